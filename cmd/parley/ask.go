@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// askCmd answers one question.
+type askCmd struct {
+	Question string `arg:"" name:"question" help:"The question, in quotes."`
+	JSON     bool   `name:"json" help:"Print the answer as one JSON object."`
+}
+
+// Run prints the answer as it comes, then its citations and follow-up questions.
+func (c askCmd) Run(ctx context.Context, p *program) error {
+	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
+	}
+	if p.config.LogLevel == "info" {
+		p.log = newLogger(p.stderr, "warn") // a person reads the answer, not the turn's log line
+	}
+	in, err := p.open(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	stats, err := in.db.Corpus().Stats(ctx, p.config.Namespace)
+	if err != nil {
+		return err
+	}
+	if stats.Documents == 0 {
+		return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", p.config.Namespace)
+	}
+	options := in.engine.Defaults()
+	options.FollowUps = true
+	events := in.runner.Run(ctx, chat.Request{
+		Namespace: p.config.Namespace, Options: options,
+		Messages: []chat.Message{chat.TextMessage(llm.User, c.Question)},
+	})
+	if c.JSON {
+		return p.printJSON(c.Question, events)
+	}
+	return p.printAnswer(events)
+}
+
+func (p *program) printAnswer(events iter.Seq2[chat.Event, error]) error {
+	width := min(terminalWidth(p.stdout), maxTextWidth)
+	out := &wrapper{w: p.stdout, width: width, clean: width > 0}
+	t := &chat.Turn{}
+	for e, err := range events {
+		if err != nil {
+			out.end()
+			return answerError(err)
+		}
+		if d, ok := e.(chat.TextDelta); ok {
+			out.add(d.Text)
+		}
+		t.Add(e)
+	}
+	out.end()
+	if citations := citationsOf(t); len(citations) > 0 {
+		out.add("\nSources:\n")
+		for _, c := range citations {
+			out.add("  [" + c.Label + "] " + describeCitation(c) + "\n")
+		}
+	}
+	if len(t.FollowUps) > 0 {
+		out.add("\nYou could also ask:\n")
+		for _, q := range t.FollowUps {
+			out.add("  " + q + "\n")
+		}
+	}
+	out.flush()
+	return out.err
+}
+
+func describeCitation(c chat.Citation) string {
+	s := c.Title
+	if c.Page > 0 {
+		s += fmt.Sprintf(", page %d", c.Page)
+	}
+	if c.URL != "" {
+		s += ", " + c.URL
+	}
+	return s
+}
+
+// answer is what `parley ask --json` prints; programs rely on its keys.
+type answer struct {
+	Question  string          `json:"question"`
+	Query     string          `json:"query"` // what was searched for
+	Answer    string          `json:"answer"`
+	Citations []chat.Citation `json:"citations"`
+	FollowUps []string        `json:"follow_ups"`
+	Model     string          `json:"model"` // what really answered
+	Usage     llm.Usage       `json:"usage"`
+	Seconds   float64         `json:"seconds"`
+}
+
+func (p *program) printJSON(question string, events iter.Seq2[chat.Event, error]) error {
+	t, err := chat.Collect(events)
+	if err != nil {
+		return answerError(err)
+	}
+	a := answer{
+		Question: question, Query: t.Rewrite.Query, Citations: citationsOf(t), FollowUps: t.FollowUps,
+		Usage: t.Usage, Seconds: t.Duration.Round(time.Microsecond).Seconds(),
+	}
+	for _, m := range t.Messages {
+		a.Answer += m.Text
+		a.Model = m.Model
+	}
+	if a.Citations == nil {
+		a.Citations = []chat.Citation{}
+	}
+	if a.FollowUps == nil {
+		a.FollowUps = []string{}
+	}
+	enc := json.NewEncoder(p.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(a)
+}
+
+func citationsOf(t *chat.Turn) []chat.Citation {
+	var all []chat.Citation
+	for _, m := range t.Messages {
+		all = append(all, m.Citations...)
+	}
+	return all
+}
+
+// answerError says why there is no answer. Unlike a client, whoever runs the command may see the
+// cause.
+func answerError(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return fmt.Errorf("no answer: %w", err)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/alecthomas/kong"
+)
+
+// Config is every setting of Parley. A field's tags are the one place that knows its flag, its
+// environment variables, its key in the YAML file, its default and its explanation; the tables
+// in README.md and docs/configuration.md are checked against them.
+//
+// Flag names and environment names follow from the key: "limits.max_body" is --limits-max-body
+// and PARLEY_LIMITS_MAX_BODY. What is tagged secret is never printed.
+type Config struct {
+	Addr              string   `name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port; port 0 takes a free one."`
+	Data              string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores; made when missing."`
+	Model             string   `name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model (builtin:extractive, or openai: and the name of a model)."`
+	FallbackToBuiltin bool     `name:"fallback-to-builtin" env:"PARLEY_FALLBACK_TO_BUILTIN" yaml:"fallback_to_builtin" default:"false" help:"Let builtin:extractive answer when the model fails before its first word."`
+	Namespace         string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
+	PublicURL         string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources; by default taken from each request."`
+	LogLevel          string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	CORSOrigins       []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of browsers that may call the server, separated by commas; by default those on this machine."`
+	Retention         duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d; 0 keeps them for ever."`
+	Drain             duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
+
+	OpenAIAPIKey  string `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users can see command lines."`
+	OpenAIBaseURL string `name:"openai-base-url" env:"PARLEY_OPENAI_BASE_URL,OPENAI_BASE_URL" yaml:"openai.base_url" default:"https://api.openai.com/v1" help:"Where the OpenAI-compatible API of openai: models is."`
+
+	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
+
+	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
+	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
+}
+
+// DefaultConfig returns the configuration without flags, environment and file.
+func DefaultConfig() Config {
+	var cfg Config
+	parser := kong.Must(&cfg, kong.PostBuild(forgetEnv))
+	if _, err := parser.Parse(nil); err != nil {
+		panic(fmt.Sprintf("a default in the tags of Config is wrong: %v", err))
+	}
+	return cfg
+}
+
+// forgetEnv keeps kong from reading the environment itself, since layers does, which puts it
+// before the file. The names move into the help.
+func forgetEnv(k *kong.Kong) error {
+	for _, flag := range k.Model.Flags {
+		if len(flag.Tag.Envs) > 0 {
+			flag.Help += " ($" + strings.Join(flag.Tag.Envs, ", $") + ")"
+		}
+		flag.Tag.Envs = nil
+	}
+	return nil
+}
+
+// validate returns the first setting that cannot work, nil when there is none.
+func (c *Config) validate() *settingError {
+	checks := []struct {
+		name string // of the flag
+		err  error
+	}{
+		{"addr", checkAddr(c.Addr)},
+		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
+		{"model", checkModel(c.Model)},
+		{"namespace", checkNamespace(c.Namespace)},
+		{"public-url", checkOptionalURL(c.PublicURL)},
+		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
+			"%q is not one of debug, info, warn and error", c.LogLevel)},
+		{"cors-origins", checkOrigins(c.CORSOrigins)},
+		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything for ever")},
+		{"drain", unless(c.Drain >= 0, "must not be negative")},
+		{"openai-base-url", checkURL(c.OpenAIBaseURL)},
+		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
+		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
+		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
+	}
+	for _, check := range checks {
+		if check.err != nil {
+			return &settingError{flag: check.name, err: check.err}
+		}
+	}
+	return nil
+}
+
+// settingError is a setting that was read but cannot work.
+type settingError struct {
+	flag string
+	err  error
+}
+
+// at returns the error as a usage error that begins with where the setting stands: its origin,
+// or else its flag.
+func (e *settingError) at(origin string) error {
+	if origin == "" {
+		origin = "--" + e.flag
+	}
+	return usagef("%s: %w", origin, e.err)
+}
+
+func unless(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+func checkAddr(s string) error {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil || port == "" {
+		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:8000 or :8000", s)
+	}
+	return nil
+}
+
+func checkNamespace(s string) error {
+	return unless(s != "" && len(s) <= 128 && !strings.ContainsFunc(s, unicode.IsControl),
+		"%q is not a name of 1 to 128 bytes without control characters", s)
+}
+
+func checkOptionalURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	return checkURL(s)
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q is not an absolute http or https URL", s)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%q has a query or a fragment, which has no meaning here", s)
+	}
+	return nil
+}
+
+func checkOrigins(list []string) error {
+	for _, s := range list {
+		u, err := url.Parse(s)
+		if s != "*" && (err != nil || u.Scheme == "" || u.Host == "" || s != u.Scheme+"://"+u.Host) {
+			return fmt.Errorf("%q is neither an origin such as https://chat.example.com nor *", s)
+		}
+	}
+	return nil
+}
+
+func checkModel(key string) error {
+	provider, model, ok := strings.Cut(key, ":")
+	if !ok || provider == "" || model == "" {
+		return fmt.Errorf("%q is not provider:model, such as builtin:extractive or openai:gpt-4.1-mini", key)
+	}
+	if !slices.Contains(providerNames(), provider) {
+		return fmt.Errorf("%q names an unknown provider; there are %s", key, strings.Join(providerNames(), " and "))
+	}
+	if provider == "builtin" && key != builtinModel {
+		return fmt.Errorf("%q is no model of the provider builtin; there is %s", key, builtinModel)
+	}
+	return nil
+}
+
+// usageError is a mistake in the command, the environment or the configuration file.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func isUsage(err error) bool {
+	_, ok := errors.AsType[usageError](err)
+	return ok
+}

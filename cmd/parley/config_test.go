@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the configuration tables in README.md and docs")
+
+func TestDefaultConfig_IsValid(t *testing.T) {
+	cfg := DefaultConfig()
+	if err := cfg.validate(); err != nil {
+		t.Fatal(err.at(""))
+	}
+}
+
+func TestFields_NamesFollowFromTheKey(t *testing.T) {
+	for _, f := range fields() {
+		flag := strings.NewReplacer(".", "-", "_", "-").Replace(f.Key)
+		env := "PARLEY_" + strings.ToUpper(strings.NewReplacer(".", "_").Replace(f.Key))
+		if f.Name != flag || f.Envs[0] != env || f.Help == "" {
+			t.Errorf("key %q has flag %q, environment %q and help %q; want %q and %q", f.Key, f.Name, f.Envs[0], f.Help, flag, env)
+		}
+	}
+}
+
+func TestConfigTable_IsWhatTheTagsSay(t *testing.T) {
+	for _, path := range []string{"../../README.md", "../../docs/configuration.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const begin, end = "<!-- configuration table: make tables -->\n", "<!-- end of configuration table -->"
+		head, rest, ok := strings.Cut(string(text), begin)
+		old, tail, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("%s lacks the comments around its configuration table", path)
+		}
+		if diff := cmp.Diff(old, configTable()); diff != "" && !*update {
+			t.Errorf("%s: run make tables (-file +tags):\n%s", path, diff)
+		} else if diff != "" {
+			if err := os.WriteFile(path, []byte(head+begin+configTable()+end+tail), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func configTable() string {
+	var b strings.Builder
+	b.WriteString("| YAML key | flag | environment | default | meaning |\n|---|---|---|---|---|\n")
+	for _, f := range fields() {
+		def := ""
+		if f.Default != "" {
+			def = "`" + f.Default + "`"
+		}
+		envs := "`" + strings.Join(f.Envs, "`, `") + "`"
+		fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s | %s |\n", f.Key, f.Name, envs, def, f.Help)
+	}
+	return b.String()
+}
+
+// effective runs `parley config` and returns its exit code, standard output and standard error.
+func effective(t *testing.T, env map[string]string, args ...string) (int, string, string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	code := run(t.Context(), append([]string{"config"}, args...), &stdout, &stderr, lookup)
+	return code, stdout.String(), stderr.String()
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "parley.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfig_FlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	file := writeFile(t, "namespace: from-file\ndrain: 3s\nmodel: openai:from-file\nlimits:\n  max_body: 2MiB\n")
+	env := map[string]string{"PARLEY_CONFIG": file, "PARLEY_DRAIN": "4s", "PARLEY_MODEL": "openai:from-env", "PARLEY_DATA": ""}
+	code, out, stderr := effective(t, env, "--model", "openai:from-flag")
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"model: openai:from-flag # --model\n",
+		"drain: 4s # PARLEY_DRAIN\n",
+		"namespace: from-file # " + file + ":1\n",
+		"  max_body: 2MiB # " + file + ":5\n",
+		"data: parley-data\n", // an empty variable counts as none
+		"addr: 127.0.0.1:8000\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("missing %q in:\n%s", want, out)
+		}
+	}
+}
+
+func TestConfig_PrintsWhatTheFileReadsBack(t *testing.T) {
+	_, first, _ := effective(t, nil, "--cors-origins", "https://a.example,https://b.example", "--retention", "12h", "--fallback-to-builtin")
+	code, second, stderr := effective(t, nil, "--config", writeFile(t, first))
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	plain := func(s string) string {
+		lines := strings.Split(s, "\n")
+		for i, line := range lines {
+			lines[i], _, _ = strings.Cut(line, " # ")
+		}
+		return strings.Join(lines, "\n")
+	}
+	if diff := cmp.Diff(plain(first), plain(second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConfig_NeverPrintsSecrets(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "https://user:canary@models.example/v1"}
+	_, out, stderr := effective(t, env)
+	if strings.Contains(out+stderr, "canary") {
+		t.Errorf("a secret was printed:\n%s%s", out, stderr)
+	}
+	if !strings.Contains(out, "api_key: (hidden) # OPENAI_API_KEY") {
+		t.Errorf("the key does not show as set:\n%s", out)
+	}
+}
+
+func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
+	cases := map[string]struct {
+		file string
+		env  map[string]string
+		args []string
+		want string // in the message
+	}{
+		"unknown key":          {file: "addr: ':1'\nlisten: x\n", want: `parley.yaml:2: unknown key "listen"`},
+		"key without section":  {file: "max_body: 1MiB", want: `unknown key "max_body"; did you mean "limits.max_body"?`},
+		"key with dashes":      {file: "log-level: info", want: `did you mean "log_level"?`},
+		"nested unknown key":   {file: "openai:\n  key: x\n", want: `parley.yaml:2: unknown key "openai.key"`},
+		"key twice":            {file: "addr: ':1'\naddr: ':2'\n", want: `parley.yaml:2: key "addr" stands twice`},
+		"mapping for a scalar": {file: "addr: {host: x}", want: `parley.yaml:1: "addr" takes a single value`},
+		"scalar for a section": {file: "openai: x", want: `parley.yaml:1: expected keys and values below "openai"`},
+		"a list":               {file: "- addr", want: "parley.yaml:1: expected keys and values"},
+		"broken YAML":          {file: "addr: [", want: "parley.yaml: line 1:"},
+		"two documents":        {file: "addr: ':1'\n---\naddr: ':2'\n", want: "more than one YAML document"},
+		"value in the file":    {file: "\ndrain: soon", want: `parley.yaml:2: "soon" is not a duration`},
+		"value that can't be":  {file: "log_level: loud", want: `parley.yaml:1: "loud" is not one of debug`},
+		"value in the env":     {env: map[string]string{"PARLEY_LIMITS_MAX_BODY": "many"}, want: `PARLEY_LIMITS_MAX_BODY: "many" is not a size`},
+		"model in the env":     {env: map[string]string{"PARLEY_MODEL": "oracle:x"}, want: `PARLEY_MODEL: "oracle:x" names an unknown provider; there are builtin and openai`},
+		"model without name":   {args: []string{"--model", "openai"}, want: `--model: "openai" is not provider:model`},
+		"address":              {args: []string{"--addr", "8000"}, want: `--addr: "8000" is not host:port`},
+		"origin with path":     {args: []string{"--cors-origins", "https://a.example/chat"}, want: `--cors-origins: "https://a.example/chat" is neither an origin`},
+		"public URL":           {args: []string{"--public-url", "parley.example"}, want: `--public-url: "parley.example" is not an absolute http or https URL`},
+		"missing file":         {args: []string{"--config", "/nonexistent/parley.yaml"}, want: "/nonexistent/parley.yaml: no such file"},
+		"unknown flag":         {args: []string{"--frobnicate"}, want: "unknown flag --frobnicate"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			if c.file != "" {
+				args = append(args, "--config", writeFile(t, c.file))
+			}
+			code, out, stderr := effective(t, c.env, args...)
+			if code != exitUsage || out != "" {
+				t.Errorf("exit %d with output %q, want %d and none", code, out, exitUsage)
+			}
+			if !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("message %q, want one line that contains %q", stderr, c.want)
+			}
+		})
+	}
+}
+
+func FuzzReadConfigFile(f *testing.F) {
+	f.Add("addr: ':1'\nlimits: {max_body: 1MiB}\n")
+	f.Add("a: &a [*a]\n")
+	f.Add("? [x]\n: y\n---\n")
+	f.Add("<<: {addr: x}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := readConfigFile(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		known := map[string]bool{}
+		for _, f := range fields() {
+			known[f.Key] = true
+		}
+		for key := range values {
+			if !known[key] {
+				t.Errorf("key %q was accepted, which is no setting", key)
+			}
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"parley/internal/retrieval"
+	"parley/internal/server"
+	"parley/internal/store"
+)
+
+// documents finds originals for the HTTP side.
+type documents struct{ db *store.DB }
+
+var _ server.Documents = documents{}
+
+// Document returns the document of that name that the filter lets through.
+func (d documents) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+	return d.db.Corpus().Document(ctx, f, name)
+}
+
+// OpenBlob opens the original with that hash. The caller closes it.
+func (d documents) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
+	return d.db.Blobs().Open(sha256)
+}

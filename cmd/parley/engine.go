@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/retrieval"
+	"parley/internal/store"
+	"parley/internal/turn"
+)
+
+// instance is Parley over one data folder, wired together.
+type instance struct {
+	cfg    Config
+	db     *store.DB
+	corpus *retrieval.Corpus
+	ledger *turn.Ledger
+	engine *chat.Engine
+	runner *turn.Runner
+}
+
+// open opens the data folder and what answers from it. The caller closes the instance.
+func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
+	db, err := store.Open(ctx, cfg.Data, p.log)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{cfg: cfg, db: db}
+	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log})
+	models, err := newRouter(cfg, in.ledger)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
+	}
+	config := chat.Config{
+		Retriever: in.corpus,
+		Models:    models,
+		Rewrite:   builtin.Rewrite,
+		Suggest:   builtin.Suggest,
+		Namespace: cfg.Namespace,
+		Logger:    p.log,
+	}
+	config.Defaults.Models.Inference = cfg.Model
+	if cfg.FallbackToBuiltin {
+		config.Fallback = builtinModel
+	}
+	in.engine = chat.NewEngine(config)
+	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{Log: p.log, Namespace: cfg.Namespace})
+	return in, nil
+}
+
+// Close ends all use of the data folder.
+func (in *instance) Close() error { return in.db.Close() }
+
+// blobAge is how long an original without a document is kept, because a document that refers to
+// it may be about to be committed.
+const blobAge = time.Hour
+
+// ingest brings the files at paths into the corpus.
+func (p *program) ingest(ctx context.Context, in *instance, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
+	workers := in.cfg.ExtractWorkers
+	if workers == 0 {
+		workers = min(runtime.NumCPU(), 4)
+	}
+	pool := extract.NewPool(extract.Options{
+		Workers: workers, CacheDir: filepath.Join(in.cfg.Data, "cache"),
+		Limits: extract.Limits{Time: time.Duration(in.cfg.ExtractTimeout)},
+	})
+	defer pool.Close()
+	ingester := ingest.New(ingest.Config{
+		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
+		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: extract.Supports,
+		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
+		Workers: workers, Logger: p.log,
+	})
+	report, err := ingester.Run(ctx, paths, progress)
+	if _, bad := errors.AsType[*ingest.PathError](err); bad {
+		return report, usageError{err}
+	}
+	return report, err
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/eval"
+	"parley/internal/ingest"
+	"parley/internal/llm"
+)
+
+// evalCmd measures the product on a data set.
+type evalCmd struct {
+	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, or with ground_truth*.jsonl."`
+	Corpus  string `placeholder:"DIR" help:"Folder with corpus.jsonl, where it is not in DATASET."`
+	JSON    bool   `name:"json" help:"Print the measures as JSON."`
+}
+
+// Help says what kong cannot know.
+func (evalCmd) Help() string {
+	return "The index is made in a temporary folder, unless --data is on the command line: " +
+		"then it is kept there for the next time. The usual data folder is never touched."
+}
+
+// Run prints the measures.
+func (c evalCmd) Run(ctx context.Context, p *program) error {
+	d, err := eval.Load(c.Dataset, c.Corpus)
+	if err != nil {
+		return usageError{err}
+	}
+	cfg := p.config
+	if !p.given["data"] {
+		if cfg.Data, err = os.MkdirTemp("", "parley-eval-"); err != nil {
+			return fmt.Errorf("make a temporary folder: %w", err)
+		}
+		defer os.RemoveAll(cfg.Data)
+	}
+	report, err := p.evaluate(ctx, cfg, d)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		enc := json.NewEncoder(p.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(report)
+	}
+	return report.WriteTable(p.stdout)
+}
+
+func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset) (report *eval.Report, err error) {
+	display := newDisplay(p.stderr, time.Now)
+	defer display.Finish()
+	in, err := p.open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	env := eval.Env{Corpus: in.corpus, Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
+	report = &eval.Report{Dataset: d.Name}
+	if err := p.index(ctx, in, env, d, display, report); err != nil {
+		return nil, err
+	}
+	stats, err := in.db.Corpus().Stats(ctx, cfg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	report.Documents, report.Chunks = stats.Documents, stats.Chunks
+	if len(d.Queries) > 0 {
+		report.Rankings, err = eval.Rank(ctx, env, d)
+		return report, err
+	}
+	report.Pages, err = eval.AskPages(ctx, env, d)
+	return report, err
+}
+
+// index brings the data set's corpus into the index.
+func (p *program) index(ctx context.Context, in *instance, env eval.Env, d *eval.Dataset, display *display, report *eval.Report) error {
+	if len(d.Queries) > 0 {
+		env.Progress = func(done int) {
+			display.Update(ingest.Progress{Phase: ingest.Indexing, FilesTotal: done, FilesDone: done})
+		}
+		took, err := eval.Index(ctx, env, d)
+		report.Indexing = took.Seconds()
+		return err
+	}
+	r, err := p.ingest(ctx, in, []string{d.Documents}, display.Update)
+	report.Indexing = r.Duration.Seconds()
+	if err == nil && len(r.Failed) > 0 {
+		display.Finish()
+		writeResults(p.stderr, "Failed", r.Failed)
+	}
+	return err
+}
+
+// askOnce runs one question without history.
+func (in *instance) askOnce(ctx context.Context, question string) (*chat.Turn, error) {
+	return chat.Collect(in.engine.Run(ctx, chat.Request{
+		Namespace: in.cfg.Namespace, Options: in.engine.Defaults(),
+		Messages: []chat.Message{chat.TextMessage(llm.User, question)},
+	}))
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"gopkg.in/yaml.v3"
+)
+
+// field describes one setting, read from the tags of Config.
+type field struct {
+	Name    string   // of the flag, without dashes
+	Key     string   // in the YAML file; dots separate levels
+	Envs    []string // the first one that is set and not empty counts
+	Default string
+	Help    string
+	Secret  bool
+	index   int
+}
+
+// fields returns the settings in the order of Config.
+func fields() []field {
+	t := reflect.TypeFor[Config]()
+	list := make([]field, 0, t.NumField())
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		_, secret := tag.Lookup("secret")
+		list = append(list, field{
+			Name: tag.Get("name"), Key: tag.Get("yaml"), Envs: strings.Split(tag.Get("env"), ","),
+			Default: tag.Get("default"), Help: tag.Get("help"), Secret: secret, index: i,
+		})
+	}
+	return list
+}
+
+// layers supplies the settings that the command line leaves open: the environment first, then
+// the YAML file; kong's defaults come last.
+type layers struct {
+	lookupEnv func(string) (string, bool)
+	file      map[string]fileValue // by key
+	path      string               // of the file, "" without one
+	origin    map[string]string    // flag name → where its value came from, for `parley config`
+	err       error                // the first value that could not be read
+}
+
+type fileValue struct {
+	text string
+	line int
+}
+
+// Validate is part of kong.Resolver. The file is checked when it is read.
+func (l *layers) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the text for a flag, nil where neither layer has one. A value that cannot be
+// read is kept in l.err, since kong would say only the flag's name.
+func (l *layers) Resolve(kctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	i := slices.IndexFunc(fields(), func(f field) bool { return f.Name == flag.Name })
+	if i < 0 || !l.ready(kctx) {
+		return nil, nil
+	}
+	f := fields()[i]
+	for _, name := range f.Envs {
+		if text, _ := l.lookupEnv(name); text != "" {
+			return l.accept(flag, text, name), nil
+		}
+	}
+	if v, ok := l.file[f.Key]; ok {
+		return l.accept(flag, v.text, fmt.Sprintf("%s:%d", l.path, v.line)), nil
+	}
+	return nil, nil
+}
+
+// accept tries whether text is a value for flag, so that the message can say where it stands.
+func (l *layers) accept(flag *kong.Flag, text, origin string) any {
+	target := reflect.New(flag.Target.Type()).Elem()
+	token := kong.Token{Type: kong.FlagValueToken, Value: text}
+	if err := flag.Parse(kong.ScanFromTokens(token), target); err != nil {
+		l.err = usagef("%s: %s", origin, strings.TrimPrefix(err.Error(), "--"+flag.Name+": "))
+		return nil
+	}
+	l.origin[flag.Name] = origin
+	return text
+}
+
+// ready reads the configuration file once, and reports whether nothing has gone wrong so far.
+func (l *layers) ready(kctx *kong.Context) bool {
+	if l.file == nil {
+		l.err = l.open(kctx)
+	}
+	return l.err == nil
+}
+
+// open reads the file that --config or PARLEY_CONFIG names.
+func (l *layers) open(kctx *kong.Context) error {
+	l.file = map[string]fileValue{}
+	l.path, _ = l.lookupEnv("PARLEY_CONFIG")
+	for _, p := range kctx.Path {
+		if p.Flag != nil && p.Flag.Name == "config" {
+			l.path, _ = kctx.FlagValue(p.Flag).(string)
+		}
+	}
+	if l.path == "" {
+		return nil
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return usagef("read the configuration file: %w", err)
+	}
+	defer f.Close()
+	l.file, err = readConfigFile(f)
+	if err != nil {
+		return usagef("%s%w", l.path, err)
+	}
+	return nil
+}
+
+// readConfigFile reads a YAML mapping and returns its scalars by dotted key. Its errors begin
+// with ":LINE: ", to be put after the file's name.
+func readConfigFile(r io.Reader) (map[string]fileValue, error) {
+	values := map[string]fileValue{}
+	dec := yaml.NewDecoder(io.LimitReader(r, 1<<20))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return values, nil
+		}
+		return nil, fmt.Errorf(": %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New(": holds more than one YAML document")
+	}
+	return values, flatten(doc.Content[0], "", values)
+}
+
+func flatten(node *yaml.Node, prefix string, values map[string]fileValue) error {
+	if node.Kind != yaml.MappingNode {
+		if prefix == "" && node.Tag == "!!null" {
+			return nil
+		}
+		return fmt.Errorf(":%d: expected keys and values%s", node.Line, below(prefix))
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if err := flattenKey(prefix+key.Value, key.Line, value, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func flattenKey(path string, line int, value *yaml.Node, values map[string]fileValue) error {
+	if _, twice := values[path]; twice {
+		return fmt.Errorf(":%d: key %q stands twice", line, path)
+	}
+	known := slices.ContainsFunc(fields(), func(f field) bool { return f.Key == path })
+	section := slices.ContainsFunc(fields(), func(f field) bool { return strings.HasPrefix(f.Key, path+".") })
+	switch {
+	case section && value.Tag == "!!null":
+		return nil
+	case section:
+		return flatten(value, path+".", values)
+	case !known:
+		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
+	}
+	switch value.Kind {
+	case yaml.ScalarNode:
+		if value.Tag != "!!null" {
+			values[path] = fileValue{text: value.Value, line: line}
+		}
+		return nil
+	case yaml.SequenceNode:
+		items := make([]string, 0, len(value.Content))
+		for _, item := range value.Content {
+			items = append(items, item.Value)
+		}
+		values[path] = fileValue{text: strings.Join(items, ","), line: line}
+		return nil
+	}
+	return fmt.Errorf(":%d: %q takes a single value", line, path)
+}
+
+func below(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	return fmt.Sprintf(" below %q", strings.TrimSuffix(prefix, "."))
+}
+
+// suggest names the key that was probably meant: one that differs only in letters' case, dashes
+// and dots, or that ends alike.
+func suggest(path string) string {
+	plain := strings.NewReplacer("-", "", "_", "", ".", "")
+	for _, f := range fields() {
+		if strings.EqualFold(plain.Replace(f.Key), plain.Replace(path)) || strings.HasSuffix(f.Key, "."+path) {
+			return fmt.Sprintf("; did you mean %q?", f.Key)
+		}
+	}
+	return "; `parley config` prints the keys there are"
+}

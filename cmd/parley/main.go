@@ -1,0 +1,143 @@
+// Command parley answers questions about your documents over the protocols of existing chat
+// front ends.
+//
+//	parley serve PATH…        ingest files and folders, and serve them on 127.0.0.1:8000
+//	parley ingest PATH…       ingest only
+//	parley ask "question"     answer on the terminal, with citations
+//	parley eval DATASET       measure retrieval on a data set
+//	parley config             print the effective configuration
+//	parley version            print the version
+//
+// It exits with 0 when all went well, 1 after a failure at run time, 2 for a mistake in the
+// command or the configuration, and 3 when an ingestion finished but could not read some files.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"parley/internal/extract"
+	"parley/internal/ingest"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+	exitPartial = 3 // an ingestion finished, but some files could not be read
+)
+
+// errPartial ends a command whose report already said which files could not be read.
+var errPartial = errors.New("some files could not be read")
+
+// program is what the commands share.
+type program struct {
+	stdout io.Writer // results
+	stderr io.Writer // progress, logs and errors
+	config Config
+	origin map[string]string // flag name → where its value came from
+	log    *slog.Logger
+	// given holds the names of the flags that stood on the command line.
+	given map[string]bool
+}
+
+// commandLine is the grammar that kong reads.
+type commandLine struct {
+	Config
+	ConfigFile string           `name:"config" env:"PARLEY_CONFIG" placeholder:"FILE" help:"YAML file with settings. Flags win over the environment, which wins over the file."`
+	PrintV     kong.VersionFlag `name:"version" help:"Print the version."`
+
+	Serve   serveCmd   `cmd:"" help:"Ingest files and folders, and serve them; without a PATH, serve what is stored."`
+	Ingest  ingestCmd  `cmd:"" help:"Ingest files and folders."`
+	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
+	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
+	Show    configCmd  `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	extract.RunWorkerIfAsked(ingest.Post)
+	limitMemory(os.LookupEnv)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program but for what belongs to the process; it returns the exit code. The
+// command ends early when ctx does, which main lets happen with the first SIGINT or SIGTERM.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
+	p := &program{stdout: stdout, stderr: stderr, given: map[string]bool{}}
+	err := p.dispatch(ctx, args, lookupEnv)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errPartial) {
+		return exitPartial
+	}
+	fmt.Fprintf(stderr, "parley: %s\n", explain(err))
+	if isUsage(err) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(string) (string, bool)) error {
+	var line commandLine
+	l := &layers{lookupEnv: lookupEnv, origin: map[string]string{}}
+	parser, err := kong.New(&line,
+		kong.Name("parley"),
+		kong.Description("One chat back end for every chat front end, over your documents."),
+		kong.Writers(p.stdout, p.stderr),
+		kong.Vars{"version": version()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.PostBuild(forgetEnv),
+		kong.Resolvers(l),
+		kong.Bind(p),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		return fmt.Errorf("build the command line: %w", err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	kctx, err := parser.Parse(args)
+	if l.err != nil {
+		return l.err
+	}
+	if err != nil {
+		return usagef("%w; see parley --help", err)
+	}
+	for _, path := range kctx.Path {
+		if path.Flag != nil && !path.Resolved {
+			p.given[path.Flag.Name] = true
+			l.origin[path.Flag.Name] = "--" + path.Flag.Name
+		}
+	}
+	p.config, p.origin = line.Config, l.origin
+	if err := p.config.validate(); err != nil {
+		return err.at(p.origin[err.flag])
+	}
+	p.log = newLogger(p.stderr, p.config.LogLevel)
+	return kctx.Run()
+}
+
+// newLogger writes lines of key=value pairs; level has been validated.
+func newLogger(w io.Writer, level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
+}

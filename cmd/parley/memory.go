@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// limitMemory tells the collector of the memory limit of the process's control group, less a
+// tenth for what Go does not count, so that a container is not killed while there is garbage.
+// GOMEMLIMIT wins; without a control group's limit the runtime's default stays.
+func limitMemory(lookupEnv func(string) (string, bool)) {
+	if _, set := lookupEnv("GOMEMLIMIT"); set {
+		return
+	}
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return // not Linux
+	}
+	if limit := groupLimit("/sys/fs/cgroup", string(groups)); limit > 0 {
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
+}
+
+// groupLimit returns the least memory limit in bytes on the way from the group that groups (the
+// text of /proc/self/cgroup) names up to the root, 0 when there is none. It knows version 2
+// ("0::/path", memory.max) and version 1 ("5:memory:/path", memory.limit_in_bytes).
+func groupLimit(root, groups string) int64 {
+	var least int64
+	for line := range strings.Lines(groups) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		dir, file := root, "memory.max"
+		if parts[1] == "memory" {
+			dir, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+		} else if parts[1] != "" {
+			continue
+		}
+		for path := filepath.Clean("/" + parts[2]); ; path = filepath.Dir(path) {
+			if n := readLimit(filepath.Join(dir, path, file)); n > 0 && (least == 0 || n < least) {
+				least = n
+			}
+			if path == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// readLimit returns 0 for a missing file, for "max", and for version 1's word for no limit,
+// which is close to the largest integer.
+func readLimit(path string) int64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || n > 1<<60 {
+		return 0
+	}
+	return n
+}

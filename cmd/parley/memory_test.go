@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestGroupLimit_TakesTheLeastOnTheWayToTheRoot(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("user/app/memory.max", "max\n")
+	write("user/memory.max", "536870912\n")
+	write("memory.max", "1073741824\n")
+	write("memory/docker/x/memory.limit_in_bytes", "268435456\n")
+	write("memory/memory.limit_in_bytes", "9223372036854771712\n")
+	cases := map[string]int64{
+		"0::/user/app\n":                      512 << 20,
+		"0::/\n":                              1 << 30,
+		"5:memory:/docker/x\n4:cpu:/\n":       256 << 20,
+		"5:memory:/elsewhere\n":               0,
+		"0::/user/app\n5:memory:/docker/x\n":  256 << 20,
+		"":                                    0,
+		"nonsense":                            0,
+		"0::/../../outside\n":                 1 << 30,
+		"1:name=systemd:/user\n3:pids:/a/b\n": 0,
+	}
+	for groups, want := range cases {
+		if got := groupLimit(root, groups); got != want {
+			t.Errorf("groupLimit(%q) = %d, want %d", groups, got, want)
+		}
+	}
+}

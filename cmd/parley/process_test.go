@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// process is a running `parley serve` of the built binary.
+type process struct {
+	addr   string
+	cmd    *exec.Cmd
+	stdout bytes.Buffer // complete once the process has ended
+	stderr bytes.Buffer
+	ended  chan error
+}
+
+// startServe runs `parley serve` on a free port until the test ends. Variables of the environment
+// are given as "NAME=value".
+func startServe(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	addr, err := freeAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{addr: addr, ended: make(chan error, 1)}
+	p.cmd = exec.Command(binary, append([]string{"serve", "--addr", addr}, args...)...)
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Dir = t.TempDir()
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- p.cmd.Wait() }()
+	t.Cleanup(func() {
+		p.cmd.Process.Kill()
+		if _, open := <-p.ended; open {
+			close(p.ended)
+		}
+		if t.Failed() {
+			t.Logf("%s", p.stderr.String())
+		}
+	})
+	return p
+}
+
+// signal sends a signal and returns how the process ended.
+func (p *process) signal(t *testing.T, s os.Signal) error {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+	err := <-p.ended
+	close(p.ended)
+	return err
+}
+
+// parley runs a command of the binary to its end and returns its standard output.
+func parley(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(binary, args...).Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("parley %q: %v: %s", args, err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return string(out)
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// binary is the program as users run it, built by TestMain.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "parley-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = filepath.Join(dir, "parley")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build the program:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// TestProgram runs the scripts in testdata/script against the built binary. Beside testscript's
+// own commands they have:
+//
+//	freeport NAME             sets $NAME to a loopback address that is free
+//	ready ADDR                waits until GET /readyz at ADDR answers 200
+//	ingested ADDR             the same, and until the ingestion there has ended
+//	request METHOD URL [BODY] sends BODY as JSON and makes the response its standard output; with
+//	                          ! in front it wants a status outside of 200 to 299
+//	occupy NAME               as freeport, but somebody listens there until the script ends
+//	exitcode CODE PROGRAM …   runs a program that must exit with this code
+//	newer FOLDER              makes a data folder look written by a newer version
+func TestProgram(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "request": scriptRequest,
+			"occupy": scriptOccupy, "exitcode": scriptExitCode, "newer": scriptNewer,
+		},
+	})
+}
+
+// freeAddr returns a loopback address that nobody listens on at this moment.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func scriptFreePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: freeport NAME")
+	}
+	addr, err := freeAddr()
+	ts.Check(err)
+	ts.Setenv(args[0], addr)
+}
+
+func scriptReady(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ready ADDR")
+	}
+	ts.Check(awaitReady(args[0]))
+}
+
+func scriptIngested(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ingested ADDR")
+	}
+	ts.Check(awaitIngested(args[0]))
+}
+
+// patience is how long a test waits for what must happen; nothing waits that long when all is well.
+const patience = 60 * time.Second
+
+// poll calls done every few milliseconds until it returns true.
+func poll(what string, done func() bool) error {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if done() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not happen within %v", what, patience)
+}
+
+func awaitReady(addr string) error {
+	return poll("ready at "+addr, func() bool {
+		status, _, err := call(http.MethodGet, "http://"+addr+"/readyz", "")
+		return err == nil && status == http.StatusOK
+	})
+}
+
+func awaitIngested(addr string) error {
+	return poll("the end of the ingestion at "+addr, func() bool {
+		status, body, err := call(http.MethodGet, "http://"+addr+"/readyz", "")
+		return err == nil && status == http.StatusOK && strings.Contains(body, `"running":false`)
+	})
+}
+
+func call(method, url, body string) (int, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	return resp.StatusCode, string(text), err
+}
+
+func scriptRequest(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: request METHOD URL [BODY]")
+	}
+	body := strings.Join(args[2:], "")
+	status, text, err := call(args[0], args[1], body)
+	ts.Check(err)
+	if ok := status >= 200 && status < 300; ok == neg {
+		ts.Fatalf("status %d: %s", status, text)
+	}
+	fmt.Fprintf(ts.Stdout(), "%d\n%s\n", status, text)
+}
+
+func scriptOccupy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: occupy NAME")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv(args[0], l.Addr().String())
+}
+
+func scriptExitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode CODE PROGRAM …")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("run %s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func scriptNewer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: newer FOLDER")
+	}
+	db, err := sql.Open("sqlite", filepath.Join(ts.MkAbs(args[0]), "corpus.db"))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec("INSERT INTO migrations (version, applied_at) VALUES (99, 0)")
+	ts.Check(err)
+}

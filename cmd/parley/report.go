@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"parley/internal/ingest"
+)
+
+// writeReport tells people what an ingestion did, and why each file that gave no document gave
+// none.
+func writeReport(w io.Writer, r ingest.Report) {
+	parts := []string{
+		fmt.Sprintf("Indexed %s (%s, %s) in %v", plural(r.Indexed+r.Updated, "document"),
+			plural(r.Pages, "page"), plural(r.Chunks, "chunk"), rounded(r.Duration)),
+	}
+	if r.Updated > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them updated", r.Updated))
+	}
+	if r.Unchanged > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", r.Unchanged))
+	}
+	if r.Deleted > 0 {
+		parts = append(parts, fmt.Sprintf("%d deleted", r.Deleted))
+	}
+	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
+	writeResults(w, "Skipped", r.Skipped)
+	writeResults(w, "Failed", r.Failed)
+}
+
+// writeResults lists files with their reasons. Of those that an earlier run has listed already
+// it tells the number only.
+func writeResults(w io.Writer, title string, results []ingest.FileResult) {
+	var fresh []ingest.FileResult
+	for _, f := range results {
+		if !f.Known {
+			fresh = append(fresh, f)
+		}
+	}
+	if known := len(results) - len(fresh); known > 0 {
+		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(known, "file"))
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s %s:\n", title, plural(len(fresh), "file"))
+	for _, f := range fresh {
+		fmt.Fprintf(w, "  %s (%s): %s\n", f.Path, f.Reason, f.Detail)
+	}
+}
+
+// rounded keeps about three digits of d.
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d > time.Minute:
+		return d.Round(time.Second)
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}

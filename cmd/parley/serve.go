@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/ingest"
+	"parley/internal/server"
+	"parley/internal/turn"
+	"parley/internal/wire/azurechat"
+)
+
+// serveCmd ingests and serves.
+type serveCmd struct {
+	Paths []string `arg:"" optional:"" name:"path" help:"Files and folders to ingest first; what is stored already is served too."`
+}
+
+// Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
+// goes on with what is stored, but for a path that cannot be ingested at all.
+func (c serveCmd) Run(ctx context.Context, p *program) error {
+	if err := checkPaths(c.Paths); err != nil {
+		return err
+	}
+	d := newDisplay(p.stderr, time.Now)
+	p.log = newLogger(d, p.config.LogLevel)
+	in, err := p.open(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", p.config.Addr, err)
+	}
+	url := serverURL(p.config, listener.Addr())
+	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0}
+	var beside sync.WaitGroup
+	var ingested error
+	beside.Go(func() {
+		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
+			stop()
+		}
+	})
+	beside.Go(func() { s.keepHouse(ctx) })
+	err = s.server().Serve(ctx, listener)
+	stop()
+	beside.Wait()
+	if isUsage(ingested) {
+		return ingested
+	}
+	return err
+}
+
+// checkPaths refuses a path that is missing before anything starts.
+func checkPaths(paths []string) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return usagef("cannot ingest %s: there is no such file or folder", path)
+		}
+	}
+	return nil
+}
+
+// serverURL is where people reach the server: the public URL, or the address, in which localhost
+// stands for all addresses.
+func serverURL(cfg Config, addr net.Addr) string {
+	if cfg.PublicURL != "" {
+		return cfg.PublicURL
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "http://" + addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// serving is a running server; it tells the HTTP side how ingestion is going.
+type serving struct {
+	*program
+	*instance
+	display *display
+	url     string
+
+	mu       sync.Mutex
+	running  bool // the ingestion, until its report is printed
+	progress ingest.Progress
+}
+
+var _ server.Status = (*serving)(nil)
+
+func (s *serving) server() *server.Server {
+	metrics := server.NewMetrics()
+	runner := server.LimitTurns(s.cfg.LimitsMaxConcurrent, metrics.Observe(s.runner))
+	chat := azurechat.New(azurechat.Config{
+		Runner:    runner,
+		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Known:     s.knownConversation,
+		Defaults:  s.engine.Defaults(),
+		Namespace: s.cfg.Namespace,
+		Model:     s.cfg.Model,
+		Logger:    s.log,
+	})
+	return server.New(server.Config{
+		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
+		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+	}, server.Deps{Chat: chat, Documents: documents{s.db}, Status: s, Log: s.log, Metrics: metrics})
+}
+
+// knownConversation reports whether a caller may go on with a conversation.
+func (s *serving) knownConversation(ctx context.Context, who access.Principal, id string) (bool, error) {
+	scope := turn.Scope{Namespace: s.cfg.Namespace, Owner: who.Subject}
+	_, err := s.db.State().Conversation(ctx, scope, id, 0)
+	if errors.Is(err, turn.ErrNotFound) || errors.Is(err, turn.ErrForeign) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// follow ingests paths and reports what came of it.
+func (s *serving) follow(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		s.announce(ctx)
+		return nil
+	}
+	report, err := s.ingest(ctx, s.instance, paths, func(p ingest.Progress) {
+		s.mu.Lock()
+		s.progress = p
+		s.mu.Unlock()
+		s.display.Update(p)
+	})
+	s.display.Finish()
+	defer func() {
+		s.mu.Lock()
+		s.running = false
+		s.mu.Unlock()
+	}()
+	if err != nil && ctx.Err() != nil {
+		return nil // the server is stopping; what was committed stays
+	}
+	if isUsage(err) {
+		return err
+	}
+	writeReport(s.stdout, report)
+	if err != nil {
+		fmt.Fprintf(s.stderr, "parley: the ingestion has stopped, the server goes on with what is stored: %s\n", explain(err))
+	}
+	s.announce(ctx)
+	return nil
+}
+
+// announce says what is served, by which model, and where.
+func (s *serving) announce(ctx context.Context) {
+	stats, err := s.db.Corpus().Stats(ctx, s.cfg.Namespace)
+	if err != nil {
+		s.log.Error("count the corpus", "error", err)
+		return
+	}
+	if stats.Documents == 0 {
+		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files or folders to serve.\n", s.cfg.Namespace)
+	}
+	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,
+		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)
+}
+
+// Ready is always nil: the server listens only when it can answer.
+func (s *serving) Ready(context.Context) error { return nil }
+
+// statsTimeout bounds how long a probe waits for the size of the corpus.
+const statsTimeout = time.Second
+
+// Ingestion returns the state of the ingestion and the size of the corpus.
+func (s *serving) Ingestion() server.Ingestion {
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
+	defer cancel()
+	stats, err := s.db.Corpus().Stats(ctx, s.cfg.Namespace)
+	if err != nil {
+		s.log.Warn("count the corpus", "error", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.progress
+	return server.Ingestion{
+		Running: s.running, Files: p.FilesTotal, Done: p.FilesDone,
+		Indexed:   p.FilesDone - p.Unchanged - p.Skipped - p.Failed,
+		Unchanged: p.Unchanged, Skipped: p.Skipped, Failed: p.Failed,
+		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
+	}
+}
+
+// houseInterval is how often old turns are deleted.
+const houseInterval = 6 * time.Hour
+
+// keepHouse settles what a crash has left in the ledger, and deletes old turns now and again.
+func (s *serving) keepHouse(ctx context.Context) {
+	if n, err := s.ledger.Recover(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("settle interrupted model calls", "error", err)
+	} else if n > 0 {
+		s.log.Info("settled interrupted model calls", "calls", n)
+	}
+	if s.cfg.Retention == 0 {
+		return
+	}
+	tick := time.NewTicker(houseInterval)
+	defer tick.Stop()
+	for {
+		if n, err := s.runner.Purge(ctx, time.Duration(s.cfg.Retention)); err != nil && ctx.Err() == nil {
+			s.log.Error("delete old turns", "error", err)
+		} else if n > 0 {
+			s.log.Info("deleted old turns", "turns", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// drainWindow maps the setting, in which 0 means none, to the server's, in which 0 means the default.
+func drainWindow(d duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return time.Duration(d)
+}

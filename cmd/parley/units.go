@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// duration is a time.Duration that can also be written in days: "30d".
+type duration time.Duration
+
+// UnmarshalText reads what time.ParseDuration reads, and whole days.
+func (d *duration) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n > 36500 || n < -36500 {
+			return fmt.Errorf("%q is not a duration such as 30s, 12h or 30d", s)
+		}
+		*d = duration(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as 30s, 12h or 30d", s)
+	}
+	*d = duration(v)
+	return nil
+}
+
+// String writes whole days as days, and everything else without zero units.
+func (d duration) String() string {
+	const day = 24 * time.Hour
+	v := time.Duration(d)
+	if v != 0 && v%day == 0 {
+		return strconv.FormatInt(int64(v/day), 10) + "d"
+	}
+	s := v.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// size is a number of bytes that can be written with a unit: "512KiB", "1MiB".
+type size int64
+
+// sizeUnits is ordered so that a suffix of another unit comes after it.
+var sizeUnits = []struct {
+	suffix string
+	bytes  int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}, {"", 1}}
+
+// UnmarshalText reads a whole number and an optional unit.
+func (z *size) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	for _, u := range sizeUnits {
+		digits, ok := strings.CutSuffix(strings.ToLower(s), strings.ToLower(u.suffix))
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > (1<<50)/u.bytes {
+			break
+		}
+		*z = size(n * u.bytes)
+		return nil
+	}
+	return fmt.Errorf("%q is not a size such as 512KiB or 1MiB", s)
+}
+
+// String writes the largest binary unit that divides z.
+func (z size) String() string {
+	for _, u := range sizeUnits[:3] {
+		if z != 0 && int64(z)%u.bytes == 0 {
+			return strconv.FormatInt(int64(z)/u.bytes, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(z), 10)
+}

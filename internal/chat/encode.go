@@ -1,0 +1,123 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// eventVersion is the version of the JSON encoding of events. It grows when a reader of the
+// former version would misread an event.
+const eventVersion = 1
+
+type eventEnvelope struct {
+	V     int             `json:"v"`
+	Turn  string          `json:"turn"`
+	Seq   int             `json:"seq"`
+	Type  string          `json:"type"`
+	Event json.RawMessage `json:"event"`
+}
+
+// Numbered is an event with its place in a turn.
+type Numbered struct {
+	Turn  string // turn id
+	Seq   int    // from 1
+	Event Event
+}
+
+// MarshalJSON encodes the event as {"v","turn","seq","type","event"}.
+func (n Numbered) MarshalJSON() ([]byte, error) {
+	name, ok := eventName(n.Event)
+	if !ok {
+		return nil, fmt.Errorf("encode event %T: unknown type", n.Event)
+	}
+	body, err := json.Marshal(n.Event)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", name, err)
+	}
+	return json.Marshal(eventEnvelope{V: eventVersion, Turn: n.Turn, Seq: n.Seq, Type: name, Event: body})
+}
+
+// UnmarshalJSON decodes what MarshalJSON wrote.
+func (n *Numbered) UnmarshalJSON(b []byte) error {
+	var env eventEnvelope
+	if err := json.Unmarshal(b, &env); err != nil {
+		return fmt.Errorf("decode event: %w", err)
+	}
+	if env.V != eventVersion {
+		return fmt.Errorf("decode event: version %d is not %d", env.V, eventVersion)
+	}
+	e, err := decodeEvent(env.Type, env.Event)
+	if err != nil {
+		return err
+	}
+	*n = Numbered{Turn: env.Turn, Seq: env.Seq, Event: e}
+	return nil
+}
+
+func eventName(e Event) (string, bool) {
+	switch e.(type) {
+	case StageStarted:
+		return "stage_started", true
+	case StageFinished:
+		return "stage_finished", true
+	case QueryRewritten:
+		return "query_rewritten", true
+	case PassagesRetrieved:
+		return "passages_retrieved", true
+	case PromptBuilt:
+		return "prompt_built", true
+	case MessageStarted:
+		return "message_started", true
+	case CompletionStarted:
+		return "completion_started", true
+	case TextDelta:
+		return "text_delta", true
+	case ReasoningDelta:
+		return "reasoning_delta", true
+	case MessageFinished:
+		return "message_finished", true
+	case FollowUpsSuggested:
+		return "follow_ups_suggested", true
+	case TurnFinished:
+		return "turn_finished", true
+	}
+	return "", false
+}
+
+func decodeEvent(name string, body json.RawMessage) (Event, error) {
+	switch name {
+	case "stage_started":
+		return decodeAs[StageStarted](body)
+	case "stage_finished":
+		return decodeAs[StageFinished](body)
+	case "query_rewritten":
+		return decodeAs[QueryRewritten](body)
+	case "passages_retrieved":
+		return decodeAs[PassagesRetrieved](body)
+	case "prompt_built":
+		return decodeAs[PromptBuilt](body)
+	case "message_started":
+		return decodeAs[MessageStarted](body)
+	case "completion_started":
+		return decodeAs[CompletionStarted](body)
+	case "text_delta":
+		return decodeAs[TextDelta](body)
+	case "reasoning_delta":
+		return decodeAs[ReasoningDelta](body)
+	case "message_finished":
+		return decodeAs[MessageFinished](body)
+	case "follow_ups_suggested":
+		return decodeAs[FollowUpsSuggested](body)
+	case "turn_finished":
+		return decodeAs[TurnFinished](body)
+	}
+	return nil, fmt.Errorf("decode event: unknown type %q", name)
+}
+
+func decodeAs[E Event](body json.RawMessage) (Event, error) {
+	var e E
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, fmt.Errorf("decode event %T: %w", e, err)
+	}
+	return e, nil
+}

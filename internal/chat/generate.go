@@ -1,0 +1,209 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/llm"
+)
+
+// runGenerate has the model answer. A model that fails before its first token may be replaced by
+// the configured fallback; after that, nothing is tried again.
+func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, error) {
+	id := ulid.Make().String()
+	if err := out.emit(MessageStarted{ID: id, Model: t.model.name}); err != nil {
+		return StageFinished{}, err
+	}
+	a := t.newAnswer(id, t.model, out)
+	err := a.complete(ctx)
+	var done StageFinished
+	if err != nil && t.mayFallBack(ctx, a, err) {
+		m, fallbackErr := t.resolve(t.cfg.Fallback)
+		if fallbackErr != nil {
+			return done, fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
+		}
+		done.Note = fmt.Sprintf("answered by %s, because %s failed", m.key, t.model.key)
+		t.cfg.Logger.Warn("model failed, falling back", "turn_id", t.req.TurnID, "model", t.model.key, "error", err)
+		a = t.newAnswer(id, m, out)
+		err = a.complete(ctx)
+	}
+	if err != nil {
+		return done, err
+	}
+	finished, err := a.finish()
+	if err != nil {
+		return done, err
+	}
+	t.answer, t.suggested = finished.Text, a.hold.questions()
+	done.Model, done.Usage = finished.Model, finished.Usage
+	return done, out.emit(finished)
+}
+
+func (t *turn) mayFallBack(ctx context.Context, a *answer, err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && !e.Filtered && !a.begun && ctx.Err() == nil &&
+		t.cfg.Fallback != "" && t.cfg.Fallback != t.model.key
+}
+
+// answer is one message in the making.
+type answer struct {
+	*turn
+	out     *output
+	model   resolved
+	holding bool // follow-ups come in the text
+	hold    holdBack
+
+	begun     bool // CompletionStarted was emitted
+	delta     TextDelta
+	text      strings.Builder
+	reasoning llm.TokenEstimate
+	done      MessageFinished
+	usage     *llm.Usage
+}
+
+func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
+	return &answer{
+		turn:    t,
+		out:     out,
+		model:   m,
+		holding: t.req.Options.FollowUps && !m.grounded,
+		delta:   TextDelta{ID: id},
+		done:    MessageFinished{ID: id, Status: StatusCompleted},
+	}
+}
+
+// complete runs the model and emits what it says.
+func (a *answer) complete(ctx context.Context) error {
+	o := &a.req.Options
+	req := llm.Request{
+		Model:           a.model.name,
+		Messages:        a.prompt.Messages,
+		Temperature:     o.Temperature,
+		TopP:            o.TopP,
+		MaxOutputTokens: o.MaxOutputTokens,
+		Evidence:        a.evidence(),
+	}
+	for c, err := range a.model.Stream(ctx, req) {
+		if err != nil {
+			return fmt.Errorf("complete with %s: %w", a.model.key, err)
+		}
+		if err := a.add(&c); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *answer) add(c *llm.Chunk) error {
+	if a.done.Model == "" {
+		a.done.Model = c.Model
+	}
+	if c.Vendor != nil {
+		a.done.Vendor = mergeVendor(a.done.Vendor, c.Vendor)
+	}
+	if c.Usage != nil {
+		a.usage = c.Usage
+	}
+	if c.FinishReason != "" {
+		a.done.FinishReason = c.FinishReason
+	}
+	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" {
+		return nil
+	}
+	if err := a.begin(); err != nil {
+		return err
+	}
+	if c.Reasoning != "" {
+		a.reasoning.Add(c.Reasoning)
+		if err := a.out.emit(ReasoningDelta{ID: a.done.ID, Text: c.Reasoning}); err != nil {
+			return err
+		}
+	}
+	text := c.Text
+	if a.holding && text != "" {
+		text = a.hold.add(text)
+	}
+	return a.say(text, c.Vendor)
+}
+
+// begin emits CompletionStarted, once: when the model has said something, so that until then
+// another model can take over.
+func (a *answer) begin() error {
+	if a.begun {
+		return nil
+	}
+	a.begun = true
+	if a.done.Model == "" {
+		a.done.Model = a.model.name
+	}
+	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
+}
+
+func (a *answer) say(text string, vendor *llm.Vendor) error {
+	if text == "" {
+		return nil
+	}
+	a.text.WriteString(text)
+	a.delta.Text, a.delta.Vendor = text, vendor
+	return a.out.emit(a.delta)
+}
+
+// finish returns the event that ends the message.
+func (a *answer) finish() (MessageFinished, error) {
+	if err := a.begin(); err != nil {
+		return a.done, err
+	}
+	if err := a.say(a.hold.end(), nil); err != nil {
+		return a.done, err
+	}
+	a.done.Text = a.text.String()
+	if a.done.FinishReason == "" {
+		a.done.FinishReason = "stop"
+	}
+	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
+		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
+	}
+	a.done.Citations, a.done.Unsupported = findCitations(a.done.Text, a.sent)
+	if a.usage == nil {
+		a.usage = a.estimate()
+	}
+	a.done.Usage = *a.usage
+	return a.done, nil
+}
+
+func (a *answer) estimate() *llm.Usage {
+	u := &llm.Usage{Reasoning: a.reasoning.Tokens(), Estimated: true}
+	for _, m := range a.prompt.Messages {
+		u.Input += a.cfg.Count(m.Text()) + messageTokens
+	}
+	u.Output = u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
+	return u
+}
+
+// mergeVendor returns b with what only a has.
+func mergeVendor(a, b *llm.Vendor) *llm.Vendor {
+	if a == nil {
+		return b
+	}
+	merged := *b
+	if merged.ID == "" {
+		merged.ID = a.ID
+	}
+	if merged.SystemFingerprint == "" {
+		merged.SystemFingerprint = a.SystemFingerprint
+	}
+	if merged.ContentFilter == nil {
+		merged.ContentFilter = a.ContentFilter
+	}
+	if merged.PromptFilterResults == nil {
+		merged.PromptFilterResults = a.PromptFilterResults
+	}
+	return &merged
+}

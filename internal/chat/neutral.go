@@ -1,0 +1,99 @@
+package chat
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// The characters that end a line for some reader: they become spaces in a source.
+const (
+	nextLine           = '\u0085'
+	lineSeparator      = '\u2028'
+	paragraphSeparator = '\u2029'
+)
+
+// documentExts are the endings of names that look like those of documents.
+const documentExts = `pdf|md|markdown|html?|txt|csv|tsv|docx?|pptx?|xlsx?|odt|rtf|json|xml|eml`
+
+var (
+	// roleLine is a line that begins like a message or a list of sources.
+	roleLine = regexp.MustCompile(`(?im)^([\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?)[*_]*)[^\S\n]*:`)
+	// labelLine is a line that begins like a source whose document has no pages.
+	labelLine = regexp.MustCompile(`(?im)^(\s*[^\s:][^:\n]{0,200}\.(?:` + documentExts + `))[^\S\n]*:`)
+	// pageLabel is the end of any other source's label.
+	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
+	// bracketed is what the user would take for a citation.
+	bracketed = regexp.MustCompile(`(?i)\[([^\[\]\n]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)\]`)
+	// instTag is how some models mark the user's turn.
+	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys))\]`)
+	// roleTag is how other models mark turns and calls.
+	roleTag = regexp.MustCompile(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
+)
+
+// sourceText returns a document's text as it stands in the prompt and in data_points: on one
+// line, and without anything that could pass for a delimiter of the prompt. In detail:
+//
+//   - line breaks of every kind become spaces, other control characters too;
+//   - characters that cannot be seen (zero width, bidirectional controls, tags) are dropped,
+//     except the joiners that Persian, Hindi and emoji need;
+//   - "<<" and ">>", which enclose follow-ups, and "<|" and "|>" get a space in the middle, and
+//     so do tags with which models mark turns and calls;
+//   - a line that begins like a message or a source gets a space before its colon, as does
+//     "#page=N:" anywhere;
+//   - brackets around what looks like a citation become parentheses.
+//
+// All else is kept byte for byte, so that a text without such things differs in its line breaks
+// only.
+func sourceText(text string) string {
+	text = visible(text)
+	text = roleLine.ReplaceAllString(text, "$1 :")
+	text = labelLine.ReplaceAllString(text, "$1 :")
+	text = pageLabel.ReplaceAllString(text, "$1 :")
+	text = bracketed.ReplaceAllString(text, "($1)")
+	text = instTag.ReplaceAllString(text, "($1)")
+	text = roleTag.ReplaceAllString(text, "< $1")
+	return splitAngles(onOneLine(strings.TrimRight(text, "\n")))
+}
+
+// visible turns every line end into "\n" and drops what cannot be seen.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\v', r == '\f', r == nextLine, r == lineSeparator, r == paragraphSeparator:
+			return '\n'
+		case r < ' ' || r == 0x7f:
+			return ' '
+		case r < 0x80, r == '\u200c', r == '\u200d':
+			return r
+		case unicode.Is(unicode.Cf, r), unicode.IsControl(r), r >= 0xE0100 && r <= 0xE01EF:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func onOneLine(text string) string {
+	return strings.ReplaceAll(visible(text), "\n", " ")
+}
+
+// splitAngles puts a space between any two of < and > that stand together, and between them and
+// a bar.
+func splitAngles(text string) string {
+	if !strings.ContainsAny(text, "<>") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 8)
+	for i := 0; i < len(text); i++ {
+		if i > 0 && delimiter(text[i-1], text[i]) {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+func delimiter(a, b byte) bool {
+	return a == '<' && (b == '<' || b == '|') || b == '>' && (a == '>' || a == '|')
+}

@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// The limits of what a request may ask for.
+const (
+	maxTop          = 50
+	maxOutputTokens = 32_768
+	maxNameBytes    = 256 // of a namespace or category
+)
+
+// builtinProvider is the provider of the models that answer from evidence, without a prompt.
+const builtinProvider = "builtin:"
+
+func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
+
+// begin checks a request before anything is done for it.
+func (e *Engine) begin(req Request) (*turn, error) {
+	t := &turn{Engine: e, req: req}
+	if t.req.Namespace == "" {
+		t.req.Namespace = e.cfg.Namespace
+	}
+	if err := t.checkMessages(); err != nil {
+		return t, err
+	}
+	if err := t.checkOptions(&t.req.Options); err != nil {
+		return t, err
+	}
+	m, err := e.resolve(t.req.Options.Models.Inference)
+	t.model = m
+	return t, err
+}
+
+func (e *Engine) resolve(key string) (resolved, error) {
+	if key == "" {
+		key = e.cfg.Defaults.Models.Inference
+	}
+	m, name, err := e.cfg.Models.Resolve(key)
+	if err != nil {
+		return resolved{}, err
+	}
+	return resolved{Model: m, key: key, name: name, grounded: e.cfg.Grounded(key)}, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...)}
+}
+
+// checkMessages finds the question: the last user message. What comes after it is not looked at.
+func (t *turn) checkMessages() error {
+	messages := t.req.Messages
+	if len(messages) > t.cfg.MaxMessages {
+		return invalid("There are more than %d messages.", t.cfg.MaxMessages)
+	}
+	last, size := -1, 0
+	for i, m := range messages {
+		switch m.Role {
+		case llm.User:
+			last = i
+		case llm.Assistant, llm.System:
+		default:
+			return invalid("Message %d has a role other than user, assistant and system.", i+1)
+		}
+		for _, p := range m.Parts {
+			size += len(p.Text)
+			if !utf8.ValidString(p.Text) {
+				return invalid("Message %d is not valid UTF-8.", i+1)
+			}
+			if p.Image != "" && !strings.HasPrefix(p.Image, "data:image/") && !strings.HasPrefix(p.Image, "https://") {
+				return invalid("Message %d has an image that is neither a data: nor an https: URL.", i+1)
+			}
+		}
+	}
+	if size > t.cfg.MaxRequestBytes {
+		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The messages are longer than %d bytes.", t.cfg.MaxRequestBytes)}
+	}
+	if last < 0 {
+		return invalid("There is no user message to answer.")
+	}
+	t.question = messages[last]
+	t.asked = strings.TrimSpace(t.question.Text())
+	t.req.Messages = messages[:last]
+	if t.asked == "" {
+		return invalid("The last user message is empty.")
+	}
+	if len(t.asked) > t.cfg.MaxQuestionBytes {
+		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", t.cfg.MaxQuestionBytes)}
+	}
+	return nil
+}
+
+// checkOptions fills what is zero without meaning zero, and refuses what is out of range.
+func (t *turn) checkOptions(o *Options) error {
+	if o.Top == 0 {
+		o.Top = t.cfg.Defaults.Top
+	}
+	if o.Mode == "" {
+		o.Mode = t.cfg.Defaults.Mode
+	}
+	switch {
+	case o.Top < 1 || o.Top > maxTop:
+		return invalid("The number of passages is not between 1 and %d.", maxTop)
+	case o.Mode != retrieval.Text && o.Mode != retrieval.Vectors && o.Mode != retrieval.Hybrid:
+		return invalid("The retrieval mode is not text, vectors or hybrid.")
+	case !within(o.MinScore, 0, 1):
+		return invalid("The minimum score is not between 0 and 1.")
+	case !within(o.MinRerankScore, -math.MaxFloat64, math.MaxFloat64):
+		return invalid("The minimum reranker score is not a number.")
+	case !within(o.Temperature, 0, 2):
+		return invalid("The temperature is not between 0 and 2.")
+	case !within(o.TopP, 0, 1):
+		return invalid("The value of top_p is not between 0 and 1.")
+	case o.MaxOutputTokens < 0 || o.MaxOutputTokens > maxOutputTokens:
+		return invalid("The number of output tokens is not between 0 and %d.", maxOutputTokens)
+	case o.Images != ImagesOff && o.Images != TextAndImages && o.Images != ImagesOnly:
+		return invalid("The image input is not known.")
+	case len(o.PromptTemplate) > t.cfg.MaxTemplateBytes:
+		return invalid("The prompt template is longer than %d bytes.", t.cfg.MaxTemplateBytes)
+	case !utf8.ValidString(o.PromptTemplate):
+		return invalid("The prompt template is not valid UTF-8.")
+	case max(len(t.req.Namespace), len(o.IncludeCategory), len(o.ExcludeCategory)) > maxNameBytes:
+		return invalid("A namespace or category is longer than %d bytes.", maxNameBytes)
+	}
+	return nil
+}
+
+// within is false for NaN.
+func within(x, low, high float64) bool { return x >= low && x <= high }
+
+// filter is what the caller may see and asked for.
+func (t *turn) filter() retrieval.Filter {
+	o := &t.req.Options
+	return retrieval.Filter{
+		Principal:       t.req.Principal,
+		Namespace:       t.req.Namespace,
+		IncludeCategory: o.IncludeCategory,
+		ExcludeCategory: o.ExcludeCategory,
+		RequireUser:     o.RequireUser,
+		RequireGroup:    o.RequireGroup,
+	}
+}

@@ -1,0 +1,51 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+
+	"parley/internal/retrieval"
+)
+
+// runSuggest gives the follow-up questions: the model's own, else those of the SuggestFunc. That
+// there are none, for whatever reason, does not fail the turn.
+func (t *turn) runSuggest(ctx context.Context, out *output) (StageFinished, error) {
+	var done StageFinished
+	asked := append(t.previous[:len(t.previous):len(t.previous)], t.asked)
+	questions := cleanQuestions(t.suggested, asked)
+	if len(questions) == 0 && t.cfg.Suggest != nil {
+		own, err := t.suggest(ctx)
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+		if err != nil {
+			t.cfg.Logger.Warn("no questions could be suggested", "turn_id", t.req.TurnID, "error", err)
+			done.Note = "no questions could be suggested"
+		}
+		questions = cleanQuestions(own, asked)
+	}
+	if len(questions) == 0 {
+		return done, nil
+	}
+	return done, out.emit(FollowUpsSuggested{Questions: questions})
+}
+
+func (t *turn) suggest(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.SuggestTimeout)
+	defer cancel()
+	questions, err := t.cfg.Suggest(ctx, SuggestInput{
+		Filter:   t.filter(),
+		Question: t.asked,
+		Query:    t.query.Query,
+		Answer:   t.answer,
+		Passages: t.sent,
+		Previous: t.previous,
+		Search: func(ctx context.Context, text string) (retrieval.Result, error) {
+			return t.cfg.Retriever.Search(ctx, t.newQuery(text))
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("suggest questions: %w", err)
+	}
+	return questions, nil
+}

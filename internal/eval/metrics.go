@@ -1,0 +1,116 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Ranking holds the measures of one way to search, each the mean over all queries.
+type Ranking struct {
+	Retriever string  `json:"retriever"` // "bm25"
+	Mode      string  `json:"mode"`      // text, vectors, hybrid
+	Form      string  `json:"form"`      // last_turn, rewrite, human_rewrite
+	Queries   int     `json:"queries"`
+	Recall1   float64 `json:"recall@1"`
+	Recall3   float64 `json:"recall@3"`
+	Recall5   float64 `json:"recall@5"`
+	Recall10  float64 `json:"recall@10"`
+	NDCG10    float64 `json:"ndcg@10"` // linear gain, as trec_eval's ndcg_cut
+	MRR10     float64 `json:"mrr@10"`
+	MAP       float64 `json:"map"` // over the first 1,000 passages
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+}
+
+// add adds the measures of one query. ranked holds distinct document ids, best first.
+func (r *Ranking) add(ranked []string, relevant map[string]int) {
+	grades := make([]int, 0, len(relevant))
+	for _, g := range relevant {
+		grades = append(grades, g)
+	}
+	slices.Sort(grades)
+	slices.Reverse(grades)
+	ideal := 0.0
+	for i, g := range grades[:min(10, len(grades))] {
+		ideal += float64(g) / math.Log2(float64(i)+2)
+	}
+	n := float64(len(relevant))
+	found, dcg, precision := 0, 0.0, 0.0
+	for i, id := range ranked {
+		g := relevant[id]
+		if g == 0 {
+			continue
+		}
+		found++
+		precision += float64(found) / float64(i+1)
+		if i >= 10 {
+			continue
+		}
+		if found == 1 {
+			r.MRR10 += 1 / float64(i+1)
+		}
+		dcg += float64(g) / math.Log2(float64(i)+2)
+		r.Recall10 += 1 / n
+		if i < 5 {
+			r.Recall5 += 1 / n
+		}
+		if i < 3 {
+			r.Recall3 += 1 / n
+		}
+		if i < 1 {
+			r.Recall1 += 1 / n
+		}
+	}
+	r.NDCG10 += dcg / ideal
+	r.MAP += precision / n
+	r.Queries++
+}
+
+// finish turns sums into means.
+func (r *Ranking) finish(latencies []time.Duration) {
+	n := float64(max(r.Queries, 1))
+	for _, v := range []*float64{&r.Recall1, &r.Recall3, &r.Recall5, &r.Recall10, &r.NDCG10, &r.MRR10, &r.MAP} {
+		*v /= n
+	}
+	r.P50, r.P99 = percentile(latencies, .5), percentile(latencies, .99)
+}
+
+// percentile returns the p-quantile in milliseconds.
+func percentile(d []time.Duration, p float64) float64 {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	i := min(int(p*float64(len(d))), len(d)-1)
+	return float64(d[i].Microseconds()) / 1000
+}
+
+// PageReport holds the measures of a data set of documents, means over all questions.
+type PageReport struct {
+	Questions     int     `json:"questions"`
+	Gold3         float64 `json:"gold_page@3"` // share of gold pages among the pages of the best 3 passages
+	Gold5         float64 `json:"gold_page@5"`
+	Gold10        float64 `json:"gold_page@10"`
+	Near3         float64 `json:"gold_page_within_1@3"` // the same, a page before or after counting too
+	Near5         float64 `json:"gold_page_within_1@5"`
+	Near10        float64 `json:"gold_page_within_1@10"`
+	CitedGold     float64 `json:"cited_gold"`         // share of gold pages that the answer cites
+	CitePrecision float64 `json:"citation_precision"` // share of all cited pages that are gold
+	PagesCited    float64 `json:"pages_cited"`        // per answer
+	MostCited     int     `json:"most_pages_cited"`   // in one answer
+	Refused       int     `json:"refused"`            // answers without a citation
+	P50           float64 `json:"p50_ms"`
+	P99           float64 `json:"p99_ms"`
+}
+
+// share returns the part of gold that got holds, pages within the given distance counting.
+func share(gold, got []string, distance int) float64 {
+	hit := 0
+	for _, g := range gold {
+		if slices.ContainsFunc(got, func(c string) bool { return within(g, c, distance) }) {
+			hit++
+		}
+	}
+	return float64(hit) / float64(max(len(gold), 1))
+}

@@ -1,0 +1,295 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// Env is the product as it is to be measured. All documents are in Namespace.
+type Env struct {
+	Corpus    *retrieval.Corpus
+	Namespace string
+	Rewrite   func(ctx context.Context, history []chat.Message, question string) chat.QueryRewritten
+	Ask       func(ctx context.Context, question string) (*chat.Turn, error) // for documents
+	Progress  func(done int)                                                 // passages indexed; may be nil
+}
+
+// Report is the outcome of an evaluation.
+type Report struct {
+	Dataset   string      `json:"dataset"`
+	Documents int         `json:"documents"`
+	Chunks    int         `json:"chunks"`
+	Indexing  float64     `json:"indexing_seconds"` // 0 when the index was there already
+	Rankings  []Ranking   `json:"rankings,omitempty"`
+	Pages     *PageReport `json:"pages,omitempty"`
+}
+
+// indexBatch is how many passages one transaction adds.
+const indexBatch = 512
+
+// Index puts the corpus of a data set of passages into the namespace, each passage as a document
+// cut by the product's splitter, unless it is there from an earlier run.
+func Index(ctx context.Context, env Env, d *Dataset) (time.Duration, error) {
+	hash, err := d.corpusHash()
+	if err != nil {
+		return 0, err
+	}
+	root := retrieval.Root{Path: "/eval/" + hash + "/" + ingest.Generation}
+	roots, err := env.Corpus.Store().Roots(ctx, env.Namespace)
+	if err != nil {
+		return 0, fmt.Errorf("read what is indexed: %w", err)
+	}
+	for _, r := range roots {
+		if r == root {
+			return 0, nil
+		}
+	}
+	if len(roots) > 0 {
+		return 0, fmt.Errorf("the data folder holds another data set: name another one with --data")
+	}
+	began := time.Now()
+	b := retrieval.Batch{Namespace: env.Namespace}
+	done := 0
+	flush := func() error {
+		if err := env.Corpus.Apply(ctx, b); err != nil {
+			return fmt.Errorf("index %d passages: %w", len(b.Put), err)
+		}
+		done += len(b.Put)
+		b.Put = b.Put[:0]
+		if env.Progress != nil {
+			env.Progress(done)
+		}
+		return nil
+	}
+	for p, err := range d.Passages() {
+		if err != nil {
+			return 0, err
+		}
+		b.Put = append(b.Put, put(env.Namespace, p))
+		if len(b.Put) == indexBatch {
+			if err := flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	b.PutRoots = []retrieval.Root{root}
+	return time.Since(began), flush()
+}
+
+// put makes a document of a passage.
+func put(namespace string, p Passage) retrieval.Put {
+	body := p.cutTitle()
+	doc := &extract.Document{Title: p.Title, Pages: []extract.Page{{
+		Text: body, Blocks: []extract.Block{{Kind: extract.Paragraph, End: len(body)}},
+	}}}
+	chunks := ingest.Split(doc, ingest.SplitOptions{})
+	if len(chunks) == 0 { // a passage that is nothing but its title
+		doc.Pages[0] = extract.Page{Text: p.Title, Blocks: []extract.Block{{Kind: extract.Paragraph, End: len(p.Title)}}}
+		chunks = ingest.Split(doc, ingest.SplitOptions{})
+	}
+	return retrieval.Put{
+		Document: retrieval.Document{
+			ID: p.ID, Namespace: namespace, Name: p.ID, Title: p.Title, URL: p.URL,
+			MediaType: "text/plain", IndexedAt: time.Now(),
+		},
+		Pages:  []retrieval.Page{{Text: doc.Pages[0].Text}},
+		Chunks: chunks,
+	}
+}
+
+// form is one way to put a query.
+type form struct {
+	name  string
+	query func(q Query) (text string, context []retrieval.WeightedTerm, ok bool)
+}
+
+func forms(ctx context.Context, env Env) []form {
+	return []form{
+		{"last_turn", func(q Query) (string, []retrieval.WeightedTerm, bool) { return q.Text, nil, true }},
+		{"rewrite", func(q Query) (string, []retrieval.WeightedTerm, bool) {
+			r := env.Rewrite(ctx, history(q.Conversation), q.Text)
+			return r.Query, r.Context, true
+		}},
+		{"human_rewrite", func(q Query) (string, []retrieval.WeightedTerm, bool) { return q.Rewrite, nil, q.Rewrite != "" }},
+	}
+}
+
+func history(conversation []Message) []chat.Message {
+	var h []chat.Message
+	for _, m := range conversation {
+		h = append(h, chat.TextMessage(llm.Role(m.Role), m.Content))
+	}
+	return h
+}
+
+// depth is how many chunks are ranked to score documents by their best chunk.
+const depth = 2000
+
+// Rank measures every form of the queries. Latency is that of a search as the product does it,
+// for ten passages with their text, rewriting included.
+func Rank(ctx context.Context, env Env, d *Dataset) ([]Ranking, error) {
+	ids, err := documentIDs(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	var rankings []Ranking
+	for _, f := range forms(ctx, env) {
+		r := Ranking{Retriever: "bm25", Mode: string(retrieval.Text), Form: f.name}
+		var latencies []time.Duration
+		for _, q := range d.Queries {
+			began := time.Now()
+			text, terms, ok := f.query(q)
+			if !ok {
+				continue
+			}
+			query := retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: text, Context: terms, Limit: 10}
+			if _, err := env.Corpus.Search(ctx, query); err != nil {
+				return nil, fmt.Errorf("search for query %s: %w", q.ID, err)
+			}
+			latencies = append(latencies, time.Since(began))
+			query.Limit = depth
+			hits, err := env.Corpus.Rank(ctx, query)
+			if err != nil {
+				return nil, fmt.Errorf("rank for query %s: %w", q.ID, err)
+			}
+			r.add(ranked(hits, ids), q.Relevant)
+		}
+		if r.Queries > 0 {
+			r.finish(latencies)
+			rankings = append(rankings, r)
+		}
+	}
+	return rankings, nil
+}
+
+// documentIDs returns the passage id of each revision.
+func documentIDs(ctx context.Context, env Env) (map[int64]string, error) {
+	ids := make(map[int64]string)
+	after := ""
+	for {
+		docs, err := env.Corpus.Store().AllDocuments(ctx, env.Namespace, after, 1000)
+		if err != nil {
+			return nil, fmt.Errorf("list documents: %w", err)
+		}
+		for _, d := range docs {
+			ids[d.Revision] = d.Name
+			after = d.Name
+		}
+		if len(docs) < 1000 {
+			return ids, nil
+		}
+	}
+}
+
+// ranked returns documents in the order of their best chunk, at most 1,000.
+func ranked(hits []retrieval.Hit, ids map[int64]string) []string {
+	seen := make(map[string]bool)
+	var out []string
+	for _, h := range hits {
+		id := ids[h.Key.Revision]
+		if !seen[id] && len(out) < 1000 {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// AskPages measures retrieval and citations on questions about documents with pages.
+func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
+	r := &PageReport{}
+	var latencies []time.Duration
+	cited, right := 0, 0
+	for _, q := range d.Questions {
+		began := time.Now()
+		res, err := env.Corpus.Search(ctx, retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: q.Text, Limit: 10})
+		if err != nil {
+			return nil, fmt.Errorf("search for question %s: %w", q.ID, err)
+		}
+		latencies = append(latencies, time.Since(began))
+		r.addPages(q.Gold, pagesOf(res.Passages))
+		turn, err := env.Ask(ctx, q.Text)
+		if err != nil {
+			return nil, fmt.Errorf("answer question %s: %w", q.ID, err)
+		}
+		labels := citations(turn)
+		r.CitedGold += share(q.Gold, labels, 0)
+		cited += len(labels)
+		right += int(share(labels, q.Gold, 0)*float64(len(labels)) + .5)
+		r.MostCited = max(r.MostCited, len(labels))
+		if len(labels) == 0 {
+			r.Refused++
+		}
+	}
+	n := float64(r.Questions)
+	for _, v := range []*float64{&r.Gold3, &r.Gold5, &r.Gold10, &r.Near3, &r.Near5, &r.Near10, &r.CitedGold} {
+		*v /= n
+	}
+	r.PagesCited = float64(cited) / n
+	r.CitePrecision = float64(right) / float64(max(cited, 1))
+	r.P50, r.P99 = percentile(latencies, .5), percentile(latencies, .99)
+	return r, nil
+}
+
+func (r *PageReport) addPages(gold, pages []string) {
+	top := func(k int) []string { return pages[:min(k, len(pages))] }
+	r.Questions++
+	r.Gold3 += share(gold, top(3), 0)
+	r.Gold5 += share(gold, top(5), 0)
+	r.Gold10 += share(gold, top(10), 0)
+	r.Near3 += share(gold, top(3), 1)
+	r.Near5 += share(gold, top(5), 1)
+	r.Near10 += share(gold, top(10), 1)
+}
+
+// pagesOf returns the first page of each passage as a citation.
+func pagesOf(passages []retrieval.Passage) []string {
+	var pages []string
+	for _, p := range passages {
+		pages = append(pages, fmt.Sprintf("%s#page=%d", p.Document.Name, p.Chunk.PageAt(0)))
+	}
+	return pages
+}
+
+// citations returns the distinct labels that a turn's answer cites.
+func citations(t *chat.Turn) []string {
+	seen := make(map[string]bool)
+	var labels []string
+	for _, m := range t.Messages {
+		for _, c := range m.Citations {
+			if !seen[c.Label] {
+				seen[c.Label] = true
+				labels = append(labels, c.Label)
+			}
+		}
+	}
+	return labels
+}
+
+// within reports whether two citations name the same document and pages at most distance apart.
+func within(a, b string, distance int) bool {
+	nameA, pageA, okA := splitCitation(a)
+	nameB, pageB, okB := splitCitation(b)
+	if !okA || !okB {
+		return a == b
+	}
+	return nameA == nameB && max(pageA-pageB, pageB-pageA) <= distance
+}
+
+func splitCitation(c string) (name string, page int, ok bool) {
+	name, number, ok := strings.Cut(c, "#page=")
+	if !ok {
+		return "", 0, false
+	}
+	page, err := strconv.Atoi(number)
+	return name, page, err == nil
+}

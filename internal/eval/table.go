@@ -1,0 +1,30 @@
+package eval
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteTable prints a report for people.
+func (r *Report) WriteTable(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %d documents, %d chunks\n\n", r.Dataset, r.Documents, r.Chunks)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if len(r.Rankings) > 0 {
+		fmt.Fprintln(tw, "retriever\tmode\tquery\tn\trecall@1\t@3\t@5\t@10\tndcg@10\tmrr@10\tmap\tp50 ms\tp99 ms\t")
+		for _, k := range r.Rankings {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t\n", k.Retriever, k.Mode, k.Form,
+				k.Queries, k.Recall1, k.Recall3, k.Recall5, k.Recall10, k.NDCG10, k.MRR10, k.MAP, k.P50, k.P99)
+		}
+	}
+	if p := r.Pages; p != nil {
+		fmt.Fprintln(tw, "gold page among the best\t3\t5\t10\t")
+		fmt.Fprintf(tw, "exactly\t%.3f\t%.3f\t%.3f\t\n", p.Gold3, p.Gold5, p.Gold10)
+		fmt.Fprintf(tw, "within one page\t%.3f\t%.3f\t%.3f\t\n", p.Near3, p.Near5, p.Near10)
+		fmt.Fprintln(tw, "\t\t\t\t")
+		fmt.Fprintln(tw, "answers\tcite of the gold pages\tprecision\tpages cited\tmost\trefused\tp50 ms\tp99 ms\t")
+		fmt.Fprintf(tw, "%d\t%.3f\t%.3f\t%.2f\t%d\t%d\t%.2f\t%.2f\t\n", p.Questions, p.CitedGold, p.CitePrecision,
+			p.PagesCited, p.MostCited, p.Refused, p.P50, p.P99)
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,133 @@
+package extract
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// child is a worker process as its pool sees it. One Extract uses it at a time.
+type child struct {
+	process *os.Process
+	stdin   *os.File // closing it ends the worker
+	stdout  *os.File
+	stderr  *firstBytes
+	ended   chan struct{} // closed once the process is gone
+	state   *os.ProcessState
+	idle    *time.Timer
+	fresh   bool // it has answered nothing yet
+}
+
+// startChild starts this program as a worker, in an environment that is empty but for what the
+// Go runtime and the system need.
+func startChild() (*child, error) {
+	executable, err := workerExecutable()
+	if err != nil {
+		return nil, fmt.Errorf("start an extraction worker: %w", err)
+	}
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start an extraction worker: %w", err)
+	}
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		closeAll(inRead, inWrite)
+		return nil, fmt.Errorf("start an extraction worker: %w", err)
+	}
+	c := &child{stdin: inWrite, stdout: outRead, stderr: &firstBytes{}, ended: make(chan struct{}), fresh: true}
+	cmd := exec.Command(executable)
+	cmd.Args = []string{"parley", "extract-worker"}
+	// Compiled WebAssembly does not yield, and must not keep the worker from noticing its end.
+	cmd.Env = []string{workerVariable + "=1", "GOMAXPROCS=2"}
+	if root := os.Getenv("SYSTEMROOT"); root != "" {
+		cmd.Env = append(cmd.Env, "SYSTEMROOT="+root)
+	}
+	cmd.Dir = os.TempDir()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, c.stderr
+	cmd.SysProcAttr = workerAttributes()
+	err = cmd.Start()
+	closeAll(inRead, outWrite)
+	if err != nil {
+		closeAll(inWrite, outRead)
+		return nil, fmt.Errorf("start an extraction worker: %w", err)
+	}
+	c.process = cmd.Process
+	go func() {
+		_ = cmd.Wait() // its state says how it ended
+		c.state = cmd.ProcessState
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// ask sends a job and waits for the answer. Killing the child ends the wait.
+func (c *child) ask(j job) (outcome, error) {
+	if err := writeFrame(c.stdin, j); err != nil {
+		return outcome{}, &unasked{err}
+	}
+	var o outcome
+	if err := readFrame(c.stdout, &o); err != nil {
+		return outcome{}, err
+	}
+	c.fresh = false
+	return o, nil
+}
+
+// unasked says that a job did not reach its worker.
+type unasked struct{ error }
+
+func (c *child) kill() {
+	// An error means that the process has ended, which is what is wanted.
+	_ = c.process.Kill()
+}
+
+// stop ends the child and waits until it is gone: at the end of its input it leaves by itself,
+// unless a parser holds it.
+func (c *child) stop() {
+	const patience = time.Second
+	c.stdin.Close()
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+		c.kill()
+		<-c.ended
+	}
+	c.stdout.Close()
+}
+
+// ranOutOfMemory reports whether a child that is gone ended for want of memory.
+func (c *child) ranOutOfMemory() bool {
+	return c.state.ExitCode() == exitMemory || strings.Contains(c.stderr.String(), "out of memory") ||
+		strings.Contains(c.stderr.String(), "cannot allocate memory")
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// firstBytes keeps the start of what a worker writes on its standard error, where the runtime
+// says why it ends the process.
+type firstBytes struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	const kept = 4096
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.b.Write(p[:min(len(p), kept-f.b.Len())])
+	return len(p), nil
+}
+
+func (f *firstBytes) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.b.String()
+}

@@ -1,0 +1,207 @@
+package extract
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	utf16 "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+)
+
+// decodeText turns the bytes of a text file into clean text. In falling order of trust it
+// follows a byte order mark, the shape of UTF-16 and of ISO-2022, the validity as UTF-8, the
+// charset that the file declares of itself ("" for none), and the statistics of its bytes.
+// What is not text in any encoding known here is Damaged.
+func decodeText(data []byte, declared string) (string, error) {
+	text := decode(data, declared)
+	if !isProse(text) {
+		return "", damaged("the file is not text in an encoding that is known here")
+	}
+	return cleanText(text), nil
+}
+
+func decode(data []byte, declared string) string {
+	if enc, n := byteOrderMark(data); enc != nil {
+		return decodeAs(enc, data[n:])
+	}
+	if enc := bareUTF16(data); enc != nil {
+		return decodeAs(enc, data)
+	}
+	if isISO2022JP(data) {
+		if enc, err := htmlindex.Get("iso-2022-jp"); err == nil {
+			return decodeAs(enc, data)
+		}
+	}
+	if utf8.Valid(data) {
+		return string(data)
+	}
+	if mostlyUTF8(data) {
+		return strings.ToValidUTF8(string(data), "")
+	}
+	if enc, err := htmlindex.Get(declared); err == nil {
+		if text := decodeAs(enc, data); brokenShare(text) < .002 {
+			return text
+		}
+	}
+	return decodeAs(guess(data), data)
+}
+
+// decodeAs decodes with replacement characters for what is not valid; the decoders of x/text
+// fail on nothing else.
+func decodeAs(enc encoding.Encoding, data []byte) string {
+	out, err := enc.NewDecoder().Bytes(data)
+	if err != nil {
+		return strings.ToValidUTF8(string(data), "\ufffd")
+	}
+	return string(out)
+}
+
+func byteOrderMark(data []byte) (encoding.Encoding, int) {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf}):
+		return utf16.UTF8, 3
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe, 0, 0}):
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), 4
+	case bytes.HasPrefix(data, []byte{0, 0, 0xfe, 0xff}):
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), 4
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), 2
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM), 2
+	}
+	return nil, 0
+}
+
+// bareUTF16 recognises UTF-16 without a byte order mark. Every text has spaces, line ends or
+// digits, and so zero bytes, of which text in any other encoding has none; the byte order is the
+// one in which more code units are common characters.
+func bareUTF16(data []byte) encoding.Encoding {
+	sample := data[:min(len(data), 1<<16)&^1]
+	if len(sample) < 4 || bytes.IndexByte(sample, 0) < 0 {
+		return nil
+	}
+	little, big := utf16Score(sample, binary.LittleEndian), utf16Score(sample, binary.BigEndian)
+	const common = .8 // share of the code units; of random bytes about .5 pass
+	switch {
+	case little > big && little >= common:
+		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM)
+	case big > little && big >= common:
+		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM)
+	}
+	return nil
+}
+
+// utf16Score is the share of code units that are ASCII text, or letters of a script in use where
+// ASCII text is there too.
+func utf16Score(data []byte, order binary.ByteOrder) float64 {
+	ascii, letters, units := 0, 0, len(data)/2
+	for i := 0; i+1 < len(data); i += 2 {
+		u := rune(order.Uint16(data[i:]))
+		switch {
+		case u == '\n' || u == '\r' || u == '\t' || u >= ' ' && u < 0x7f:
+			ascii++
+		case u >= 0xa0 && u < 0x700, u >= 0x900 && u < 0xe80, u >= 0x2010 && u < 0x2040,
+			u >= 0x3000 && u < 0x3100, u >= 0x4e00 && u < 0xa000, u >= 0xac00 && u < 0xd7a4, u >= 0xff00 && u < 0xffef:
+			letters++
+		}
+	}
+	if ascii == 0 {
+		return 0
+	}
+	// ASCII counts a little more: the wrong byte order turns it into rare ideographs.
+	return (float64(letters) + 1.05*float64(ascii)) / float64(units)
+}
+
+// isISO2022JP recognises the escape sequences of RFC 1468 in what otherwise is ASCII.
+func isISO2022JP(data []byte) bool {
+	return bytes.Contains(data, []byte("\x1b$B")) || bytes.Contains(data, []byte("\x1b$@")) || bytes.Contains(data, []byte("\x1b(J"))
+}
+
+// mostlyUTF8 holds for UTF-8 that was cut or patched in a few places: 8 times as many valid
+// multi-byte sequences as invalid bytes.
+func mostlyUTF8(data []byte) bool {
+	valid, invalid := 0, 0
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			invalid++
+		case n > 1:
+			valid++
+		}
+		data = data[n:]
+	}
+	return valid >= 8*invalid
+}
+
+// guess finds the encoding by statistics, and Windows-1252 where those say nothing.
+func guess(data []byte) encoding.Encoding {
+	candidates, err := chardet.NewTextDetector().DetectAll(foreignWords(data))
+	if err != nil {
+		return charmap.Windows1252
+	}
+	// The detector asks its recognisers at once and leaves equals in the order they answered.
+	slices.SortStableFunc(candidates, func(a, b chardet.Result) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), strings.Compare(a.Charset, b.Charset))
+	})
+	for _, c := range candidates {
+		enc, err := htmlindex.Get(strings.ToLower(c.Charset))
+		if err != nil || c.Confidence < 10 {
+			continue
+		}
+		if text := decodeAs(enc, data); brokenShare(text) < .002 {
+			return enc
+		}
+	}
+	return charmap.Windows1252
+}
+
+// foreignWords is a sample of the words that are not ASCII: in pages of markup the rest would
+// outvote them. None of the separators occurs inside a character of a multi-byte encoding.
+func foreignWords(data []byte) []byte {
+	const enough = 1 << 16
+	var sample []byte
+	isSeparator := func(r rune) bool { return r == ' ' || r == '\n' || r == '\r' || r == '\t' || r == '<' || r == '>' }
+	for len(data) > 0 && len(sample) < enough {
+		end := bytes.IndexFunc(data, isSeparator)
+		if end < 0 {
+			end = len(data) - 1
+		}
+		word := data[:end+1]
+		if bytes.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			sample = append(sample, word...)
+		}
+		data = data[end+1:]
+	}
+	return sample
+}
+
+func brokenShare(text string) float64 {
+	broken := strings.Count(text, "\ufffd")
+	if broken == 0 {
+		return 0
+	}
+	return float64(broken) / float64(utf8.RuneCountInString(text))
+}
+
+// isProse reports whether decoded text can be read at all: at most a fiftieth of its start are
+// control and replacement characters.
+func isProse(text string) bool {
+	bad, n := 0, 0
+	for _, r := range text[:min(len(text), 1<<16)] {
+		n++
+		if r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\f\v\x1b", r) {
+			bad++
+		}
+	}
+	return bad*50 <= n+100
+}

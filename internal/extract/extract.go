@@ -1,0 +1,83 @@
+// Package extract turns one file into pages of text with structure and offsets. It knows file
+// formats and nothing else: no store, no chunks, no network. Parsers run on hostile input, so
+// callers in the server run them in a child process (see Pool).
+package extract
+
+import "fmt"
+
+// Document is what was read from one file.
+type Document struct {
+	Title string   // from the file's own metadata or first heading; "" when it has none
+	Meta  Meta     // front matter
+	Pages []Page   // in reading order; never empty without an Error
+	Notes []string // what could not be read although the rest could, for people
+}
+
+// Meta is what a document says of itself in front matter, or a sidecar file says of it.
+type Meta struct {
+	Title    string   `yaml:"title"`
+	URL      string   `yaml:"url"`
+	Category string   `yaml:"category"`
+	Users    []string `yaml:"users"`  // subjects that may see the document
+	Groups   []string `yaml:"groups"` // groups that may see the document
+}
+
+// Page is one page of a paged format, or the whole text of an unpaged one.
+type Page struct {
+	Number int     // from 1; 0 where the format has no pages
+	Text   string  // UTF-8, lines separated by "\n", cleaned of layout noise
+	Blocks []Block // ascending and disjoint; together they cover the words of Text
+	Chars  []Run   // where Text came from in the original; nil where that means nothing
+}
+
+// Run says that Text from byte Offset on came from the original's characters Char, Char+1, …
+// up to the next run, one UTF-8 code point for each. For PDF, Char is the index of a character
+// in PDFium's text page, which gives its box. Char is -1 where the text was put in between.
+type Run struct {
+	Offset int
+	Char   int
+}
+
+// Kind is the kind of a block.
+type Kind uint8
+
+// The kinds of block.
+const (
+	Paragraph Kind = iota
+	Heading        // Level says how deep, from 1
+	ListItem
+	TableHeader // the header row of a table, repeated in chunks that hold later rows of it
+	TableRow
+	Code
+)
+
+// Block is a structural unit of a page's text.
+type Block struct {
+	Kind       Kind
+	Level      int // of a heading, from 1; else 0
+	Start, End int // byte offsets in Page.Text, End exclusive
+}
+
+// Reason is a machine-readable word for why a file was not indexed.
+type Reason string
+
+// The reasons. Each is documented for users in docs/ingestion.md.
+const (
+	Unsupported Reason = "unsupported" // no parser for this format
+	Empty       Reason = "empty"       // no text in it
+	ScanOnly    Reason = "scan-only"   // pages of images without a text layer
+	Encrypted   Reason = "encrypted"   // needs a password
+	Damaged     Reason = "damaged"     // the format is broken
+	TooLarge    Reason = "too-large"   // over the limit on size, pages or text
+	Timeout     Reason = "timeout"     // took longer than allowed
+	Crashed     Reason = "crashed"     // the parser died on it
+	Unreadable  Reason = "unreadable"  // the file could not be opened
+)
+
+// Error is why a file gave no document.
+type Error struct {
+	Reason Reason
+	Detail string // one sentence for people, without paths
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }

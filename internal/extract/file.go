@@ -1,0 +1,164 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync"
+)
+
+// Extractor reads files in this process. The zero Extractor is ready to use; set the fields
+// before the first use. Its methods are not safe for concurrent use. PDFium stays loaded between
+// files until Close.
+type Extractor struct {
+	Limits   Limits
+	CacheDir string // where PDFium's compiled code is kept for the next start; "" compiles each time
+
+	loadPDFium sync.Once
+	pdfium     *pdfium
+	pdfiumErr  error
+}
+
+// File reads one file with a throwaway Extractor.
+func File(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (*Document, error) {
+	x := Extractor{Limits: limits}
+	defer x.Close()
+	return x.File(ctx, name, r, size)
+}
+
+// File reads one file of size bytes. The name only says its extension, and the content has the
+// last word on the format. The error is an *Error, or ctx's error: ctx is looked at between
+// pages and parts, so what must end in time on hostile input belongs in a Pool. A parser that
+// panics is reported as Crashed.
+func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size int64) (doc *Document, err error) {
+	f := &file{
+		name:   name,
+		ext:    strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")),
+		r:      r,
+		size:   size,
+		limits: x.Limits.withDefaults(),
+	}
+	if size > f.limits.FileBytes {
+		return nil, tooLarge("the file has %s, and at most %s are read", megabytes(size), megabytes(f.limits.FileBytes))
+	}
+	if size == 0 {
+		return nil, &Error{Empty, "the file has no bytes"}
+	}
+	if f.head, err = readAt(r, 0, min(size, headBytes)); err != nil {
+		return nil, &Error{Unreadable, "the file cannot be read to its end"}
+	}
+
+	defer func() {
+		if p := recover(); p != nil {
+			doc, err = nil, &Error{Crashed, fmt.Sprintf("the parser panicked: %.200v", p)}
+		}
+	}()
+	format, err := recognise(f)
+	if err != nil {
+		return nil, err
+	}
+	doc, err = format.read(ctx, x, f)
+	if err != nil {
+		return nil, err
+	}
+	doc.Pages = withText(doc.Pages)
+	if len(doc.Pages) == 0 {
+		return nil, &Error{Empty, "the file has no text"}
+	}
+	if doc.Title == "" {
+		doc.Title = firstHeading(doc.Pages)
+	}
+	doc.Title = strings.Join(strings.Fields(doc.Title), " ")
+	return doc, nil
+}
+
+// Close frees PDFium. The Extractor is not usable afterwards.
+func (x *Extractor) Close() error {
+	x.loadPDFium.Do(func() { x.pdfiumErr = errors.New("the extractor is closed") })
+	if x.pdfium == nil {
+		return nil
+	}
+	err := x.pdfium.close()
+	x.pdfium = nil
+	x.pdfiumErr = errors.New("the extractor is closed")
+	return err
+}
+
+// file is one file on its way through a parser.
+type file struct {
+	name   string
+	ext    string // lower case, without the dot
+	head   []byte // its first headBytes bytes
+	r      io.ReaderAt
+	size   int64
+	limits Limits
+}
+
+// headBytes is how much of a file the recognition of formats looks at.
+const headBytes = 4096
+
+// all reads the whole file, which may have at most limit bytes.
+func (f *file) all(limit int64) ([]byte, error) {
+	if f.size > limit {
+		return nil, tooLarge("the file has %s, and at most %s of its format are read", megabytes(f.size), megabytes(limit))
+	}
+	data, err := readAt(f.r, 0, f.size)
+	if err != nil {
+		return nil, &Error{Unreadable, "the file cannot be read to its end"}
+	}
+	return data, nil
+}
+
+func readAt(r io.ReaderAt, off, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	if got, err := r.ReadAt(b, off); int64(got) < n {
+		return nil, fmt.Errorf("read %d bytes at %d: %w", n, off, err)
+	}
+	return b, nil
+}
+
+func withText(pages []Page) []Page {
+	kept := pages[:0]
+	for _, p := range pages {
+		if len(p.Blocks) > 0 {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// firstHeading is the first heading of the first page, as long as it can be a title, or all the
+// headings of a cover that has nothing else. On pages, whose headings were told by their looks,
+// only one of the first level is taken.
+func firstHeading(pages []Page) string {
+	var headings []string
+	p, length := pages[0], 0
+	for _, b := range p.Blocks {
+		if b.Kind == Heading && b.End-b.Start <= 200 && (b.Level == 1 || p.Number == 0 || len(headings) > 0) {
+			headings = append(headings, p.Text[b.Start:b.End])
+			length += b.End - b.Start
+		}
+	}
+	switch {
+	case len(headings) == 0:
+		return ""
+	case len(pages) > 1 && len(headings) == len(p.Blocks) && length <= 120:
+		return strings.Join(headings, " – ")
+	}
+	return headings[0]
+}
+
+func tooLarge(format string, args ...any) *Error {
+	return &Error{TooLarge, fmt.Sprintf(format, args...)}
+}
+
+func damaged(format string, args ...any) *Error {
+	return &Error{Damaged, fmt.Sprintf(format, args...)}
+}
+
+func megabytes(n int64) string {
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}

@@ -1,0 +1,35 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+)
+
+// FuzzFile holds that every input gives a document that keeps its contract, or an *Error other
+// than Crashed. PDF has its own sandbox and is too slow to start here.
+func FuzzFile(f *testing.F) {
+	f.Add("a.md", []byte("---\ntitle: x\n---\n# A\n\n- b\n\n|a|b|\n|-|-|\n|1|2|\n\n```\nc\n```\n"))
+	f.Add("a.html", []byte("<table><tr><th>a<td>b</table><ul><li>c<p>d</ul><pre>e</pre>f<br><br>g"))
+	f.Add("a.csv", []byte("a;b\n1;\"2\n3\"\n"))
+	f.Add("a.txt", []byte("HEAD\n\nwrapped line\nmore\n- item\n\xff\xfe"))
+	f.Add("a.docx", makeDOCX(f, "word/document.xml", docxStart+para("", "x")+"<w:tbl><w:tr>"+cell("y")+"</w:tr></w:tbl>"+docxEnd))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		if bytes.Contains(data, []byte("%PDF-")) {
+			t.Skip()
+		}
+		doc, err := File(context.Background(), name, bytes.NewReader(data), int64(len(data)), Limits{})
+		var refused *Error
+		switch {
+		case errors.As(err, &refused):
+			if refused.Reason == Crashed {
+				t.Errorf("crashed: %s", refused.Detail)
+			}
+		case err != nil:
+			t.Error(err)
+		default:
+			checkDocument(t, doc)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package extract
+
+import "time"
+
+// Limits bounds what one file may cost. A zero field means the default.
+type Limits struct {
+	FileBytes   int64         // the file itself; 200 MiB
+	Pages       int           // of a paged format; 10,000
+	TextBytes   int64         // text taken out of it, and for text formats the file; 32 MiB
+	Time        time.Duration // wall time for one file in a Pool; 30 s
+	MemoryBytes int64         // memory of one worker of a Pool, at least 192 MiB; 512 MiB
+}
+
+// minMemory is what PDFium, its compiler and the Go runtime need before any document.
+const minMemory = 192 << 20
+
+func (l Limits) withDefaults() Limits {
+	if l.FileBytes <= 0 {
+		l.FileBytes = 200 << 20
+	}
+	if l.Pages <= 0 {
+		l.Pages = 10_000
+	}
+	if l.TextBytes <= 0 {
+		l.TextBytes = 32 << 20
+	}
+	if l.Time <= 0 {
+		l.Time = 30 * time.Second
+	}
+	if l.MemoryBytes <= 0 {
+		l.MemoryBytes = 512 << 20
+	}
+	l.MemoryBytes = max(l.MemoryBytes, minMemory)
+	return l
+}

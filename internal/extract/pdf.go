@@ -1,0 +1,145 @@
+package extract
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// readPDF reads a PDF document page by page: PDFium gives the characters, pdfReader makes lines
+// of them, and once all pages are known, so that repeated headers, the size of the body type and
+// the document's vocabulary are, pdfLayout makes blocks of the lines.
+func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
+	x.loadPDFium.Do(func() { x.pdfium, x.pdfiumErr = newPDFium(x.CacheDir, moduleMemory(f.limits)) })
+	if x.pdfiumErr != nil {
+		return nil, x.pdfiumErr
+	}
+	d, err := x.pdfium.open(f)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+
+	pages, notes, err := readPDFPages(ctx, d, f.limits)
+	if err != nil {
+		return nil, err
+	}
+	doc := &Document{Title: d.title(), Notes: notes}
+	dropRunningLines(pages)
+	layout := newPDFLayout(pages)
+	budget := newBudget(f.limits)
+	for _, p := range pages {
+		out := builder{budget: budget}
+		if err := layout.page(p, &out); err != nil {
+			return nil, err
+		}
+		doc.Pages = append(doc.Pages, out.page(p.number, true))
+	}
+	return doc, nil
+}
+
+// moduleMemory is what PDFium's module may use of the memory for a worker: growing it takes a
+// copy, with a quarter to spare, before the old one goes.
+func moduleMemory(l Limits) int64 { return (l.MemoryBytes - minMemory/2) * 2 / 5 }
+
+// pdfPage is a page as lines.
+type pdfPage struct {
+	number    int
+	lines     []pdfLine
+	low, high float32 // its lower and upper edge
+}
+
+// readPDFPages reads the pages that have text, and says what the others are.
+func readPDFPages(ctx context.Context, d *pdfDocument, limits Limits) (pages []*pdfPage, notes []string, err error) {
+	count := d.int("FPDF_GetPageCount", d.handle)
+	if count > limits.Pages {
+		return nil, nil, tooLarge("the document has %d pages, and at most %d are read", count, limits.Pages)
+	}
+	var scanned, garbled, broken []int
+	left := limits.TextBytes
+	for i := range count {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		r := pdfReader{doc: d}
+		state := r.read(i)
+		if d.err != nil {
+			return nil, nil, d.failure()
+		}
+		switch state {
+		case pageRead:
+			pages = append(pages, &pdfPage{i + 1, r.lines, r.low, r.high})
+		case pageScanned:
+			scanned = append(scanned, i+1)
+		case pageGarbled:
+			garbled = append(garbled, i+1)
+		case pageBroken:
+			broken = append(broken, i+1)
+		}
+		for _, line := range r.lines {
+			left -= int64(len(line.text))
+		}
+		if left < 0 {
+			return nil, nil, tooLarge("the document has more than %s of text", megabytes(limits.TextBytes))
+		}
+	}
+	if len(pages) == 0 {
+		return nil, nil, noPDFText(count, len(scanned), len(garbled), len(broken))
+	}
+	return pages, pageNotes(scanned, garbled, broken), nil
+}
+
+// noPDFText is the error for a document none of whose pages has text that can be read.
+func noPDFText(count, scanned, garbled, broken int) *Error {
+	switch {
+	case garbled > 0:
+		return &Error{ScanOnly, "the fonts of the document do not say which characters they show, so its text can only be seen"}
+	case scanned > 0:
+		return &Error{ScanOnly, fmt.Sprintf("none of its %d pages has a text layer", count)}
+	case broken > 0 || count == 0:
+		return damaged("none of its pages can be read")
+	}
+	return &Error{Empty, "its pages are blank"}
+}
+
+func pageNotes(scanned, garbled, broken []int) []string {
+	var notes []string
+	for _, n := range []struct {
+		pages []int
+		what  string
+	}{
+		{scanned, "no text layer"},
+		{garbled, "fonts that do not say which characters they show"},
+		{broken, "damage, and cannot be read"},
+	} {
+		switch len(n.pages) {
+		case 0:
+		case 1:
+			notes = append(notes, fmt.Sprintf("page %d has %s", n.pages[0], n.what))
+		default:
+			notes = append(notes, fmt.Sprintf("pages %s have %s", pageList(n.pages), n.what))
+		}
+	}
+	return notes
+}
+
+// pageList writes page numbers as people do: "3, 5–9".
+func pageList(pages []int) string {
+	var b strings.Builder
+	for i := 0; i < len(pages); i++ {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(pages[i]))
+		j := i
+		for j+1 < len(pages) && pages[j+1] == pages[j]+1 {
+			j++
+		}
+		if j > i {
+			b.WriteString("–" + strconv.Itoa(pages[j]))
+			i = j
+		}
+	}
+	return b.String()
+}

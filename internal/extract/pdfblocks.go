@@ -1,0 +1,246 @@
+package extract
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// untaggedBlocks makes blocks of lines by how they stand on the page: rows of tables first, then
+// groups of lines that are set alike and close together, then the paragraphs in them. More says
+// that the page goes on after the lines.
+func (l *pdfLayout) untaggedBlocks(lines []pdfLine, more bool) []pdfBlock {
+	var blocks []pdfBlock
+	from := 0
+	for i := 0; i < len(lines); {
+		n := tableLength(lines[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		blocks = append(blocks, l.textBlocks(lines[from:i], true)...)
+		for j := i; j < i+n; j++ {
+			kind := TableRow
+			if j == i && lines[i].bold && !lines[i+1].bold {
+				kind = TableHeader
+			}
+			blocks = append(blocks, pdfBlock{kind: kind, lines: lines[j : j+1]})
+		}
+		i += n
+		from = i
+	}
+	return append(blocks, l.textBlocks(lines[from:], more)...)
+}
+
+// tableLength is the number of lines, from the first on, that are rows of one table: each has a
+// wide gap, at the same place as a gap of the line above it or with as many of them. It is 0 for
+// fewer than three rows, or two with two gaps: those happen by chance.
+func tableLength(lines []pdfLine) int {
+	n := 0
+	for n < len(lines) && len(lines[n].gaps) > 0 && !lines[n].rtl && (n == 0 || sameColumns(lines[n-1], lines[n])) {
+		n++
+	}
+	if n >= 3 || n == 2 && len(lines[0].gaps) > 1 && len(lines[1].gaps) > 1 {
+		return n
+	}
+	return 0
+}
+
+func sameColumns(above, line pdfLine) bool {
+	if step := above.base - line.base; step <= 0 || step > 4*line.size {
+		return false
+	}
+	for _, a := range above.gaps {
+		for _, b := range line.gaps {
+			if math.Abs(float64(a.x-b.x)) < .6*float64(line.size) {
+				return true
+			}
+		}
+	}
+	return len(above.gaps) == len(line.gaps) && len(line.gaps) > 1
+}
+
+// textBlocks makes blocks of lines that are not in a table.
+func (l *pdfLayout) textBlocks(lines []pdfLine, more bool) []pdfBlock {
+	var groups [][]pdfLine
+	for i := range lines {
+		if i > 0 && l.sameGroup(&lines[i-1], &lines[i]) {
+			groups[len(groups)-1] = append(groups[len(groups)-1], lines[i])
+		} else {
+			groups = append(groups, lines[i:i+1:i+1])
+		}
+	}
+	var blocks []pdfBlock
+	for i, group := range groups {
+		if level := l.headingLevel(group); level > 0 && (more || i+1 < len(groups) || group[0].size > l.body) {
+			blocks = append(blocks, pdfBlock{Heading, level, group})
+			continue
+		}
+		blocks = append(blocks, l.paragraphs(group)...)
+	}
+	return blocks
+}
+
+// sameGroup reports whether a line is set like the one before it and stands close below it.
+func (l *pdfLayout) sameGroup(line, next *pdfLine) bool {
+	if line.size == 0 || math.Abs(float64(line.size-next.size)) > .08*float64(line.size) {
+		return false
+	}
+	// A bold line above plain ones is a heading that runs in; a bold end of a sentence is not.
+	if line.bold != next.bold && (line.bold || len(next.text) > 20) && !endsMidSentence(line.text) {
+		return false
+	}
+	if next.right < line.left || next.left > line.right {
+		return false
+	}
+	return l.closeTo(line, next)
+}
+
+func endsMidSentence(text []byte) bool {
+	last, _ := utf8.DecodeLastRune(text)
+	return last == ',' || last == '-'
+}
+
+// headingLevel is the level of a heading that a group of lines makes, 0 for none. A heading is
+// short, does not end like a sentence, and is larger or bolder than the body, or in capitals.
+func (l *pdfLayout) headingLevel(group []pdfLine) int {
+	const maxLines, maxBytes = 3, 160
+	length, letters := 0, 0
+	for _, line := range group {
+		length += len(line.text)
+		for _, r := range string(line.text) {
+			if unicode.IsLetter(r) {
+				letters++
+			}
+		}
+	}
+	first, last := group[0], group[len(group)-1]
+	end, _ := utf8.DecodeLastRune(last.text)
+	if len(group) > maxLines || length > maxBytes || letters < 2 || strings.ContainsRune(".,;:。、，；：", end) || isBullet(string(first.text)) {
+		return 0
+	}
+	if rank := slices.Index(l.sizes, first.size); rank >= 0 {
+		if level := l.levels[first.size]; level > 0 {
+			return level
+		}
+		return min(rank+1, 6)
+	}
+	capitals := len(l.levels) == 0 && len(group) == 1 && letters >= 6 && isCapitals(string(first.text))
+	if first.size >= l.body && (first.bold && !l.boldBody || capitals) {
+		return min(max(len(l.sizes)+1, 2), 6)
+	}
+	return 0
+}
+
+// paragraphs parts a group at bullets and numbers, at first lines that are indented, and after
+// lines that end short with the end of a sentence.
+func (l *pdfLayout) paragraphs(group []pdfLine) []pdfBlock {
+	var blocks []pdfBlock
+	for i, line := range group {
+		marker := l.startsItem(group, i)
+		if i == 0 || marker || l.startsParagraph(group, i, blocks[len(blocks)-1].kind) {
+			kind := Paragraph
+			if marker {
+				kind = ListItem
+			}
+			blocks = append(blocks, pdfBlock{kind: kind})
+		}
+		b := &blocks[len(blocks)-1]
+		b.lines = append(b.lines, line)
+	}
+	return blocks
+}
+
+// startsItem reports whether a line starts an item of a list. A dash or number at the start of a
+// line may just as well go on with the sentence of the line before it.
+func (l *pdfLayout) startsItem(group []pdfLine, i int) bool {
+	text := string(group[i].text)
+	if listMarker(text) == 0 {
+		return false
+	}
+	if i == 0 || isBullet(text) || endsSentence(group[i-1].text) || l.endsShort(group, i-1) {
+		return true
+	}
+	number := leadingNumber(text)
+	for j := i - 1; j >= 0 && number > 1; j-- {
+		if before := leadingNumber(string(group[j].text)); before > 0 {
+			return number == before+1
+		}
+	}
+	return false
+}
+
+func leadingNumber(s string) int {
+	n, _ := strconv.Atoi(strings.TrimRight(strings.TrimLeft(s[:listMarker(s)], "("), ".) \t"))
+	return n
+}
+
+func endsSentence(text []byte) bool {
+	last, _ := utf8.DecodeLastRune(text)
+	return strings.ContainsRune(".!?:;…”\")»。！？：」』؟۔।", last)
+}
+
+func (l *pdfLayout) startsParagraph(group []pdfLine, i int, current Kind) bool {
+	ended := endsSentence(group[i-1].text)
+	first, _ := utf8.DecodeRune(group[i].text)
+	if ended && !unicode.IsLower(first) && l.endsShort(group, i-1) {
+		return true
+	}
+	if current == ListItem || group[i].rtl {
+		return false
+	}
+	margin := group[0].left
+	for _, line := range group {
+		margin = min(margin, line.left)
+	}
+	indent := .8 * group[i].size
+	indented := group[i].left-margin > indent && group[i-1].left-margin < indent
+	if i+1 < len(group) {
+		return indented && group[i+1].left-margin < indent
+	}
+	return indented && ended
+}
+
+// promoteTitles makes headings of those that differ from the text in their wording only: a line
+// in title case, without a full stop, right above the paragraph it stands over.
+func (l *pdfLayout) promoteTitles(blocks []pdfBlock) {
+	deepest := 0
+	for _, level := range l.levels {
+		deepest = max(deepest, level)
+	}
+	if deepest == 0 {
+		deepest = len(l.sizes)
+	}
+	for i := range len(blocks) - 1 {
+		b, next := &blocks[i], &blocks[i+1]
+		if b.kind != Paragraph || len(b.lines) != 1 || next.kind != Paragraph && next.kind != ListItem {
+			continue
+		}
+		line, below := &b.lines[0], &next.lines[0]
+		step := line.base - below.base
+		over := step > 0 && step < 3*line.size && math.Abs(float64(line.left-below.left)) < 2*float64(line.size)
+		if over && line.size >= below.size && len(below.text) > len(line.text) && isTitleCase(string(line.text)) {
+			b.kind, b.level = Heading, min(deepest+1, 6)
+		}
+	}
+}
+
+// isTitleCase holds for up to eight words, the first and all longer ones of which start with a
+// capital, without a mark at the end.
+func isTitleCase(s string) bool {
+	words := strings.Fields(s)
+	if len(words) == 0 || len(words) > 8 || len(s) > 70 || listMarker(s) > 0 {
+		return false
+	}
+	for i, word := range words {
+		first, _ := utf8.DecodeRuneInString(word)
+		if (i == 0 || utf8.RuneCountInString(word) > 3) && !unicode.IsUpper(first) && first != '(' {
+			return false
+		}
+	}
+	last, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsLetter(last) || unicode.IsDigit(last) || last == ')' || last == '?'
+}

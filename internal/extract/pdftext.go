@@ -1,0 +1,124 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// withoutLeaders replaces the dots and underscores that lead the eye across a line or ask to be
+// written on by a space.
+func withoutLeaders(m mapped) mapped {
+	s := string(m.text)
+	var out mapped
+	kept := 0
+	for i := 0; i < len(s); {
+		if s[i] != '.' && s[i] != '_' {
+			i++
+			continue
+		}
+		end, marks := i, 0
+		for j := i; j < len(s) && (s[j] == s[i] || s[j] == ' '); j++ {
+			if s[j] == s[i] {
+				marks++
+				end = j + 1
+			}
+		}
+		if marks > 4 {
+			out.append(m.slice(kept, i))
+			out.put(" ")
+			kept = end
+		}
+		i = end
+	}
+	if kept == 0 {
+		return m
+	}
+	out.append(m.slice(kept, len(s)))
+	return out
+}
+
+// compose brings text to NFC; a composed character came from the first of its parts.
+func compose(m mapped) mapped {
+	if norm.NFC.IsNormal(m.text) {
+		return m
+	}
+	var out mapped
+	for from := 0; from < len(m.text); {
+		n := norm.NFC.NextBoundary(m.text[from:], true)
+		part := m.slice(from, from+n)
+		if norm.NFC.IsNormal(part.text) || part.runs[0].Char == inserted {
+			out.append(part)
+		} else {
+			for i, r := range []rune(norm.NFC.String(string(part.text))) {
+				out.rune(r, part.runs[0].Char+i)
+			}
+		}
+		from += n
+	}
+	return out
+}
+
+// isRTL holds for text most of whose letters are written from right to left.
+func isRTL(s string) bool {
+	rtl, letters := 0, 0
+	for _, r := range s {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		if unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana) {
+			rtl++
+		}
+	}
+	return rtl*2 > letters
+}
+
+// measureRoom sets the room of the lines of a page: up to where all but the longest tenth of the
+// lines end that start at about the same place.
+func measureRoom(lines []pdfLine) {
+	const maxLines = 1000 // the time grows with the square
+	if len(lines) > maxLines {
+		return
+	}
+	for i := range lines {
+		line := &lines[i]
+		var ends []float32
+		for j := range lines {
+			other := &lines[j]
+			start, end := other.left-line.left, other.right-line.right
+			if line.rtl {
+				start, end = line.right-other.right, line.left-other.left
+			}
+			if start >= -3*line.size && start <= 3*line.size {
+				ends = append(ends, end)
+			}
+		}
+		slices.Sort(ends)
+		line.room = ends[(len(ends)-1)*9/10]
+	}
+}
+
+// readsLikeLatin tells text whose fonts lack the tables but use the usual codes all the same from
+// text that comes out as other characters: it consists of Latin letters with a share of vowels
+// that any language has.
+func readsLikeLatin(lines []pdfLine) bool {
+	chars, letters, vowels := 0, 0, 0
+	for _, line := range lines {
+		for _, r := range norm.NFD.String(string(line.text)) {
+			if r == ' ' || unicode.IsMark(r) {
+				continue
+			}
+			chars++
+			if unicode.Is(unicode.Latin, r) {
+				letters++
+			}
+			if strings.ContainsRune("aeiouyAEIOUY", r) {
+				vowels++
+			}
+		}
+	}
+	return letters*10 >= chars*7 && float64(vowels) >= .18*float64(letters)
+}

@@ -1,0 +1,212 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options configures a Pool. A zero field means the default.
+type Options struct {
+	Workers  int           // processes at once; the number of processors, at most 2
+	CacheDir string        // where PDFium's compiled code is kept; "" compiles it in each worker
+	Limits   Limits        // for one file
+	Idle     time.Duration // after which a worker without work is ended; 20 s
+}
+
+// Pool reads files in child processes of the same program (see RunWorkerIfAsked), so that a
+// parser which crashes, hangs or eats memory costs one file. Workers start when there is work,
+// stay for the next file, and end when there is none; a pool that is not used holds no process.
+// All methods are safe for concurrent use.
+type Pool struct {
+	options Options
+	slots   chan struct{} // one token per running Extract
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	mu     sync.Mutex
+	idle   []*child
+	closed bool
+	active sync.WaitGroup // Extracts and the endings of idle children
+}
+
+// Result is what a worker made of a file.
+type Result struct {
+	Document *Document
+	Post     []byte // from the function given to RunWorkerIfAsked; nil without one
+}
+
+// ErrClosed is returned by a Pool that has been closed.
+var ErrClosed = errors.New("the extraction pool is closed")
+
+// NewPool returns a pool. Close ends its workers.
+func NewPool(o Options) *Pool {
+	if o.Workers <= 0 {
+		o.Workers = min(2, runtime.NumCPU())
+	}
+	if o.Idle <= 0 {
+		o.Idle = 20 * time.Second
+	}
+	o.Limits = o.Limits.withDefaults()
+	p := &Pool{options: o, slots: make(chan struct{}, o.Workers)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Extract reads the file at a path; name says its extension, for files that are stored under
+// another name. A file that gives no document is an *Error. Other errors are ctx's, ErrClosed,
+// and that no worker can be started.
+func (p *Pool) Extract(ctx context.Context, name, path string) (*Result, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("extract: %w", err)
+	}
+	if !p.begin() {
+		return nil, ErrClosed
+	}
+	defer p.active.Done()
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.ctx.Done():
+		return nil, ErrClosed
+	}
+	j := job{Name: name, Path: path, CacheDir: p.options.CacheDir, Limits: p.options.Limits}
+	for {
+		c, err := p.take()
+		if err != nil {
+			return nil, err
+		}
+		used := !c.fresh
+		result, err := p.run(ctx, c, j)
+		// A worker may have died of something else since its last file.
+		if errors.As(err, new(*unasked)) {
+			if used {
+				continue
+			}
+			return nil, &Error{Crashed, "the extraction worker died before it saw the file"}
+		}
+		return result, err
+	}
+}
+
+// begin counts an activity that Close waits for, unless the pool is closed.
+func (p *Pool) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.active.Add(1)
+	return true
+}
+
+// run has a child do a job, and puts it back or ends it.
+func (p *Pool) run(ctx context.Context, c *child, j job) (*Result, error) {
+	limit, cancel := context.WithTimeout(ctx, j.Limits.Time)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	stopKilling := context.AfterFunc(limit, c.kill)
+	o, err := c.ask(j)
+	if stopKilling() && err == nil {
+		p.put(c)
+		return o.result()
+	}
+	c.kill()
+	c.stop()
+	switch {
+	case err == nil: // the answer came as the time ran out
+		return o.result()
+	case p.ctx.Err() != nil:
+		return nil, ErrClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limit.Err() != nil:
+		return nil, timeoutError(j.Limits)
+	case errors.As(err, new(*unasked)):
+		return nil, err
+	case c.ranOutOfMemory():
+		return nil, memoryError(j.Limits)
+	}
+	return nil, &Error{Crashed, "the parser died on the file"}
+}
+
+func (o outcome) result() (*Result, error) {
+	switch {
+	case o.Refused != nil:
+		return nil, o.Refused
+	case o.Failed != "":
+		return nil, fmt.Errorf("extract: %s", o.Failed)
+	}
+	return &Result{o.Document, o.Post}, nil
+}
+
+// take returns an idle child, the one used last, or a new one.
+func (p *Pool) take() (*child, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		c.idle.Stop()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return startChild()
+}
+
+// put keeps a child for the next file, until it has been idle for too long.
+func (p *Pool) put(c *child) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		p.active.Add(1) // the caller is an activity, so Close is still waiting
+		go func() {
+			defer p.active.Done()
+			c.stop()
+		}()
+		return
+	}
+	p.idle = append(p.idle, c)
+	c.idle = time.AfterFunc(p.options.Idle, func() { p.retire(c) })
+}
+
+// retire ends a child that is still idle.
+func (p *Pool) retire(c *child) {
+	p.mu.Lock()
+	i := slices.Index(p.idle, c)
+	if i < 0 {
+		p.mu.Unlock()
+		return
+	}
+	p.idle = slices.Delete(p.idle, i, i+1)
+	p.active.Add(1)
+	p.mu.Unlock()
+	defer p.active.Done()
+	c.stop()
+}
+
+// Close ends all workers and waits until they are gone. Running Extracts return ErrClosed.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.active.Add(len(idle)) // for a second Close, which waits for the first
+	p.mu.Unlock()
+	p.cancel()
+	for _, c := range idle {
+		c.idle.Stop()
+		c.stop()
+		p.active.Done()
+	}
+	p.active.Wait()
+	return nil
+}

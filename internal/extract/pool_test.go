@@ -1,0 +1,272 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// testPost is what the workers of the tests do with documents: a text that asks for it makes
+// them misbehave, any other comes back in capitals.
+func testPost(doc *Document) ([]byte, error) {
+	text := doc.Pages[0].Text
+	switch strings.TrimSpace(text) {
+	case "please exit":
+		os.Exit(7)
+	case "please panic":
+		panic("as asked")
+	case "please hang":
+		select {}
+	case "please fail":
+		return nil, errors.New("as asked")
+	case "please refuse":
+		return nil, &Error{Empty, "as asked"}
+	case "please eat":
+		var eaten [][]byte
+		for {
+			b := make([]byte, 8<<20)
+			for i := range b {
+				b[i] = byte(i)
+			}
+			eaten = append(eaten, b)
+		}
+	case "your process":
+		return fmt.Append(nil, os.Getpid()), nil
+	case "your environment":
+		return []byte(strings.Join(os.Environ(), " ")), nil
+	}
+	return []byte(strings.ToUpper(text)), nil
+}
+
+func newTestPool(t testing.TB, o Options) *Pool {
+	t.Helper()
+	o.CacheDir = testCache
+	p := NewPool(o)
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// written writes a text file and returns its path.
+func written(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPool_ReturnsDocumentAndPost(t *testing.T) {
+	p := newTestPool(t, Options{})
+	r, err := p.Extract(context.Background(), "stored-as-markdown.md", written(t, "# Hello\n\nfrom *the* worker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := outline(r.Document), "H1 Hello\nP from the worker\n"; got != want {
+		t.Errorf("document = %q, want %q", got, want)
+	}
+	if got, want := string(r.Post), "HELLO\n\nFROM THE WORKER"; got != want {
+		t.Errorf("post = %q, want %q", got, want)
+	}
+}
+
+func TestPool_SurvivesWhatFilesDoToWorkers(t *testing.T) {
+	o := Options{Workers: 1, Limits: Limits{MemoryBytes: 256 << 20}}
+	if raceEnabled {
+		o.Limits.MemoryBytes = 2 << 30
+	}
+	p := newTestPool(t, o)
+	for _, c := range []struct {
+		text string
+		want Reason
+	}{
+		{"please exit", Crashed},
+		{"please panic", Crashed},
+		{"please refuse", Empty},
+		{"please eat", TooLarge},
+	} {
+		if c.want == TooLarge && raceEnabled {
+			continue // the detector itself dies of the limits
+		}
+		_, err := p.Extract(context.Background(), "a.txt", written(t, c.text))
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Reason != c.want {
+			t.Errorf("%s: %v, want reason %s", c.text, err, c.want)
+		}
+		if r, err := p.Extract(context.Background(), "a.txt", written(t, "next")); err != nil || string(r.Post) != "NEXT" {
+			t.Errorf("after %q: %v, %v", c.text, r, err)
+		}
+	}
+	var refused *Error
+	if _, err := p.Extract(context.Background(), "a.txt", written(t, "please fail")); err == nil || errors.As(err, &refused) {
+		t.Errorf("a failure of post = %v, want an error that is no *Error", err)
+	}
+}
+
+func TestPool_KillsAWorkerThatTakesTooLong(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: 300 * time.Millisecond}})
+	_, err := p.Extract(context.Background(), "a.txt", written(t, "please hang"))
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Reason != Timeout {
+		t.Errorf("Extract = %v, want reason timeout", err)
+	}
+}
+
+func TestPool_EndsTheJobWithItsContext(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		_, err := p.Extract(ctx, "a.txt", written(t, "please hang"))
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("Extract = %v, want context canceled", err)
+	}
+}
+
+func TestPool_ReportsAFileThatCannotBeOpened(t *testing.T) {
+	p := newTestPool(t, Options{})
+	for _, path := range []string{filepath.Join(t.TempDir(), "none.txt"), t.TempDir()} {
+		_, err := p.Extract(context.Background(), "a.txt", path)
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Reason != Unreadable || strings.Contains(refused.Detail, path) {
+			t.Errorf("Extract = %v, want unreadable without a path", err)
+		}
+	}
+}
+
+func TestPool_KeepsAWorkerAndReplacesADeadOne(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1})
+	first, second := workerProcess(t, p), workerProcess(t, p)
+	if first != second {
+		t.Errorf("the second file was read by process %d, the first by %d", second, first)
+	}
+	process, err := os.FindProcess(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.idle[0].ended
+	if third := workerProcess(t, p); third == first {
+		t.Errorf("the dead process %d answered", third)
+	}
+}
+
+func workerProcess(t *testing.T, p *Pool) int {
+	t.Helper()
+	r, err := p.Extract(context.Background(), "a.txt", written(t, "your process"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(r.Post), &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestPool_EndsAnIdleWorker(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1, Idle: time.Millisecond})
+	pid := workerProcess(t, p)
+	p.mu.Lock()
+	idle := slices.Clone(p.idle)
+	p.mu.Unlock()
+	for _, c := range idle {
+		<-c.ended
+	}
+	p.active.Wait() // for an ending that was under way already
+	if process, err := os.FindProcess(pid); err == nil && process.Signal(syscall.Signal(0)) == nil {
+		t.Errorf("process %d still runs", pid)
+	}
+}
+
+func TestPool_GivesTheWorkerNoEnvironment(t *testing.T) {
+	t.Setenv("PARLEY_SECRET", "sesame")
+	p := newTestPool(t, Options{})
+	r, err := p.Extract(context.Background(), "a.txt", written(t, "your environment"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(r.Post), "PARLEY_EXTRACT_WORKER=1 GOMAXPROCS=2"; got != want {
+		t.Errorf("environment = %q, want %q", got, want)
+	}
+}
+
+func TestPool_IsSafeForConcurrentUse(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 2})
+	var wg sync.WaitGroup
+	for i := range 20 {
+		text := fmt.Sprintf("file %d", i)
+		if i%7 == 3 {
+			text = "please exit"
+		}
+		path := written(t, text)
+		wg.Go(func() {
+			r, err := p.Extract(context.Background(), "a.txt", path)
+			var refused *Error
+			switch {
+			case text == "please exit" && (!errors.As(err, &refused) || refused.Reason != Crashed):
+				t.Errorf("%s: %v", text, err)
+			case text != "please exit" && (err != nil || string(r.Post) != strings.ToUpper(text)):
+				t.Errorf("%s: %v %v", text, r, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPool_CloseEndsRunningAndIdleWorkers(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	p := NewPool(Options{Workers: 2})
+	pid := workerProcess(t, p)
+	done := make(chan error)
+	hanging := written(t, "please hang")
+	go func() {
+		_, err := p.Extract(context.Background(), "a.txt", hanging)
+		done <- err
+	}()
+	go p.Close()
+	if err := <-done; !errors.Is(err, ErrClosed) {
+		t.Errorf("Extract during Close = %v, want ErrClosed", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if process, err := os.FindProcess(pid); err == nil && process.Signal(syscall.Signal(0)) == nil {
+		t.Errorf("process %d outlived the pool", pid)
+	}
+	if _, err := p.Extract(context.Background(), "a.txt", hanging); !errors.Is(err, ErrClosed) {
+		t.Errorf("Extract after Close = %v, want ErrClosed", err)
+	}
+}
+
+func TestWorker_EndsWithItsParent(t *testing.T) {
+	c, err := startChild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := written(t, "please hang")
+	if err := writeFrame(c.stdin, job{Name: "a.txt", Path: path, Limits: Limits{}.withDefaults()}); err != nil {
+		t.Fatal(err)
+	}
+	c.stdin.Close() // as when the parent dies in whatever way
+	<-c.ended
+	c.stdout.Close()
+	if code := c.state.ExitCode(); code != exitDone {
+		t.Errorf("exit code %d, want %d", code, exitDone)
+	}
+}

@@ -1,0 +1,137 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// workerVariable asks a process to be a worker.
+const workerVariable = "PARLEY_EXTRACT_WORKER"
+
+// The exit codes of a worker that ends by itself.
+const (
+	exitDone   = 0
+	exitMemory = 3 // the file needed more memory than allowed
+	exitBroken = 4 // its pipes broke
+)
+
+// RunWorkerIfAsked makes the process a worker of a Pool when it was started as one, and then does
+// not return. The main function of a program that uses a Pool, and TestMain, call it first, with
+// what is to be done with each document in the worker; its result comes back from Pool.Extract.
+// Post may be nil. An *Error from post refuses the file.
+func RunWorkerIfAsked(post func(*Document) ([]byte, error)) {
+	if os.Getenv(workerVariable) != "1" {
+		return
+	}
+	out := os.Stdout
+	os.Stdout = os.Stderr // nobody else writes between the messages
+	os.Exit(serveJobs(os.Stdin, out, post))
+}
+
+// serveJobs answers jobs until its input ends.
+func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)) int {
+	jobs := make(chan job)
+	go func() { // ends with the process, at once when the parent is gone
+		for {
+			var j job
+			if readFrame(in, &j) != nil {
+				os.Exit(exitDone)
+			}
+			jobs <- j
+		}
+	}()
+	var x *Extractor
+	for j := range jobs {
+		if x == nil {
+			x = &Extractor{Limits: j.Limits, CacheDir: j.CacheDir}
+			confine(j.Limits)
+			go watchMemory(j.Limits.MemoryBytes)
+		}
+		confineCPU(j.Limits.Time)
+		if err := writeFrame(out, answer(x, j, post)); err != nil {
+			return exitBroken
+		}
+	}
+	return exitDone
+}
+
+// answer does one job. It gives up a little before the parent's patience ends, where the parser
+// looks at its context: then the worker need not be killed.
+func answer(x *Extractor, j job, post func(*Document) ([]byte, error)) outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
+	defer cancel()
+	doc, err := extractPath(ctx, x, j)
+	if err == nil && post != nil {
+		var result []byte
+		if result, err = postProcess(post, doc); err == nil {
+			return outcome{Document: doc, Post: result}
+		}
+	}
+	var refused *Error
+	switch {
+	case err == nil:
+		return outcome{Document: doc}
+	case errors.As(err, &refused):
+		return outcome{Refused: refused}
+	case errors.Is(err, context.DeadlineExceeded):
+		return outcome{Refused: timeoutError(j.Limits)}
+	}
+	return outcome{Failed: err.Error()}
+}
+
+func extractPath(ctx context.Context, x *Extractor, j job) (*Document, error) {
+	f, err := os.Open(j.Path)
+	if err != nil {
+		return nil, &Error{Unreadable, "the file cannot be opened"}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, &Error{Unreadable, "it is not a regular file"}
+	}
+	return x.File(ctx, j.Name, f, info.Size())
+}
+
+func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{Crashed, fmt.Sprintf("processing its text panicked: %.200v", p)}
+		}
+	}()
+	return post(doc)
+}
+
+func timeoutError(l Limits) *Error {
+	return &Error{Timeout, fmt.Sprintf("reading it takes longer than %s", l.Time)}
+}
+
+func memoryError(l Limits) *Error {
+	return tooLarge("reading it needs more than %d MiB of memory", l.MemoryBytes>>20)
+}
+
+// codeBytes is what the process needs besides the memory that the Go runtime manages: the
+// program and PDFium's compiled code.
+const codeBytes = 48 << 20
+
+// watchMemory ends the process when it holds more memory than allowed and cannot give it back.
+func watchMemory(limit int64) {
+	held := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	over := func() bool {
+		metrics.Read(held)
+		return int64(held[0].Value.Uint64()-held[1].Value.Uint64()) > limit-codeBytes
+	}
+	for range time.Tick(50 * time.Millisecond) {
+		if over() {
+			debug.FreeOSMemory()
+			if over() {
+				os.Exit(exitMemory)
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// Package internal_test guards the import table: which package of Parley may import which.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "parley"
+
+// allowed is the import table of ARCHITECTURE.md. The key is a package below internal, the
+// value what it may import of Parley; "wire/*" and "llm/*" stand for every package directly
+// below. access is left out of the values: every package may import it. Tests are not held to
+// the table, so that a conformance suite can use its parent and a fake.
+var allowed = map[string][]string{
+	"access":    {},
+	"text":      {},
+	"extract":   {},
+	"lexical":   {"text"},
+	"llm":       {},
+	"llm/*":     {"llm"},
+	"retrieval": {"lexical", "text", "llm"},
+	"chat":      {"retrieval", "llm", "text"},
+	"builtin":   {"chat", "retrieval", "llm", "text"},
+	"turn":      {"chat", "retrieval", "llm"},
+	"ingest":    {"retrieval", "extract", "text"},
+	"store":     {"chat", "turn", "retrieval", "llm"},
+	"wire":      {"chat", "turn"},
+	"wire/*":    {"wire", "turn", "chat", "retrieval", "llm"},
+	"ui":        {},
+	"server":    {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
+	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},
+}
+
+func TestImports_FollowTheTable(t *testing.T) {
+	seen := map[string]bool{}
+	for file, imports := range imports(t, ".") {
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		row, ok := rowOf(pkg)
+		if !ok {
+			t.Errorf("internal/%s has no row in the import table: add one here and in ARCHITECTURE.md", pkg)
+			continue
+		}
+		seen[row] = true
+		for _, imported := range imports {
+			if !mayImport(pkg, row, imported) {
+				t.Errorf("internal/%s imports internal/%s; the table lets %s import only: %s",
+					file, imported, row, strings.Join(append([]string{"access"}, allowed[row]...), ", "))
+			}
+		}
+	}
+	for row := range allowed {
+		if !seen[row] && row != "ui" {
+			t.Errorf("the import table has a row for %s, which is no package", row)
+		}
+	}
+}
+
+// rowOf returns the row of the table for a package. A package named like its parent with "test"
+// behind it (llm/llmtest) holds fakes or a conformance suite and follows its parent's row.
+func rowOf(pkg string) (string, bool) {
+	if _, ok := allowed[pkg]; ok {
+		return pkg, true
+	}
+	parent, name := filepath.Split(pkg)
+	parent = strings.TrimSuffix(parent, "/")
+	if parent != "" && name == filepath.Base(parent)+"test" {
+		return rowOf(parent)
+	}
+	_, ok := allowed[parent+"/*"]
+	return parent + "/*", ok
+}
+
+func mayImport(pkg, row, imported string) bool {
+	if imported == "access" || imported == parentOfFakes(pkg) {
+		return true
+	}
+	parent, _ := filepath.Split(imported)
+	return slices.Contains(allowed[row], imported) ||
+		parent != "" && slices.Contains(allowed[row], strings.TrimSuffix(parent, "/")+"/*")
+}
+
+func parentOfFakes(pkg string) string {
+	parent, name := filepath.Split(pkg)
+	parent = strings.TrimSuffix(parent, "/")
+	if parent != "" && name == filepath.Base(parent)+"test" {
+		return parent
+	}
+	return ""
+}
+
+// imports returns, for every Go file below dir that is not a test, the packages below internal
+// that it imports.
+func imports(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "testdata" {
+			return errOr(err, fs.SkipDir)
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, path), nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		found[path] = nil
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if below, ok := strings.CutPrefix(imported, module+"/internal/"); ok {
+				found[path] = append(found[path], below)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func errOr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+func TestMayImport_RefusesWhatTheTableDoesNotList(t *testing.T) {
+	cases := []struct {
+		pkg, imported string
+		want          bool
+	}{
+		{"chat", "retrieval", true},
+		{"chat", "store", false},
+		{"retrieval", "chat", false},
+		{"llm/openai", "llm", true},
+		{"llm/openai", "chat", false},
+		{"llm/openai", "llm/anthropic", false},
+		{"llm/llmtest", "llm", true},
+		{"server", "wire/azurechat", true},
+		{"wire/azurechat", "server", false},
+		{"text", "access", true},
+	}
+	for _, c := range cases {
+		row, ok := rowOf(c.pkg)
+		if !ok {
+			t.Fatalf("rowOf(%q) found no row", c.pkg)
+		}
+		if got := mayImport(c.pkg, row, c.imported); got != c.want {
+			t.Errorf("mayImport(%q, %q) = %v, want %v", c.pkg, c.imported, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+func TestMain(m *testing.M) {
+	extract.RunWorkerIfAsked(Post)
+	goleak.VerifyTestMain(m)
+}
+
+// fakeCorpus keeps in memory what a store would.
+type fakeCorpus struct {
+	mu      sync.Mutex
+	docs    map[string]retrieval.Put // by id
+	files   map[retrieval.FileKey]retrieval.File
+	roots   []retrieval.Root
+	batches int
+	onApply func(retrieval.Batch) error // may refuse a batch
+}
+
+func newFakeCorpus() *fakeCorpus {
+	return &fakeCorpus{docs: map[string]retrieval.Put{}, files: map[retrieval.FileKey]retrieval.File{}}
+}
+
+func (f *fakeCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.onApply != nil {
+		if err := f.onApply(b); err != nil {
+			return err
+		}
+	}
+	f.batches++
+	for _, id := range b.Delete {
+		delete(f.docs, id)
+	}
+	for _, p := range b.Put {
+		f.docs[p.Document.ID] = p
+	}
+	names := map[string]bool{}
+	for _, p := range f.docs {
+		if names[p.Document.Name] {
+			return fmt.Errorf("two documents are named %q", p.Document.Name)
+		}
+		names[p.Document.Name] = true
+	}
+	f.roots = append(f.roots, b.PutRoots...)
+	for _, path := range b.DropRoots {
+		f.roots = slices.DeleteFunc(f.roots, func(r retrieval.Root) bool { return r.Path == path })
+		for key := range f.files {
+			if key.Root == path {
+				delete(f.files, key)
+			}
+		}
+	}
+	for _, row := range b.PutFiles {
+		f.files[row.FileKey] = row
+	}
+	for _, key := range b.DropFiles {
+		delete(f.files, key)
+	}
+	return nil
+}
+
+func (f *fakeCorpus) Roots(context.Context, string) ([]retrieval.Root, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.roots), nil
+}
+
+func (f *fakeCorpus) Files(_ context.Context, _, root string) ([]retrieval.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []retrieval.File
+	for key, row := range f.files {
+		if key.Root == root {
+			out = append(out, row)
+		}
+	}
+	slices.SortFunc(out, func(a, b retrieval.File) int { return cmp.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+func (f *fakeCorpus) AllDocuments(_ context.Context, _, after string, limit int) ([]retrieval.Document, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []retrieval.Document
+	for _, p := range f.docs {
+		if p.Document.Name > after {
+			out = append(out, p.Document)
+		}
+	}
+	slices.SortFunc(out, func(a, b retrieval.Document) int { return cmp.Compare(a.Name, b.Name) })
+	return out[:min(limit, len(out))], nil
+}
+
+// names returns the names of all documents, sorted.
+func (f *fakeCorpus) names() []string {
+	docs, _ := f.AllDocuments(context.Background(), "", "", 1<<30)
+	var out []string
+	for _, d := range docs {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// doc returns the document with a name.
+func (f *fakeCorpus) doc(t *testing.T, name string) retrieval.Put {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.docs {
+		if p.Document.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("there is no document %q", name)
+	return retrieval.Put{}
+}
+
+// fakeBlobs keeps originals in a folder.
+type fakeBlobs struct {
+	dir string
+	put func() error // may refuse
+}
+
+func (b *fakeBlobs) Put(ctx context.Context, r io.Reader) (string, int64, error) {
+	if b.put != nil {
+		if err := b.put(); err != nil {
+			return "", 0, err
+		}
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	return sha, int64(len(data)), os.WriteFile(filepath.Join(b.dir, sha), data, 0o600)
+}
+
+func (b *fakeBlobs) Open(sha string) (*os.File, error) { return os.Open(filepath.Join(b.dir, sha)) }
+
+// fakeExtractor takes a file as one paragraph. Words in it make it fail.
+type fakeExtractor struct {
+	mu     sync.Mutex
+	read   []string                                     // names, in order
+	before func(ctx context.Context, name string) error // called first
+}
+
+func (x *fakeExtractor) Extract(ctx context.Context, name, path string) (*extract.Result, error) {
+	x.mu.Lock()
+	x.read = append(x.read, name)
+	x.mu.Unlock()
+	if x.before != nil {
+		if err := x.before(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	switch text := string(bytes.TrimSpace(data)); {
+	case text == "":
+		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no text"}
+	case strings.Contains(text, "DAMAGED"):
+		return nil, &extract.Error{Reason: extract.Damaged, Detail: "the file is damaged"}
+	default:
+		d := doc(page(0, "p: "+text))
+		if who, ok := strings.CutPrefix(text, "only for "); ok {
+			d.Meta.Users = []string{who}
+		}
+		result := &extract.Result{Document: d}
+		if len(text)%2 == 0 { // both ways must give the same
+			if result.Post, err = Post(d); err != nil {
+				return nil, err
+			}
+		}
+		return result, nil
+	}
+}
+
+// take returns the names read since it was last called, sorted.
+func (x *fakeExtractor) take() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := x.read
+	x.read = nil
+	slices.Sort(out)
+	return out
+}
+
+// bench is an ingester over fakes, and a folder for files.
+type bench struct {
+	t         *testing.T
+	dir, data string
+	corpus    *fakeCorpus
+	blobs     *fakeBlobs
+	extractor *fakeExtractor
+	cfg       Config
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, dir: t.TempDir(), data: t.TempDir(), corpus: newFakeCorpus(), extractor: &fakeExtractor{}}
+	b.blobs = &fakeBlobs{dir: t.TempDir()}
+	b.cfg = Config{
+		Corpus: b.corpus, Store: b.corpus, Blobs: b.blobs, Extractor: b.extractor,
+		Namespace: "default", DataDir: b.data, Workers: 2,
+	}
+	return b
+}
+
+// write makes or replaces a file of some age, so that its time can be trusted.
+func (b *bench) write(path, text string) {
+	b.t.Helper()
+	full := filepath.Join(b.dir, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	when := time.Now().Add(-time.Hour)
+	if st, err := os.Stat(full); err == nil {
+		when = st.ModTime().Add(time.Second)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.Chtimes(full, when, when); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) remove(path string) {
+	b.t.Helper()
+	if err := os.RemoveAll(filepath.Join(b.dir, path)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// run ingests paths below the folder; the folder itself when there are none.
+func (b *bench) run(paths ...string) Report {
+	b.t.Helper()
+	r, err := b.try(context.Background(), paths...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) try(ctx context.Context, paths ...string) (Report, error) {
+	full := []string{b.dir}
+	if len(paths) > 0 {
+		full = nil
+	}
+	for _, p := range paths {
+		full = append(full, filepath.Join(b.dir, p))
+	}
+	return New(b.cfg).Run(ctx, full, nil)
+}
+
+// counts are the numbers of a report.
+type counts struct{ Indexed, Updated, Unchanged, Deleted, Skipped, Failed int }
+
+func (r Report) counts() counts {
+	return counts{r.Indexed, r.Updated, r.Unchanged, r.Deleted, len(r.Skipped), len(r.Failed)}
+}
+
+func (b *bench) want(r Report, want counts) {
+	b.t.Helper()
+	if got := r.counts(); got != want {
+		b.t.Errorf("got %+v, want %+v; skipped %+v, failed %+v", got, want, r.Skipped, r.Failed)
+	}
+}
+
+func (b *bench) wantNames(names ...string) {
+	b.t.Helper()
+	if got := b.corpus.names(); !slices.Equal(got, names) {
+		b.t.Errorf("documents %q, want %q", got, names)
+	}
+}

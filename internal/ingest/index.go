@@ -1,0 +1,194 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// The limits of one batch, whichever is reached first.
+const (
+	maxBatchDocuments = 64
+	maxBatchText      = 4 << 20 // bytes
+	maxBatchAge       = 500 * time.Millisecond
+)
+
+// index reads the pending files with several workers and commits what they give. Run's own
+// goroutine is the only one that writes. Both channels are bounded, so that no more texts are
+// held than there are workers, and a batch.
+func (r *run) index(ctx context.Context) error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := r.startWorkers(ctx)
+	err := r.write(ctx, results)
+	cancel()
+	for range results { // wait for the workers to end
+	}
+	return err
+}
+
+// startWorkers reads the pending files. The returned channel is closed when all are read, or
+// soon after ctx has ended.
+func (r *run) startWorkers(ctx context.Context) <-chan result {
+	jobs, results := make(chan *candidate), make(chan result)
+	go func() {
+		defer close(jobs)
+		for _, c := range r.pending {
+			select {
+			case jobs <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range min(r.cfg.Workers, len(r.pending)) {
+		workers.Go(func() {
+			for c := range jobs {
+				r.meter.reading(c.display())
+				select {
+				case results <- r.read(ctx, c):
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	go func() {
+		workers.Wait()
+		close(results)
+	}()
+	return results
+}
+
+// write commits results in batches until there are no more.
+func (r *run) write(ctx context.Context, results <-chan result) error {
+	w := writer{run: r}
+	tick := time.NewTicker(progressInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			r.meter.tell()
+			if len(w.results) > 0 && time.Since(w.oldest) >= maxBatchAge {
+				if err := w.flush(ctx); err != nil {
+					return err
+				}
+			}
+		case res, ok := <-results:
+			if !ok {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return w.flush(ctx)
+			}
+			if res.error != nil {
+				return r.abort(ctx, &w, res.error)
+			}
+			if w.add(res); w.full() {
+				if err := w.flush(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// abort commits what was read before an error that ends the run.
+func (r *run) abort(ctx context.Context, w *writer, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if flushErr := w.flush(ctx); flushErr != nil {
+		r.cfg.Logger.Warn("commit the last batch", "error", flushErr)
+	}
+	return err
+}
+
+// writer gathers results for the next batch.
+type writer struct {
+	run     *run
+	results []result
+	text    int       // bytes of their pages
+	oldest  time.Time // when the first one came
+}
+
+func (w *writer) add(res result) {
+	if len(w.results) == 0 {
+		w.oldest = time.Now()
+	}
+	w.results = append(w.results, res)
+	if res.put != nil {
+		for _, p := range res.put.Pages {
+			w.text += len(p.Text)
+		}
+	}
+}
+
+func (w *writer) full() bool {
+	return len(w.results) >= maxBatchDocuments || w.text >= maxBatchText
+}
+
+// flush commits the gathered results in one batch, and counts them once that is done.
+func (w *writer) flush(ctx context.Context) error {
+	if len(w.results) == 0 {
+		return nil
+	}
+	b := retrieval.Batch{Namespace: w.run.cfg.Namespace}
+	for _, res := range w.results {
+		if res.leave {
+			continue
+		}
+		b.PutFiles = append(b.PutFiles, res.file)
+		switch {
+		case res.put != nil:
+			b.Put = append(b.Put, *res.put)
+		case !res.same && res.from.known.DocumentID != "":
+			b.Delete = append(b.Delete, res.from.known.DocumentID)
+		}
+	}
+	if err := w.run.cfg.Corpus.Apply(ctx, b); err != nil {
+		return fmt.Errorf("commit %d documents: %w", len(b.Put), err)
+	}
+	for _, res := range w.results {
+		w.run.count(res)
+	}
+	w.results, w.text = nil, 0
+	return nil
+}
+
+// count enters a committed result in the report.
+func (r *run) count(res result) {
+	known := res.from.known
+	switch {
+	case res.file.Reason != "":
+		r.fail(FileResult{
+			Path: res.from.display(), Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail, Known: res.same,
+		})
+		if !res.same && !res.leave && known.DocumentID != "" {
+			r.report.Deleted++
+		}
+	case res.same:
+		r.report.Unchanged++
+	case known.DocumentID != "":
+		r.report.Updated++
+	default:
+		r.report.Indexed++
+	}
+	pages, chunks := 0, 0
+	if res.put != nil {
+		pages, chunks = len(res.put.Pages), len(res.put.Chunks)
+	}
+	r.report.Pages += pages
+	r.report.Chunks += chunks
+	r.meter.done(res.from.size, pages, chunks)
+}

@@ -1,0 +1,284 @@
+// Package ingest brings files into a corpus: it finds them, has them extracted, cuts them into
+// chunks and commits these in batches, so that the corpus follows the files.
+//
+// What a run has committed is never half a document, a run that is cut short goes on where it
+// stopped, and a file that did not change since costs a stat. A document whose access rights
+// cannot be read is not in the corpus at all.
+//
+//	in := ingest.New(ingest.Config{Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(),
+//		Extractor: pool, Namespace: "default", DataDir: "parley-data"})
+//	report, err := in.Run(ctx, []string{"./docs"}, nil)
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"time"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// Generation names what makes chunks of files. Documents of another generation are read again
+// at the next ingestion; change it with every change of extractors or splitter that shows.
+const Generation = "extract-1/split-1"
+
+// Corpus takes the batches; revisions and segments are left to it.
+type Corpus interface {
+	Apply(ctx context.Context, b retrieval.Batch) error
+}
+
+// Store is what a run reads of the corpus's store.
+type Store interface {
+	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
+	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
+	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
+}
+
+// Blobs keeps the originals, durably once Put has returned.
+type Blobs interface {
+	Put(ctx context.Context, r io.Reader) (sha256 string, size int64, err error)
+	// Open returns a file whose Name is its path.
+	Open(sha256 string) (*os.File, error)
+}
+
+// Extractor reads the file at a path; name says its extension. What comes from Post in the
+// result is used, else the document is cut in this process. The error is an *extract.Error, ctx's
+// error, or one that has nothing to do with the file and ends the run. It is called concurrently.
+type Extractor interface {
+	Extract(ctx context.Context, name, path string) (*extract.Result, error)
+}
+
+var _ Extractor = (*extract.Pool)(nil)
+
+// Config is what an Ingester works with. The first five fields are required.
+type Config struct {
+	Corpus    Corpus
+	Store     Store
+	Blobs     Blobs
+	Extractor Extractor
+	Namespace string
+
+	DataDir  string                                 // where the lock lies; never ingested; "" for no lock
+	Sweep    func(ctx context.Context) (int, error) // removes originals without a document; nil for none
+	Supports func(name string) bool                 // false for names not worth reading; nil reads all
+	Owner    string                                 // Document.Owner
+	Workers  int                                    // files at the same time; 0 for one per processor
+	MaxBytes int64                                  // of one file; 0 for 200 MiB
+	Logger   *slog.Logger                           // nil discards
+}
+
+// Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
+// only one run at a time gets the lock of a data folder.
+type Ingester struct {
+	cfg Config
+}
+
+// New returns an Ingester.
+func New(cfg Config) *Ingester {
+	if cfg.Workers <= 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = 200 << 20
+	}
+	if cfg.Supports == nil {
+		cfg.Supports = func(string) bool { return true }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Ingester{cfg: cfg}
+}
+
+// Run makes the corpus follow the files and folders at paths: new and changed files are indexed,
+// and what is gone from a folder is deleted. Roots of earlier runs that are not named are left
+// alone. Progress, which may be nil, is called from Run's goroutine at most ten times a second.
+//
+// A path that does not exist or cannot be opened is an error before anything is changed; it is a
+// *PathError. Files that cannot be indexed are no error but stand in the report. Run returns ctx's
+// error soon after it ends, and another error when the corpus or the blobs fail; the report tells
+// what was committed until then. A *LockedError says that another run is at work.
+func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
+	began := time.Now()
+	resolved, err := resolve(paths, in.cfg.DataDir)
+	if err != nil {
+		return Report{}, err
+	}
+	unlock, err := lock(in.cfg.DataDir)
+	if err != nil {
+		return Report{}, err
+	}
+	defer unlock()
+
+	r := &run{cfg: in.cfg, meter: newMeter(progress, began)}
+	defer r.close()
+	err = r.all(ctx, resolved)
+	r.report.Duration = time.Since(began)
+	if err == nil {
+		r.meter.finish()
+	}
+	r.report.sort()
+	return r.report, err
+}
+
+// run is the state of one Run.
+type run struct {
+	cfg     Config
+	meter   *meter
+	targets []*target
+	names   *catalog
+	pending []*candidate // files to read, in order
+	report  Report
+}
+
+func (r *run) close() {
+	for _, t := range r.targets {
+		if t.dir != nil {
+			t.dir.Close() //nolint:errcheck // it was only read from
+		}
+	}
+}
+
+func (r *run) all(ctx context.Context, paths []string) error {
+	r.meter.phase(Scanning)
+	if err := r.choose(ctx, paths); err != nil {
+		return err
+	}
+	gone, err := r.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.settle(ctx, gone); err != nil {
+		return err
+	}
+	r.meter.phase(Indexing)
+	if err := r.index(ctx); err != nil {
+		return err
+	}
+	if err := r.dropAdopted(ctx); err != nil {
+		return err
+	}
+	if r.cfg.Sweep == nil || len(r.pending) == 0 && r.report.Deleted == 0 {
+		return nil
+	}
+	r.meter.phase(Sweeping)
+	n, err := r.cfg.Sweep(ctx)
+	if err != nil {
+		return fmt.Errorf("remove originals without a document: %w", err)
+	}
+	r.cfg.Logger.Debug("removed originals without a document", "blobs", n)
+	return nil
+}
+
+// survey walks all targets, compares the files with what is known of them, and returns the rows
+// of those that are gone.
+func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
+	var gone []retrieval.File
+	for _, t := range r.targets {
+		if err := t.scan(ctx, r.cfg.DataDir); err != nil {
+			return nil, err
+		}
+		known, err := r.known(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		r.report.Skipped = append(r.report.Skipped, t.skipped...)
+		r.report.Failed = append(r.report.Failed, t.failed...)
+		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
+		for _, c := range t.candidates {
+			c.known = known[c.key]
+			delete(known, c.key)
+			if c.unchanged() {
+				r.keep(c)
+				continue
+			}
+			r.pending = append(r.pending, c)
+			r.meter.toRead(c.size)
+		}
+		for _, f := range sortedFiles(known) {
+			if !t.unseen(f.Path) {
+				gone = append(gone, f.File)
+			}
+		}
+	}
+	return gone, nil
+}
+
+// keep counts a file that is as the last run left it.
+func (r *run) keep(c *candidate) {
+	r.meter.unchanged()
+	if c.known.Reason == "" {
+		r.report.Unchanged++
+		return
+	}
+	r.fail(FileResult{
+		Path: c.display(), Reason: extract.Reason(c.known.Reason), Detail: c.known.Detail, Known: true,
+	})
+}
+
+// settle deletes what is gone, so that its names are free, records new roots, and gives every
+// file that will be read for the first time its name.
+func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
+	if err := r.forget(ctx, gone); err != nil {
+		return err
+	}
+	if len(r.pending) > 0 || r.anyFresh() {
+		var err error
+		if r.names, err = loadCatalog(ctx, r.cfg.Store, r.cfg.Namespace); err != nil {
+			return err
+		}
+	}
+	b := retrieval.Batch{Namespace: r.cfg.Namespace}
+	for _, t := range r.targets {
+		if t.fresh {
+			t.root.Prefix = r.names.prefix(t)
+			b.PutRoots = append(b.PutRoots, t.root)
+		}
+	}
+	if len(b.PutRoots) > 0 {
+		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
+			return fmt.Errorf("record %d roots: %w", len(b.PutRoots), err)
+		}
+	}
+	for _, c := range r.pending {
+		c.name = r.names.assign(c)
+	}
+	return nil
+}
+
+func (r *run) anyFresh() bool {
+	for _, t := range r.targets {
+		if t.fresh {
+			return true
+		}
+	}
+	return false
+}
+
+// forget deletes the documents and rows of files that are gone.
+func (r *run) forget(ctx context.Context, gone []retrieval.File) error {
+	for len(gone) > 0 {
+		part := gone[:min(len(gone), maxBatchDeletes)]
+		gone = gone[len(part):]
+		b := retrieval.Batch{Namespace: r.cfg.Namespace}
+		for _, f := range part {
+			b.DropFiles = append(b.DropFiles, f.FileKey)
+			if f.DocumentID != "" {
+				b.Delete = append(b.Delete, f.DocumentID)
+			}
+		}
+		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
+			return fmt.Errorf("delete %d documents: %w", len(b.Delete), err)
+		}
+		r.report.Deleted += len(b.Delete)
+	}
+	return nil
+}
+
+// maxBatchDeletes bounds one transaction that only deletes.
+const maxBatchDeletes = 500

@@ -1,0 +1,142 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/retrieval"
+)
+
+// citationName makes a path usable as a citation and as an URL path: the characters that end a
+// citation or mean something in an URL become "_", as do control characters and marks that change
+// the direction of text, and bytes that are not UTF-8. It is in Unicode's form NFC, as people
+// and models write it, whatever the file system does.
+func citationName(p string) string {
+	p = norm.NFC.String(strings.ToValidUTF8(p, "_"))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`[]#?%<>\"|`, r) || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) ||
+			r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, p)
+}
+
+// printable escapes what is not printable in a path, for messages.
+func printable(p string) string {
+	for _, r := range p {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			q := strconv.Quote(p)
+			return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+		}
+	}
+	return p
+}
+
+// catalog knows the documents of a namespace by id and who holds which name.
+type catalog struct {
+	names  map[string]string    // by document id
+	owners map[string]nameOwner // by name
+}
+
+// nameOwner is who holds a name: a document that exists, or a file of this run.
+type nameOwner struct {
+	documentID string
+	target     *target
+}
+
+// loadCatalog reads all documents, whoever may see them.
+func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, error) {
+	c := &catalog{names: map[string]string{}, owners: map[string]nameOwner{}}
+	const limit = 1000
+	for after := ""; ; {
+		docs, err := s.AllDocuments(ctx, namespace, after, limit)
+		if err != nil {
+			return nil, fmt.Errorf("list documents: %w", err)
+		}
+		for _, d := range docs {
+			c.names[d.ID] = d.Name
+			c.owners[d.Name] = nameOwner{documentID: d.ID}
+			after = d.Name
+		}
+		if len(docs) < limit {
+			return c, nil
+		}
+	}
+}
+
+// prefix chooses what stands before the paths of a new root: nothing, or where one of its names
+// is taken, the name of its folder.
+func (c *catalog) prefix(t *target) string {
+	free := func(prefix string) bool {
+		for _, f := range t.candidates {
+			if _, taken := c.owners[prefix+f.baseName()]; taken {
+				return false
+			}
+		}
+		return true
+	}
+	if free("") {
+		return ""
+	}
+	for n := 1; ; n++ {
+		if p := numbered(t.folder(), n) + "/"; !t.prefixes[p] && free(p) {
+			return p
+		}
+	}
+}
+
+// assign returns the name of a file's document: the one it has, or a new one, which it reserves.
+func (c *catalog) assign(f *candidate) string {
+	if name, ok := c.names[f.known.DocumentID]; ok && !f.known.adopted {
+		return name
+	}
+	name := f.target.root.Prefix + f.baseName()
+	owner, taken := c.owners[name]
+	switch {
+	case !taken, f.known.DocumentID != "" && owner.documentID == f.known.DocumentID:
+	case owner.target == f.target, f.target.ids[owner.documentID]:
+		name = c.inFolder(name)
+	default: // a file of another root has it
+		for n := 1; taken; n++ {
+			name = numbered(f.target.folder(), n) + "/" + f.baseName()
+			_, taken = c.owners[name]
+		}
+	}
+	c.owners[name] = nameOwner{target: f.target}
+	return name
+}
+
+// inFolder numbers a name that another file of the same folder has.
+func (c *catalog) inFolder(name string) string {
+	ext := path.Ext(name)
+	for n := 2; ; n++ {
+		try := numbered(strings.TrimSuffix(name, ext), n) + ext
+		if _, taken := c.owners[try]; !taken {
+			return try
+		}
+	}
+}
+
+// numbered returns name for 1, and name-n for others.
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	return name + "-" + strconv.Itoa(n)
+}
+
+// prefixesOf returns the prefixes that roots have.
+func prefixesOf(roots []retrieval.Root) map[string]bool {
+	set := map[string]bool{}
+	for _, r := range roots {
+		set[r.Prefix] = true
+	}
+	return set
+}

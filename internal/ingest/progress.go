@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"sync"
+	"time"
+)
+
+// Phase is what a run is doing.
+type Phase string
+
+// The phases, in order.
+const (
+	Scanning Phase = "scan"  // looking for files
+	Indexing Phase = "index" // reading and committing them
+	Sweeping Phase = "sweep" // removing originals without a document
+	Done     Phase = "done"
+)
+
+// Progress is a moment of a run.
+type Progress struct {
+	Phase      Phase
+	FilesTotal int // found so far
+	FilesDone  int // of FilesTotal, the unchanged included
+	Unchanged  int
+	Skipped    int
+	Failed     int
+	PagesDone  int
+	ChunksDone int
+	BytesTotal int64         // of the files that must be read
+	BytesDone  int64         // of BytesTotal
+	Rate       float64       // pages a second
+	ETA        time.Duration // 0 when not known
+	Current    string        // a file that is being read
+}
+
+// interval between two reports of progress.
+const progressInterval = 100 * time.Millisecond
+
+// meter counts. Its counters are set from several goroutines, its callback is called from one.
+type meter struct {
+	report func(Progress)
+	mu     sync.Mutex
+	now    Progress
+	began  time.Time // of the phase
+}
+
+func newMeter(report func(Progress), began time.Time) *meter {
+	if report == nil {
+		report = func(Progress) {}
+	}
+	return &meter{report: report, began: began}
+}
+
+// phase begins a phase and reports it.
+func (m *meter) phase(p Phase) {
+	m.mu.Lock()
+	m.now.Phase, m.began = p, time.Now()
+	m.mu.Unlock()
+	m.tell()
+}
+
+// finish reports the end.
+func (m *meter) finish() {
+	m.mu.Lock()
+	m.now.Phase, m.now.ETA, m.now.Current = Done, 0, ""
+	last := m.now
+	m.mu.Unlock()
+	m.report(last)
+}
+
+// tell reports the present state.
+func (m *meter) tell() {
+	m.mu.Lock()
+	if m.now.Phase == Indexing {
+		if elapsed := time.Since(m.began); elapsed > 0 && m.now.BytesDone > 0 {
+			m.now.Rate = float64(m.now.PagesDone) / elapsed.Seconds()
+			left := float64(m.now.BytesTotal-m.now.BytesDone) / float64(m.now.BytesDone)
+			m.now.ETA = time.Duration(left * float64(elapsed))
+		}
+	}
+	p := m.now
+	m.mu.Unlock()
+	m.report(p)
+}
+
+func (m *meter) add(change func(p *Progress)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.now)
+}
+
+// found counts the files of a root; those that failed or were skipped already are done.
+func (m *meter) found(candidates []*candidate, failed, skipped int) {
+	m.add(func(p *Progress) {
+		p.FilesTotal += len(candidates) + failed + skipped
+		p.FilesDone += failed + skipped
+		p.Failed += failed
+		p.Skipped += skipped
+	})
+}
+
+func (m *meter) toRead(size int64) { m.add(func(p *Progress) { p.BytesTotal += size }) }
+
+func (m *meter) unchanged() { m.add(func(p *Progress) { p.FilesDone++; p.Unchanged++ }) }
+
+func (m *meter) reading(path string) { m.add(func(p *Progress) { p.Current = path }) }
+
+func (m *meter) skip() { m.add(func(p *Progress) { p.Skipped++ }) }
+
+func (m *meter) fail() { m.add(func(p *Progress) { p.Failed++ }) }
+
+// done counts a file that was read.
+func (m *meter) done(size int64, pages, chunks int) {
+	m.add(func(p *Progress) {
+		p.FilesDone++
+		p.BytesDone += size
+		p.PagesDone += pages
+		p.ChunksDone += chunks
+	})
+}

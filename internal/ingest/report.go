@@ -1,0 +1,60 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"parley/internal/extract"
+)
+
+// BadMetadata is the reason of a file whose sidecar or access rights cannot be read. It is not
+// indexed, because it might be shown to somebody who must not see it.
+const BadMetadata extract.Reason = "metadata"
+
+// Report tells what a run did.
+type Report struct {
+	Indexed   int          // new documents
+	Updated   int          // documents with a new revision
+	Unchanged int          // documents whose files are as they were
+	Deleted   int          // documents whose files are gone
+	Pages     int          // of the new and updated documents
+	Chunks    int          // of the new and updated documents
+	Skipped   []FileResult // files with nothing to index: no parser, no text, too large
+	Failed    []FileResult // files that should have given a document
+	Duration  time.Duration
+}
+
+// FileResult is why a file is not in the corpus.
+type FileResult struct {
+	Path   string // absolute, with what is not printable escaped
+	Reason extract.Reason
+	Detail string // one sentence for people
+	Known  bool   // it was so at an earlier run, and the file was not tried again
+}
+
+func (r *Report) sort() {
+	byPath := func(a, b FileResult) int { return cmp.Compare(a.Path, b.Path) }
+	slices.SortStableFunc(r.Skipped, byPath)
+	slices.SortStableFunc(r.Failed, byPath)
+}
+
+// fail adds a file to the report.
+func (r *run) fail(f FileResult) {
+	if skips(f.Reason) {
+		r.report.Skipped = append(r.report.Skipped, f)
+		r.meter.skip()
+		return
+	}
+	r.report.Failed = append(r.report.Failed, f)
+	r.meter.fail()
+}
+
+// skips reports whether a reason is nothing to worry about.
+func skips(reason extract.Reason) bool {
+	switch reason {
+	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,285 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/internal/retrieval"
+)
+
+// PathError says that a path given to Run cannot be ingested.
+type PathError struct {
+	Path   string // as it was given
+	Reason string // why not, for people
+	Err    error  // may be nil
+}
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("cannot ingest %s: %s", printable(e.Path), e.Reason)
+}
+
+func (e *PathError) Unwrap() error { return e.Err }
+
+// resolve makes paths absolute and free of symbolic links, and checks that they can be read.
+func resolve(paths []string, dataDir string) ([]string, error) {
+	data := realPath(dataDir)
+	var out []string
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if err == nil {
+			err = readable(abs)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, &PathError{Path: p, Reason: "there is no such file or folder", Err: err}
+		case errors.Is(err, fs.ErrPermission):
+			return nil, &PathError{Path: p, Reason: "you are not allowed to read it", Err: err}
+		case err != nil:
+			return nil, &PathError{Path: p, Reason: err.Error(), Err: err}
+		}
+		if _, inside := within(data, abs); inside && data != "" {
+			return nil, &PathError{Path: p, Reason: "it is inside the data folder"}
+		}
+		if !slices.Contains(out, abs) {
+			out = append(out, abs)
+		}
+	}
+	return out, nil
+}
+
+// readable opens a file or folder to see whether that is allowed.
+func readable(path string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !st.IsDir() && !st.Mode().IsRegular() {
+		return errors.New("it is neither a file nor a folder")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// realPath returns a path without symbolic links as far as it exists; "" for "".
+func realPath(path string) string {
+	if path == "" {
+		return ""
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
+}
+
+// within returns path relative to folder, "/"-separated, and whether it is the folder itself or
+// lies in it.
+func within(folder, path string) (string, bool) {
+	rel, err := filepath.Rel(folder, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// target is a root that a run brings up to date.
+type target struct {
+	root     retrieval.Root
+	path     string           // of the root, as the system knows it
+	fresh    bool             // not recorded yet
+	scopes   []string         // only what lies at or below these paths; nil for all
+	adopts   []retrieval.Root // recorded roots within this one, which take its place
+	prefixes map[string]bool  // of all recorded roots
+	ids      map[string]bool  // documents of this root
+	dir      *os.Root         // the folder, or the one in which the file lies
+	file     string           // the name of the file in dir when the root is a file, else ""
+
+	candidates []*candidate
+	failed     []FileResult // what could not be looked at
+	skipped    []FileResult
+	hidden     []string // paths below which nothing is known to be gone
+}
+
+// folder names the folder of a root, for prefixes.
+func (t *target) folder() string {
+	dir := t.path
+	if t.file != "" {
+		dir = filepath.Dir(dir)
+	}
+	if name := citationName(filepath.Base(dir)); strings.Trim(name, `_./`) != "" {
+		return strings.ReplaceAll(name, "/", "_")
+	}
+	return "root"
+}
+
+// choose finds out which roots the paths mean: one that lies in another path or in a recorded
+// root belongs to that one, and recorded roots that lie in a new one are taken over by it, so that
+// no file is in the corpus twice. What a walk would leave out does not count as lying inside.
+func (r *run) choose(ctx context.Context, paths []string) error {
+	roots, err := r.cfg.Store.Roots(ctx, r.cfg.Namespace)
+	if err != nil {
+		return fmt.Errorf("read the ingested roots: %w", err)
+	}
+	prefixes := prefixesOf(roots)
+	recorded := map[string]retrieval.Root{}
+	for _, root := range roots {
+		recorded[root.Path] = root
+	}
+	targets := map[string]*target{}
+	open := func(path string) *target {
+		if t := targets[path]; t != nil {
+			return t
+		}
+		t := &target{path: path, prefixes: prefixes, ids: map[string]bool{}}
+		var known bool
+		if t.root, known = recorded[rowPath(path)]; !known {
+			t.root, t.fresh = retrieval.Root{Path: rowPath(path)}, true
+		}
+		for _, root := range roots {
+			if rel, ok := covers(path, root.Path); ok && rel != "." {
+				t.adopts = append(t.adopts, root)
+			}
+		}
+		targets[path] = t
+		return t
+	}
+	for _, p := range paths {
+		inside := func(other string) bool { rel, ok := covers(other, p); return ok && rel != "." }
+		if slices.ContainsFunc(paths, inside) {
+			continue
+		}
+		if i := slices.IndexFunc(roots, func(root retrieval.Root) bool { return inside(root.Path) }); i >= 0 {
+			t := open(roots[i].Path)
+			rel, _ := within(roots[i].Path, p)
+			t.scopes = append(t.scopes, rel)
+			continue
+		}
+		open(p)
+	}
+	for _, path := range slices.Sorted(maps.Keys(targets)) {
+		t := targets[path]
+		if slices.Contains(paths, path) {
+			t.scopes = nil
+		}
+		if t.scopes != nil {
+			t.adopts = nil
+		}
+		r.targets = append(r.targets, t)
+	}
+	return nil
+}
+
+// covers reports whether a walk of folder comes to path, and path relative to it.
+func covers(folder, path string) (string, bool) {
+	rel, ok := within(folder, path)
+	if !ok {
+		return "", false
+	}
+	if rel == "." {
+		return rel, true
+	}
+	for part := range strings.SplitSeq(rel, "/") {
+		if ignored(part) {
+			return "", false
+		}
+	}
+	return rel, true
+}
+
+// knownFile is a row of the store, and whether it stands under another root there.
+type knownFile struct {
+	retrieval.File
+	adopted bool
+}
+
+// known returns the rows of the files at which a target looks, by path.
+func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error) {
+	known := map[string]knownFile{}
+	files, err := r.cfg.Store.Files(ctx, r.cfg.Namespace, t.root.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of %s: %w", t.path, err)
+	}
+	for _, f := range files {
+		if f.DocumentID != "" {
+			t.ids[f.DocumentID] = true
+		}
+		if t.inScope(f.Path) {
+			known[f.Path] = knownFile{File: f}
+		}
+	}
+	for _, root := range t.adopts {
+		files, err := r.cfg.Store.Files(ctx, r.cfg.Namespace, root.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read what is known of %s: %w", root.Path, err)
+		}
+		rel, _ := within(t.root.Path, root.Path)
+		for _, f := range files {
+			path := rel
+			if f.Path != "." {
+				path += "/" + f.Path
+			}
+			// A run that was cut short has taken some over already.
+			if _, have := known[path]; !have {
+				known[path] = knownFile{File: f, adopted: true}
+			}
+		}
+	}
+	return known, nil
+}
+
+// inScope reports whether a run looks at a path.
+func (t *target) inScope(path string) bool {
+	return t.scopes == nil || slices.ContainsFunc(t.scopes, func(s string) bool { return below(s, path) })
+}
+
+// unseen reports whether a path lies where the walk could not look.
+func (t *target) unseen(path string) bool {
+	return slices.ContainsFunc(t.hidden, func(h string) bool { return below(h, path) })
+}
+
+// below reports whether path is dir or lies in it.
+func below(dir, path string) bool {
+	return dir == "." || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// sortedFiles returns the values of known in the order of their paths.
+func sortedFiles(known map[string]knownFile) []knownFile {
+	var out []knownFile
+	for _, path := range slices.Sorted(maps.Keys(known)) {
+		out = append(out, known[path])
+	}
+	return out
+}
+
+// dropAdopted forgets the recorded roots whose files belong to another root now.
+func (r *run) dropAdopted(ctx context.Context) error {
+	b := retrieval.Batch{Namespace: r.cfg.Namespace}
+	for _, t := range r.targets {
+		for _, root := range t.adopts {
+			b.DropRoots = append(b.DropRoots, root.Path)
+		}
+	}
+	if len(b.DropRoots) == 0 {
+		return nil
+	}
+	if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
+		return fmt.Errorf("forget %d roots: %w", len(b.DropRoots), err)
+	}
+	return nil
+}

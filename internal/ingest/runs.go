@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"parley/internal/extract"
+)
+
+// runsVersion is the first byte of encoded runs.
+const runsVersion = 1
+
+// errRuns says that bytes are not what EncodeRuns wrote.
+var errRuns = errors.New("damaged character map")
+
+// EncodeRuns packs the character map of a page for retrieval.Page.Map; nil for no runs.
+//
+// After a version byte there are two varints a run: how many bytes of text further on it starts,
+// and its Char. A Char is written as 0 for -1, else as 1 plus the zigzag difference to what it
+// would be if the runs so far had been ASCII without gaps, so that most runs take two bytes.
+func EncodeRuns(runs []extract.Run) []byte {
+	if len(runs) == 0 {
+		return nil
+	}
+	b := make([]byte, 1, 1+3*len(runs))
+	b[0] = runsVersion
+	offset, expected := 0, 0
+	for _, r := range runs {
+		b = binary.AppendUvarint(b, uint64(r.Offset-offset))
+		if r.Char < 0 {
+			b = binary.AppendUvarint(b, 0)
+			offset = r.Offset
+			continue
+		}
+		expected += r.Offset - offset
+		d := int64(r.Char - expected)
+		b = binary.AppendUvarint(b, 1+uint64(d<<1^d>>63))
+		offset, expected = r.Offset, r.Char
+	}
+	return b
+}
+
+// DecodeRuns unpacks what EncodeRuns packed.
+func DecodeRuns(b []byte) ([]extract.Run, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if b[0] != runsVersion {
+		return nil, errRuns
+	}
+	b = b[1:]
+	runs := make([]extract.Run, 0, len(b)/2)
+	offset, expected := 0, 0
+	for len(b) > 0 {
+		step, n := binary.Uvarint(b)
+		if n <= 0 || step > 1<<40 {
+			return nil, errRuns
+		}
+		b = b[n:]
+		code, n := binary.Uvarint(b)
+		if n <= 0 || code > 1<<40 {
+			return nil, errRuns
+		}
+		b = b[n:]
+		offset += int(step)
+		if code == 0 {
+			runs = append(runs, extract.Run{Offset: offset, Char: -1})
+			continue
+		}
+		zigzag := code - 1
+		expected += int(step) + int(int64(zigzag>>1)^-int64(zigzag&1))
+		if expected < 0 || offset < 0 {
+			return nil, errRuns
+		}
+		runs = append(runs, extract.Run{Offset: offset, Char: expected})
+	}
+	return runs, nil
+}

@@ -1,0 +1,48 @@
+package ingest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSentences_EndWhereAReaderWouldEndThem(t *testing.T) {
+	tests := []struct {
+		name string
+		text string
+		want []string
+	}{
+		{"plain", "One is here. Two is there! Is three?", []string{"One is here.", "Two is there!", "Is three?"}},
+		{"titles", "Dr. Smith met Mr. Jones. They spoke.", []string{"Dr. Smith met Mr. Jones.", "They spoke."}},
+		{"latin", "Use a tool, e.g. Hammer or i.e. Nail. Done.", []string{"Use a tool, e.g. Hammer or i.e. Nail.", "Done."}},
+		{"decimals", "It grew 3.5 percent. By 2.0 more.", []string{"It grew 3.5 percent.", "By 2.0 more."}},
+		{"numbered", "See Fig. 3 and No. 7. There is no. That is all.",
+			[]string{"See Fig. 3 and No. 7.", "There is no.", "That is all."}},
+		{"initials", "J. R. Tolkien wrote it. Bilbo read it.", []string{"J. R. Tolkien wrote it.", "Bilbo read it."}},
+		{"initials at the end", "He lives in the U.S. The weather is fine. The U.S. Army left.",
+			[]string{"He lives in the U.S.", "The weather is fine.", "The U.S. Army left."}},
+		{"list markers", "1. First step. 2. Second step. IV. Fourth.",
+			[]string{"1. First step.", "2. Second step.", "IV. Fourth."}},
+		{"letters", "(a) Do this. (B) Do that.", []string{"(a) Do this.", "(B) Do that."}},
+		{"quotes", "“Really?” he said. “Yes.” She left.", []string{"“Really?” he said.", "“Yes.”", "She left."}},
+		{"wrapped lines", "A sentence that\nis wrapped. Another\r\none.", []string{"A sentence that\nis wrapped.", "Another\r\none."}},
+		{"empty line", "No stop\n\nAnother one", []string{"No stop", "Another one"}},
+		{"chinese", "北京是首都。上海很大！真的吗？是的。", []string{"北京是首都。", "上海很大！", "真的吗？", "是的。"}},
+		{"japanese", "「行きます。」と言った。終わり。", []string{"「行きます。」", "と言った。", "終わり。"}},
+		{"arabic", "كيف حالك؟ أنا بخير.", []string{"كيف حالك؟", "أنا بخير."}},
+		{"hindi", "यह एक वाक्य है। यह दूसरा है।", []string{"यह एक वाक्य है।", "यह दूसरा है।"}},
+		{"only marks", "... --- ...", []string{"... --- ..."}},
+		{"white space", " \n\t ", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, iv := range sentenceIntervals(tt.text) {
+				got = append(got, tt.text[iv.start:iv.end])
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package ingest
+
+import (
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// SplitOptions says how large chunks are. A zero field means its default.
+type SplitOptions struct {
+	Size    int // characters aimed at; 1000. A fifth more is the limit.
+	Overlap int // most characters of whole sentences that a chunk repeats; 100, negative for none
+	Min     int // characters below which a section or page joins the next one; 250
+	Tokens  int // most tokens of a chunk; 512
+}
+
+// minSize keeps tests and configurations from asking for chunks that hold no word.
+const minSize = 16
+
+func (o SplitOptions) withDefaults() SplitOptions {
+	if o.Size <= 0 {
+		o.Size = 1000
+	}
+	o.Size = max(o.Size, minSize)
+	if o.Overlap == 0 {
+		o.Overlap = 100
+	}
+	o.Overlap = min(o.Overlap, o.Size/2)
+	if o.Min <= 0 {
+		o.Min = 250
+	}
+	o.Min = min(o.Min, o.Size/2)
+	if o.Tokens <= 0 {
+		o.Tokens = 512
+	}
+	o.Tokens = max(o.Tokens, minSize)
+	return o
+}
+
+// limit is the most characters of a chunk.
+func (o SplitOptions) limit() int { return o.Size + o.Size/5 }
+
+// Split cuts a document into chunks, in order; Key.Revision is left 0. The same document and
+// options always give the same chunks, and every word of the document is in one of them.
+//
+// The document is read as units that are kept whole where they fit (sentences, list items, table
+// rows, blocks of code), and the chunks are the sequence of units with the least cost: see
+// plan. A chunk's Text is the page texts of its Spans joined by "\n". In a chunk that begins
+// amid a table, the first span is the table's header row, which stands earlier on the page;
+// one that begins amid a section begins with the last sentences of the chunk before.
+func Split(doc *extract.Document, opts SplitOptions) []retrieval.Chunk {
+	s := &splitter{opts: opts.withDefaults(), pages: doc.Pages}
+	s.readUnits()
+	var chunks []retrieval.Chunk
+	for _, r := range s.plan() {
+		chunks = s.emit(chunks, r.start, r.end, s.open(r.start))
+	}
+	return chunks
+}
+
+// emit appends the chunk that holds the units from i to j, after what o repeats. The plan adds
+// tokens up unit by unit; where the text as a whole has more than allowed, emit gives up
+// what is repeated, and then cuts in two.
+func (s *splitter) emit(chunks []retrieval.Chunk, i, j int, o opening) []retrieval.Chunk {
+	text, spans := s.text(i, j, o)
+	tokens := CountTokens(text)
+	switch {
+	case tokens <= s.opts.Tokens:
+	case o.from < i || o.table >= 0:
+		return s.emit(chunks, i, j, opening{from: i, table: -1})
+	case j-i > 1:
+		m := s.middle(i, j)
+		chunks = s.emit(chunks, i, m, o)
+		return s.emit(chunks, m, j, opening{from: m, table: -1})
+	}
+	return append(chunks, retrieval.Chunk{
+		Key:      retrieval.ChunkKey{Ordinal: len(chunks)},
+		Text:     text,
+		Headings: s.headings(i, j),
+		Spans:    spans,
+		Tokens:   tokens,
+	})
+}
+
+// middle returns where between the units from i to j a cut hurts least.
+func (s *splitter) middle(i, j int) int {
+	best, least := i+1, 0.0
+	for m := i + 1; m < j; m++ {
+		off := float64(2*m-i-j) / float64(j-i)
+		cost := s.units[m].joint.cost() + off*off
+		if m == i+1 || cost < least {
+			best, least = m, cost
+		}
+	}
+	return best
+}
+
+// headings returns the path of the first unit that is not a heading itself.
+func (s *splitter) headings(i, j int) []string {
+	for _, u := range s.units[i:j] {
+		if u.kind != extract.Heading {
+			return s.paths[u.path]
+		}
+	}
+	return s.paths[s.units[j-1].path]
+}
+
+// text builds a chunk's text and spans: one span for the repeated header row, and one for each
+// page, since the units of a page adjoin each other.
+func (s *splitter) text(i, j int, o opening) (string, []retrieval.Span) {
+	var b strings.Builder
+	var spans []retrieval.Span
+	add := func(page, start, end int32) {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		spans = append(spans, retrieval.Span{
+			Page: s.pages[page].Number, Start: int(start), End: int(end), Offset: b.Len(),
+		})
+		b.WriteString(s.pages[page].Text[start:end])
+	}
+	if o.table >= 0 {
+		h := s.tables[o.table]
+		add(h.page, h.start, h.end)
+	}
+	for from := o.from; from < j; {
+		to := from + 1
+		for to < j && s.units[to].page == s.units[from].page {
+			to++
+		}
+		add(s.units[from].page, s.units[from].start, s.units[to-1].end)
+		from = to
+	}
+	return b.String(), spans
+}

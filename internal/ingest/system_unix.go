@@ -1,0 +1,25 @@
+//go:build unix
+
+package ingest
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// nonblock keeps the opening of what turns out to be a pipe from waiting for its other end.
+const nonblock = unix.O_NONBLOCK
+
+// tryLock takes an advisory lock that lasts until f is closed; false when another has it.
+func tryLock(f *os.File) (bool, error) {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isNameTooLong reports whether no file can have that name.
+func isNameTooLong(err error) bool { return errors.Is(err, unix.ENAMETOOLONG) }

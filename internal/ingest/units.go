@@ -1,0 +1,343 @@
+package ingest
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/extract"
+)
+
+// joint is what stands between a unit and the one before it.
+type joint uint8
+
+const (
+	jointWord      joint = iota // a cut within a sentence, row or line that was too long
+	jointLine                   // a line of code, or of text without sentences
+	jointSentence               // a sentence of the same block
+	jointRow                    // a row of the same table
+	jointItem                   // an item of the same list
+	jointBlock                  // a new paragraph, list, table or block of code
+	jointHeading                // a new section
+	jointGlue                   // what a heading or a table's header row introduces
+	jointPage                   // a new page
+	jointContinued              // a sentence that began on the page before
+	jointTail                   // the rest of a paragraph or list that began on the page before
+)
+
+// unit is the smallest piece that a chunk holds whole: a sentence, a row, a heading, a block of
+// code. Units ascend, do not overlap, and cover every word of every page.
+type unit struct {
+	page       int32 // index in Document.Pages
+	start, end int32 // in the page's text, without white space around
+	runes      int32
+	gap        int32 // characters between it and the unit before in a chunk that holds both
+	tokens     int32
+	path       int32 // index in splitter.paths
+	table      int32 // index in splitter.tables of the header to repeat; -1 for none
+	kind       extract.Kind
+	level      uint8
+	joint      joint
+}
+
+// header is a table's header row, or several of them.
+type header struct {
+	page       int32
+	start, end int32
+	runes      int32
+	tokens     int32
+}
+
+// splitter carries what is known of one document while it is cut.
+type splitter struct {
+	opts   SplitOptions
+	pages  []extract.Page
+	units  []unit
+	paths  [][]string // heading paths; paths[0] is empty
+	levels []int      // levels of the headings of the current path
+	tables []header
+	table  int32 // table that is open, or -1
+	runes  []int // characters in the units of each page
+}
+
+// readUnits cuts all pages into units.
+func (s *splitter) readUnits() {
+	s.paths = [][]string{nil}
+	s.table = -1
+	s.runes = make([]int, len(s.pages))
+	for p := range s.pages {
+		text, at := s.pages[p].Text, 0
+		for _, b := range s.pages[p].Blocks {
+			start, end := min(max(b.Start, at), len(text)), min(b.End, len(text))
+			if end <= start {
+				continue
+			}
+			// Words outside of the blocks break extract's contract, but must not get lost.
+			s.readBlock(p, extract.Block{Start: at, End: start})
+			s.readBlock(p, extract.Block{Kind: b.Kind, Level: b.Level, Start: start, End: end})
+			at = end
+		}
+		s.readBlock(p, extract.Block{Start: at, End: len(text)})
+	}
+	s.joinPages()
+}
+
+// readBlock appends the units of one block.
+func (s *splitter) readBlock(p int, b extract.Block) {
+	text := s.pages[p].Text
+	iv, ok := trim(text, interval{b.Start, b.End})
+	if !ok {
+		return
+	}
+	if b.Kind != extract.TableRow {
+		if b.Kind != extract.TableHeader || len(s.units) == 0 || s.last().kind != extract.TableHeader {
+			s.table = -1
+		}
+	}
+	first := len(s.units)
+	switch b.Kind {
+	case extract.Heading:
+		s.pushHeading(text[iv.start:iv.end], b.Level)
+		s.add(p, iv, b, jointHeading)
+	case extract.TableHeader:
+		s.add(p, iv, b, jointBlock)
+		s.openTable(p, iv)
+	case extract.TableRow:
+		s.add(p, iv, b, jointRow)
+	case extract.Code:
+		s.addCode(p, iv, b)
+	default:
+		s.addSentences(p, iv, b)
+	}
+	s.setFirstJoint(first)
+}
+
+// setFirstJoint corrects the joint of a block's first unit by what stands before it.
+func (s *splitter) setFirstJoint(first int) {
+	if first == 0 {
+		return
+	}
+	u, before := &s.units[first], s.units[first-1]
+	switch {
+	case before.kind == extract.Heading:
+		u.joint = jointGlue
+	case u.page != before.page:
+		u.joint = jointPage
+	case u.kind == extract.Heading:
+		u.joint = jointHeading
+	case before.kind == extract.TableHeader &&
+		(u.kind == extract.TableHeader || u.kind == extract.TableRow):
+		u.joint = jointGlue
+	case u.kind == extract.TableRow && before.kind == extract.TableRow:
+		u.joint = jointRow
+	case u.kind == extract.ListItem && before.kind == extract.ListItem:
+		u.joint = jointItem
+	default:
+		u.joint = jointBlock
+	}
+}
+
+func (s *splitter) last() unit { return s.units[len(s.units)-1] }
+
+// maxHeading is how many characters of a heading go into the path.
+const maxHeading = 200
+
+// pushHeading makes the path that holds from here on.
+func (s *splitter) pushHeading(text string, level int) {
+	path, level := s.paths[len(s.paths)-1], max(level, 1)
+	depth := len(s.levels)
+	for depth > 0 && s.levels[depth-1] >= level {
+		depth--
+	}
+	s.levels = append(s.levels[:depth], level)
+	title := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(title) > maxHeading {
+		title = string([]rune(title)[:maxHeading])
+	}
+	s.paths = append(s.paths, append(path[:depth:depth], title))
+}
+
+// openTable notes the header row that later chunks of a table repeat. One that takes more than
+// a quarter of a chunk is not repeated.
+func (s *splitter) openTable(p int, iv interval) {
+	h := header{page: int32(p), start: int32(iv.start), end: int32(iv.end)}
+	if s.table >= 0 {
+		h = s.tables[s.table]
+		if h.page != int32(p) {
+			return
+		}
+		h.end = int32(iv.end)
+	}
+	text := s.pages[p].Text[h.start:h.end]
+	h.runes = int32(utf8.RuneCountInString(text))
+	h.tokens = int32(CountTokens(text))
+	if s.table >= 0 {
+		s.tables[s.table] = h
+		return
+	}
+	s.tables = append(s.tables, h)
+	s.table = int32(len(s.tables) - 1)
+}
+
+// addSentences appends a unit for each sentence. What is long and has lines but no sentences (a
+// table of contents, a poem) is cut at its lines.
+func (s *splitter) addSentences(p int, iv interval, b extract.Block) {
+	text := s.pages[p].Text
+	for _, sen := range sentenceIntervals(text[iv.start:iv.end]) {
+		sen = interval{iv.start + sen.start, iv.start + sen.end}
+		sentence := text[sen.start:sen.end]
+		if !strings.Contains(sentence, "\n") || utf8.RuneCountInString(sentence) <= s.opts.Size/2 {
+			s.add(p, sen, b, jointSentence)
+			continue
+		}
+		s.addLines(p, sen, b, jointSentence)
+	}
+}
+
+// addCode appends a block of code whole where it fits, else line by line.
+func (s *splitter) addCode(p int, iv interval, b extract.Block) {
+	if s.fits(s.pages[p].Text[iv.start:iv.end]) {
+		s.add(p, iv, b, jointBlock)
+		return
+	}
+	s.addLines(p, iv, b, jointBlock)
+}
+
+// maxIndent is how many bytes of a line of code are taken for its indentation.
+const maxIndent = 100
+
+// addLines appends a unit for each line. First is the joint of the first one.
+func (s *splitter) addLines(p int, iv interval, b extract.Block, first joint) {
+	text := s.pages[p].Text
+	for at := iv.start; at < iv.end; {
+		end := iv.end
+		if i := strings.IndexByte(text[at:iv.end], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		line := interval{at, end}
+		if _, ok := trim(text, line); ok {
+			words, _ := trim(text, line)
+			// Indentation is part of code, within reason.
+			if line.end = words.end; b.Kind != extract.Code || words.start-line.start > maxIndent {
+				line.start = words.start
+			}
+			s.add(p, line, b, first)
+			first = jointLine
+		}
+		at = end
+	}
+}
+
+// add appends one unit, or several where it is too long for a chunk.
+func (s *splitter) add(p int, iv interval, b extract.Block, j joint) {
+	text := s.pages[p].Text
+	for iv.start < iv.end {
+		end := iv.start + s.prefix(text[iv.start:iv.end])
+		piece := text[iv.start:end]
+		u := unit{
+			page: int32(p), start: int32(iv.start), end: int32(end),
+			runes:  int32(utf8.RuneCountInString(piece)),
+			tokens: int32(CountTokens(piece)),
+			path:   int32(len(s.paths) - 1), table: -1,
+			kind: b.Kind, level: uint8(min(max(b.Level, 0), 255)), joint: j,
+		}
+		if b.Kind == extract.TableRow {
+			u.table = s.table
+		}
+		u.gap = 1
+		if len(s.units) > 0 && s.last().page == u.page {
+			u.gap = int32(utf8.RuneCountInString(text[s.last().end:u.start]))
+		}
+		s.units = append(s.units, u)
+		s.runes[p] += int(u.runes)
+		rest, ok := trim(text, interval{end, iv.end})
+		if !ok {
+			return
+		}
+		iv, j = rest, jointWord
+	}
+}
+
+// fits reports whether text may stand in one chunk.
+func (s *splitter) fits(text string) bool {
+	limit := s.opts.limit()
+	return len(text) <= limit*utf8.UTFMax && utf8.RuneCountInString(text) <= limit &&
+		(len(text) <= s.opts.Tokens || CountTokens(text) <= s.opts.Tokens) // no token is shorter than a byte
+}
+
+// prefix returns how many bytes of text go into one unit: all of it when it fits, else as much
+// as does, up to a line break, a clause or white space in its second half, without white space
+// at its end. It is at least one character.
+func (s *splitter) prefix(text string) int {
+	if s.fits(text) {
+		return len(text)
+	}
+	n := runeOffset(text, s.opts.Size)
+	for {
+		tokens := CountTokens(text[:n])
+		if tokens <= s.opts.Tokens {
+			break
+		}
+		shorter := runeStart(text, n*s.opts.Tokens/tokens)
+		if shorter >= n || shorter == 0 {
+			shorter = runeStart(text, n-1)
+		}
+		if shorter == 0 {
+			_, n = utf8.DecodeRuneInString(text)
+			return n
+		}
+		n = shorter
+	}
+	if n == len(text) {
+		return n
+	}
+	cut := len(strings.TrimRightFunc(text[:lastBreak(text[:n])], unicode.IsSpace))
+	if cut == 0 {
+		return n
+	}
+	return cut
+}
+
+// lastBreak returns where in the second half of text a cut hurts least; its end when nowhere.
+func lastBreak(text string) int {
+	half := runeStart(text, len(text)/2)
+	tail := text[half:]
+	if i := strings.LastIndexByte(tail, '\n'); i >= 0 {
+		return half + i + 1
+	}
+	for _, set := range []string{".;!?。；！？", ",:，、：|", " \t\u00a0\u3000"} {
+		i := strings.LastIndexAny(tail, set)
+		for i >= 0 {
+			r, n := utf8.DecodeRuneInString(tail[i:])
+			// A stop within a number or a name is none, unless its script writes no spaces.
+			if r > unicode.MaxLatin1 || unicode.IsSpace(r) ||
+				i+n < len(tail) && (tail[i+n] == ' ' || tail[i+n] == '\n') {
+				return half + i + n
+			}
+			i = strings.LastIndexAny(tail[:i], set)
+		}
+	}
+	return len(text)
+}
+
+// runeOffset returns the byte offset of the n-th character, or the length of text.
+func runeOffset(text string, n int) int {
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(text)
+}
+
+// runeStart returns the last start of a character at or before byte n.
+func runeStart(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}

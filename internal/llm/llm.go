@@ -1,0 +1,186 @@
+// Package llm is the contract between the pipeline and models: a Model turns one Request into
+// one stream of Chunks. Providers live in their own packages below this one; their SDK or wire
+// types stay there. Keys have the form "provider:model" (see Router).
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Role says who speaks a message.
+type Role string
+
+// The roles of a message.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Part is one piece of a message's content: text, or an image when Image is set.
+type Part struct {
+	Text  string // UTF-8 text; empty for an image
+	Image string // a data: or https: URL of an image; empty for text
+}
+
+// Message is one utterance sent to or received from a model.
+type Message struct {
+	Role       Role
+	Parts      []Part
+	ToolCalls  []ToolCall // what an assistant message asks to run
+	ToolCallID string     // the call that a tool message answers
+}
+
+// Text returns a message with a single text part.
+func Text(role Role, text string) Message {
+	return Message{Role: role, Parts: []Part{{Text: text}}}
+}
+
+// Text returns the text parts of m, concatenated.
+func (m Message) Text() string {
+	if len(m.Parts) == 1 {
+		return m.Parts[0].Text
+	}
+	var s string
+	for _, p := range m.Parts {
+		s += p.Text
+	}
+	return s
+}
+
+// Tool describes a function that a model may ask to call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of the arguments
+}
+
+// ToolCall is a model's request to run a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text as the model wrote it; not validated
+}
+
+// Request asks a model for one completion.
+type Request struct {
+	Model           string // the provider's own model name, without the provider prefix
+	Messages        []Message
+	Tools           []Tool
+	Temperature     float64 // in [0, 2]
+	TopP            float64 // 0 means the provider's default
+	MaxOutputTokens int     // 0 means the provider's default
+	Evidence        *Evidence
+}
+
+// Evidence is the material of a grounded answer in structured form. Models that read prompts
+// ignore it, since the same passages stand in Messages; builtin:extractive answers from it alone.
+type Evidence struct {
+	Question string    // the user's question as asked
+	Query    string    // the standalone form of it
+	Terms    []Term    // the analysed terms of the query, with what the index knows of them
+	Passages []Passage // best first
+	Previous []string  // questions asked before in this conversation, oldest first
+}
+
+// Term is one analysed term of a query.
+type Term struct {
+	Text   string  // as it stands in the index (stemmed, folded)
+	Word   string  // as it stood in the query
+	Weight float64 // 1 for a term of the question, less for a term of the context
+	IDF    float64 // inverse document frequency in the searched namespace; the maximum when unseen
+	Known  bool    // false when no searchable chunk holds the term
+}
+
+// Passage is a piece of text that may be quoted and cited.
+type Passage struct {
+	Text     string
+	Marks    []Mark // ascending by Offset; the first has Offset 0
+	Score    float64
+	Title    string
+	Headings []string
+}
+
+// Mark says that Text from byte Offset on, up to the next mark, is cited as Citation.
+type Mark struct {
+	Offset   int
+	Citation string // for example "handbook.pdf#page=3"
+}
+
+// CitationAt returns the citation of the byte at offset, "" for a passage without marks.
+func (p Passage) CitationAt(offset int) string {
+	c := ""
+	for _, m := range p.Marks {
+		if m.Offset > offset {
+			break
+		}
+		c = m.Citation
+	}
+	return c
+}
+
+// Chunk is one increment of a completion. Any field may be zero; Model is set on the first
+// chunk at the latest, FinishReason and Usage on the last ones.
+type Chunk struct {
+	Text         string
+	Reasoning    string
+	ToolCalls    []ToolCall
+	Model        string // the model that really answers, as the upstream names it
+	FinishReason string // stop, length, tool_calls, content_filter
+	Usage        *Usage
+	Vendor       *Vendor
+}
+
+// Vendor carries upstream fields that a protocol passes through verbatim.
+type Vendor struct {
+	ID                  string          // the upstream's completion id
+	SystemFingerprint   string          // "" when the upstream sent none
+	ContentFilter       json.RawMessage `json:",omitempty"` // Azure OpenAI: choices[0].content_filter_results
+	PromptFilterResults json.RawMessage `json:",omitempty"` // Azure OpenAI: prompt_filter_results
+}
+
+// Usage counts tokens of one or more completions.
+type Usage struct {
+	Input     int  `json:"input"`     // prompt tokens, cached ones included
+	Output    int  `json:"output"`    // completion tokens, reasoning included
+	Cached    int  `json:"cached"`    // the part of Input that was served from a cache
+	Reasoning int  `json:"reasoning"` // the part of Output spent on reasoning
+	Estimated bool `json:"estimated"` // true when Parley counted, not the upstream
+}
+
+// Add returns the sum of u and v; an estimate in either makes the sum an estimate.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input:     u.Input + v.Input,
+		Output:    u.Output + v.Output,
+		Cached:    u.Cached + v.Cached,
+		Reasoning: u.Reasoning + v.Reasoning,
+		Estimated: u.Estimated || v.Estimated,
+	}
+}
+
+// Model makes completions.
+type Model interface {
+	// Stream starts one completion. The sequence ends after the last chunk or with one error,
+	// which is terminal; an error before the first chunk means that nothing was produced. It can
+	// be ranged once. Cancelling ctx, or breaking out of the range, ends the upstream call.
+	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// Error is what providers return for an upstream's refusal or fault.
+type Error struct {
+	Status     int           // the upstream's HTTP status, 0 when there was none
+	Retryable  bool          // the same call may succeed later
+	Filtered   bool          // a content filter refused the prompt or the answer
+	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
+	Err        error         // internal text: for logs, never for clients
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,212 @@
+package llm_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/llm"
+)
+
+type silent struct{ name string }
+
+func (silent) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(func(llm.Chunk, error) bool) {}
+}
+
+func TestResolve_FindsTheProviderBeforeTheFirstColon(t *testing.T) {
+	r := &llm.Router{Default: "a:small", Providers: map[string]llm.Model{"a": silent{"a"}, "b": silent{"b"}}}
+	for _, c := range []struct{ key, provider, name string }{
+		{"", "a", "small"},
+		{"a:big", "a", "big"},
+		{"b:org/model:7b", "b", "org/model:7b"},
+	} {
+		m, name, err := r.Resolve(c.key)
+		if err != nil || name != c.name || m != (silent{c.provider}) {
+			t.Errorf("Resolve(%q) = %v, %q, %v; want %s, %q", c.key, m, name, err, c.provider, c.name)
+		}
+	}
+}
+
+func TestResolve_ExplainsWhatIsWrongWithAKey(t *testing.T) {
+	r := &llm.Router{
+		Providers: map[string]llm.Model{"b": silent{}, "a": silent{}},
+		Missing:   map[string]string{"openai": "set OPENAI_API_KEY"},
+	}
+	for key, want := range map[string]string{
+		"gpt":                           "provider:model",
+		"a:":                            "provider:model",
+		":x":                            "provider:model",
+		"":                              "provider:model",
+		"a:x\ny":                        "provider:model",
+		"a:" + strings.Repeat("x", 300): "provider:model",
+		"c:x":                           "has the providers a, b.",
+		"openai:x":                      "set OPENAI_API_KEY",
+	} {
+		_, _, err := r.Resolve(key)
+		e, ok := errors.AsType[*llm.UnknownModelError](err)
+		if !ok || !strings.Contains(e.Msg, want) {
+			t.Errorf("Resolve(%.20q) error = %v, want %q in it", key, err, want)
+			continue
+		}
+		if strings.Contains(e.Msg, "\n") || len(e.Msg) > 400 {
+			t.Errorf("Resolve(%.20q): the sentence is not fit to be shown: %q", key, e.Msg)
+		}
+	}
+}
+
+func TestResolve_WrapsModelsWithTheCompleteKey(t *testing.T) {
+	var keys []string
+	r := &llm.Router{Default: "a:x", Providers: map[string]llm.Model{"a": silent{"bare"}}}
+	r.Wrap = func(m llm.Model, key string) llm.Model {
+		keys = append(keys, key)
+		return silent{"wrapped"}
+	}
+	if m, _, _ := r.Resolve(""); m != (silent{"wrapped"}) {
+		t.Errorf("model = %v, want the wrapped one", m)
+	}
+	if diff := cmp.Diff([]string{"a:x"}, keys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEstimateTokens(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "健康保険": 4, "abcd健康": 3, "привет": 3} {
+		if got := llm.EstimateTokens(text); got != want {
+			t.Errorf("EstimateTokens(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestEventReader(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"line feeds", "data: a\n\ndata: b\n\n", []string{"a", "b"}},
+		{"carriage return and line feed", "data: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}},
+		{"carriage returns", "data: a\r\rdata: b\r\r", []string{"a", "b"}},
+		{"mixed ends", "data: a\r\n\ndata: b\n\r\n", []string{"a", "b"}},
+		{"no space", "data:a\n\ndata:  b\n\n", []string{"a", " b"}},
+		{"several lines", "data: a\ndata: b\ndata\ndata:c\n\n", []string{"a\nb\n\nc"}},
+		{"comments and other fields", ": hi\n\nevent: m\nid: 7\nretry: 1\nbogus\ndata: a\n:x\n\n", []string{"a"}},
+		{"byte order mark", "\ufeffdata: a\n\n", []string{"a"}},
+		{"no final blank line", "data: a\n\ndata: b\n", []string{"a", "b"}},
+		{"no final line end", "data: a\n\ndata: b", []string{"a", "b"}},
+		{"empty events", "\n\ndata:\n\ndata\n\n\ndata: a\n\n", []string{"a"}},
+		{"a field that only begins like data", "database: x\n\ndata: a\n\n", []string{"a"}},
+		{"longer than the buffer", "data: " + long + "\n\ndata: b\n\n", []string{long, "b"}},
+		{"nothing", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for how, src := range map[string]io.Reader{
+				"at once":       strings.NewReader(c.in),
+				"by bytes":      iotest.OneByteReader(strings.NewReader(c.in)),
+				"EOF with data": iotest.DataErrReader(strings.NewReader(c.in)),
+			} {
+				got, err := events(src)
+				if err != nil {
+					t.Errorf("%s: %v", how, err)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", how, diff)
+				}
+			}
+		})
+	}
+}
+
+func events(src io.Reader) ([]string, error) {
+	var got []string
+	r := llm.NewEventReader(src)
+	for {
+		data, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return got, nil
+		}
+		if err != nil {
+			return got, err
+		}
+		got = append(got, string(data))
+	}
+}
+
+func TestEventReader_DropsTheEventThatAReadErrorCut(t *testing.T) {
+	cut := errors.New("cut")
+	got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(cut)))
+	if !errors.Is(err, cut) || !cmp.Equal(got, []string{"a"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestEventReader_LimitsLinesAndEvents(t *testing.T) {
+	mib := strings.Repeat("x", 1<<20)
+	for name, in := range map[string]io.Reader{
+		"line":             strings.NewReader("data: " + mib + "\n\n"),
+		"comment":          strings.NewReader(": " + mib),
+		"event of lines":   strings.NewReader(strings.Repeat("data: "+mib[:1<<18]+"\n", 5) + "\n"),
+		"line without end": io.LimitReader(endless{}, 64<<20),
+	} {
+		if _, err := events(in); !errors.Is(err, llm.ErrEventTooLarge) {
+			t.Errorf("%s: error = %v, want ErrEventTooLarge", name, err)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
+}
+
+func TestEventReader_GivesUpOnASourceThatReadsNothing(t *testing.T) {
+	if _, err := events(stuck{}); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+func FuzzEventReader_DoesNotDependOnHowTheStreamIsCut(f *testing.F) {
+	f.Add([]byte("data: a\r\n\r\ndata:b\rdata\n\n: c\n\ndata: d"))
+	f.Add([]byte("\xef\xbb\xbfdata: a\r\r\n\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		whole, err1 := events(bytes.NewReader(in))
+		bits, err2 := events(iotest.OneByteReader(bytes.NewReader(in)))
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		if diff := cmp.Diff(whole, bits); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func BenchmarkEventReader(b *testing.B) {
+	event := []byte(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"tok "},"finish_reason":null}]}` + "\n\n")
+	r := llm.NewEventReader(&repeated{event: event})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// repeated gives one event a read, as a paced upstream does.
+type repeated struct{ event []byte }
+
+func (r *repeated) Read(b []byte) (int, error) { return copy(b, r.event), nil }

@@ -1,0 +1,421 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"parley/internal/llm"
+	"parley/internal/llm/llmtest"
+	"parley/internal/llm/openai"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// completion is the fold of a stream.
+type completion struct {
+	Text, Reasoning, Model, Finish string
+	Usage                          *llm.Usage
+	Vendor                         llm.Vendor
+	Calls                          []llm.ToolCall
+	Chunks                         int
+	Err                            error
+}
+
+func ask(ctx context.Context, m llm.Model, req llm.Request) (c completion) {
+	for chunk, err := range m.Stream(ctx, req) {
+		if err != nil {
+			c.Err = err
+			return c
+		}
+		if c.Chunks == 0 {
+			c.Model = chunk.Model
+		}
+		c.Chunks++
+		c.Text += chunk.Text
+		c.Reasoning += chunk.Reasoning
+		c.Calls = append(c.Calls, chunk.ToolCalls...)
+		if chunk.FinishReason != "" {
+			c.Finish = chunk.FinishReason
+		}
+		if chunk.Usage != nil {
+			c.Usage = chunk.Usage
+		}
+		if chunk.Vendor != nil {
+			c.Vendor = *chunk.Vendor
+		}
+	}
+	return c
+}
+
+func provider(t testing.TB, cfg openai.Config) *openai.Provider {
+	t.Helper()
+	if cfg.HTTP == nil {
+		tr := &http.Transport{}
+		t.Cleanup(tr.CloseIdleConnections)
+		cfg.HTTP = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	p, err := openai.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func question(model string) llm.Request {
+	return llm.Request{
+		Model:           model,
+		Messages:        []llm.Message{llm.Text(llm.System, "be brief"), llm.Text(llm.User, "hi <there>")},
+		Temperature:     0.5,
+		MaxOutputTokens: 100,
+	}
+}
+
+const (
+	half = "tok0 tok1 tok2 tok3 tok4 "
+	full = half + "tok5 tok6 tok7 tok8 tok9 "
+)
+
+func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
+	reported := &llm.Usage{Input: 12, Output: 10, Cached: 4, Reasoning: 1}
+	estimated := &llm.Usage{Input: 13, Output: 13, Estimated: true}
+	type want struct {
+		text, finish string
+		usage        *llm.Usage
+		err          *llm.Error // nil: an answer; its Err is not compared
+		says         string     // in the error's text
+	}
+	wants := map[string]want{
+		"none":      {text: full, finish: "stop", usage: reported},
+		"nodone":    {text: full, finish: "stop", usage: reported},
+		"nofinish":  {text: full, finish: "stop", usage: reported},
+		"odd":       {text: half + "odd tok5 tok6 tok7 tok8 tok9 ", finish: "stop", usage: reported},
+		"split":     {text: half + "split tok5 tok6 tok7 tok8 tok9 ", finish: "stop", usage: reported},
+		"usage":     {text: full, finish: "stop", usage: estimated},
+		"nousage":   {text: full, finish: "stop", usage: estimated},
+		"controls":  {text: full, finish: "stop", usage: reported},
+		"filtered":  {text: full, finish: "content_filter", usage: reported},
+		"400":       {err: &llm.Error{Status: 400}, says: "status 400"},
+		"401":       {err: &llm.Error{Status: 401}, says: "status 401"},
+		"404":       {err: &llm.Error{Status: 404}, says: "status 404"},
+		"filter":    {err: &llm.Error{Status: 400, Filtered: true}, says: "status 400"},
+		"redirect":  {err: &llm.Error{Status: 307}, says: "status 307"},
+		"429":       {err: &llm.Error{Status: 429, Retryable: true, RetryAfter: 7 * time.Second}, says: "status 429"},
+		"500":       {err: &llm.Error{Status: 500, Retryable: true}, says: "status 500"},
+		"503":       {err: &llm.Error{Status: 503, Retryable: true, RetryAfter: 7 * time.Second}, says: "status 503"},
+		"html":      {err: &llm.Error{Retryable: true}, says: "text/html"},
+		"badjson":   {err: &llm.Error{Retryable: true}, says: "application/json"},
+		"jsonerror": {err: &llm.Error{Status: 429, Retryable: true}, says: "application/json"},
+		"hang":      {err: &llm.Error{Retryable: true}, says: "in time"},
+		"reset":     {err: &llm.Error{Retryable: true}, says: "request completion"},
+		"empty":     {err: &llm.Error{Retryable: true}, says: "cut off"},
+		"cut":       {text: half, err: &llm.Error{Retryable: true}, says: "read completion"},
+		"eof":       {text: half, err: &llm.Error{Retryable: true}, says: "cut off"},
+		"garbage":   {text: half, err: &llm.Error{Retryable: true}, says: "decode event"},
+		"errchunk":  {text: half, err: &llm.Error{Retryable: true}, says: "server error [redacted]"},
+		"stall":     {text: half, err: &llm.Error{Retryable: true}, says: "in time"},
+		"huge":      {text: half, err: &llm.Error{}, says: "1 MiB"},
+		"never":     {err: &llm.Error{}, says: "longer than the request allows"},
+	}
+	for _, f := range llmtest.Faults {
+		if _, ok := wants[f]; !ok {
+			t.Errorf("no expectation for the fault %s", f)
+		}
+	}
+	up := llmtest.NewUpstream(t)
+	for fault, want := range wants {
+		t.Run(fault, func(t *testing.T) {
+			cfg := openai.Config{BaseURL: up.URL, APIKey: "test-key"}
+			if fault == "hang" || fault == "stall" {
+				cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
+			}
+			p := provider(t, cfg)
+			got := ask(t.Context(), p, question(fault))
+			if want.err != nil {
+				e, ok := errors.AsType[*llm.Error](got.Err)
+				if !ok {
+					t.Fatalf("error = %v, want an llm.Error", got.Err)
+				}
+				if !strings.Contains(e.Error(), want.says) {
+					t.Errorf("error = %q, want %q in it", e, want.says)
+				}
+				for _, key := range []string{"canary", "test-key", llmtest.Key} {
+					if strings.Contains(fmt.Sprintf("%v %+v", e, *e), key) {
+						t.Errorf("the error holds %q: %v", key, e)
+					}
+				}
+				bare := *e
+				bare.Err = nil
+				if diff := cmp.Diff(*want.err, bare); diff != "" {
+					t.Errorf("error (-want +got):\n%s", diff)
+				}
+			} else if got.Err != nil {
+				t.Fatalf("error = %v", got.Err)
+			}
+			if fault == "never" {
+				if len(got.Text) > 100*32 {
+					t.Errorf("got %d bytes for 100 tokens", len(got.Text))
+				}
+				return
+			}
+			if got.Text != want.text || got.Finish != want.finish {
+				t.Errorf("got %q, finish %q; want %q, %q", got.Text, got.Finish, want.text, want.finish)
+			}
+			if diff := cmp.Diff(want.usage, got.Usage); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+			if got.Chunks > 0 && got.Model != "stub-1" {
+				t.Errorf("model = %q on the first chunk", got.Model)
+			}
+		})
+	}
+}
+
+func TestStream_SendsTheRequest(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL + "/", APIKey: "test-key"})
+	req := question("m")
+	req.TopP = 0.9
+	req.Messages = append(req.Messages,
+		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}}},
+		llm.Message{Role: llm.ToolRole, ToolCallID: "c1", Parts: []llm.Part{{Text: "r"}}},
+		llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "see"}, {Image: "data:image/png;base64,AA=="}}})
+	req.Tools = []llm.Tool{{Name: "f", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	if got := ask(t.Context(), p, req); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	body, header := up.Last()
+	want := `{"model":"m","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi <there>"},` +
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+		`{"role":"tool","content":"r","tool_call_id":"c1"},` +
+		`{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}],` +
+		`"stream":true,"stream_options":{"include_usage":true},` +
+		`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}}],` +
+		`"temperature":0.5,"top_p":0.9,"max_tokens":100}`
+	if diff := cmp.Diff(want, string(body)); diff != "" {
+		t.Error(diff)
+	}
+	if header.Get("Authorization") != "Bearer test-key" || header.Get("Content-Type") != "application/json" {
+		t.Errorf("header = %v", header)
+	}
+}
+
+func TestStream_AsksReasoningModelsInTheirWay(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL})
+	for model, reasoning := range map[string]bool{
+		"o1": true, "o3-mini": true, "gpt-5": true, "gpt-5.1": true, "gpt-5-chat-latest": false, "gpt-4o": false, "o10": false,
+	} {
+		if got := ask(t.Context(), p, question(model)); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+		body, header := up.Last()
+		if got := strings.Contains(string(body), `"max_completion_tokens":100`); got != reasoning {
+			t.Errorf("%s: %s", model, body)
+		}
+		if got := strings.Contains(string(body), "temperature"); got == reasoning {
+			t.Errorf("%s: %s", model, body)
+		}
+		if header.Get("Authorization") != "" {
+			t.Errorf("a key was sent although there is none")
+		}
+	}
+}
+
+func TestStream_AbortsTheUpstreamWhenTheConsumerLeaves(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL})
+	req := question("never")
+	req.MaxOutputTokens = 1 << 20
+	for range p.Stream(t.Context(), req) {
+		break
+	}
+	<-up.Aborted()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	for _, err := range p.Stream(ctx, req) {
+		if n++; n == 5 {
+			cancel()
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v, want the context's", err)
+		}
+		if n > 6 {
+			t.Fatalf("the stream goes on after the context ended")
+		}
+	}
+	<-up.Aborted()
+	cancel()
+}
+
+func TestStream_ReturnsTheContextsErrorInEveryPhase(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL})
+	for _, fault := range []string{"hang", "stall"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if got := ask(ctx, p, question(fault)); !errors.Is(got.Err, context.DeadlineExceeded) {
+			t.Errorf("%s: error = %v", fault, got.Err)
+		}
+		cancel()
+	}
+}
+
+func TestStream_EndsWhatTakesTooLongOverall(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL, Overall: 50 * time.Millisecond})
+	got := ask(t.Context(), p, question("stall"))
+	if e, ok := errors.AsType[*llm.Error](got.Err); !ok || !strings.Contains(e.Error(), "longer than allowed") {
+		t.Errorf("error = %v", got.Err)
+	}
+}
+
+func TestStream_UsesTheConnectionAgain(t *testing.T) {
+	up := llmtest.NewUpstream(t)
+	p := provider(t, openai.Config{BaseURL: up.URL})
+	var ports []string
+	for range 3 {
+		if got := ask(t.Context(), p, question("none")); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+		ports = append(ports, up.Peer())
+	}
+	if ports[0] != ports[1] || ports[1] != ports[2] {
+		t.Errorf("connections: %v, want one", ports)
+	}
+}
+
+// scripted serves the same events to every request.
+func scripted(t testing.TB, events ...string) *openai.Provider {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		for _, e := range events {
+			fmt.Fprintf(w, "data: %s\n\n", e)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return provider(t, openai.Config{BaseURL: s.URL})
+}
+
+func TestStream_PassesAzuresFieldsThrough(t *testing.T) {
+	prompt := `[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false}}}]`
+	filter := `{"violence":{"filtered":false,"severity":"safe"}}`
+	p := scripted(t,
+		`{"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":`+prompt+`}`,
+		`{"choices":[{"content_filter_results":{},"delta":{"content":"","role":"assistant"},"finish_reason":null,"index":0}],"id":"c-1","model":"gpt-x","system_fingerprint":"fp_9"}`,
+		`{"choices":[{"content_filter_results":`+filter+`,"delta":{"content":"Hi"},"finish_reason":null,"index":0}],"id":"c-1","model":"gpt-x","system_fingerprint":"fp_9"}`,
+		`{"choices":[{"content_filter_results":{},"delta":{},"finish_reason":"stop","index":0}],"id":"c-1","model":"gpt-x","system_fingerprint":"fp_9"}`,
+		`[DONE]`)
+	var got []llm.Chunk
+	for c, err := range p.Stream(t.Context(), question("m")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, c)
+	}
+	want := []llm.Chunk{
+		{Model: "gpt-x", Vendor: &llm.Vendor{ID: "c-1", SystemFingerprint: "fp_9", PromptFilterResults: json.RawMessage(prompt)}},
+		{Text: "Hi", Vendor: &llm.Vendor{ContentFilter: json.RawMessage(filter)}},
+		{FinishReason: "stop"},
+		{Usage: &llm.Usage{Input: 13, Output: 1, Estimated: true}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStream_AssemblesToolCalls(t *testing.T) {
+	p := scripted(t,
+		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"find","arguments":""}}]}}]}`,
+		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"q\":"}}]}}]}`,
+		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"get","arguments":"{}"}},{"index":0,"function":{"arguments":"1}"}}]}}]}`,
+		`{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`)
+	got := ask(t.Context(), p, question("m"))
+	want := []llm.ToolCall{{ID: "a", Name: "find", Arguments: `{"q":1}`}, {ID: "b", Name: "get", Arguments: "{}"}}
+	if diff := cmp.Diff(want, got.Calls); diff != "" || got.Err != nil || got.Finish != "tool_calls" {
+		t.Errorf("%v %q %s", got.Err, got.Finish, diff)
+	}
+}
+
+func TestStream_RejectsToolCallsOutOfOrder(t *testing.T) {
+	for _, index := range []string{"-1", "5", "1000000000"} {
+		p := scripted(t, `{"model":"m","choices":[{"delta":{"tool_calls":[{"index":`+index+`}]}}]}`, `[DONE]`)
+		if got := ask(t.Context(), p, question("m")); got.Err == nil {
+			t.Errorf("index %s was taken", index)
+		}
+	}
+}
+
+func TestStream_ReadsWhatDiffersFromTheUsualEvent(t *testing.T) {
+	event := func(delta string) string {
+		return `{"id":"c","model":"m","choices":[{"index":0,"delta":{` + delta + `},"finish_reason":null}]}`
+	}
+	for _, c := range []struct {
+		name            string
+		events          []string
+		text, reasoning string
+	}{
+		{"escapes", []string{event(`"content":"a"`), event(`"content":"\n\"b\"\\"`), event(`"content":"\u00e9é"`)}, "a\n\"b\"\\éé", ""},
+		{"an empty delta keeps nothing of the former", []string{event(`"content":"a"`), event(``), event(`"content":"b"`)}, "ab", ""},
+		{"null", []string{event(`"content":"a"`), event(`"content":null`)}, "a", ""},
+		{"content twice", []string{event(`"content":"a","content":"b"`), event(`"content":"c","content":"b"`)}, "bb", ""},
+		{"content in another key", []string{event(`"x\"content":"q","content":"a"`), event(`"x\"content":"r","content":"a"`)}, "aa", ""},
+		{"another field between the same ends", []string{event(`"content":"a"`), event(`"content":"b"},"x":{"y":"z"`)}, "ab", ""},
+		{"reasoning", []string{event(`"content":"a"`), event(`"reasoning_content":"r"`), event(`"reasoning":"s"`)}, "a", "rs"},
+		{"reasoning beside the text", []string{event(`"content":"a","reasoning":"r"`), event(`"content":"b","reasoning":"r"`)}, "ab", "rr"},
+		{"second choices", []string{event(`"content":"a"`), `{"model":"m","choices":[{"index":1,"delta":{"content":"other"}}]}`}, "a", ""},
+		{"invalid UTF-8", []string{event(`"content":"a"`), event("\"content\":\"\xff\"")}, "a\ufffd", ""},
+		{"padding that varies", []string{
+			`{"model":"m","choices":[{"index":0,"delta":{"content":"a"}}],"obfuscation":"x"}`,
+			`{"model":"m","choices":[{"index":0,"delta":{"content":"b"}}],"obfuscation":"xyz"}`}, "ab", ""},
+		{"spaces", []string{`{ "model" : "m", "choices" : [ { "delta" : { "content" : "a" } } ] }`}, "a", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ask(t.Context(), scripted(t, append(c.events, "[DONE]")...), question("m"))
+			if got.Err != nil || got.Text != c.text || got.Reasoning != c.reasoning {
+				t.Errorf("got %q, %q, %v; want %q, %q", got.Text, got.Reasoning, got.Err, c.text, c.reasoning)
+			}
+		})
+	}
+}
+
+func TestStream_RejectsAnEventThatIsNotJSONBetweenTheUsualEnds(t *testing.T) {
+	for _, middle := range []string{"b\x01", `b" "c`, `\x`} {
+		p := scripted(t, `{"model":"m","choices":[{"delta":{"content":"a"}}]}`,
+			`{"model":"m","choices":[{"delta":{"content":"`+middle+`"}}]}`, "[DONE]")
+		if got := ask(t.Context(), p, question("m")); got.Err == nil {
+			t.Errorf("%q was taken as %q", middle, got.Text)
+		}
+	}
+}
+
+func TestStream_TakesNoUsageThatCannotBe(t *testing.T) {
+	for _, usage := range []string{
+		`{"prompt_tokens":-1,"completion_tokens":5}`, `{"prompt_tokens":1,"completion_tokens":1e18}`,
+		`{"prompt_tokens":99999999999,"completion_tokens":5}`, `{"prompt_tokens":1.5}`, `"lots"`, `[]`, `{}`, `null`,
+		`{"prompt_tokens":5,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":6}}`,
+		`{"prompt_tokens":99999999999999999999999999999}`,
+	} {
+		p := scripted(t, `{"model":"m","choices":[{"delta":{"content":"abcdefgh"},"finish_reason":"stop"}],"usage":`+usage+`}`, "[DONE]")
+		got := ask(t.Context(), p, question("m"))
+		if got.Err != nil || !got.Usage.Estimated || got.Usage.Output != 2 {
+			t.Errorf("%s: %+v, %v", usage, got.Usage, got.Err)
+		}
+	}
+}
+
+func TestNew_RefusesWhatIsNoURL(t *testing.T) {
+	for _, base := range []string{"api.openai.com/v1", "ftp://x", "http://", "http://a b", "://", "http://[::1"} {
+		if _, err := openai.New(openai.Config{BaseURL: base}); err == nil {
+			t.Errorf("%q was taken", base)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package retrieval
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"parley/internal/lexical"
+	"parley/internal/text"
+)
+
+// wholeShare is what the score for the whole question counts in the score of a clause: what a
+// clause leaves out ("… and what does it cost?") stands in the rest of the question.
+const wholeShare = 0.25
+
+// rank returns the k best chunks for a query. A question of several clauses is searched for as a
+// whole and clause by clause, and a chunk has the best of its scores, each relative to the best
+// chunk of its search: so that the passages answer every part, not the part with the rarest
+// words alone.
+func rank(r *lexical.Reader, view *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int) {
+	hits, matched = r.Search(lexicalTerms(r, q.Text, terms), view, k)
+	parts := clauses(q.Text)
+	if len(parts) < 2 || len(hits) == 0 {
+		return hits, matched
+	}
+	type chunk struct {
+		revision int64
+		ordinal  int
+	}
+	best := hits[0].Score
+	whole := make(map[chunk]float64, len(hits))
+	merged := make(map[chunk]lexical.Hit, len(hits))
+	for _, h := range hits {
+		c := chunk{h.Revision, h.Ordinal}
+		whole[c], merged[c] = h.Score/best, h
+	}
+	for _, part := range parts {
+		clause := q
+		clause.Text = part
+		found, n := r.Search(lexicalTerms(r, q.Text, analyzeQuery(r, clause)), view, k)
+		matched = max(matched, n)
+		for _, h := range found {
+			c := chunk{h.Revision, h.Ordinal}
+			h.Score = best * ((1-wholeShare)*h.Score/found[0].Score + wholeShare*whole[c])
+			if h.Score > merged[c].Score {
+				merged[c] = h
+			}
+		}
+	}
+	hits = hits[:0]
+	for _, h := range merged {
+		hits = append(hits, h)
+	}
+	slices.SortFunc(hits, func(a, b lexical.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+	return hits[:min(k, len(hits))], matched
+}
+
+// clauseStart finds where a further question begins within a question.
+var clauseStart = regexp.MustCompile(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
+
+const (
+	minClause  = 2 // words that carry meaning
+	maxClauses = 4 // each costs a search
+)
+
+// clauses returns the parts of a question that ask for something, fewer than two when it asks for
+// one thing.
+func clauses(question string) []string {
+	var parts []string
+	add := func(s string) {
+		if len(text.Terms(s)) >= minClause && len(parts) < maxClauses {
+			parts = append(parts, s)
+		}
+	}
+	start := 0
+	for _, m := range clauseStart.FindAllStringIndex(question, -1) {
+		add(question[start:m[0]])
+		start = m[0]
+	}
+	add(question[start:])
+	return parts
+}

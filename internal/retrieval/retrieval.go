@@ -1,0 +1,148 @@
+// Package retrieval finds the passages of a corpus that answer a query.
+//
+// The Store is the truth; the lexical index is derived from it, one index per namespace, kept
+// as immutable segments that are committed in the same transaction as the chunks they cover.
+// A Corpus holds those indexes in memory, follows changes made by any process through the
+// store's version, and rebuilds what is missing or out of date when it opens.
+package retrieval
+
+import (
+	"time"
+
+	"parley/internal/access"
+)
+
+// Document is one version of one ingested document. A new version has a new Revision and the
+// same ID; exactly one revision of a document is in the corpus at any moment.
+type Document struct {
+	ID         string // ULID, stable over versions
+	Revision   int64  // unique over the whole corpus, never used again
+	Namespace  string
+	Name       string // citation name and /content/ path: "/"-separated, unique per namespace
+	Title      string // for people; never empty
+	URL        string // where the original lives for users; "" when only under /content/
+	Category   string
+	MediaType  string // of the original, e.g. "application/pdf"
+	Access     access.List
+	Owner      string // subject that ingested it; "" for the operator
+	SHA256     string // of the original's bytes, lower-case hex; the key of its blob
+	Size       int64  // bytes of the original
+	Pages      int    // pages with a number; 0 for formats without pages
+	Chunks     int
+	Generation string    // which extractor and splitter made the chunks
+	IndexedAt  time.Time // UTC, microseconds
+}
+
+// Page is the stored text of one page of a document's revision.
+type Page struct {
+	Number int    // from 1; 0 where the format has no pages
+	Text   string // chunk spans index into it
+	Map    []byte // encoded offset → original character map (see extract.Run); nil when none
+}
+
+// ChunkKey names a chunk for ever: revisions are never used again.
+type ChunkKey struct {
+	Revision int64
+	Ordinal  int // position in the document, from 0
+}
+
+// Chunk is a stored piece of a document: what is indexed, retrieved, quoted and cited.
+type Chunk struct {
+	Key      ChunkKey
+	Text     string   // never empty; the page texts of Spans, joined by what Text holds between them
+	Headings []string // heading path, outermost first
+	Spans    []Span   // ascending; at least one
+	Tokens   int      // counted once, with the default tokenizer
+}
+
+// Span says that Text[Offset : Offset+(End-Start)] of a chunk is the page's Text[Start:End].
+type Span struct {
+	Page       int // Page.Number
+	Start, End int // byte offsets in the page's text, End exclusive
+	Offset     int // byte offset in the chunk's text
+}
+
+// PageAt returns the number of the page on which the byte at offset of the chunk's text stands.
+func (c Chunk) PageAt(offset int) int {
+	page := c.Spans[0].Page
+	for _, s := range c.Spans {
+		if s.Offset > offset {
+			break
+		}
+		page = s.Page
+	}
+	return page
+}
+
+// Mode says which signals a search uses.
+type Mode string
+
+// The modes of a search.
+const (
+	Text    Mode = "text"
+	Vectors Mode = "vectors"
+	Hybrid  Mode = "hybrid"
+)
+
+// WeightedTerm is a word of the conversation that is not part of the question but helps to
+// find its answer.
+type WeightedTerm struct {
+	Word   string  // as written; the index analyses it
+	Weight float64 // in (0, 1], relative to a word of the question
+}
+
+// Filter restricts a search or a listing to what the caller may and wants to see. It is applied
+// before the best passages are chosen.
+type Filter struct {
+	Principal       access.Principal
+	Namespace       string
+	IncludeCategory string // only documents of this category; "" for all
+	ExcludeCategory string // no documents of this category; "" excludes none
+	RequireUser     bool   // only documents that name the principal's subject
+	RequireGroup    bool   // … or, with RequireUser, that name one of the principal's groups
+}
+
+// Query asks for the passages that answer a standalone question.
+type Query struct {
+	Filter
+	Text     string         // the standalone question; protocols show it as the generated query
+	Context  []WeightedTerm // weighted words of the conversation, beside Text
+	Mode     Mode           // "" means Hybrid
+	Limit    int            // the number of passages, at least 1
+	MinScore float64        // in [0, 1]; passages below it are left out
+	Captions bool           // fill Passage.Captions
+}
+
+// Passage is a chunk retrieved for a query.
+type Passage struct {
+	Chunk    Chunk
+	Document Document
+	Score    float64 // in [0, 1]; thresholds use it
+	Scores   Scores
+	Captions []string // the spans of the text that match best; only when asked for
+}
+
+// Scores are the raw scores of each source; nil where the source did not rank the passage.
+type Scores struct {
+	BM25   *float64
+	Vector *float64 // cosine
+	Rerank *float64
+}
+
+// Term is one analysed term of a query, with what the searched index knows of it.
+type Term struct {
+	Text   string  // as it stands in the index
+	Word   string  // as it stood in the query
+	Weight float64 // 1 for a term of the question, less for one of the context
+	IDF    float64 // the largest possible when Known is false
+	Known  bool    // some searchable chunk holds it
+}
+
+// Result is the answer to a Query.
+type Result struct {
+	Passages  []Passage // best first
+	Terms     []Term    // in the order of the query
+	Mode      Mode      // what was really used: Text where there is no embedder
+	HasVector bool      // whether the query was embedded
+	Matched   int       // chunks with a score above zero, before the limit
+}

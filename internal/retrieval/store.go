@@ -1,0 +1,142 @@
+package retrieval
+
+import (
+	"context"
+	"time"
+
+	"parley/internal/access"
+)
+
+// Store is what a Corpus needs of a database. Implementations pass storetest.
+//
+// Names of namespaces and documents are compared byte by byte. A method that finds nothing for
+// a single key returns an error for which errors.Is(err, ErrNotFound).
+type Store interface {
+	// Version returns a number that grows with every Apply, by whatever process.
+	Version(ctx context.Context) (int64, error)
+	// NextRevisions reserves n revision numbers and returns the first. Gaps are harmless.
+	NextRevisions(ctx context.Context, n int) (int64, error)
+	// Apply commits one batch in one durable transaction: all of it or nothing.
+	Apply(ctx context.Context, b Batch) error
+
+	// Namespaces returns the namespaces that hold documents, sorted.
+	Namespaces(ctx context.Context) ([]string, error)
+	// Snapshot returns what the index of a namespace consists of, read in one transaction.
+	Snapshot(ctx context.Context, namespace string) (Snapshot, error)
+	// SegmentData returns the bytes of a segment. The caller must not change them.
+	SegmentData(ctx context.Context, id int64) ([]byte, error)
+	// Visible returns the revisions that the filter lets through, ascending.
+	Visible(ctx context.Context, f Filter) ([]int64, error)
+	// Chunks returns the chunks with the given keys and their documents, in the order of keys;
+	// keys that are gone are left out.
+	Chunks(ctx context.Context, namespace string, keys []ChunkKey) ([]Passage, error)
+	// RevisionChunks returns all chunks of one revision in order.
+	RevisionChunks(ctx context.Context, revision int64) ([]Chunk, error)
+
+	// Document returns the current revision of a document that the filter lets through.
+	Document(ctx context.Context, f Filter, name string) (Document, error)
+	// Documents returns up to limit documents with names after the given one, sorted by name.
+	Documents(ctx context.Context, f Filter, after string, limit int) ([]Document, error)
+	// AllDocuments is Documents without a filter, for maintenance: its result must not reach a
+	// caller of the server.
+	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]Document, error)
+	// Pages returns the pages of one revision in order.
+	Pages(ctx context.Context, revision int64) ([]Page, error)
+	// Stats counts what a namespace holds.
+	Stats(ctx context.Context, namespace string) (Stats, error)
+
+	// Roots returns the ingested roots of a namespace in the order in which they were added.
+	Roots(ctx context.Context, namespace string) ([]Root, error)
+	// Files returns what is known of the files below a root, sorted by path.
+	Files(ctx context.Context, namespace, root string) ([]File, error)
+}
+
+// Batch is one atomic change of a namespace.
+type Batch struct {
+	Namespace    string
+	Put          []Put     // documents to add, or to replace by ID; Revision is set by the caller
+	Delete       []string  // ids of documents to delete, with all their rows
+	AddSegments  []Segment // cover the revisions they list
+	DropSegments []int64   // ids of segments that AddSegments replace, or that are empty
+	PutRoots     []Root
+	DropRoots    []string // paths; their File rows go with them
+	PutFiles     []File   // added or replaced by (Root, Path)
+	DropFiles    []FileKey
+}
+
+// Put is a document's new revision with everything that belongs to it.
+type Put struct {
+	Document Document
+	Pages    []Page
+	Chunks   []Chunk
+}
+
+// Segment is an immutable piece of a namespace's lexical index.
+type Segment struct {
+	ID         int64   // given by the store; 0 in Batch.AddSegments
+	Generation string  // the analyser and format that wrote it; others are rebuilt
+	Revisions  []int64 // the revisions whose chunks it covers, ascending
+	Chunks     int
+	Data       []byte // nil in a Snapshot
+}
+
+// Snapshot is the state of a namespace's index at one version.
+type Snapshot struct {
+	Version   int64
+	Segments  []Segment // without Data
+	Revisions []int64   // the current revision of every document, ascending
+}
+
+// Stats counts what a namespace holds.
+type Stats struct {
+	Documents int
+	Pages     int
+	Chunks    int
+	Bytes     int64 // of the originals
+}
+
+// Root is a file, folder or other origin that was ingested, so that what disappears from it
+// disappears from the corpus.
+type Root struct {
+	Path   string // absolute
+	Prefix string // put before the relative path of its documents: "" or "name/"
+}
+
+// FileKey names a file below a root.
+type FileKey struct {
+	Root string // Root.Path
+	Path string // relative to the root, "/"-separated; "." when the root is the file
+}
+
+// File is what the last ingestion saw of a file, so that an unchanged one costs a stat.
+type File struct {
+	FileKey
+	Size       int64
+	ModTime    time.Time // UTC
+	SHA256     string    // of the content, and of its sidecar when it has one
+	DocumentID string    // "" when it gave no document
+	Reason     string    // why it gave none (extract.Reason); "" when it did
+	Detail     string    // the same for people
+	Generation string    // which extractor and splitter looked at it
+}
+
+// MaySee reports whether the filter lets a document with these properties through. Stores use it
+// or say the same in SQL.
+func (f Filter) MaySee(category string, l access.List) bool {
+	if f.IncludeCategory != "" && category != f.IncludeCategory {
+		return false
+	}
+	if f.ExcludeCategory != "" && category == f.ExcludeCategory {
+		return false
+	}
+	if f.RequireUser || f.RequireGroup {
+		user := access.List{Users: l.Users}
+		group := access.List{Groups: l.Groups}
+		named := f.RequireUser && user.Restricted() && user.Allows(f.Principal) ||
+			f.RequireGroup && group.Restricted() && group.Allows(f.Principal)
+		if !named {
+			return false
+		}
+	}
+	return l.Allows(f.Principal)
+}

@@ -1,0 +1,122 @@
+package retrieval
+
+import (
+	"cmp"
+	"slices"
+
+	"parley/internal/lexical"
+	"parley/internal/text"
+)
+
+// analyzeQuery returns the terms of a query: those of the text with weight 1 for each time they
+// occur, then the strongest of the context that the text lacks.
+// A word that no chunk holds is read as the most frequent word that differs by one slip.
+func analyzeQuery(r *lexical.Reader, q Query) []Term {
+	var terms []Term
+	at := make(map[string]int)
+	for _, tok := range text.Analyze(q.Text) {
+		if tok.Stop || tok.Parts > 0 && r.Stat(tok.Term).DF == 0 { // its parts speak for it
+			continue
+		}
+		if i, ok := at[tok.Term]; ok {
+			terms[i].Weight++
+			continue
+		}
+		at[tok.Term] = len(terms)
+		terms = append(terms, newTerm(r, tok.Term, q.Text[tok.Start:tok.End], 1))
+	}
+	terms = correct(r, terms, at)
+	return append(terms, contextOf(r, q.Context, at)...)
+}
+
+// maxContext is how many words of the conversation take part in a search: those that weigh most.
+const maxContext = 40
+
+// contextOf returns the strongest terms of the conversation that the question lacks.
+func contextOf(r *lexical.Reader, words []WeightedTerm, question map[string]int) []Term {
+	var terms []Term
+	at := make(map[string]int)
+	for _, w := range words {
+		for _, tok := range text.Analyze(w.Word) {
+			if _, ok := question[tok.Term]; ok || tok.Stop {
+				continue
+			}
+			if i, ok := at[tok.Term]; ok {
+				terms[i].Weight = max(terms[i].Weight, w.Weight)
+			} else if t := newTerm(r, tok.Term, w.Word[tok.Start:tok.End], w.Weight); t.Known {
+				at[tok.Term] = len(terms)
+				terms = append(terms, t)
+			}
+		}
+	}
+	slices.SortStableFunc(terms, func(a, b Term) int {
+		return cmp.Or(cmp.Compare(b.Weight*b.IDF, a.Weight*a.IDF), cmp.Compare(a.Text, b.Text))
+	})
+	return terms[:min(len(terms), maxContext)]
+}
+
+// correct replaces each term that no chunk holds by the most frequent one that differs by one
+// slip, and drops it when that is a function word.
+func correct(r *lexical.Reader, terms []Term, at map[string]int) []Term {
+	kept := terms[:0]
+	for _, t := range terms {
+		similar, ok := "", false
+		if !t.Known {
+			similar, ok = r.Similar(t.Text)
+		}
+		if ok && similar == "" {
+			continue
+		}
+		if _, there := at[similar]; ok && !there {
+			t = newTerm(r, similar, t.Word, t.Weight*slipWeight)
+			at[similar] = len(kept)
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+const (
+	maxNameWords = 8   // of a document's name that a query is searched for
+	nameWeight   = 2.0 // of a name that a query spells out, relative to one of its words
+)
+
+// namesIn returns the names of documents that the text spells out, as terms that only chunks of
+// those documents hold.
+func namesIn(r *lexical.Reader, s string) []lexical.Term {
+	var words []text.Token
+	for _, t := range text.Analyze(s) {
+		if t.Parts == 0 {
+			words = append(words, t)
+		}
+	}
+	var names []lexical.Term
+	for i := 0; i < len(words); i++ {
+		for n := min(maxNameWords, len(words)-i); n > 1; n-- {
+			if name := lexical.Phrase(words[i : i+n]); r.Stat(name).DF > 0 {
+				names = append(names, lexical.Term{Text: name, Weight: nameWeight})
+				i += n - 1
+				break
+			}
+		}
+	}
+	return names
+}
+
+// slipWeight is the weight of a word that was taken for a misspelt one.
+const slipWeight = 0.8
+
+func newTerm(r *lexical.Reader, term, word string, weight float64) Term {
+	st := r.Stat(term)
+	return Term{Text: term, Word: word, Weight: weight, IDF: st.IDF, Known: st.DF > 0}
+}
+
+// lexicalTerms returns what the index is searched for: the terms of a query, and the names of
+// documents in its text.
+func lexicalTerms(r *lexical.Reader, s string, terms []Term) []lexical.Term {
+	out := namesIn(r, s)
+	for _, t := range terms {
+		out = append(out, lexical.Term{Text: t.Text, Weight: t.Weight})
+	}
+	return out
+}

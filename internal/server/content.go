@@ -1,0 +1,198 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// inline lists the types that a browser shows without running anything that stands in them.
+// Everything else, HTML, SVG and XML above all, is offered as a download.
+var inline = map[string]bool{
+	"application/pdf": true,
+	"text/plain":      true, "text/markdown": true, "text/csv": true,
+	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
+}
+
+// noDocument is the one answer for what is not there and for what may not be seen.
+var noDocument = wire.Failure{
+	Status: http.StatusNotFound, Code: "not_found", Text: "There is no such document.",
+}
+
+// content serves the original of a document by its citation name. The URL's path is looked up as
+// a name, never opened as one, and the filter is that of search. Byte ranges and conditional
+// requests are those of http.ServeContent (RFC 9110 sections 13 and 14).
+func (s *Server) content(w http.ResponseWriter, r *http.Request) error {
+	doc, err := s.document(r, strings.TrimPrefix(r.URL.Path, "/content/"))
+	if err != nil {
+		return err
+	}
+	blob, err := s.deps.Documents.OpenBlob(doc.SHA256)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, retrieval.ErrNotFound) {
+		return &refusalError{noDocument} // replaced or deleted since it was looked up
+	}
+	if err != nil {
+		return fmt.Errorf("open the original of %s: %w", doc.ID, err)
+	}
+	// Nothing was written to it, so closing it has nothing to report.
+	defer func() { _ = blob.Close() }()
+	contentType, err := typeOf(doc.MediaType, blob)
+	if err != nil {
+		return fmt.Errorf("read the original of %s: %w", doc.ID, err)
+	}
+	s.contentHeaders(w.Header(), doc, contentType)
+	http.ServeContent(w, r, "", time.Time{}, blob)
+	return nil
+}
+
+// document finds a document by name. Names that no document can have are not looked up.
+func (s *Server) document(r *http.Request, name string) (retrieval.Document, error) {
+	principal, err := s.deps.Principal(r)
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	filter := retrieval.Filter{Principal: principal, Namespace: s.cfg.Namespace}
+	for _, candidate := range []string{name, withoutPage(name)} {
+		if !validName(candidate) {
+			continue
+		}
+		doc, err := s.deps.Documents.Document(r.Context(), filter, candidate)
+		if err == nil {
+			return doc, nil
+		}
+		if !errors.Is(err, retrieval.ErrNotFound) {
+			return retrieval.Document{}, fmt.Errorf("look up a document: %w", err)
+		}
+	}
+	return retrieval.Document{}, &refusalError{noDocument}
+}
+
+// withoutPage cuts "#page=3" off a citation. Browsers keep a fragment to themselves, but some
+// clients escape a citation as a whole. It returns "" when there is none.
+func withoutPage(name string) string {
+	i := strings.LastIndex(name, "#page=")
+	if i < 0 {
+		return ""
+	}
+	if _, err := strconv.ParseUint(name[i+len("#page="):], 10, 32); err != nil {
+		return ""
+	}
+	return name[:i]
+}
+
+// validName reports whether a document can have the name: a clean relative path in UTF-8.
+func validName(name string) bool {
+	const longest = 4096
+	return name != "." && len(name) <= longest && fs.ValidPath(name) && !strings.ContainsRune(name, 0)
+}
+
+func (s *Server) contentHeaders(h http.Header, doc retrieval.Document, contentType string) {
+	media, _, _ := strings.Cut(contentType, ";")
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", disposition(inline[media], path.Base(doc.Name)))
+	h.Set("ETag", `"`+doc.SHA256+`"`)
+	// A browser may keep it and must ask each time whether it may still show it.
+	h.Set("Cache-Control", "private, no-cache")
+	// Front ends on other origins show documents in frames and images.
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("Content-Security-Policy", s.contentPolicy(media))
+}
+
+// contentPolicy forbids everything that a document could load or run, and frames on pages that
+// may not call the server. Chromium shows a PDF through a plugin in a page of its own making, to
+// which the policy applies: "sandbox" would keep it from showing anything
+// (https://issues.chromium.org/issues/41131921), and the page needs its inline style and its
+// object. A script in a PDF runs in the viewer, without this origin.
+func (s *Server) contentPolicy(media string) string {
+	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors " + s.trust.frameAncestors()
+	if media == "application/pdf" {
+		return policy + "; object-src 'self'"
+	}
+	return policy + "; sandbox"
+}
+
+// disposition follows RFC 6266: an ASCII file name for old clients and the true one beside it.
+func disposition(show bool, name string) string {
+	kind := "attachment"
+	if show {
+		kind = "inline"
+	}
+	ascii := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\%/;`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	// RFC 8187 section 3.2.1 allows less than a path segment of a URL does.
+	encoded := strings.NewReplacer("+", "%2B", "'", "%27", "(", "%28", ")", "%29", "*", "%2A",
+		"=", "%3D", "@", "%40", ":", "%3A", ",", "%2C", ";", "%3B").Replace(url.PathEscape(name))
+	return kind + `; filename="` + ascii + `"; filename*=UTF-8''` + encoded
+}
+
+// typeOf returns the content type of an original, with the charset where its beginning shows it:
+// otherwise browsers guess one. It leaves the blob at its start.
+func typeOf(mediaType string, blob io.ReadSeeker) (string, error) {
+	media, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return "application/octet-stream", nil
+	}
+	if !strings.HasPrefix(media, "text/") {
+		return media, nil
+	}
+	const enough = 64 << 10
+	head, err := io.ReadAll(io.LimitReader(blob, enough))
+	if err != nil {
+		return "", fmt.Errorf("read the beginning: %w", err)
+	}
+	if _, err := blob.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("go back to the beginning: %w", err)
+	}
+	if charset := charsetOf(head, len(head) == enough); charset != "" {
+		return media + "; charset=" + charset, nil
+	}
+	return media, nil
+}
+
+// charsetOf recognises byte order marks and UTF-8; other encodings it leaves to the browser.
+func charsetOf(head []byte, cut bool) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		return "utf-16le"
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return "utf-16be"
+	}
+	if cut {
+		head = wholeRunes(head)
+	}
+	if utf8.Valid(head) {
+		return "utf-8"
+	}
+	return ""
+}
+
+// wholeRunes drops a character at the end that was cut in two.
+func wholeRunes(b []byte) []byte {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
+}

@@ -1,0 +1,49 @@
+package server
+
+import "net/http"
+
+// What browsers may do from another origin; specs/README.md section 1.
+const (
+	corsMethods = "GET, POST, PUT, DELETE"
+	corsHeaders = "content-type, authorization, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id"
+	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, ETag, Accept-Ranges, Content-Range, Content-Disposition"
+	corsMaxAge  = "600" // seconds for which a browser need not ask again
+)
+
+// cors sets the headers that let a page of a trusted origin read the response, whatever the
+// response will be, and reports whether the request comes from such a page. Credentials are
+// never allowed: the server knows no cookies, and a bearer token needs no permission.
+func (t *trust) cors(h http.Header, r *http.Request) (trusted bool) {
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !t.origin(origin) {
+		return false
+	}
+	if t.everyone {
+		origin = "*"
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", corsExposed)
+	return true
+}
+
+// answerOptions answers a preflight (Fetch standard, section 4.8), and a plain OPTIONS with the
+// methods that the route has.
+func answerOptions(w http.ResponseWriter, r *http.Request, rt *route, trusted bool) {
+	h := w.Header()
+	h.Set("Allow", rt.allow)
+	if r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	h.Add("Vary", "Access-Control-Request-Method")
+	h.Add("Vary", "Access-Control-Request-Headers")
+	if !trusted {
+		rt.errors(w, unknownOrigin)
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	h.Set("Access-Control-Allow-Headers", corsHeaders)
+	h.Set("Access-Control-Max-Age", corsMaxAge)
+	w.WriteHeader(http.StatusNoContent)
+}

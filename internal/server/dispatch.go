@@ -1,0 +1,105 @@
+package server
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+	"parley/internal/wire/azurechat"
+)
+
+// protocolHeader names the protocol of a body on POST /chat, where the body would decide.
+const protocolHeader = "X-Chat-Protocol"
+
+// What a request to dispatch was expected to be, for the sentences of refusals.
+const expectedBody = `a JSON object with "messages" (AI Chat Protocol 2024-05-29), ` +
+	`or with "messages" and "stream" (AI Chat Protocol 2024-01-28)`
+
+// choice is what the headers of a request say about its protocol.
+type choice struct {
+	version   azurechat.Version
+	decided   bool // otherwise the body decides
+	multipart bool // the Microsoft SDK's form with files
+}
+
+// declared looks at what the headers alone decide: the first two rows of the table in
+// specs/README.md section 1.
+func declared(h http.Header) (choice, error) {
+	var c choice
+	var err error
+	if values := h.Values(protocolHeader); len(values) > 0 {
+		if c.version, err = namedVersion(values); err != nil {
+			return choice{}, err
+		}
+		c.decided = true
+	}
+	if c.multipart, err = isMultipart(h); err != nil {
+		return choice{}, err
+	}
+	if c.multipart && c.version != azurechat.V0529 {
+		return choice{}, &refusalError{unsupportedType}
+	}
+	return c, nil
+}
+
+func namedVersion(values []string) (azurechat.Version, error) {
+	switch strings.Join(values, ", ") {
+	case "azure-0529":
+		return azurechat.V0529, nil
+	case "azure-0128":
+		return azurechat.V0128, nil
+	case "ragchat":
+		return 0, invalid("%s: ragchat is not served here; expected azure-0529 or azure-0128", protocolHeader)
+	}
+	return 0, invalid("%s names no protocol; expected azure-0529 or azure-0128", protocolHeader)
+}
+
+// byBody decides on what the headers left open: the rows from the third on.
+func byBody(p wire.Probe) (azurechat.Version, error) {
+	switch {
+	case p.HasMessage && p.HasMessages:
+		return 0, invalid(`the request has both "message" and "messages"; expected %s`, expectedBody)
+	case p.MessageIsString:
+		return 0, invalid(`a request with "message" is of a protocol that is not served here; expected %s`, expectedBody)
+	case p.HasMessages && p.HasStream:
+		return azurechat.V0128, nil
+	case p.HasMessages:
+		return azurechat.V0529, nil
+	}
+	return 0, invalid("expected %s", expectedBody)
+}
+
+// isMultipart tells the two content types that are accepted apart: multipart forms, and JSON,
+// which a missing content type counts as.
+func isMultipart(h http.Header) (bool, error) {
+	value := h.Get("Content-Type")
+	if value == "" {
+		return false, nil
+	}
+	media, params, err := mime.ParseMediaType(value)
+	if err != nil {
+		return false, &refusalError{unsupportedType}
+	}
+	if media == "multipart/form-data" {
+		return true, nil
+	}
+	charset, named := params["charset"]
+	json := media == "application/json" || media == "text/json" ||
+		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+	if !json || named && !strings.EqualFold(charset, "utf-8") {
+		return false, &refusalError{unsupportedType}
+	}
+	return false, nil
+}
+
+var unsupportedType = wire.Failure{
+	Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+	Text: "The content type is not supported; expected application/json in UTF-8.",
+}
+
+func invalid(format string, args ...any) error {
+	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
+}

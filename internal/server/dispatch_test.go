@@ -1,0 +1,184 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/wire"
+	"parley/internal/wire/azurechat"
+)
+
+// seen is what reached the adapter.
+type seen struct {
+	Form      azurechat.Form
+	Multipart bool
+	Body      string
+}
+
+// catcher is an AzureChat that answers 200 and notes what it was asked.
+type catcher struct{ got *seen }
+
+func (c *catcher) Serve(w http.ResponseWriter, _ *http.Request, form azurechat.Form, body []byte) {
+	c.got = &seen{Form: form, Body: string(body)}
+	_ = wire.WriteJSON(w, http.StatusOK, []byte("{}"))
+}
+
+func (c *catcher) ServeMultipart(w http.ResponseWriter, r *http.Request, form azurechat.Form) {
+	body, _ := io.ReadAll(r.Body)
+	c.got = &seen{Form: form, Multipart: true, Body: string(body)}
+	_ = wire.WriteJSON(w, http.StatusOK, []byte("{}"))
+}
+
+// The rows are those of specs/README.md section 1, in its order.
+func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
+	v0529, v0128 := azurechat.Form{}, azurechat.Form{Version: azurechat.V0128}
+	messages := `"messages":[{"role":"user","content":"q"}]`
+	cases := []struct {
+		name    string
+		body    string
+		headers []string
+		want    *azurechat.Form
+		status  int
+	}{
+		{"1 header azure-0529", `{` + messages + `,"stream":true}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
+		{"1 header azure-0128", `{` + messages + `}`, []string{"X-Chat-Protocol", "azure-0128"}, &v0128, 200},
+		{"1 header decides over both keys", `{"message":"q",` + messages + `}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
+		{"1 header ragchat is not here", `{"message":"q"}`, []string{"X-Chat-Protocol", "ragchat"}, nil, 400},
+		{"1 header of another name", `{` + messages + `}`, []string{"X-Chat-Protocol", "chatui"}, nil, 400},
+		{"1 header empty", `{` + messages + `}`, []string{"X-Chat-Protocol", ""}, nil, 400},
+		{"1 unknown header before the content type", `x`, []string{"X-Chat-Protocol", "x", "Content-Type", "text/plain"}, nil, 400},
+		{"2 text", `{` + messages + `}`, []string{"Content-Type", "text/plain"}, nil, 415},
+		{"2 form", `a=b`, []string{"Content-Type", "application/x-www-form-urlencoded"}, nil, 415},
+		{"2 broken type", `{` + messages + `}`, []string{"Content-Type", ";;"}, nil, 415},
+		{"2 another charset", `{` + messages + `}`, []string{"Content-Type", "application/json; charset=utf-16"}, nil, 415},
+		{"2 JSON with charset", `{` + messages + `}`, []string{"Content-Type", "Application/JSON; charset=UTF-8"}, &v0529, 200},
+		{"2 JSON suffix", `{` + messages + `}`, []string{"Content-Type", "application/problem+json"}, &v0529, 200},
+		{"2 no type", `{` + messages + `}`, nil, &v0529, 200},
+		{"3 both keys", `{"message":"q",` + messages + `}`, nil, nil, 400},
+		{"3 both keys, one null", `{"message":null,` + messages + `}`, nil, nil, 400},
+		{"4 message is a string", `{"message":"q"}`, nil, nil, 400},
+		{"5 stream true", `{` + messages + `,"stream":true}`, nil, &v0128, 200},
+		{"5 stream false", `{` + messages + `,"stream":false}`, nil, &v0128, 200},
+		{"5 stream null", `{"stream":null,` + messages + `}`, nil, &v0128, 200},
+		{"6 no stream", `{` + messages + `}`, nil, &v0529, 200},
+		{"6 a nested stream does not count", `{` + messages + `,"context":{"stream":true}}`, nil, &v0529, 200},
+		{"7 message is an object", `{"message":{}}`, nil, nil, 400},
+		{"7 stream alone", `{"stream":true}`, nil, nil, 400},
+		{"7 empty object", `{}`, nil, nil, 400},
+		{"7 array", `[]`, nil, nil, 400},
+		{"7 string", `"messages"`, nil, nil, 400},
+		{"7 empty body", ``, nil, nil, 400},
+		{"7 not JSON", `{"messages":`, nil, nil, 400},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for path, stream := range map[string]azurechat.Streaming{
+				"/chat": azurechat.StreamByBody, "/chat/": azurechat.StreamByBody, "/ask": azurechat.StreamNever,
+			} {
+				adapter := &catcher{}
+				w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, c.body, c.headers...)
+				if w.Code != c.status {
+					t.Fatalf("%s: status %d, want %d: %s", path, w.Code, c.status, w.Body)
+				}
+				if c.want == nil {
+					if adapter.got != nil {
+						t.Errorf("%s: the adapter was called with %+v", path, adapter.got)
+					}
+					errorOf(t, w.Body.Bytes())
+					continue
+				}
+				form := *c.want
+				form.Stream = stream
+				want := &seen{Form: form, Body: c.body}
+				if diff := cmp.Diff(want, adapter.got); diff != "" {
+					t.Errorf("%s: the adapter got (-want +got)\n%s", path, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
+	var form bytes.Buffer
+	mw := multipart.NewWriter(&form)
+	if err := mw.WriteField("json", question); err != nil {
+		t.Fatal(err)
+	}
+	if err := mw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range postPaths(newServer(t, options{})) {
+		adapter := &catcher{}
+		w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, form.String(),
+			"Content-Type", mw.FormDataContentType())
+		if strings.Contains(path, "0128") {
+			if w.Code != http.StatusUnsupportedMediaType || adapter.got != nil {
+				t.Errorf("%s: status %d, adapter %+v", path, w.Code, adapter.got)
+			}
+			continue
+		}
+		if w.Code != http.StatusOK || adapter.got == nil || !adapter.got.Multipart || adapter.got.Body != form.String() {
+			t.Errorf("%s: status %d, adapter %+v", path, w.Code, adapter.got)
+		}
+	}
+	w := do(newServer(t, options{}), http.MethodPost, "/chat", form.String(),
+		"Content-Type", mw.FormDataContentType(), "X-Chat-Protocol", "azure-0128")
+	if w.Code != http.StatusUnsupportedMediaType {
+		t.Errorf("multipart as azure-0128: status %d", w.Code)
+	}
+}
+
+func TestRoutes_OfOneProtocolDoNotLookAtTheBody(t *testing.T) {
+	v0128 := azurechat.V0128
+	cases := map[string]azurechat.Form{
+		"/chat/stream":              {Stream: azurechat.StreamAlways},
+		"/p/azure-0529/chat":        {Stream: azurechat.StreamNever},
+		"/p/azure-0529/chat/stream": {Stream: azurechat.StreamAlways},
+		"/p/azure-0128/chat":        {Version: v0128, Stream: azurechat.StreamByBody},
+		"/api/chat/":                {SDK: true, Stream: azurechat.StreamNever},
+		"/api/chat/stream":          {SDK: true, Stream: azurechat.StreamAlways},
+	}
+	for path, form := range cases {
+		for _, slashed := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
+			adapter := &catcher{}
+			body := `{"message":"q","stream":true}`
+			w := do(newServer(t, options{chat: adapter}), http.MethodPost, slashed, body)
+			if w.Code != http.StatusOK {
+				t.Errorf("%s: status %d", slashed, w.Code)
+			}
+			if diff := cmp.Diff(&seen{Form: form, Body: body}, adapter.got); diff != "" {
+				t.Errorf("%s: the adapter got (-want +got)\n%s", slashed, diff)
+			}
+		}
+	}
+}
+
+func FuzzDispatch(f *testing.F) {
+	for _, seed := range []string{question, `{"message":"q"}`, `{"messages":[],"stream":null}`, `{}`, `[`, "\xff", `{"a":NaN}`} {
+		f.Add("", "application/json", []byte(seed))
+	}
+	f.Add("azure-0128", "text/plain; charset=", []byte(question))
+	f.Add("ragchat", "multipart/form-data; boundary=x", []byte("--x--"))
+	s := newServer(f, options{})
+	f.Fuzz(func(t *testing.T, protocol, contentType string, body []byte) {
+		r := httptest.NewRequest(http.MethodPost, "/chat", bytes.NewReader(body))
+		if protocol != "" {
+			r.Header["X-Chat-Protocol"] = []string{protocol}
+		}
+		r.Header["Content-Type"] = []string{contentType}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		switch w.Code {
+		case http.StatusOK, http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge:
+		default:
+			t.Errorf("status %d: %s", w.Code, w.Body)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/wire"
+)
+
+// exchange is one request and what became of it.
+type exchange struct {
+	*recorder
+	id    string // X-Request-Id
+	route *route // unknownRoute until the router has spoken
+	start time.Time
+}
+
+// serveHTTP surrounds every request with what must happen however it ends.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	x := s.begin(w)
+	// These run in reverse order: the outcome of a panic is part of the log line.
+	defer s.end(x, r)
+	defer s.recoverPanic(x, r)
+	s.handle(x, r)
+}
+
+func (s *Server) begin(w http.ResponseWriter) *exchange {
+	x := &exchange{id: ulid.Make().String(), route: unknownRoute, start: time.Now()}
+	x.recorder = newRecorder(w, s.cfg.WriteTimeout, s.metrics.activeStreams)
+	h := w.Header()
+	h.Set("X-Request-Id", x.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	return x
+}
+
+func (s *Server) end(x *exchange, r *http.Request) {
+	x.recorder.end()
+	took := time.Since(x.start)
+	s.metrics.observeRequest(x.route.path, x.status, took)
+	level := slog.LevelInfo
+	if x.route.quiet {
+		level = slog.LevelDebug
+	}
+	// The path template stands for the path: paths and queries can hold names of documents.
+	attrs := []slog.Attr{
+		slog.String("request_id", x.id),
+		slog.String("method", methodLabel(r.Method)),
+		slog.String("route", x.route.path),
+		slog.Int("status", x.status),
+		slog.Int64("bytes", x.bytes),
+		slog.Duration("duration", took),
+	}
+	if turn := x.Header().Get("X-Turn-Id"); turn != "" {
+		attrs = append(attrs, slog.String("turn_id", turn))
+	}
+	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
+}
+
+// recoverPanic turns a panic into the route's 500, or cuts the connection when the response has
+// begun, so that nobody takes half an answer for a whole one. The stack goes to the log only.
+func (s *Server) recoverPanic(x *exchange, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler {
+		s.log.LogAttrs(r.Context(), slog.LevelError, "request panicked",
+			slog.String("request_id", x.id),
+			slog.String("route", x.route.path),
+			slog.Any("panic", v),
+			slog.String("stack", string(debug.Stack())))
+		if !x.started() {
+			x.route.errors(x, wire.FailureOf(errPanicked))
+			return
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// errPanicked has no kind, so that clients get the fixed sentence of a 500.
+var errPanicked = errors.New("panicked")
+
+// methodLabel keeps made-up methods out of the log.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	}
+	return "other"
+}

@@ -1,0 +1,175 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"parley/internal/wire/azurechat"
+)
+
+// lines decodes a JSON log.
+func lines(t testing.TB, log *bytes.Buffer) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	d := json.NewDecoder(log)
+	for d.More() {
+		var line map[string]any
+		if err := d.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestExchange_HasAnIdAndOneLogLineWithoutPathsAndQueries(t *testing.T) {
+	var log bytes.Buffer
+	s := newServer(t, options{log: &log})
+	ids := map[string]bool{}
+	requests := []struct{ method, target, body, route string }{
+		{"POST", "/chat?token=canary", question, "/chat"},
+		{"GET", "/content/canary.pdf", "", "/content/{path...}"},
+		{"GET", "/canary", "", "unknown"},
+		{"CANARY", "/chat", "", "/chat"},
+		{"GET", "/healthz", "", "/healthz"},
+	}
+	for _, r := range requests {
+		w := do(s, r.method, r.target, r.body, "X-Request-Id", "canary")
+		id := w.Header().Get("X-Request-Id")
+		if _, err := ulid.ParseStrict(id); err != nil || ids[id] {
+			t.Errorf("%s %s: the request id is %q", r.method, r.target, id)
+		}
+		ids[id] = true
+	}
+	text := log.String()
+	if strings.Contains(strings.ToLower(text), "canary") || strings.Contains(text, "What is covered") {
+		t.Errorf("the log holds what the client sent: %s", text)
+	}
+	logged := lines(t, &log)
+	if len(logged) != len(requests) {
+		t.Fatalf("%d log lines for %d requests: %s", len(logged), len(requests), text)
+	}
+	for i, line := range logged {
+		if line["msg"] != "request served" || line["route"] != requests[i].route || !ids[line["request_id"].(string)] {
+			t.Errorf("line %d is %v", i, line)
+		}
+	}
+	if logged[0]["turn_id"] == "" || logged[0]["turn_id"] == nil {
+		t.Errorf("the line of a turn has no turn_id: %v", logged[0])
+	}
+	if logged[4]["level"] != "DEBUG" {
+		t.Errorf("health checks are logged at %v", logged[4]["level"])
+	}
+}
+
+func TestExchange_SetsSecurityHeadersOnEverything(t *testing.T) {
+	s := newServer(t, options{})
+	targets := append(pathsOf(s, http.MethodGet), "/none", "/chat")
+	for _, target := range targets {
+		for _, method := range []string{"GET", "POST", "OPTIONS", "DELETE"} {
+			h := do(s, method, target, question).Header()
+			for _, name := range []string{
+				"X-Content-Type-Options", "Referrer-Policy", "Content-Security-Policy", "Cross-Origin-Resource-Policy", "Cache-Control",
+			} {
+				if h.Get(name) == "" {
+					t.Errorf("%s %s: no %s", method, target, name)
+				}
+			}
+		}
+	}
+}
+
+// panicking is an AzureChat that fails in the worst way.
+type panicking struct{ begun bool }
+
+func (p panicking) Serve(w http.ResponseWriter, _ *http.Request, _ azurechat.Form, _ []byte) {
+	if p.begun {
+		_, _ = io.WriteString(w, "{\"delta\":{}}\n")
+		_ = http.NewResponseController(w).Flush()
+	}
+	panic("canary")
+}
+
+func (p panicking) ServeMultipart(http.ResponseWriter, *http.Request, azurechat.Form) {
+	panic("canary")
+}
+
+func TestExchange_AnswersAPanicInTheShapeOfTheRoute(t *testing.T) {
+	var log bytes.Buffer
+	s := newServer(t, options{chat: panicking{}, log: &log})
+	const sentence = `"The app encountered an error processing your request.\nIf you are an administrator of the app, view the full error in the logs."`
+	for path, want := range map[string]string{
+		"/chat":      `{"error":` + sentence + "}\n",
+		"/api/chat/": `{"error":{"code":"internal_error","message":` + sentence + "}}\n",
+	} {
+		log.Reset()
+		w := do(s, http.MethodPost, path, question)
+		if w.Code != http.StatusInternalServerError || w.Body.String() != want {
+			t.Errorf("POST %s: status %d, body %q, want %q", path, w.Code, w.Body, want)
+		}
+		logged := lines(t, &log)
+		if len(logged) != 2 || logged[0]["level"] != "ERROR" || !strings.Contains(logged[0]["stack"].(string), "exchange_test.go") ||
+			logged[1]["status"] != float64(500) {
+			t.Errorf("POST %s: the log is %v", path, logged)
+		}
+	}
+}
+
+func TestExchange_CutsTheConnectionWhenAStreamPanics(t *testing.T) {
+	l := start(t, options{chat: panicking{begun: true}})
+	res, err := l.client.Post(l.url+"/chat/stream", "application/json", strings.NewReader(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || string(body) != "{\"delta\":{}}\n" {
+		t.Errorf("the stream ended with %q, %v", body, err)
+	}
+	res, err = l.client.Get(l.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+}
+
+// deadlines is a writer that notes the write deadlines which it is given.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.set = append(d.set, at)
+	return nil
+}
+
+func TestRecorder_GivesWritesADeadlineAtMostOnceASecond(t *testing.T) {
+	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	w := newRecorder(d, time.Minute, prometheus.NewGauge(prometheus.GaugeOpts{Name: "x"}))
+	for range 100 {
+		if _, err := w.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(d.set) != 1 || time.Until(d.set[0]) > time.Minute {
+		t.Fatalf("the deadlines are %v", d.set)
+	}
+	w.armed = w.armed.Add(-rearmAfter)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.set) != 2 || !d.Flushed {
+		t.Errorf("after a second: deadlines %v, flushed %v", d.set, d.Flushed)
+	}
+}

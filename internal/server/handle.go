@@ -1,0 +1,69 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"parley/internal/wire"
+)
+
+// strayBodyTimeout is how long a body may take that no handler has asked for yet. Handlers that
+// read one go by wire.ReadBody, which sets its own pace; net/http reads the others to their end
+// before it answers.
+const strayBodyTimeout = 5 * time.Second
+
+// handle takes a request through the guards to the handler of its route.
+func (s *Server) handle(x *exchange, r *http.Request) {
+	if r.ContentLength != 0 {
+		// A writer without deadlines, as in tests, is left without.
+		_ = x.rc.SetReadDeadline(time.Now().Add(strayBodyTimeout))
+	}
+	if !s.trust.host(r.Host, s.loopback.Load()) {
+		plainErrors(x, unknownHost)
+		return
+	}
+	h, _ := s.mux.Handler(r)
+	rt, found := h.(*route)
+	if found {
+		x.route = rt
+	}
+	trusted := s.trust.cors(x.Header(), r)
+	if !found {
+		// Also where the mux would redirect to a cleaner path, which loses a POST.
+		plainErrors(x, unknownPath)
+		return
+	}
+	if r.Method == http.MethodOptions {
+		answerOptions(x, r, rt, trusted)
+		return
+	}
+	if !trusted && s.trust.sameOrigin.Check(r) != nil {
+		rt.errors(x, unknownOrigin)
+		return
+	}
+	answer, ok := rt.methods[r.Method]
+	if !ok {
+		x.Header().Set("Allow", rt.allow)
+		rt.errors(x, wrongMethod)
+		return
+	}
+	if err := answer(x, r); err != nil {
+		s.refuse(x, r, err)
+	}
+}
+
+// refuse answers with what went wrong before a handler had sent anything.
+func (s *Server) refuse(x *exchange, r *http.Request, err error) {
+	f := wire.FailureOf(err)
+	if known, ok := errors.AsType[*refusalError](err); ok {
+		f = known.Failure
+	}
+	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		s.log.ErrorContext(r.Context(), "request failed",
+			"request_id", x.id, "route", x.route.path, "error", err)
+	}
+	if !x.started() {
+		x.route.errors(x, f)
+	}
+}

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"parley/internal/wire"
+)
+
+// The states of /readyz.
+const (
+	stateReady    = "ready"
+	stateStarting = "starting"
+	stateStopping = "stopping"
+)
+
+type health struct {
+	Status string `json:"status"`
+}
+
+type readiness struct {
+	Status    string    `json:"status"`
+	Ingestion Ingestion `json:"ingestion"`
+}
+
+// healthz says that the process is alive, and nothing else.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+}
+
+// readyz says whether questions can be answered now: ingestion may go on beside that.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	body := readiness{Status: stateReady, Ingestion: s.deps.Status.Ingestion()}
+	status := http.StatusOK
+	if s.draining.Load() {
+		body.Status, status = stateStopping, http.StatusServiceUnavailable
+	} else if err := s.deps.Status.Ready(r.Context()); err != nil {
+		s.log.DebugContext(r.Context(), "not ready", "error", err)
+		body.Status, status = stateStarting, http.StatusServiceUnavailable
+	}
+	if status != http.StatusOK {
+		w.Header().Set("Retry-After", "1")
+	}
+	return writeJSON(w, status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		return fmt.Errorf("answer with %T: %w", v, err)
+	}
+	// What is left to go wrong is a client that is gone.
+	_ = wire.WriteJSON(w, status, body)
+	return nil
+}

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"parley/internal/chat"
+)
+
+// Metrics are the figures of /metrics, in a registry of their own. Labels take few values:
+// route templates, statuses, stages, never what a client chose.
+type Metrics struct {
+	registry *prometheus.Registry
+	page     http.Handler
+
+	requests      *prometheus.CounterVec
+	durations     *prometheus.HistogramVec
+	activeStreams prometheus.Gauge
+
+	activeTurns prometheus.Gauge
+	turns       *prometheus.CounterVec
+	firstToken  prometheus.Histogram
+	deltas      prometheus.Counter
+	tokens      *prometheus.CounterVec
+	stages      *prometheus.HistogramVec
+}
+
+// NewMetrics returns metrics that count from zero. They belong to one Server.
+func NewMetrics() *Metrics {
+	// From a search in memory to the longest answer of a slow model.
+	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_http_requests_total", Help: "Requests by route and status.",
+	}, []string{"route", "status"})
+	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "parley_http_request_duration_seconds", Help: "Time from a request's header to the end of its response.",
+		Buckets: seconds,
+	}, []string{"route"})
+	m.activeStreams = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "parley_active_streams", Help: "Responses that are being streamed.",
+	})
+	m.activeTurns = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "parley_active_turns", Help: "Turns in progress.",
+	})
+	m.turns = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_turns_total", Help: "Turns that ended, by how.",
+	}, []string{"status"})
+	m.firstToken = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "parley_time_to_first_token_seconds", Help: "Time from the start of a turn to the first text of its answer.",
+		Buckets: seconds,
+	})
+	m.deltas = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "parley_text_deltas_total", Help: "Pieces of text that models produced.",
+	})
+	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_tokens_total", Help: "Tokens by direction, as reported or estimated.",
+	}, []string{"direction"})
+	m.stages = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "parley_stage_duration_seconds", Help: "Duration of the stages of a turn; retrieve is the search.",
+		Buckets: seconds,
+	}, []string{"stage"})
+	m.registry.MustRegister(
+		m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.stages,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return m
+}
+
+// describe adds what only the server knows.
+func (m *Metrics) describe(version string, status Status) {
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "parley_build_info", Help: "Always 1; the labels tell the build.",
+		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build, ingestionCollector{status})
+}
+
+func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.durations.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Observe returns next with its turns counted. What it returns has next's contract.
+func (m *Metrics) Observe(next Runner) Runner {
+	return runFunc(func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+		events := next.Run(ctx, req)
+		return func(yield func(chat.Event, error) bool) {
+			m.activeTurns.Inc()
+			defer m.activeTurns.Dec()
+			m.relay(ctx, events, yield)
+		}
+	})
+}
+
+func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error], yield func(chat.Event, error) bool) {
+	start, spoke := time.Now(), false
+	status := chat.StatusCancelled // unless the stream comes to its end
+	defer func() { m.turns.WithLabelValues(string(status)).Inc() }()
+	for e, err := range events {
+		if err != nil {
+			if ctx.Err() == nil {
+				status = chat.StatusFailed
+			}
+			yield(nil, err)
+			return
+		}
+		if _, ok := e.(chat.TextDelta); ok && !spoke {
+			spoke = true
+			m.firstToken.Observe(time.Since(start).Seconds())
+		}
+		m.observe(e)
+		if !yield(e, nil) {
+			return
+		}
+	}
+	status = chat.StatusCompleted
+}
+
+func (m *Metrics) observe(e chat.Event) {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		m.deltas.Inc()
+	case chat.StageFinished:
+		m.stages.WithLabelValues(string(e.Stage)).Observe(e.Duration.Seconds())
+	case chat.TurnFinished:
+		m.tokens.WithLabelValues("input").Add(float64(max(e.Usage.Input, 0)))
+		m.tokens.WithLabelValues("output").Add(float64(max(e.Usage.Output, 0)))
+	}
+}
+
+func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.page.ServeHTTP(w, r)
+	return nil
+}
+
+// ingestionCollector reads the state of ingestion at the moment of a scrape.
+type ingestionCollector struct{ status Status }
+
+var (
+	ingestRunning = prometheus.NewDesc("parley_ingestion_running", "1 while ingestion runs.", nil, nil)
+	ingestFiles   = prometheus.NewDesc("parley_ingestion_files", "Files of the current or last ingestion, by outcome.",
+		[]string{"outcome"}, nil)
+	corpusSize = prometheus.NewDesc("parley_corpus", "What the corpus holds.", []string{"unit"}, nil)
+)
+
+// Describe sends the descriptions of what Collect sends.
+func (c ingestionCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- ingestRunning
+	ch <- ingestFiles
+	ch <- corpusSize
+}
+
+// Collect sends the current values.
+func (c ingestionCollector) Collect(ch chan<- prometheus.Metric) {
+	in := c.status.Ingestion()
+	gauge := func(desc *prometheus.Desc, value int, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
+	}
+	running := 0
+	if in.Running {
+		running = 1
+	}
+	gauge(ingestRunning, running)
+	gauge(ingestFiles, in.Indexed, "indexed")
+	gauge(ingestFiles, in.Unchanged, "unchanged")
+	gauge(ingestFiles, in.Skipped, "skipped")
+	gauge(ingestFiles, in.Failed, "failed")
+	gauge(ingestFiles, in.Files-in.Done, "waiting")
+	gauge(corpusSize, in.Documents, "documents")
+	gauge(corpusSize, in.Pages, "pages")
+	gauge(corpusSize, in.Chunks, "chunks")
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/internal/chat"
+)
+
+// samples returns the samples of /metrics by name and labels.
+func samples(t testing.TB, s *Server) map[string]string {
+	t.Helper()
+	w := do(s, http.MethodGet, "/metrics", "")
+	if w.Code != http.StatusOK {
+		t.Fatalf("/metrics: status %d: %s", w.Code, w.Body)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(w.Body.String()) {
+		if i := strings.LastIndexByte(line, ' '); i > 0 && line[0] != '#' {
+			found[line[:i]] = strings.TrimSpace(line[i+1:])
+		}
+	}
+	return found
+}
+
+func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
+	failing := &script{words: []string{"Every", "thing."}, fail: func(r chat.Request) error {
+		if r.Messages[0].Text() == "fail" {
+			return errors.New("broken")
+		}
+		return nil
+	}}
+	st := &state{ingestion: Ingestion{Running: true, Files: 10, Done: 6, Indexed: 3, Unchanged: 2, Failed: 1, Chunks: 44}}
+	s := newServer(t, options{runner: failing, state: st, cfg: Config{Version: "1.2.3"}})
+	do(s, http.MethodPost, "/chat", question)
+	do(s, http.MethodPost, "/chat/stream", question)
+	do(s, http.MethodPost, "/chat", strings.Replace(question, "What is covered?", "fail", 1))
+	do(s, http.MethodPost, "/chat", "{}")
+	for _, path := range []string{"/a", "/b", "/c"} {
+		do(s, http.MethodGet, path, "")
+	}
+	got := samples(t, s)
+	for name, want := range map[string]string{
+		`parley_http_requests_total{route="/chat",status="200"}`:        "1",
+		`parley_http_requests_total{route="/chat",status="400"}`:        "1",
+		`parley_http_requests_total{route="/chat",status="500"}`:        "1",
+		`parley_http_requests_total{route="/chat/stream",status="200"}`: "1",
+		`parley_http_requests_total{route="unknown",status="404"}`:      "3",
+		`parley_http_request_duration_seconds_count{route="/chat"}`:     "3",
+		`parley_turns_total{status="completed"}`:                        "2",
+		`parley_turns_total{status="failed"}`:                           "1",
+		`parley_time_to_first_token_seconds_count`:                      "2",
+		`parley_text_deltas_total`:                                      "4",
+		`parley_tokens_total{direction="input"}`:                        "14",
+		`parley_tokens_total{direction="output"}`:                       "6",
+		`parley_stage_duration_seconds_sum{stage="retrieve"}`:           "0.004",
+		`parley_active_streams`:                                         "0",
+		`parley_active_turns`:                                           "0",
+		`parley_ingestion_running`:                                      "1",
+		`parley_ingestion_files{outcome="indexed"}`:                     "3",
+		`parley_ingestion_files{outcome="waiting"}`:                     "4",
+		`parley_corpus{unit="chunks"}`:                                  "44",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	build := false
+	for name := range got {
+		build = build || strings.HasPrefix(name, `parley_build_info{go_version="go`) && strings.HasSuffix(name, `version="1.2.3"}`)
+	}
+	if !build {
+		t.Error("there is no build information")
+	}
+}
+
+func TestMetrics_CountStreamsWhileTheyLast(t *testing.T) {
+	runner := held()
+	l := start(t, options{runner: runner})
+	res, rest := openStream(t, l, "/chat/stream")
+	defer res.Body.Close()
+	wait(t, runner.started)
+	got := samples(t, l.Server)
+	if got["parley_active_streams"] != "1" || got["parley_active_turns"] != "1" {
+		t.Errorf("while streaming: %s streams, %s turns", got["parley_active_streams"], got["parley_active_turns"])
+	}
+	close(runner.resume)
+	if _, err := io.Copy(io.Discard, rest); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMetrics_CountATurnThatIsLeftAsCancelled(t *testing.T) {
+	asked := chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	runner := held()
+	m := NewMetrics()
+	observed := m.Observe(runner)
+	for e := range observed.Run(ctx, asked) { // the range is left
+		if _, ok := e.(chat.TextDelta); ok {
+			break
+		}
+	}
+	for e := range observed.Run(ctx, asked) { // the context ends, which the runner tells
+		if _, ok := e.(chat.TextDelta); ok {
+			cancel()
+		}
+	}
+	m.describe("", &state{})
+	s := newServer(t, options{})
+	s.metrics = m
+	got := samples(t, s)
+	if got[`parley_turns_total{status="cancelled"}`] != "2" || got[`parley_turns_total{status="failed"}`] != "" {
+		t.Errorf("the turns are %v", got)
+	}
+}

@@ -1,0 +1,363 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// document is openapi.json as far as the tests read it. Schemas stay generic: the validator
+// walks them as JSON.
+type document struct {
+	OpenAPI    string               `json:"openapi"`
+	Paths      map[string]*pathItem `json:"paths"`
+	Components struct {
+		PathItems map[string]*pathItem `json:"pathItems"`
+		Responses map[string]response  `json:"responses"`
+		Schemas   map[string]any       `json:"schemas"`
+	} `json:"components"`
+}
+
+type pathItem struct {
+	Ref  string     `json:"$ref"`
+	Get  *operation `json:"get"`
+	Post *operation `json:"post"`
+}
+
+type operation struct {
+	OperationID string `json:"operationId"`
+	Parameters  []struct {
+		Name, In, Example string
+	} `json:"parameters"`
+	RequestBody struct {
+		Content map[string]media `json:"content"`
+	} `json:"requestBody"`
+	Responses map[string]response `json:"responses"`
+}
+
+type response struct {
+	Ref     string           `json:"$ref"`
+	Content map[string]media `json:"content"`
+}
+
+type media struct {
+	Schema   any `json:"schema"`
+	Example  any `json:"example"`
+	Examples map[string]struct {
+		Value json.RawMessage `json:"value"`
+	} `json:"examples"`
+}
+
+func readDocument(t *testing.T, s *Server) *document {
+	t.Helper()
+	w := do(s, http.MethodGet, "/openapi.json", "")
+	if w.Code != http.StatusOK || w.Body.String() != openAPIDocument {
+		t.Fatalf("/openapi.json: status %d, not the embedded document", w.Code)
+	}
+	var d document
+	if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range d.Paths {
+		if name, ok := strings.CutPrefix(item.Ref, "#/components/pathItems/"); ok {
+			if d.Paths[path] = d.Components.PathItems[name]; d.Paths[path] == nil {
+				t.Fatalf("%s refers to %s, which is not there", path, item.Ref)
+			}
+		}
+	}
+	return &d
+}
+
+func (d *document) response(r response) response {
+	if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+		return d.Components.Responses[name]
+	}
+	return r
+}
+
+func TestOpenAPI_DescribesTheTableOfRoutesAndNothingElse(t *testing.T) {
+	s := newServer(t, options{})
+	d := readDocument(t, s)
+	if d.OpenAPI != "3.1.0" {
+		t.Errorf("openapi is %q", d.OpenAPI)
+	}
+	var described, real []string
+	for path, item := range d.Paths {
+		if item.Get != nil {
+			described = append(described, "GET "+path)
+		}
+		if item.Post != nil {
+			described = append(described, "POST "+path)
+		}
+	}
+	for _, rt := range s.routes {
+		path := strings.NewReplacer("{$}", "", "...}", "}").Replace(rt.path)
+		for method := range rt.methods {
+			if method != http.MethodHead { // the document says that every GET also takes HEAD
+				real = append(real, method+" "+path)
+			}
+		}
+	}
+	slices.Sort(described)
+	slices.Sort(real)
+	if !slices.Equal(described, real) {
+		t.Errorf("the document describes\n%s\nthe server has\n%s", strings.Join(described, "\n"), strings.Join(real, "\n"))
+	}
+}
+
+func TestOpenAPI_ExamplesReallyWorkAndAnswersFitTheSchemas(t *testing.T) {
+	s := newServer(t, options{})
+	d := readDocument(t, s)
+	for path, item := range d.Paths {
+		if item.Get != nil {
+			target := path
+			for _, p := range item.Get.Parameters {
+				target = strings.ReplaceAll(target, "{"+p.Name+"}", p.Example)
+			}
+			d.check(t, s, http.MethodGet, target, "", item.Get, 200)
+		}
+		if item.Post == nil {
+			continue
+		}
+		body := item.Post.RequestBody.Content["application/json"]
+		if len(body.Examples) == 0 {
+			t.Errorf("POST %s has no example", path)
+		}
+		for name, example := range body.Examples {
+			if err := d.validate(body.Schema, decode(t, example.Value)); err != nil {
+				t.Errorf("POST %s: example %s does not fit its schema: %v", path, name, err)
+			}
+			d.check(t, s, http.MethodPost, path, string(example.Value), item.Post, 200)
+		}
+		d.check(t, s, http.MethodPost, path, `{}`, item.Post, 400)
+		d.check(t, s, http.MethodPost, path, strings.Repeat(" ", 1<<20+1), item.Post, 413)
+	}
+}
+
+// check calls an operation and compares what comes with what the document says of it.
+func (d *document) check(t *testing.T, s *Server, method, target, body string, op *operation, status int) {
+	t.Helper()
+	w := do(s, method, target, body)
+	name := fmt.Sprintf("%s %s (%.60s)", method, target, body)
+	if w.Code != status {
+		t.Errorf("%s: status %d, want %d: %s", name, w.Code, status, w.Body)
+		return
+	}
+	described, ok := op.Responses[fmt.Sprint(status)]
+	if !ok {
+		t.Errorf("%s: status %d is not described", name, status)
+		return
+	}
+	contentType, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	content := d.response(described).Content
+	m, ok := content[contentType]
+	if _, any := content["*/*"]; any {
+		return
+	}
+	if !ok {
+		t.Errorf("%s: content type %s is not described", name, contentType)
+		return
+	}
+	switch contentType {
+	case "application/json":
+		if err := d.validate(m.Schema, decode(t, w.Body.Bytes())); err != nil {
+			t.Errorf("%s: the answer does not fit its schema: %v\n%s", name, err, w.Body)
+		}
+	case "application/json-lines", "application/jsonl":
+		count := 0
+		for scanner := bufio.NewScanner(w.Body); scanner.Scan(); count++ {
+			if err := d.validate(m.Schema, decode(t, scanner.Bytes())); err != nil {
+				t.Errorf("%s: a line does not fit its schema: %v\n%s", name, err, scanner.Text())
+			}
+		}
+		if count < 3 {
+			t.Errorf("%s: only %d lines", name, count)
+		}
+	}
+}
+
+func TestOpenAPI_ExamplesOfAnswersFitTheirSchemas(t *testing.T) {
+	d := readDocument(t, newServer(t, options{}))
+	responses := d.Components.Responses
+	for path, item := range d.Paths {
+		for _, op := range []*operation{item.Get, item.Post} {
+			if op == nil {
+				continue
+			}
+			for status, r := range op.Responses {
+				if resolved := d.response(r); resolved.Content == nil && status != "304" {
+					t.Errorf("%s: the response %s has no content", path, status)
+				}
+				responses[path+" "+status] = r
+			}
+		}
+	}
+	for name, r := range responses {
+		for _, m := range d.response(r).Content {
+			if m.Example == nil {
+				continue
+			}
+			if err := d.validate(m.Schema, m.Example); err != nil {
+				t.Errorf("%s: the example does not fit its schema: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestValidate_FindsWhatDoesNotFit(t *testing.T) {
+	d := readDocument(t, newServer(t, options{}))
+	cases := []struct {
+		schema, value string
+		fits          bool
+	}{
+		{`{"type":"string"}`, `"a"`, true},
+		{`{"type":"string"}`, `1`, false},
+		{`{"type":["string","null"]}`, `null`, true},
+		{`{"type":"integer","minimum":0}`, `-1`, false},
+		{`{"type":"integer"}`, `1.5`, false},
+		{`{"enum":["a"]}`, `"b"`, false},
+		{`{"const":"a"}`, `"b"`, false},
+		{`{"type":"object","required":["a"]}`, `{}`, false},
+		{`{"type":"object","properties":{},"additionalProperties":false}`, `{"a":1}`, false},
+		{`{"type":"array","minItems":1}`, `[]`, false},
+		{`{"type":"array","items":{"type":"string"}}`, `[1]`, false},
+		{`{"oneOf":[{"type":"string"},{"const":"a"}]}`, `"a"`, false},
+		{`{"anyOf":[{"type":"string"},{"const":1}]}`, `true`, false},
+		{`{"$ref":"#/components/schemas/Error"}`, `{"error":1}`, false},
+		{`{"$ref":"#/components/schemas/Nothing"}`, `1`, false},
+		{`{"pattern":"x"}`, `"x"`, false}, // a keyword that the validator does not know
+	}
+	for _, c := range cases {
+		err := d.validate(decode(t, []byte(c.schema)), decode(t, []byte(c.value)))
+		if (err == nil) != c.fits {
+			t.Errorf("%s against %s: %v", c.value, c.schema, err)
+		}
+	}
+}
+
+func decode(t *testing.T, b []byte) any {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(b))
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	return v
+}
+
+// validate checks v against the part of JSON Schema that the document uses; another keyword is
+// an error, so that no rule goes unchecked.
+func (d *document) validate(schema, v any) error {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%v is not a schema", schema)
+	}
+	for keyword, rule := range s {
+		if err := d.keyword(s, keyword, rule, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *document) keyword(s map[string]any, keyword string, rule, v any) error {
+	object, isObject := v.(map[string]any)
+	array, isArray := v.([]any)
+	switch keyword {
+	case "description":
+	case "$ref":
+		name := strings.TrimPrefix(rule.(string), "#/components/schemas/")
+		return d.validate(d.Components.Schemas[name], v)
+	case "type":
+		if !hasType(rule, v) {
+			return fmt.Errorf("%v is not of type %v", v, rule)
+		}
+	case "const":
+		if v != rule {
+			return fmt.Errorf("%v is not %v", v, rule)
+		}
+	case "enum":
+		if !slices.Contains(rule.([]any), v) {
+			return fmt.Errorf("%v is none of %v", v, rule)
+		}
+	case "minimum":
+		if n, ok := v.(float64); ok && n < rule.(float64) {
+			return fmt.Errorf("%v is less than %v", v, rule)
+		}
+	case "minItems":
+		if isArray && float64(len(array)) < rule.(float64) {
+			return fmt.Errorf("%d elements are fewer than %v", len(array), rule)
+		}
+	case "required":
+		for _, key := range rule.([]any) {
+			if _, ok := object[key.(string)]; isObject && !ok {
+				return fmt.Errorf("%v is missing", key)
+			}
+		}
+	case "properties":
+		for key, schema := range rule.(map[string]any) {
+			if member, ok := object[key]; ok {
+				if err := d.validate(schema, member); err != nil {
+					return fmt.Errorf("%s: %w", key, err)
+				}
+			}
+		}
+	case "additionalProperties":
+		known, _ := s["properties"].(map[string]any)
+		for key := range object {
+			if _, ok := known[key]; !ok && rule == false {
+				return fmt.Errorf("%s is not described", key)
+			}
+		}
+	case "items":
+		for i, element := range array {
+			if err := d.validate(rule, element); err != nil {
+				return fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+	case "oneOf", "anyOf":
+		return d.some(keyword == "oneOf", rule.([]any), v)
+	default:
+		return fmt.Errorf("the validator does not know %q", keyword)
+	}
+	return nil
+}
+
+func (d *document) some(one bool, schemas []any, v any) error {
+	fitting, reasons := 0, []string{}
+	for _, schema := range schemas {
+		if err := d.validate(schema, v); err != nil {
+			reasons = append(reasons, err.Error())
+		} else {
+			fitting++
+		}
+	}
+	if fitting == 0 || one && fitting > 1 {
+		return fmt.Errorf("%d alternatives fit (%s)", fitting, strings.Join(reasons, "; "))
+	}
+	return nil
+}
+
+func hasType(rule, v any) bool {
+	if names, ok := rule.([]any); ok {
+		return slices.ContainsFunc(names, func(name any) bool { return hasType(name, v) })
+	}
+	switch v := v.(type) {
+	case nil:
+		return rule == "null"
+	case bool:
+		return rule == "boolean"
+	case string:
+		return rule == "string"
+	case float64:
+		return rule == "number" || rule == "integer" && v == float64(int64(v))
+	case []any:
+		return rule == "array"
+	}
+	return rule == "object"
+}

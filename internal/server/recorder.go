@@ -1,0 +1,90 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// rearmAfter is how old a write deadline may grow before the next write renews it, where the
+// timeout leaves room for that.
+const rearmAfter = time.Second
+
+// recorder notes what is sent, gives every write a deadline and counts streams. A response is a
+// stream from its first Flush on.
+type recorder struct {
+	http.ResponseWriter
+	rc      *http.ResponseController
+	timeout time.Duration // for the client to take one write
+	armed   time.Time     // when the write deadline was last set
+	streams prometheus.Gauge
+
+	status    int // 0 until the header is sent
+	bytes     int64
+	streaming bool
+}
+
+func newRecorder(w http.ResponseWriter, timeout time.Duration, streams prometheus.Gauge) *recorder {
+	return &recorder{
+		ResponseWriter: w, rc: http.NewResponseController(w), timeout: timeout, streams: streams,
+	}
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *recorder) started() bool { return w.status != 0 }
+
+// WriteHeader sends the header. Informational responses (1xx) do not count as the answer.
+func (w *recorder) WriteHeader(status int) {
+	if !w.started() && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends b within the write timeout.
+func (w *recorder) Write(b []byte) (int, error) {
+	w.rearm()
+	if !w.started() {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// FlushError sends what is buffered; http.ResponseController.Flush calls it.
+func (w *recorder) FlushError() error {
+	w.rearm()
+	if !w.started() {
+		w.status = http.StatusOK
+	}
+	if !w.streaming {
+		w.streaming = true
+		w.streams.Inc()
+	}
+	return w.rc.Flush()
+}
+
+// rearm moves the write deadline ahead, at most once a second or so. net/http clears it between
+// requests. A writer without deadlines, as in tests, is left without.
+func (w *recorder) rearm() {
+	now := time.Now()
+	if now.Sub(w.armed) < min(rearmAfter, w.timeout/4) {
+		return
+	}
+	w.armed = now
+	_ = w.rc.SetWriteDeadline(now.Add(w.timeout))
+}
+
+// end closes the books. A handler that sent nothing has sent a 200, as net/http will.
+func (w *recorder) end() {
+	if w.streaming {
+		w.streams.Dec()
+	}
+	if !w.started() {
+		w.status = http.StatusOK
+	}
+}

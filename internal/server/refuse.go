@@ -1,0 +1,57 @@
+package server
+
+import (
+	"net/http"
+
+	"parley/internal/wire"
+)
+
+// shape writes a failure the way that the clients of a route read it.
+type shape func(w http.ResponseWriter, f wire.Failure)
+
+// plainErrors is {"error": sentence}: the AI Chat Protocol, and whatever has no protocol.
+func plainErrors(w http.ResponseWriter, f wire.Failure) {
+	body := append(wire.AppendString([]byte(`{"error":`), f.Text), '}')
+	writeFailure(w, f, body)
+}
+
+// sdkErrors is {"error": {"code", "message"}}, which Microsoft's SDK reads below /api/chat/.
+func sdkErrors(w http.ResponseWriter, f wire.Failure) {
+	body := wire.AppendString([]byte(`{"error":{"code":`), f.Code)
+	body = wire.AppendString(append(body, `,"message":`...), f.Text)
+	writeFailure(w, f, append(body, "}}"...))
+}
+
+func writeFailure(w http.ResponseWriter, f wire.Failure, body []byte) {
+	f.SetHeaders(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
+	// Only a client that is gone makes writing fail, and nobody is left to tell.
+	_ = wire.WriteJSON(w, f.Status, body)
+}
+
+// The refusals that have no kind in package chat, because no pipeline can cause them.
+var (
+	unknownPath = wire.Failure{
+		Status: http.StatusNotFound, Code: "not_found",
+		Text: "There is nothing at this path. GET /openapi.json lists what there is.",
+	}
+	unknownHost = wire.Failure{
+		Status: http.StatusMisdirectedRequest, Code: "misdirected",
+		Text: "This server does not answer for the host that was asked for. " +
+			"If it should, set --public-url to the URL that clients use.",
+	}
+	unknownOrigin = wire.Failure{
+		Status: http.StatusForbidden, Code: "forbidden_origin",
+		Text: "Web pages of this origin may not call this server. " +
+			"If they should, list the origin in --cors-origins.",
+	}
+	wrongMethod = wire.Failure{
+		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+		Text: "This path does not take this method; the header Allow lists those it takes.",
+	}
+)
+
+// refusalError is an error of a handler that has no kind in package chat.
+type refusalError struct{ wire.Failure }
+
+func (e *refusalError) Error() string { return e.Text }

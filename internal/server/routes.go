@@ -1,0 +1,103 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/internal/wire/azurechat"
+)
+
+// handler answers a request, or returns an error before it has sent anything.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// route is one path, or one family of paths, and what it does for each method.
+type route struct {
+	path    string // pattern of http.ServeMux without a method; also the label in logs and metrics
+	methods map[string]handler
+	allow   string // the methods, for the header Allow
+	errors  shape
+	quiet   bool // called by machines all day: logged at Debug
+}
+
+// ServeHTTP is never called: Server.handle looks the route up and goes through its guards.
+func (rt *route) ServeHTTP(http.ResponseWriter, *http.Request) {
+	panic("server: a route was served without its guards")
+}
+
+// unknownRoute stands for every path that is none, so that paths cannot flood the metrics.
+var unknownRoute = &route{path: "unknown", errors: plainErrors}
+
+// table lists every route; specs/README.md section 1 says which path speaks which protocol.
+// Routes of protocols that are not here yet are 404, POST /api/chat (Chat UI's) among them:
+// only the path with the slash is the AI Chat Protocol's.
+func (s *Server) table() []*route {
+	const always, never = azurechat.StreamAlways, azurechat.StreamNever
+	turns := []*route{
+		post("/chat", s.dispatched(azurechat.StreamByBody)),
+		post("/ask", s.dispatched(never)),
+		post("/chat/stream", s.fixed(azurechat.Form{Stream: always})),
+		post("/p/azure-0529/chat", s.fixed(azurechat.Form{Stream: never})),
+		post("/p/azure-0529/chat/stream", s.fixed(azurechat.Form{Stream: always})),
+		post("/p/azure-0128/chat", s.fixed(azurechat.Form{Version: azurechat.V0128})),
+	}
+	sdk := []*route{
+		post("/api/chat/{$}", s.fixed(azurechat.Form{SDK: true, Stream: never})),
+		post("/api/chat/stream", s.fixed(azurechat.Form{SDK: true, Stream: always})),
+	}
+	for _, rt := range sdk {
+		rt.errors = sdkErrors
+	}
+	routes := append(withSlashes(append(turns, sdk...)),
+		get("/{$}", s.index),
+		get("/auth_setup", s.authSetup),
+		get("/config", s.frontEndConfig),
+		get("/content/{path...}", s.content),
+		get("/openapi.json", s.openAPI),
+		quiet(get("/healthz", s.healthz)),
+		quiet(get("/readyz", s.readyz)),
+		quiet(get("/metrics", s.metricsPage)),
+	)
+	for _, rt := range routes {
+		rt.allow = strings.Join(append(slices.Sorted(maps.Keys(rt.methods)), http.MethodOptions), ", ")
+	}
+	return routes
+}
+
+func post(path string, h handler) *route {
+	return &route{path: path, errors: plainErrors, methods: map[string]handler{http.MethodPost: h}}
+}
+
+func get(path string, h handler) *route {
+	return &route{path: path, errors: plainErrors, methods: map[string]handler{
+		http.MethodGet: h, http.MethodHead: h,
+	}}
+}
+
+func quiet(rt *route) *route {
+	rt.quiet = true
+	return rt
+}
+
+// withSlashes adds each route again with a slash at the end, because a redirect to the other
+// form would lose the body of a POST.
+func withSlashes(routes []*route) []*route {
+	all := slices.Clone(routes)
+	for _, rt := range routes {
+		if !strings.HasSuffix(rt.path, "/{$}") {
+			slashed := *rt
+			slashed.path += "/{$}"
+			all = append(all, &slashed)
+		}
+	}
+	return all
+}
+
+func newMux(routes []*route) *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range routes {
+		mux.Handle(rt.path, rt)
+	}
+	return mux
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
+	s := newServer(t, options{})
+	wantPost := []string{
+		"/api/chat/", "/api/chat/stream", "/api/chat/stream/", "/ask", "/ask/", "/chat", "/chat/", "/chat/stream",
+		"/chat/stream/", "/p/azure-0128/chat", "/p/azure-0128/chat/", "/p/azure-0529/chat", "/p/azure-0529/chat/",
+		"/p/azure-0529/chat/stream", "/p/azure-0529/chat/stream/",
+	}
+	if got := postPaths(s); !slices.Equal(got, wantPost) {
+		t.Errorf("POST paths are %v, want %v", got, wantPost)
+	}
+	wantGet := []string{
+		"/", "/auth_setup", "/config", "/content/handbook.txt", "/healthz", "/metrics", "/openapi.json", "/readyz",
+	}
+	if got := pathsOf(s, http.MethodGet); !slices.Equal(got, wantGet) {
+		t.Errorf("GET paths are %v, want %v", got, wantGet)
+	}
+}
+
+func TestRoutes_RefuseEveryOtherMethodInTheShapeOfTheRoute(t *testing.T) {
+	s := newServer(t, options{})
+	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "get", "BREW"}
+	for _, rt := range s.routes {
+		for _, method := range methods {
+			if _, ok := rt.methods[method]; ok {
+				continue
+			}
+			w := do(s, method, clientPath(rt.path), "")
+			if w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: status %d, want 405", method, rt.path, w.Code)
+			}
+			if got := w.Header().Get("Allow"); got != rt.allow || got == "" {
+				t.Errorf("%s %s: Allow is %q, want %q", method, rt.path, got, rt.allow)
+			}
+			if strings.HasPrefix(rt.path, "/api/chat/") {
+				if !strings.HasPrefix(w.Body.String(), `{"error":{"code":"method_not_allowed","message":"`) {
+					t.Errorf("%s %s: body %s", method, rt.path, w.Body)
+				}
+				continue
+			}
+			errorOf(t, w.Body.Bytes())
+		}
+	}
+}
+
+func TestRoutes_OfOtherProtocolsAndUnknownPathsAre404AndNeverARedirect(t *testing.T) {
+	s := newServer(t, options{})
+	paths := []string{
+		"/api/chat", "/api/chat/sse", "/api/multi-agent-chat", "/api/multi-agent-chat/batch", "/chat-history",
+		"/api/chat-history/x", "/chat/session", "/chat/sessions", "/chat/stream/stages", "/chat/01ABC",
+		"/chat/01ABC/history", "/chat/reset", "/v1/chat/completions", "/v1/models", "/p/ragchat/chat",
+		"/p/azure-0128/chat/stream", "/p/azure-0529", "/upload", "/list_uploaded", "/speech", "/chat_history",
+		"/content", "/favicon.ico", "/.git/config", "//chat", "/chat//stream", "/./chat", "/x/../chat", "/Chat",
+		"/chat/stream//", "/auth_setup/", "/%63hat%00", "/..%2f", "/debug/pprof/",
+	}
+	for _, path := range paths {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			w := do(s, method, path, "")
+			if w.Code != http.StatusNotFound || w.Header().Get("Location") != "" {
+				t.Errorf("%s %s: status %d, Location %q", method, path, w.Code, w.Header().Get("Location"))
+				continue
+			}
+			errorOf(t, w.Body.Bytes())
+			if got := w.Header().Get("Content-Type"); got != "application/json" {
+				t.Errorf("%s %s: Content-Type %q", method, path, got)
+			}
+		}
+	}
+}
+
+func TestRoutes_AnswerHeadWithoutABody(t *testing.T) {
+	l := start(t, options{})
+	for _, path := range pathsOf(l.Server, http.MethodHead) {
+		res, err := l.client.Head(l.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("HEAD %s: status %d", path, res.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"parley/internal/chat"
+)
+
+// The limits of a connection. There is no write timeout for the whole response, because it would
+// cut streams: each write has its own (see recorder).
+const (
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 120 * time.Second
+	maxHeaderBytes = 64 << 10
+)
+
+// At the end of draining, streams get finalTime to write their last line. A connection that has
+// not sent a request by silentTime after the stop is closed: browsers open some in advance.
+const (
+	finalTime  = 2 * time.Second
+	silentTime = 250 * time.Millisecond
+)
+
+// errStopping is the cause for which the contexts of requests end with the drain window. Its
+// sentence is for clients: adapters write it as the stream's last line.
+var errStopping = &chat.Error{
+	Kind: chat.Unavailable,
+	Msg:  "The server is stopping. Please ask again in a moment.",
+}
+
+// Serve answers connections from ln until ctx is done, and then stops in order: /readyz says no,
+// new connections are refused, turns in progress have Config.Drain to end, those that do not are
+// cancelled with a cause that they tell their clients. It closes ln, returns when the last
+// response has ended, and returns nil after a stop that ctx asked for. It can be called once.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	s.loopback.Store(isLoopback(ln.Addr()))
+	// What ends ctx must not cut the turns at once.
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	silent := connections{}
+	srv := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnState:         silent.track,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	s.drain(srv, &silent, cancel)
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// drain ends the server's connections, gently first.
+func (s *Server) drain(srv *http.Server, silent *connections, cancel context.CancelCauseFunc) {
+	hangUp := time.AfterFunc(silentTime, silent.close)
+	defer hangUp.Stop()
+	if shutdown(srv, s.cfg.Drain) == nil {
+		return
+	}
+	cancel(errStopping)
+	if shutdown(srv, finalTime) == nil {
+		return
+	}
+	s.log.Warn("requests were cut at the stop", "duration", s.cfg.Drain+finalTime)
+	// Closing reports the listener's error again, which Shutdown has closed already.
+	_ = srv.Close()
+}
+
+func shutdown(srv *http.Server, window time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), window)
+	defer cancel()
+	return srv.Shutdown(ctx)
+}
+
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// connections holds those that have not sent a whole request header yet. The zero value is empty.
+type connections struct {
+	mu     sync.Mutex
+	open   map[net.Conn]struct{}
+	closed bool // close was called; connections that come later are closed at once
+}
+
+func (c *connections) track(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state != http.StateNew {
+		delete(c.open, conn)
+		return
+	}
+	if c.closed {
+		_ = conn.Close()
+		return
+	}
+	if c.open == nil {
+		c.open = map[net.Conn]struct{}{}
+	}
+	c.open[conn] = struct{}{}
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for conn := range c.open {
+		_ = conn.Close()
+	}
+}

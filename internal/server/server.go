@@ -1,0 +1,156 @@
+// Package server is Parley's HTTP side: it routes requests to the protocol adapters, decides on
+// POST /chat which protocol a body speaks, and does for every route what belongs to none of
+// them: request ids, the access log, metrics, limits, CORS, the checks that keep other web
+// sites out, health, and an orderly end.
+//
+// Every request takes the same way (Server.handle), one guard after the other: Host, route,
+// preflight, origin, method. What comes through reaches the route's handler; a body that no
+// handler reads has a deadline. Every refusal has the error shape of its route. How many turns
+// may run at one time is not decided here but around the runner (LimitTurns), so that each
+// protocol refuses in its own shape.
+//
+//	srv := server.New(server.Config{Namespace: "default"}, server.Deps{Chat: adapter, …})
+//	err := srv.Serve(ctx, listener) // returns when ctx is done and the streams have ended
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/retrieval"
+	"parley/internal/wire/azurechat"
+)
+
+// Config is what the server needs to know. A zero field means the default, which the field's
+// comment names.
+type Config struct {
+	Namespace      string        // whose documents /content/ serves; default "default"
+	PublicURL      string        // where clients reach the server; its host and origin are trusted
+	Origins        []string      // browsers' origins that may call, "*" for all; default: loopback, any port
+	Version        string        // shown in /metrics and on /; default "devel"
+	MaxBody        int64         // bytes of a request body; default 1 MiB
+	MaxConnections int           // open connections, more wait to be accepted; default 4096
+	WriteTimeout   time.Duration // for a client to take what one write sends; default 30 s
+	Drain          time.Duration // for streams to end by themselves; default 30 s, negative: none
+	Capabilities   Capabilities
+}
+
+// Capabilities is what the server can really do beyond text search, for GET /config.
+type Capabilities struct {
+	Vectors bool // an embedder is configured
+	Rerank  bool // a reranker is configured
+	Vision  bool // a model that reads images is configured
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Namespace, "default")
+	setDefault(&c.Version, "devel")
+	setDefault(&c.MaxBody, 1<<20)
+	setDefault(&c.MaxConnections, 4096)
+	setDefault(&c.WriteTimeout, 30*time.Second)
+	setDefault(&c.Drain, 30*time.Second)
+	c.Drain = max(c.Drain, 0)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Documents finds originals by their citation names. No file-system path is ever made from a
+// URL: a name is looked up, and what is found names its blob by hash.
+type Documents interface {
+	// Document returns the document of that name that the filter lets through, or an error for
+	// which errors.Is(err, retrieval.ErrNotFound).
+	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	// OpenBlob opens the original with that hash. The caller closes it.
+	OpenBlob(sha256 string) (io.ReadSeekCloser, error)
+}
+
+// Status says how the rest of the program is doing. Both methods must be quick: probes wait.
+type Status interface {
+	// Ready returns nil when a question can be answered, otherwise why not, for logs.
+	Ready(ctx context.Context) error
+	// Ingestion returns the state of ingestion.
+	Ingestion() Ingestion
+}
+
+// Ingestion is the state of ingestion, as /readyz and /metrics show it.
+type Ingestion struct {
+	Running   bool `json:"running"`
+	Files     int  `json:"files"`     // found so far in this run
+	Done      int  `json:"done"`      // of Files, looked at
+	Indexed   int  `json:"indexed"`   // of Done, written to the index
+	Unchanged int  `json:"unchanged"` // of Done, as they were
+	Skipped   int  `json:"skipped"`   // of Done, not documents
+	Failed    int  `json:"failed"`    // of Done, could not be read
+	Documents int  `json:"documents"` // in the corpus now
+	Pages     int  `json:"pages"`     // in the corpus now
+	Chunks    int  `json:"chunks"`    // in the corpus now
+}
+
+// AzureChat answers turns of the AI Chat Protocol; azurechat.Handler does.
+type AzureChat interface {
+	// Serve answers a request whose body was read.
+	Serve(w http.ResponseWriter, r *http.Request, form azurechat.Form, body []byte)
+	// ServeMultipart reads a multipart body and answers it.
+	ServeMultipart(w http.ResponseWriter, r *http.Request, form azurechat.Form)
+}
+
+var _ AzureChat = (*azurechat.Handler)(nil)
+
+// Deps is what the server works with. Chat, Documents and Status are required.
+type Deps struct {
+	Chat      AzureChat
+	Documents Documents
+	Status    Status
+	Principal func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
+	Log       *slog.Logger                                  // nil discards
+	Metrics   *Metrics                                      // nil makes one of its own; see NewMetrics
+}
+
+// Server serves Parley over HTTP. It is made by New and safe for concurrent use.
+type Server struct {
+	cfg     Config
+	deps    Deps
+	log     *slog.Logger
+	metrics *Metrics
+	mux     *http.ServeMux
+	routes  []*route
+	trust   trust
+
+	draining atomic.Bool
+	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
+}
+
+// New returns a server. It panics when two routes collide, which a test would have shown.
+func New(cfg Config, deps Deps) *Server {
+	cfg = cfg.withDefaults()
+	s := &Server{cfg: cfg, deps: deps, log: deps.Log, metrics: deps.Metrics}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.metrics == nil {
+		s.metrics = NewMetrics()
+	}
+	if s.deps.Principal == nil {
+		s.deps.Principal = func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
+	}
+	s.metrics.describe(cfg.Version, deps.Status)
+	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
+	s.routes = s.table()
+	s.mux = newMux(s.routes)
+	return s
+}
+
+// Handler returns the handler of all routes. Serve adds what needs the listener: deadlines for
+// headers, the limit on connections, the check of Host on loopback addresses, and draining.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }

@@ -1,0 +1,288 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/wire/azurechat"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen; it fails after that.
+const patience = 10 * time.Second
+
+const question = `{"messages":[{"role":"user","content":"What is covered?"}]}`
+
+// script is a Runner that answers each turn with one message. Gates, where set, hold it up.
+type script struct {
+	words   []string
+	started chan struct{}            // gets a value when the first word is out
+	resume  chan struct{}            // the second word waits for it
+	ended   chan error               // gets the cause for which a waiting turn was cancelled
+	fail    func(chat.Request) error // the first item, when not nil
+	seen    func(chat.Request)
+}
+
+func (s *script) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	return func(yield func(chat.Event, error) bool) {
+		if s.seen != nil {
+			s.seen(req)
+		}
+		if s.fail != nil {
+			if err := s.fail(req); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for _, e := range s.opening(req) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		for i, word := range s.words {
+			if i == 1 && s.resume != nil {
+				s.started <- struct{}{}
+				select {
+				case <-s.resume:
+				case <-ctx.Done():
+					if s.ended != nil {
+						s.ended <- context.Cause(ctx)
+					}
+					yield(nil, ctx.Err())
+					return
+				}
+			}
+			if !yield(chat.TextDelta{ID: "m1", Text: word}, nil) {
+				return
+			}
+		}
+		for _, e := range s.closing() {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *script) opening(req chat.Request) []chat.Event {
+	asked := req.Messages[len(req.Messages)-1].Text()
+	return []chat.Event{
+		chat.StageFinished{Stage: chat.StageRetrieve, Duration: 2 * time.Millisecond},
+		chat.QueryRewritten{Original: asked, Query: asked},
+		chat.PassagesRetrieved{Mode: retrieval.Text},
+		chat.PromptBuilt{Model: "builtin:extractive", Messages: []llm.Message{llm.Text(llm.User, asked)}},
+		chat.MessageStarted{ID: "m1", Model: "extractive"},
+		chat.CompletionStarted{ID: "m1", Model: "extractive"},
+	}
+}
+
+func (s *script) closing() []chat.Event {
+	usage := llm.Usage{Input: 7, Output: 3}
+	return []chat.Event{
+		chat.MessageFinished{
+			ID: "m1", Status: chat.StatusCompleted, Text: strings.Join(s.words, ""),
+			FinishReason: "stop", Model: "extractive", Usage: usage,
+		},
+		chat.TurnFinished{Duration: time.Second, Usage: usage},
+	}
+}
+
+// library is a Documents with documents in memory, keyed by name.
+type library struct {
+	mu    sync.Mutex
+	docs  map[string]retrieval.Document
+	blobs map[string][]byte
+	names []string // that were looked up
+	err   error
+}
+
+func newLibrary() *library {
+	l := &library{docs: map[string]retrieval.Document{}, blobs: map[string][]byte{}}
+	l.add("handbook.txt", "text/plain", []byte("Everything is covered."))
+	return l
+}
+
+func (l *library) add(name, mediaType string, original []byte) {
+	sha := "sha-of-" + name
+	l.docs[name] = retrieval.Document{
+		ID: name, Namespace: "default", Name: name, MediaType: mediaType, SHA256: sha, Size: int64(len(original)),
+	}
+	l.blobs[sha] = original
+}
+
+func (l *library) Document(_ context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names = append(l.names, name)
+	if l.err != nil {
+		return retrieval.Document{}, l.err
+	}
+	doc, ok := l.docs[name]
+	if !ok || doc.Namespace != f.Namespace || !f.MaySee(doc.Category, doc.Access) {
+		return retrieval.Document{}, retrieval.ErrNotFound
+	}
+	return doc, nil
+}
+
+type blob struct{ *bytes.Reader }
+
+func (blob) Close() error { return nil }
+
+func (l *library) OpenBlob(sha string) (io.ReadSeekCloser, error) {
+	b, ok := l.blobs[sha]
+	if !ok {
+		return nil, errors.New("no such blob on the disk /var/secret")
+	}
+	return blob{bytes.NewReader(b)}, nil
+}
+
+type state struct {
+	ready     error
+	ingestion Ingestion
+}
+
+func (s *state) Ready(context.Context) error { return s.ready }
+func (s *state) Ingestion() Ingestion        { return s.ingestion }
+
+// options is what a test changes of a server.
+type options struct {
+	cfg     Config
+	runner  Runner
+	library *library
+	state   *state
+	log     io.Writer
+	chat    AzureChat
+}
+
+func newServer(t testing.TB, o options) *Server {
+	t.Helper()
+	if o.runner == nil {
+		o.runner = &script{words: []string{"Every", "thing."}}
+	}
+	if o.library == nil {
+		o.library = newLibrary()
+	}
+	if o.state == nil {
+		o.state = &state{}
+	}
+	if o.log == nil {
+		o.log = io.Discard
+	}
+	log := slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	metrics := NewMetrics()
+	if o.chat == nil {
+		o.chat = azurechat.New(azurechat.Config{
+			Runner:    metrics.Observe(o.runner),
+			Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+			Logger:    log,
+		})
+	}
+	return New(o.cfg, Deps{Chat: o.chat, Documents: o.library, Status: o.state, Log: log, Metrics: metrics})
+}
+
+// live is a server on a real port.
+type live struct {
+	*Server
+	url    string
+	addr   string
+	client *http.Client
+	stop   context.CancelFunc
+	done   chan error // gets what Serve returned
+}
+
+func start(t testing.TB, o options) *live {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &live{
+		Server: newServer(t, o), url: "http://" + ln.Addr().String(), addr: ln.Addr().String(),
+		client: &http.Client{Transport: &http.Transport{}}, stop: cancel, done: make(chan error, 1),
+	}
+	go func() { l.done <- l.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		l.client.CloseIdleConnections()
+		if err := wait(t, l.done); err != nil {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+	return l
+}
+
+// wait returns the next value of a channel. A closed channel gives the zero value.
+func wait[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+func do(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Host = "localhost:8000"
+	if body == "" {
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// errorOf returns the sentence of {"error": string}, and fails when the body is anything else.
+func errorOf(t testing.TB, body []byte) string {
+	t.Helper()
+	var e map[string]string
+	if err := json.Unmarshal(body, &e); err != nil || len(e) != 1 || e["error"] == "" {
+		t.Fatalf("the body is not {\"error\": string}: %q", body)
+	}
+	return e["error"]
+}
+
+// postPaths are the paths that take a turn, as a client writes them.
+func postPaths(s *Server) []string { return pathsOf(s, http.MethodPost) }
+
+func pathsOf(s *Server, method string) []string {
+	var paths []string
+	for _, rt := range s.routes {
+		if _, ok := rt.methods[method]; ok {
+			paths = append(paths, clientPath(rt.path))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func clientPath(pattern string) string {
+	pattern = strings.ReplaceAll(pattern, "{$}", "")
+	return strings.ReplaceAll(pattern, "{path...}", "handbook.txt")
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+	"parley/internal/wire/azurechat"
+)
+
+// dispatched answers on a path that several protocols share.
+func (s *Server) dispatched(stream azurechat.Streaming) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		c, err := declared(r.Header)
+		if err != nil {
+			return err
+		}
+		form := azurechat.Form{Version: c.version, Stream: stream}
+		if c.multipart {
+			s.deps.Chat.ServeMultipart(w, r, form)
+			return nil
+		}
+		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
+		if err != nil {
+			return err
+		}
+		if !c.decided {
+			probe, err := wire.ProbeBody(body)
+			if err != nil {
+				return err
+			}
+			if form.Version, err = byBody(probe); err != nil {
+				return err
+			}
+		}
+		s.deps.Chat.Serve(w, r, form, body)
+		return nil
+	}
+}
+
+// fixed answers on a path that belongs to one protocol.
+func (s *Server) fixed(form azurechat.Form) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		multipart, err := isMultipart(r.Header)
+		if err != nil {
+			return err
+		}
+		if multipart && form.Version != azurechat.V0529 {
+			return &refusalError{unsupportedType}
+		}
+		if multipart {
+			s.deps.Chat.ServeMultipart(w, r, form)
+			return nil
+		}
+		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
+		if err != nil {
+			return err
+		}
+		s.deps.Chat.Serve(w, r, form, body)
+		return nil
+	}
+}
+
+// Runner runs turns; chat.Engine and turn runners do. Leaving the range ends the turn.
+type Runner interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+type runFunc func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+
+func (f runFunc) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	return f(ctx, req)
+}
+
+// LimitTurns returns next with at most n turns in progress at one time. A turn over the limit is
+// rejected as chat's contract says, by an error before any event, so that each protocol answers
+// 429 in its own shape. A turn counts only while it runs: a client that is slow to send its
+// question takes no place.
+func LimitTurns(n int, next Runner) Runner {
+	places := make(chan struct{}, n)
+	return runFunc(func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+		return func(yield func(chat.Event, error) bool) {
+			select {
+			case places <- struct{}{}:
+				defer func() { <-places }()
+			default:
+				yield(nil, errBusy)
+				return
+			}
+			for e, err := range next.Run(ctx, req) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+var errBusy = &chat.Error{
+	Kind: chat.RateLimited,
+	Msg:  "The server is working on as many answers as it may. Please try again in a moment.",
+}

@@ -1,0 +1,37 @@
+package store_test
+
+import (
+	"testing"
+
+	"parley/internal/retrieval"
+	"parley/internal/store"
+	"parley/internal/store/storetest"
+)
+
+// open opens a new data folder for a test.
+func open(t testing.TB) *store.DB {
+	t.Helper()
+	return openAt(t, t.TempDir())
+}
+
+func openAt(t testing.TB, dir string) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func TestCorpus_Conforms(t *testing.T) {
+	storetest.Corpus(t, func(t *testing.T) retrieval.Store { return open(t).Corpus() })
+}
+
+func TestState_Conforms(t *testing.T) {
+	storetest.State(t, func(t *testing.T) storetest.StateStore { return open(t).State() })
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"parley/internal/retrieval"
+)
+
+// Corpus keeps documents and their index. It implements retrieval.Store.
+type Corpus struct {
+	db *database
+}
+
+var _ retrieval.Store = (*Corpus)(nil)
+
+// Version returns a number that grows with every Apply, by whatever process.
+func (c *Corpus) Version(ctx context.Context) (int64, error) {
+	v, err := c.number(ctx, "SELECT value FROM counters WHERE name = 'version'")
+	return v, c.db.fail("read version of the corpus", err)
+}
+
+// number runs a constant query that gives one number.
+func (c *Corpus) number(ctx context.Context, query string, args ...any) (n int64, err error) {
+	stmt, err := c.db.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	err = stmt.QueryRowContext(ctx, args...).Scan(&n)
+	return n, err
+}
+
+// NextRevisions reserves n revision numbers and returns the first.
+func (c *Corpus) NextRevisions(ctx context.Context, n int) (int64, error) {
+	var last int64
+	err := c.db.update(ctx, "reserve revisions", func(tx *sql.Tx) error {
+		var err error
+		last, err = advance(ctx, tx, "revision", n)
+		return err
+	})
+	return last - int64(n) + 1, err
+}
+
+// advance adds n to a counter and returns its new value.
+func advance(ctx context.Context, tx *sql.Tx, counter string, n int) (value int64, err error) {
+	err = tx.QueryRowContext(ctx, "UPDATE counters SET value = value + ? WHERE name = ? RETURNING value",
+		n, counter).Scan(&value)
+	return value, err
+}
+
+// Namespaces returns the namespaces that hold documents, sorted.
+func (c *Corpus) Namespaces(ctx context.Context) ([]string, error) {
+	// Each step seeks the next namespace in the index, where DISTINCT would read every document.
+	const query = `WITH RECURSIVE n (namespace) AS (
+		SELECT MIN(namespace) FROM documents
+		UNION ALL
+		SELECT (SELECT MIN(namespace) FROM documents WHERE namespace > n.namespace)
+		FROM n WHERE n.namespace IS NOT NULL)
+		SELECT namespace FROM n WHERE namespace IS NOT NULL ORDER BY namespace`
+	rows, err := c.db.read.QueryContext(ctx, query)
+	all, err := column[string](rows, err)
+	return all, c.db.fail("list namespaces", err)
+}
+
+// Snapshot returns what the index of a namespace consists of, read in one transaction.
+func (c *Corpus) Snapshot(ctx context.Context, namespace string) (retrieval.Snapshot, error) {
+	var snap retrieval.Snapshot
+	err := c.db.view(ctx, "read snapshot of "+namespace, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "SELECT value FROM counters WHERE name = 'version'").
+			Scan(&snap.Version)
+		if err != nil {
+			return err
+		}
+		if snap.Segments, err = segments(ctx, tx, namespace); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx,
+			"SELECT revision FROM documents WHERE namespace = ? ORDER BY revision", namespace)
+		snap.Revisions, err = column[int64](rows, err)
+		return err
+	})
+	return snap, err
+}
+
+// segments returns the segments of a namespace without their data.
+func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.Segment, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, generation, chunks, revisions FROM segments
+		WHERE namespace = ? ORDER BY id`, namespace)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var s retrieval.Segment
+		var revisions sql.RawBytes
+		if err := r.Scan(&s.ID, &s.Generation, &s.Chunks, &revisions); err != nil {
+			return err
+		}
+		var err error
+		s.Revisions, err = decodeRevisions(revisions)
+		all = append(all, s)
+		return err
+	})
+	return all, err
+}
+
+// maxSegment bounds what a damaged size makes SegmentData allocate at once, in bytes.
+const maxSegment = 1 << 30
+
+var errSegment = errors.New("segment with parts missing")
+
+// SegmentData returns the bytes of a segment.
+func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err error) {
+	err = c.db.view(ctx, fmt.Sprintf("read segment %d", id), func(tx *sql.Tx) error {
+		var size int
+		err := tx.QueryRowContext(ctx, "SELECT size FROM segments WHERE id = ?", id).Scan(&size)
+		if errors.Is(err, sql.ErrNoRows) {
+			return retrieval.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		data = make([]byte, 0, max(0, min(size, maxSegment)))
+		rows, err := tx.QueryContext(ctx,
+			"SELECT body FROM segment_parts WHERE segment_id = ? ORDER BY position", id)
+		err = scanAll(rows, err, func(r *sql.Rows) error {
+			var part sql.RawBytes
+			err := r.Scan(&part)
+			data = append(data, part...)
+			return err
+		})
+		if err == nil && len(data) != size {
+			err = errSegment
+		}
+		return err
+	})
+	return data, err
+}
+
+// Stats counts what a namespace holds.
+func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats, err error) {
+	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(pages), 0),
+		COALESCE(SUM(chunks), 0), COALESCE(SUM(size), 0) FROM documents WHERE namespace = ?`, namespace).
+		Scan(&s.Documents, &s.Pages, &s.Chunks, &s.Bytes)
+	return s, c.db.fail("count documents", err)
+}
+
+// Roots returns the ingested roots of a namespace in the order in which they were added.
+func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.Root, err error) {
+	rows, err := c.db.read.QueryContext(ctx,
+		"SELECT path, prefix FROM roots WHERE namespace = ? ORDER BY position", namespace)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var root retrieval.Root
+		err := r.Scan(&root.Path, &root.Prefix)
+		all = append(all, root)
+		return err
+	})
+	return all, c.db.fail("list roots", err)
+}
+
+// Files returns what is known of the files below a root, sorted by path.
+func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retrieval.File, err error) {
+	rows, err := c.db.read.QueryContext(ctx, `SELECT path, size, mod_time, sha256, document_id, reason,
+		detail, generation FROM files WHERE namespace = ? AND root = ? ORDER BY path`, namespace, root)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		f := retrieval.File{FileKey: retrieval.FileKey{Root: root}}
+		var modTime int64
+		err := r.Scan(&f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason,
+			&f.Detail, &f.Generation)
+		f.ModTime = fromNanos(modTime)
+		all = append(all, f)
+		return err
+	})
+	return all, c.db.fail("list files", err)
+}
+
+// usesBlob reports whether a document's original has that SHA-256.
+func (c *Corpus) usesBlob(ctx context.Context, sha string) (bool, error) {
+	n, err := c.number(ctx, "SELECT COUNT(*) FROM documents WHERE sha256 = ?", sha)
+	return n > 0, c.db.fail("look for users of a blob", err)
+}

@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/retrieval"
+)
+
+// partSize is the size of a part of a segment in bytes. Reading a segment needs about three
+// parts of memory beside the segment itself.
+const partSize = 256 << 10
+
+// The kinds of document_access.
+const (
+	kindUser  = 0
+	kindGroup = 1
+)
+
+// Apply commits one batch in one durable transaction: all of it or nothing. Deletions come
+// before additions, so a batch may give one document the name that another one loses.
+func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) error {
+	return c.db.update(ctx, "apply batch to "+b.Namespace, func(tx *sql.Tx) error {
+		a := applier{ctx: context.WithoutCancel(ctx), tx: tx, namespace: b.Namespace}
+		if err := a.deleteAll(b); err != nil {
+			return err
+		}
+		if err := a.putDocuments(ctx, b.Put); err != nil {
+			return err
+		}
+		if err := a.addSegments(b.AddSegments); err != nil {
+			return err
+		}
+		if err := a.putRoots(b.PutRoots); err != nil {
+			return err
+		}
+		if err := a.putFiles(b.PutFiles); err != nil {
+			return err
+		}
+		_, err := advance(a.ctx, tx, "version", 1)
+		return err
+	})
+}
+
+// applier carries out the parts of one batch. Its context has no end: the driver starts a
+// goroutine a statement for one that has, which would halve the speed of an ingestion. Apply's
+// own context is looked at between documents and at the commit.
+type applier struct {
+	ctx       context.Context
+	tx        *sql.Tx
+	namespace string
+}
+
+// deleteAll removes what the batch deletes, drops or is about to replace.
+func (a applier) deleteAll(b retrieval.Batch) error {
+	for _, id := range b.DropSegments {
+		n, err := a.exec("DELETE FROM segments WHERE id = ? AND namespace = ?", id, a.namespace)
+		if err != nil {
+			return fmt.Errorf("drop segment %d: %w", id, err)
+		}
+		if n == 0 {
+			return fmt.Errorf("drop segment %d: %w", id, retrieval.ErrConflict)
+		}
+	}
+	ids := slices.Clone(b.Delete)
+	for _, p := range b.Put {
+		ids = append(ids, p.Document.ID)
+	}
+	for _, id := range ids {
+		// Pages, chunks and access list go with the row.
+		if _, err := a.exec("DELETE FROM documents WHERE id = ? AND namespace = ?", id, a.namespace); err != nil {
+			return fmt.Errorf("delete document %s: %w", id, err)
+		}
+	}
+	for _, path := range b.DropRoots {
+		if _, err := a.exec("DELETE FROM roots WHERE namespace = ? AND path = ?", a.namespace, path); err != nil {
+			return fmt.Errorf("drop root: %w", err)
+		}
+		if _, err := a.exec("DELETE FROM files WHERE namespace = ? AND root = ?", a.namespace, path); err != nil {
+			return fmt.Errorf("drop files of a root: %w", err)
+		}
+	}
+	for _, f := range b.DropFiles {
+		_, err := a.exec("DELETE FROM files WHERE namespace = ? AND root = ? AND path = ?",
+			a.namespace, f.Root, f.Path)
+		if err != nil {
+			return fmt.Errorf("drop file: %w", err)
+		}
+	}
+	return nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (a applier) exec(query string, args ...any) (int64, error) {
+	r, err := a.tx.ExecContext(a.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// putDocuments adds documents whose former revisions are gone already.
+func (a applier) putDocuments(ctx context.Context, puts []retrieval.Put) error {
+	if len(puts) == 0 {
+		return nil
+	}
+	var reserved int64
+	err := a.tx.QueryRowContext(a.ctx, "SELECT value FROM counters WHERE name = 'revision'").Scan(&reserved)
+	if err != nil {
+		return fmt.Errorf("read revisions: %w", err)
+	}
+	in, err := a.prepareInserts()
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	for _, p := range puts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.Document.Revision < 1 || p.Document.Revision > reserved {
+			return fmt.Errorf("put document %q: revision %d was not reserved", p.Document.Name, p.Document.Revision)
+		}
+		if err := in.put(a, p); err != nil {
+			return fmt.Errorf("put document %q: %w", p.Document.Name, err)
+		}
+	}
+	return nil
+}
+
+// inserts are the statements of a bulk insertion.
+type inserts struct {
+	document, access, page, chunk *sql.Stmt
+}
+
+func (a applier) prepareInserts() (in inserts, err error) {
+	for _, s := range []struct {
+		stmt  **sql.Stmt
+		query string
+	}{
+		{&in.document, `INSERT INTO documents (id, namespace, owner, revision, name, title, url, category,
+			media_type, restricted, sha256, size, pages, chunks, generation, indexed_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&in.access, `INSERT INTO document_access (revision, kind, value, position)
+			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+		{&in.page, "INSERT INTO pages (revision, position, number, body, char_map) VALUES (?, ?, ?, ?, ?)"},
+		{&in.chunk, "INSERT INTO chunks (revision, ordinal, tokens, layout, body) VALUES (?, ?, ?, ?, ?)"},
+	} {
+		if *s.stmt, err = a.tx.PrepareContext(a.ctx, s.query); err != nil {
+			in.close()
+			return in, fmt.Errorf("prepare insertion: %w", err)
+		}
+	}
+	return in, nil
+}
+
+func (in inserts) close() {
+	for _, s := range []*sql.Stmt{in.document, in.access, in.page, in.chunk} {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+func (in inserts) put(a applier, p retrieval.Put) error {
+	d := p.Document
+	_, err := in.document.ExecContext(a.ctx, d.ID, a.namespace, d.Owner, d.Revision, d.Name, d.Title, d.URL,
+		d.Category, d.MediaType, flag(d.Access.Restricted()), d.SHA256, d.Size, d.Pages, len(p.Chunks),
+		d.Generation, micros(d.IndexedAt))
+	if isUnique(err) {
+		return fmt.Errorf("its name, id or revision is taken: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := in.putAccess(a, d.Revision, d.Access); err != nil {
+		return err
+	}
+	for i, page := range p.Pages {
+		if _, err := in.page.ExecContext(a.ctx, d.Revision, i, page.Number, page.Text, nullBytes(page.Map)); err != nil {
+			return fmt.Errorf("page %d: %w", i, err)
+		}
+	}
+	for _, chunk := range p.Chunks {
+		if chunk.Key.Revision != d.Revision {
+			return fmt.Errorf("chunk %d belongs to revision %d, not %d", chunk.Key.Ordinal, chunk.Key.Revision, d.Revision)
+		}
+		_, err := in.chunk.ExecContext(a.ctx, d.Revision, chunk.Key.Ordinal, chunk.Tokens,
+			encodeLayout(chunk.Spans, chunk.Headings), chunk.Text)
+		if err != nil {
+			return fmt.Errorf("chunk %d: %w", chunk.Key.Ordinal, err)
+		}
+	}
+	return nil
+}
+
+func (in inserts) putAccess(a applier, revision int64, l access.List) error {
+	for kind, values := range [][]string{kindUser: l.Users, kindGroup: l.Groups} {
+		for i, v := range values {
+			if _, err := in.access.ExecContext(a.ctx, revision, kind, v, i); err != nil {
+				return fmt.Errorf("access list: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (a applier) addSegments(segments []retrieval.Segment) error {
+	if len(segments) == 0 {
+		return nil
+	}
+	last, err := advance(a.ctx, a.tx, "segment", len(segments))
+	if err != nil {
+		return fmt.Errorf("number segments: %w", err)
+	}
+	for i, s := range segments {
+		id := last - int64(len(segments)) + 1 + int64(i)
+		_, err := a.exec(`INSERT INTO segments (id, namespace, generation, chunks, size, revisions)
+			VALUES (?, ?, ?, ?, ?, ?)`,
+			id, a.namespace, s.Generation, s.Chunks, len(s.Data), encodeRevisions(s.Revisions))
+		if err != nil {
+			return fmt.Errorf("add segment: %w", err)
+		}
+		position := 0
+		for part := range slices.Chunk(s.Data, partSize) {
+			_, err := a.exec("INSERT INTO segment_parts (segment_id, position, body) VALUES (?, ?, ?)",
+				id, position, part)
+			if err != nil {
+				return fmt.Errorf("add part of segment: %w", err)
+			}
+			position++
+		}
+	}
+	return nil
+}
+
+func (a applier) putRoots(roots []retrieval.Root) error {
+	for _, r := range roots {
+		_, err := a.exec(`INSERT INTO roots (namespace, path, prefix, position)
+			VALUES (?, ?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM roots WHERE namespace = ?))
+			ON CONFLICT (namespace, path) DO UPDATE SET prefix = excluded.prefix`,
+			a.namespace, r.Path, r.Prefix, a.namespace)
+		if err != nil {
+			return fmt.Errorf("put root: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a applier) putFiles(files []retrieval.File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	stmt, err := a.tx.PrepareContext(a.ctx, `INSERT INTO files (namespace, root, path, size, mod_time,
+		sha256, document_id, reason, detail, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (namespace, root, path) DO UPDATE SET size = excluded.size,
+		mod_time = excluded.mod_time, sha256 = excluded.sha256, document_id = excluded.document_id,
+		reason = excluded.reason, detail = excluded.detail, generation = excluded.generation`)
+	if err != nil {
+		return fmt.Errorf("prepare files: %w", err)
+	}
+	defer stmt.Close()
+	for _, f := range files {
+		_, err := stmt.ExecContext(a.ctx, a.namespace, f.Root, f.Path, f.Size, nanos(f.ModTime),
+			f.SHA256, f.DocumentID, f.Reason, f.Detail, f.Generation)
+		if err != nil {
+			return fmt.Errorf("put file: %w", err)
+		}
+	}
+	return nil
+}
+
+// nullBytes returns nil, which is stored as NULL, for a nil slice only.
+func nullBytes(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// nanos keeps a file's time as the file system gives it, so that a stat compares equal.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// fromNanos is the inverse of nanos.
+func fromNanos(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"parley/internal/retrieval"
+)
+
+// Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
+// that are gone, or that belong to another namespace, are left out.
+func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
+	[]retrieval.Passage, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var all []retrieval.Passage
+	err := c.db.view(ctx, "read chunks", func(tx *sql.Tx) error {
+		chunk, err := c.db.prepared(
+			"SELECT tokens, layout, body FROM chunks WHERE revision = ? AND ordinal = ?")
+		if err != nil {
+			return err
+		}
+		chunk = tx.StmtContext(ctx, chunk)
+		documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
+		for _, key := range keys {
+			d, ok := documents[key.Revision]
+			if !ok {
+				d, err = c.revision(ctx, tx, namespace, key.Revision)
+				if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+					return err
+				}
+				documents[key.Revision] = d
+			}
+			if d.ID == "" {
+				continue
+			}
+			p := retrieval.Passage{Document: d}
+			p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, key.Revision, key.Ordinal), key)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// revision returns the document of the namespace with that current revision, or ErrNotFound.
+func (c *Corpus) revision(ctx context.Context, tx *sql.Tx, namespace string, revision int64) (
+	retrieval.Document, error) {
+	stmt, err := c.db.prepared("SELECT " + documentColumns +
+		" FROM documents WHERE revision = ? AND namespace = ?")
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	d, restricted, err := scanDocument(tx.StmtContext(ctx, stmt).QueryRowContext(ctx, revision, namespace))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = retrieval.ErrNotFound
+	}
+	if err == nil && restricted {
+		err = readAccess(ctx, tx, []*retrieval.Document{&d})
+	}
+	return d, err
+}
+
+// row is what one result is scanned from: *sql.Row or *sql.Rows.
+type row interface{ Scan(dest ...any) error }
+
+// scanChunk reads tokens, layout and body.
+func scanChunk(r row, key retrieval.ChunkKey) (retrieval.Chunk, error) {
+	chunk := retrieval.Chunk{Key: key}
+	var layout []byte
+	err := r.Scan(&chunk.Tokens, &layout, &chunk.Text)
+	if err != nil {
+		return chunk, err
+	}
+	chunk.Spans, chunk.Headings, err = decodeLayout(layout)
+	return chunk, err
+}
+
+// RevisionChunks returns all chunks of one revision in order.
+func (c *Corpus) RevisionChunks(ctx context.Context, revision int64) (all []retrieval.Chunk, err error) {
+	stmt, err := c.db.prepared(
+		"SELECT tokens, layout, body, ordinal FROM chunks WHERE revision = ? ORDER BY ordinal")
+	if err != nil {
+		return nil, c.db.fail("read chunks", err)
+	}
+	rows, err := stmt.QueryContext(ctx, revision)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		chunk := retrieval.Chunk{Key: retrieval.ChunkKey{Revision: revision}}
+		var layout sql.RawBytes
+		err := r.Scan(&chunk.Tokens, &layout, &chunk.Text, &chunk.Key.Ordinal)
+		if err != nil {
+			return err
+		}
+		chunk.Spans, chunk.Headings, err = decodeLayout(layout)
+		all = append(all, chunk)
+		return err
+	})
+	return all, c.db.fail("read chunks", err)
+}
+
+// Pages returns the pages of one revision in order.
+func (c *Corpus) Pages(ctx context.Context, revision int64) (all []retrieval.Page, err error) {
+	rows, err := c.db.read.QueryContext(ctx,
+		"SELECT number, body, char_map FROM pages WHERE revision = ? ORDER BY position", revision)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var p retrieval.Page
+		err := r.Scan(&p.Number, &p.Text, &p.Map)
+		all = append(all, p)
+		return err
+	})
+	return all, c.db.fail("read pages", err)
+}
+
+const documentColumns = `id, namespace, owner, revision, name, title, url, category, media_type,
+	restricted, sha256, size, pages, chunks, generation, indexed_at`
+
+// scanDocument reads documentColumns. The access list of a restricted document is left empty.
+func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
+	var indexedAt int64
+	err = r.Scan(&d.ID, &d.Namespace, &d.Owner, &d.Revision, &d.Name, &d.Title, &d.URL, &d.Category,
+		&d.MediaType, &restricted, &d.SHA256, &d.Size, &d.Pages, &d.Chunks, &d.Generation, &indexedAt)
+	d.IndexedAt = fromMicros(indexedAt)
+	return d, restricted, err
+}
+
+// accessBatch is how many documents' access lists one query reads.
+const accessBatch = 500
+
+// readAccess fills the access lists of documents that have one.
+func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document) error {
+	for len(documents) > 0 {
+		n := min(len(documents), accessBatch)
+		byRevision := map[int64]*retrieval.Document{}
+		args := make([]any, n)
+		for i, d := range documents[:n] {
+			byRevision[d.Revision], args[i] = d, d.Revision
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT revision, kind, value FROM document_access
+			WHERE revision IN (`+placeholders(n)+`) ORDER BY revision, kind, position`, args...)
+		err = scanAll(rows, err, func(r *sql.Rows) error {
+			var revision int64
+			var kind int
+			var value string
+			if err := r.Scan(&revision, &kind, &value); err != nil {
+				return err
+			}
+			d := byRevision[revision]
+			if kind == kindUser {
+				d.Access.Users = append(d.Access.Users, value)
+			} else {
+				d.Access.Groups = append(d.Access.Groups, value)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		documents = documents[n:]
+	}
+	return nil
+}
+
+// placeholders returns n of them, separated by commas.
+func placeholders(n int) string {
+	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
+}

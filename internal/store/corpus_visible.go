@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"parley/internal/retrieval"
+)
+
+// visible returns the condition on a row of documents that says the same as
+// retrieval.Filter.MaySee within the filter's namespace, and its arguments.
+func visible(f retrieval.Filter) (condition string, args []any) {
+	conditions := []string{"namespace = ?"}
+	args = []any{f.Namespace}
+	if f.IncludeCategory != "" {
+		conditions = append(conditions, "category = ?")
+		args = append(args, f.IncludeCategory)
+	}
+	if f.ExcludeCategory != "" {
+		conditions = append(conditions, "category <> ?")
+		args = append(args, f.ExcludeCategory)
+	}
+	required := f.RequireUser || f.RequireGroup
+	var allowed []string // any of them lets the caller in
+	if !required {
+		allowed = append(allowed, "restricted = 0")
+	}
+	if f.Principal.Subject != "" && (f.RequireUser || !required) {
+		allowed = append(allowed, named+"kind = 0 AND value = ?)")
+		args = append(args, f.Principal.Subject)
+	}
+	if n := len(f.Principal.Groups); n > 0 && (f.RequireGroup || !required) {
+		allowed = append(allowed, named+"kind = 1 AND value IN ("+placeholders(n)+"))")
+		for _, g := range f.Principal.Groups {
+			args = append(args, g)
+		}
+	}
+	if len(allowed) == 0 {
+		allowed = []string{"1 = 0"}
+	}
+	conditions = append(conditions, "("+strings.Join(allowed, " OR ")+")")
+	return strings.Join(conditions, " AND "), args
+}
+
+// named begins the condition that a restricted document's access list has certain rows. It is
+// evaluated for restricted documents only.
+const named = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
+	"WHERE a.revision = documents.revision AND "
+
+// Visible returns the revisions that the filter lets through, ascending.
+func (c *Corpus) Visible(ctx context.Context, f retrieval.Filter) ([]int64, error) {
+	condition, args := visible(f)
+	rows, err := c.db.read.QueryContext(ctx,
+		"SELECT revision FROM documents WHERE "+condition+" ORDER BY revision", args...)
+	all, err := column[int64](rows, err)
+	return all, c.db.fail("list visible documents", err)
+}
+
+// Document returns the current revision of a document that the filter lets through.
+func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+	condition, args := visible(f)
+	all, err := c.documents(ctx, condition+" AND name = ?", append(args, name), 1)
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	if len(all) == 0 {
+		return retrieval.Document{}, c.db.fail("read document", retrieval.ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// Documents returns up to limit documents with names after the given one, sorted by name.
+func (c *Corpus) Documents(ctx context.Context, f retrieval.Filter, after string, limit int) (
+	[]retrieval.Document, error) {
+	condition, args := visible(f)
+	return c.documents(ctx, condition+" AND name > ?", append(args, after), limit)
+}
+
+// AllDocuments is Documents without a filter, for maintenance.
+func (c *Corpus) AllDocuments(ctx context.Context, namespace, after string, limit int) (
+	[]retrieval.Document, error) {
+	return c.documents(ctx, "namespace = ? AND name > ?", []any{namespace, after}, limit)
+}
+
+// documents returns up to limit documents for which a condition holds, sorted by name.
+func (c *Corpus) documents(ctx context.Context, condition string, args []any, limit int) (
+	all []retrieval.Document, err error) {
+	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) error {
+		var restricted []int
+		rows, err := tx.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents WHERE "+condition+
+			" ORDER BY name LIMIT ?", append(args, limit)...)
+		err = scanAll(rows, err, func(r *sql.Rows) error {
+			d, hasAccess, err := scanDocument(r)
+			if hasAccess {
+				restricted = append(restricted, len(all))
+			}
+			all = append(all, d)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		lists := make([]*retrieval.Document, len(restricted))
+		for i, at := range restricted {
+			lists[i] = &all[at]
+		}
+		return readAccess(ctx, tx, lists)
+	})
+	return all, err
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+)
+
+// FolderError says that a path cannot serve as a data folder. Its text may be shown to users.
+type FolderError struct {
+	Path string
+	Err  error
+}
+
+func (e *FolderError) Error() string {
+	switch {
+	case errors.Is(e.Err, syscall.ENOTDIR), errors.Is(e.Err, fs.ErrExist):
+		return fmt.Sprintf("the data folder %s is a file: choose a folder with --data", e.Path)
+	case errors.Is(e.Err, fs.ErrPermission):
+		return fmt.Sprintf("no right to write in the data folder %s: "+
+			"change its permissions, or choose another folder with --data", e.Path)
+	}
+	return fmt.Sprintf("the data folder %s cannot be used (%v): choose another one with --data",
+		e.Path, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FolderError) Unwrap() error { return e.Err }
+
+// NewerError says that a newer version of Parley wrote a database. Its text may be shown to users.
+type NewerError struct {
+	Path string // of the database
+	Have int    // the version of its schema
+	Want int    // the newest version that this program knows
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s was written by a newer version of Parley (schema %d, this program knows %d): "+
+		"use that version, or choose another folder with --data", e.Path, e.Have, e.Want)
+}
+
+// DamagedError says that a database cannot be read any more. Its text may be shown to users.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	remedy := "restore it from a backup, or move it away to go on without the conversations in it"
+	if filepath.Base(e.Path) == "corpus.db" {
+		remedy = "restore it from a backup, or move it away and ingest the documents again"
+	}
+	return fmt.Sprintf("the database %s is damaged (%v): %s, each time with the files %s-wal and %s-shm beside it",
+		e.Path, e.Err, remedy, filepath.Base(e.Path), filepath.Base(e.Path))
+}
+
+// Unwrap returns the cause.
+func (e *DamagedError) Unwrap() error { return e.Err }

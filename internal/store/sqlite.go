@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// readers is how many reads of one database run at once; more wait their turn.
+const readers = 4
+
+// pragmas are set on every connection. WAL lets readers and one writer work side by side, over
+// processes too; synchronous=FULL syncs the log at every commit, without which the last commits
+// before a power failure would be lost. A cache of 2 MiB a connection and no memory map keep
+// the resident size small: what is read often is cached above the store.
+var pragmas = []string{
+	"busy_timeout(30000)", // milliseconds; first, because the next one may have to wait
+	"journal_mode(WAL)",
+	"synchronous(FULL)",
+	"foreign_keys(1)",
+	"trusted_schema(0)",
+	"cache_size(-2048)",            // KiB
+	"mmap_size(0)",                 // bytes
+	"journal_size_limit(16777216)", // bytes that the log keeps after a checkpoint
+}
+
+// database is one SQLite file: a single connection that writes and a few that read.
+type database struct {
+	path  string
+	write *sql.DB
+	read  *sql.DB
+
+	mu         sync.Mutex
+	statements map[string]*sql.Stmt // by the text of the query; all of the read pool
+}
+
+// openDatabase opens or creates the file at path and applies the migrations of that name.
+func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
+	d := &database{path: path, statements: map[string]*sql.Stmt{}}
+	var err error
+	if d.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
+		return nil, d.fail("open", err)
+	}
+	// One connection writes, so writers queue here, where a wait ends with the context, and
+	// not at SQLite's lock, which is polled.
+	d.write.SetMaxOpenConns(1)
+	if d.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
+		return nil, errors.Join(d.fail("open", err), d.write.Close())
+	}
+	d.read.SetMaxOpenConns(readers)
+	d.read.SetMaxIdleConns(readers)
+	d.read.SetConnMaxIdleTime(time.Minute)
+	if err := d.migrate(ctx, migrations, log); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// dsn returns the data source name of the file at path with an extra query parameter.
+func dsn(path, extra string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a Windows drive: file:///C:/…
+	}
+	// url.URL escapes what would end the path early: "?", "#" and "%".
+	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
+	var b strings.Builder
+	b.WriteString(u.String() + "?" + extra)
+	for _, p := range pragmas {
+		b.WriteString("&_pragma=" + p)
+	}
+	return b.String()
+}
+
+func (d *database) close() error {
+	return errors.Join(d.read.Close(), d.write.Close())
+}
+
+// update runs f in a transaction that writes, and commits unless f fails. "doing" says in errors
+// what was attempted.
+func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	tx, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return d.fail(doing, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do
+	if err := f(tx); err != nil {
+		return d.fail(doing, err)
+	}
+	return d.fail(doing, tx.Commit())
+}
+
+// view runs f in a transaction that reads, so that its queries see one state.
+func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return d.fail(doing, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it has read only
+	return d.fail(doing, f(tx))
+}
+
+// prepared returns the statement of a query on the read pool; it is compiled once a connection.
+// Only queries of constant text belong here.
+func (d *database) prepared(query string) (*sql.Stmt, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := d.statements[query]; ok {
+		return s, nil
+	}
+	s, err := d.read.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	d.statements[query] = s
+	return s, nil
+}
+
+// fail wraps err with what was attempted; damage to the file becomes a *DamagedError.
+func (d *database) fail(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if isDamage(err) {
+		err = &DamagedError{Path: d.path, Err: err}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// isDamage reports whether err says that the file does not hold what was written to it.
+func isDamage(err error) bool {
+	if _, ok := errors.AsType[*DamagedError](err); ok {
+		return false // it says so already
+	}
+	if errors.Is(err, errLayout) || errors.Is(err, errRevisions) || errors.Is(err, errSegment) {
+		return true
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	code := e.Code() & 0xff
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// isUnique reports whether err says that a row breaks a unique index or primary key.
+func isUnique(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE ||
+		e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// hasTables reports whether the database has any table, and whether it has one of that name.
+func hasTables(ctx context.Context, tx *sql.Tx, name string) (anyTable, named bool, err error) {
+	var tables, match int
+	err = tx.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(name = ?), 0)
+		FROM sqlite_master WHERE type = 'table'`, name).Scan(&tables, &match)
+	return tables > 0, match > 0, err
+}
+
+// scanAll calls row for every row and closes rows.
+func scanAll(rows *sql.Rows, err error, row func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// column reads a query's only column.
+func column[T any](rows *sql.Rows, err error) ([]T, error) {
+	var all []T
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var v T
+		err := r.Scan(&v)
+		all = append(all, v)
+		return err
+	})
+	return all, err
+}

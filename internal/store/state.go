@@ -1,0 +1,267 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/turn"
+)
+
+// State keeps conversations, turns and the ledger. It implements turn.Store and
+// turn.LedgerStore.
+type State struct {
+	db *database
+}
+
+var (
+	_ turn.Store       = (*State)(nil)
+	_ turn.LedgerStore = (*State)(nil)
+)
+
+// Conversation returns a conversation with the history of its last turns completed turns.
+func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (
+	c turn.Conversation, err error) {
+	err = s.db.view(ctx, "read conversation", func(tx *sql.Tx) error {
+		c.ID = id
+		var created, updated int64
+		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, completed, created_at, updated_at
+			FROM conversations WHERE id = ?`, id).
+			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Completed, &created, &updated)
+		if errors.Is(err, sql.ErrNoRows) {
+			return turn.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if c.Scope != scope {
+			return turn.ErrForeign
+		}
+		c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
+		c.History, err = history(ctx, tx, id, turns)
+		return err
+	})
+	if err != nil {
+		return turn.Conversation{}, err
+	}
+	return c, nil
+}
+
+// history returns the completed messages of the last completed turns, oldest first.
+func history(ctx context.Context, tx *sql.Tx, conversation string, turns int) (all []chat.Message, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT `+messageColumns+` FROM messages m
+		JOIN (SELECT id AS turn_id, position AS turn_position FROM turns
+			WHERE conversation_id = ? AND status = ? ORDER BY position DESC LIMIT ?) t
+		ON t.turn_id = m.turn_id WHERE m.status = ? ORDER BY t.turn_position, m.position`,
+		conversation, chat.StatusCompleted, turns, chat.StatusCompleted)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		a, err := scanMessage(r)
+		all = append(all, a.Message)
+		return err
+	})
+	return all, err
+}
+
+// Save commits a turn and its messages, and begins its conversation if need be.
+func (s *State) Save(ctx context.Context, r turn.Record) error {
+	return s.db.update(ctx, "save turn", func(tx *sql.Tx) error {
+		position, err := s.goOn(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		if err := insertTurn(ctx, tx, r, position); err != nil {
+			return err
+		}
+		question := turn.Answer{Message: r.Question, Status: chat.StatusCompleted}
+		if err := insertMessage(ctx, tx, r.ID, 0, question); err != nil {
+			return err
+		}
+		for i, a := range r.Answers {
+			if err := insertMessage(ctx, tx, r.ID, i+1, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
+func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position int64, err error) {
+	if r.ConversationID == "" {
+		return 0, nil
+	}
+	at := micros(r.FinishedAt)
+	_, err = tx.ExecContext(ctx, `INSERT INTO conversations
+		(id, namespace, owner, turns, completed, created_at, updated_at)
+		VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ConversationID, r.Scope.Namespace, r.Scope.Owner, micros(r.StartedAt), at)
+	if err != nil {
+		return 0, err
+	}
+	var scope turn.Scope
+	var completed int64
+	err = tx.QueryRowContext(ctx, `UPDATE conversations SET turns = turns + 1,
+		completed = completed + ?, updated_at = ? WHERE id = ?
+		RETURNING namespace, owner, turns, completed`,
+		flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
+		Scan(&scope.Namespace, &scope.Owner, &position, &completed)
+	if err != nil {
+		return 0, err
+	}
+	if scope != r.Scope {
+		return 0, turn.ErrForeign
+	}
+	if r.Status == chat.StatusCompleted && completed != r.Seen+1 {
+		return 0, turn.ErrConflict
+	}
+	return position, nil
+}
+
+func insertTurn(ctx context.Context, tx *sql.Tx, r turn.Record, position int64) error {
+	stages, err := json.Marshal(r.Stages)
+	if err != nil {
+		return fmt.Errorf("encode stages: %w", err)
+	}
+	conversation := sql.NullString{String: r.ConversationID, Valid: r.ConversationID != ""}
+	_, err = tx.ExecContext(ctx, `INSERT INTO turns (id, namespace, owner, conversation_id, position,
+		status, error_kind, query, requested_model, model, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Scope.Namespace, r.Scope.Owner, conversation, position, string(r.Status),
+		int(r.ErrorKind), r.Query, r.Requested, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.Cached,
+		r.Usage.Reasoning, flag(r.Usage.Estimated), string(stages), r.FirstToken.Microseconds(),
+		micros(r.StartedAt), micros(r.FinishedAt))
+	if isUnique(err) {
+		return fmt.Errorf("turn %s is there already: %w", r.ID, err)
+	}
+	return err
+}
+
+// messagePart is an llm.Part as it is stored.
+type messagePart struct {
+	Text  string `json:"text,omitempty"`
+	Image string `json:"image,omitempty"`
+}
+
+func insertMessage(ctx context.Context, tx *sql.Tx, turnID string, position int, a turn.Answer) error {
+	stored := make([]messagePart, len(a.Parts))
+	for i, p := range a.Parts {
+		stored[i] = messagePart(p)
+	}
+	parts, err := json.Marshal(stored)
+	if err != nil {
+		return fmt.Errorf("encode parts: %w", err)
+	}
+	citations, err := json.Marshal(a.Citations)
+	if err != nil {
+		return fmt.Errorf("encode citations: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
+		citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, estimated, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		turnID, position, a.ID, string(a.Role), a.Agent, string(a.Status), string(parts), string(citations),
+		a.FinishReason, a.Model, a.Tokens, a.Usage.Input, a.Usage.Output, a.Usage.Cached,
+		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt))
+	return err
+}
+
+const messageColumns = `m.id, m.role, m.agent, m.status, m.parts, m.citations, m.finish_reason, m.model,
+	m.tokens, m.input_tokens, m.output_tokens, m.cached_tokens, m.reasoning_tokens, m.estimated,
+	m.created_at`
+
+// scanMessage reads messageColumns.
+func scanMessage(r row) (a turn.Answer, err error) {
+	var parts, citations sql.RawBytes
+	var created int64
+	err = r.Scan(&a.ID, &a.Role, &a.Agent, &a.Status, &parts, &citations, &a.FinishReason, &a.Model,
+		&a.Tokens, &a.Usage.Input, &a.Usage.Output, &a.Usage.Cached, &a.Usage.Reasoning,
+		&a.Usage.Estimated, &created)
+	if err != nil {
+		return a, err
+	}
+	a.CreatedAt = fromMicros(created)
+	var stored []messagePart
+	if err := json.Unmarshal(parts, &stored); err != nil {
+		return a, fmt.Errorf("decode parts: %w", err)
+	}
+	for _, p := range stored {
+		a.Parts = append(a.Parts, llm.Part(p))
+	}
+	if err := json.Unmarshal(citations, &a.Citations); err != nil {
+		return a, fmt.Errorf("decode citations: %w", err)
+	}
+	return a, nil
+}
+
+// Turn returns a turn of the scope, or turn.ErrNotFound.
+func (s *State) Turn(ctx context.Context, scope turn.Scope, id string) (turn.Record, error) {
+	r := turn.Record{ID: id, Scope: scope}
+	err := s.db.view(ctx, "read turn", func(tx *sql.Tx) error {
+		if err := scanTurn(tx.QueryRowContext(ctx, `SELECT conversation_id, status, error_kind, query,
+			requested_model, model, input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated,
+			stages, first_token, started_at, finished_at
+			FROM turns WHERE id = ? AND namespace = ? AND owner = ?`, id, scope.Namespace, scope.Owner), &r); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, "SELECT "+messageColumns+
+			" FROM messages m WHERE m.turn_id = ? ORDER BY m.position", id)
+		return scanAll(rows, err, func(rows *sql.Rows) error {
+			a, err := scanMessage(rows)
+			if r.Question.Role == "" {
+				r.Question = a.Message
+			} else {
+				r.Answers = append(r.Answers, a)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return turn.Record{}, err
+	}
+	return r, nil
+}
+
+func scanTurn(row row, r *turn.Record) error {
+	var conversation sql.NullString
+	var stages []byte
+	var firstToken, started, finished int64
+	err := row.Scan(&conversation, &r.Status, &r.ErrorKind, &r.Query, &r.Requested, &r.Model,
+		&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.Reasoning, &r.Usage.Estimated,
+		&stages, &firstToken, &started, &finished)
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	r.ConversationID = conversation.String
+	r.FirstToken = time.Duration(firstToken) * time.Microsecond
+	r.StartedAt, r.FinishedAt = fromMicros(started), fromMicros(finished)
+	if err := json.Unmarshal(stages, &r.Stages); err != nil {
+		return fmt.Errorf("decode stages: %w", err)
+	}
+	return nil
+}
+
+// Purge deletes up to limit stateless turns that finished before a time.
+func (s *State) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	var n int64
+	err := s.db.update(ctx, "purge turns", func(tx *sql.Tx) error {
+		// The messages go with their turns.
+		result, err := tx.ExecContext(ctx, `DELETE FROM turns WHERE id IN (SELECT id FROM turns
+			WHERE conversation_id IS NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)`,
+			micros(before), limit)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return int(n), err
+}

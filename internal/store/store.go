@@ -1,0 +1,134 @@
+// Package store keeps a data folder: documents and their index, conversations and the ledger,
+// and the originals of documents.
+//
+//	parley-data/
+//	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
+//	  state.db     conversations, turns, messages, ledger
+//	  blobs/ab/…   originals, named by the SHA-256 of their bytes
+//
+// Corpus and state are two databases and no transaction spans them, so that a bulk ingestion
+// does not hold up the commit of a turn. Several processes may have the folder open at once. What
+// a method has acknowledged survives the death of the process and of the machine.
+//
+//	db, err := store.Open(ctx, "parley-data", log)
+//	if err != nil { … }
+//	defer db.Close()
+//	corpus := retrieval.NewCorpus(db.Corpus())
+//
+// The SQL is portable: ids are ULIDs as text, times are UTC microseconds as integers, booleans
+// are 0 or 1, and what only SQLite understands stands in sqlite.go. Another database is a file
+// beside that one, which passes storetest.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// DB is an open data folder. Its methods may be called concurrently.
+type DB struct {
+	corpus *Corpus
+	state  *State
+	blobs  *Blobs
+}
+
+// Open opens the data folder at dir, and creates it or brings it up to date where needed. A nil
+// log discards. The error is a *FolderError, *NewerError or *DamagedError where the user can do
+// something about it.
+func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	dir, err := prepareFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	corpus, err := openDatabase(ctx, filepath.Join(dir, "corpus.db"), "corpus", log)
+	if err != nil {
+		return nil, err
+	}
+	state, err := openDatabase(ctx, filepath.Join(dir, "state.db"), "state", log)
+	if err != nil {
+		return nil, errors.Join(err, corpus.close())
+	}
+	blobs, err := openBlobs(filepath.Join(dir, "blobs"))
+	if err != nil {
+		return nil, errors.Join(err, corpus.close(), state.close())
+	}
+	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs}, nil
+}
+
+// Corpus returns the store of documents; it implements retrieval.Store.
+func (d *DB) Corpus() *Corpus { return d.corpus }
+
+// State returns the store of turns; it implements turn.Store and turn.LedgerStore.
+func (d *DB) State() *State { return d.state }
+
+// Blobs returns the store of originals.
+func (d *DB) Blobs() *Blobs { return d.blobs }
+
+// SweepBlobs removes the originals that no document refers to any more and that nobody has put
+// for minAge. It returns how many.
+func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) {
+	var failed error
+	n, err := d.blobs.Sweep(ctx, minAge, func(sha string) bool {
+		used, err := d.corpus.usesBlob(ctx, sha)
+		failed = errors.Join(failed, err)
+		return used || err != nil
+	})
+	return n, errors.Join(err, failed)
+}
+
+// Close ends all use of the folder. No other method may be running.
+func (d *DB) Close() error {
+	return errors.Join(d.corpus.db.close(), d.state.db.close(), d.blobs.close())
+}
+
+// prepareFolder makes dir if need be, and returns its absolute path.
+func prepareFolder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", &FolderError{Path: dir, Err: err}
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return "", &FolderError{Path: abs, Err: err}
+	}
+	// SQLite's own error for a folder without rights names neither the folder nor the reason.
+	probe, err := os.CreateTemp(abs, ".probe-*")
+	if err != nil {
+		return "", &FolderError{Path: abs, Err: err}
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return "", fmt.Errorf("remove %s: %w", probe.Name(), err)
+	}
+	return abs, nil
+}
+
+// micros returns t as microseconds since 1970, 0 for the zero time.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// fromMicros is the inverse of micros.
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// flag returns 1 for true.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

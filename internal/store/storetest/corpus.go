@@ -1,0 +1,562 @@
+// Package storetest holds the conformance suites that every store passes: Corpus for
+// retrieval.Store, State for turn.Store and turn.LedgerStore.
+//
+//	func TestPostgres(t *testing.T) {
+//		storetest.Corpus(t, func(t *testing.T) retrieval.Store { return open(t).Corpus() })
+//	}
+//
+// The function it is given returns an empty store, which lives as long as the test.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/internal/access"
+	"parley/internal/retrieval"
+)
+
+// Corpus tests a retrieval.Store.
+func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, corpus)
+	}{
+		{"an empty corpus has nothing", testEmpty},
+		{"what was put comes back", testRoundTrip},
+		{"a new revision replaces the old one", testReplace},
+		{"a deleted document leaves nothing", testDelete},
+		{"a name is unique in its namespace", testUniqueNames},
+		{"documents may swap names in one batch", testSwapNames},
+		{"a document stays in its namespace", testForeignID},
+		{"a revision must have been reserved", testUnreserved},
+		{"revisions are never given twice", testRevisions},
+		{"a batch that drops a missing segment changes nothing", testConflict},
+		{"segments keep their bytes", testSegments},
+		{"every batch grows the version", testVersion},
+		{"documents are listed by name", testListing},
+		{"chunks come in the order of keys", testChunks},
+		{"roots and files", testRoots},
+		{"namespaces share nothing", testNamespaces},
+		{"visible says what MaySee says", testVisible},
+		{"a snapshot is consistent while batches are applied", testConsistentSnapshot},
+		{"a cancelled context writes nothing", testCancelled},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, corpus{t, open(t)}) })
+	}
+}
+
+// corpus is a store under test, with methods that end the test on an error.
+type corpus struct {
+	*testing.T
+	retrieval.Store
+}
+
+func (c corpus) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c corpus) apply(b retrieval.Batch) {
+	c.Helper()
+	c.must(c.Apply(c.Context(), b))
+}
+
+// equal compares, taking nil and empty slices for the same.
+func (c corpus) equal(what string, want, got any) {
+	c.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		c.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// put returns a document of the namespace ns with a reserved revision, two pages and three
+// chunks, the last of which crosses the pages.
+func (c corpus) put(id, name string) retrieval.Put {
+	c.Helper()
+	rev, err := c.NextRevisions(c.Context(), 1)
+	c.must(err)
+	text := fmt.Sprintf("Text of %s, revision %d: größer, 漢字.", name, rev)
+	key := func(i int) retrieval.ChunkKey { return retrieval.ChunkKey{Revision: rev, Ordinal: i} }
+	return retrieval.Put{
+		Document: retrieval.Document{
+			ID: id, Revision: rev, Namespace: "ns", Name: name, Title: "Title of " + name,
+			URL: "https://example.com/" + name, Category: "manuals", MediaType: "application/pdf",
+			Owner: "olga", SHA256: strings.Repeat("a", 64), Size: 1234, Pages: 2, Chunks: 3,
+			Generation: "g1", IndexedAt: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC),
+			Access: access.List{Users: []string{"zoe", "adam"}, Groups: []string{"staff"}},
+		},
+		Pages: []retrieval.Page{
+			{Number: 1, Text: text, Map: []byte{0, 1, 255}},
+			{Number: 2, Text: "Second page."},
+		},
+		Chunks: []retrieval.Chunk{
+			{Key: key(0), Text: text, Headings: []string{"Chapter", "Über"}, Tokens: 12,
+				Spans: []retrieval.Span{{Page: 1, Start: 0, End: len(text)}}},
+			{Key: key(1), Text: "Text", Tokens: 1, Spans: []retrieval.Span{{Page: 1, End: 4}}},
+			{Key: key(2), Text: "漢字. Second", Headings: []string{""}, Tokens: 4,
+				Spans: []retrieval.Span{
+					{Page: 1, Start: len(text) - 7, End: len(text)},
+					{Page: 2, Start: 0, End: 6, Offset: 8},
+				}},
+		},
+	}
+}
+
+// everyone is a filter that lets the documents of put through.
+var everyone = retrieval.Filter{Namespace: "ns", Principal: access.Principal{Subject: "adam"}}
+
+// id returns a ULID-like id.
+func id(n int) string { return fmt.Sprintf("01J%023d", n) }
+
+func testEmpty(t *testing.T, c corpus) {
+	ctx := t.Context()
+	namespaces, err := c.Namespaces(ctx)
+	c.must(err)
+	c.equal("namespaces", []string{}, namespaces)
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.equal("snapshot", retrieval.Snapshot{}, snap)
+	stats, err := c.Stats(ctx, "ns")
+	c.must(err)
+	c.equal("stats", retrieval.Stats{}, stats)
+	if _, err := c.Document(ctx, everyone, "a.pdf"); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("Document of an empty corpus: %v", err)
+	}
+	if _, err := c.SegmentData(ctx, 1); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("SegmentData of an empty corpus: %v", err)
+	}
+}
+
+func testRoundTrip(t *testing.T, c corpus) {
+	ctx := t.Context()
+	p := c.put(id(1), "a/b.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
+	rev := p.Document.Revision
+
+	d, err := c.Document(ctx, everyone, "a/b.pdf")
+	c.must(err)
+	c.equal("document", p.Document, d)
+	pages, err := c.Pages(ctx, rev)
+	c.must(err)
+	c.equal("pages", p.Pages, pages)
+	if pages[1].Map != nil {
+		t.Errorf("map of a page without one: %v", pages[1].Map)
+	}
+	chunks, err := c.RevisionChunks(ctx, rev)
+	c.must(err)
+	c.equal("chunks", p.Chunks, chunks)
+	stats, err := c.Stats(ctx, "ns")
+	c.must(err)
+	c.equal("stats", retrieval.Stats{Documents: 1, Pages: 2, Chunks: 3, Bytes: 1234}, stats)
+	visible, err := c.Visible(ctx, everyone)
+	c.must(err)
+	c.equal("visible", []int64{rev}, visible)
+}
+
+func testReplace(t *testing.T, c corpus) {
+	ctx := t.Context()
+	old := c.put(id(1), "a.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{old}})
+	next := c.put(id(1), "renamed.pdf")
+	next.Document.Access = access.List{Users: []string{"adam"}}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{next}})
+
+	c.gone(old)
+	if _, err := c.Document(ctx, everyone, "a.pdf"); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("document under its old name: %v", err)
+	}
+	d, err := c.Document(ctx, everyone, "renamed.pdf")
+	c.must(err)
+	c.equal("document", next.Document, d)
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.equal("revisions", []int64{next.Document.Revision}, snap.Revisions)
+}
+
+// gone checks that nothing is left of a document's revision.
+func (c corpus) gone(p retrieval.Put) {
+	c.Helper()
+	ctx := c.Context()
+	rev := p.Document.Revision
+	pages, err := c.Pages(ctx, rev)
+	c.must(err)
+	chunks, err := c.RevisionChunks(ctx, rev)
+	c.must(err)
+	passages, err := c.Chunks(ctx, "ns", []retrieval.ChunkKey{{Revision: rev}})
+	c.must(err)
+	if len(pages)+len(chunks)+len(passages) > 0 {
+		c.Errorf("%d pages, %d chunks, %d passages are left of revision %d", len(pages), len(chunks), len(passages), rev)
+	}
+}
+
+func testDelete(t *testing.T, c corpus) {
+	ctx := t.Context()
+	p, other := c.put(id(1), "a.pdf"), c.put(id(2), "b.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p, other}})
+	c.apply(retrieval.Batch{Namespace: "ns", Delete: []string{id(1), id(99)}})
+
+	c.gone(p)
+	all, err := c.Documents(ctx, everyone, "", 10)
+	c.must(err)
+	c.equal("documents", []retrieval.Document{other.Document}, all)
+	// Its name is free again, its revision is not.
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{c.put(id(3), "a.pdf")}})
+	c.apply(retrieval.Batch{Namespace: "ns", Delete: []string{id(2), id(3)}})
+	namespaces, err := c.Namespaces(ctx)
+	c.must(err)
+	c.equal("namespaces without documents", []string{}, namespaces)
+}
+
+func testUniqueNames(t *testing.T, c corpus) {
+	p := c.put(id(1), "a.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
+	free, taken := c.put(id(2), "b.pdf"), c.put(id(3), "a.pdf")
+	err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{free, taken}})
+	if err == nil || errors.Is(err, retrieval.ErrConflict) {
+		t.Fatalf("Apply of a second document of the same name: %v", err)
+	}
+	c.gone(free)
+	// Names are bytes: a different case or composition is a different name.
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{c.put(id(4), "A.pdf"), c.put(id(5), "a.pdf ")}})
+}
+
+func testSwapNames(t *testing.T, c corpus) {
+	ctx := t.Context()
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{c.put(id(1), "a"), c.put(id(2), "b")}})
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{c.put(id(1), "b"), c.put(id(2), "a")}})
+	d, err := c.Document(ctx, everyone, "b")
+	c.must(err)
+	c.equal("id of b", id(1), d.ID)
+	c.apply(retrieval.Batch{Namespace: "ns", Delete: []string{id(1)}, Put: []retrieval.Put{c.put(id(3), "b")}})
+}
+
+func testForeignID(t *testing.T, c corpus) {
+	ctx := t.Context()
+	p := c.put(id(1), "a.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
+	stolen := c.put(id(1), "a.pdf")
+	stolen.Document.Namespace = "other"
+	if err := c.Apply(ctx, retrieval.Batch{Namespace: "other", Put: []retrieval.Put{stolen}}); err == nil {
+		t.Error("Apply took a document over from another namespace")
+	}
+	c.apply(retrieval.Batch{Namespace: "other", Delete: []string{id(1)}})
+	d, err := c.Document(ctx, everyone, "a.pdf")
+	c.must(err)
+	c.equal("document", p.Document, d)
+}
+
+func testUnreserved(t *testing.T, c corpus) {
+	p := c.put(id(1), "a.pdf")
+	p.Document.Revision += 10
+	for i := range p.Chunks {
+		p.Chunks[i].Key.Revision += 10
+	}
+	if err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); err == nil {
+		t.Error("Apply took a revision that nobody had reserved")
+	}
+}
+
+func testRevisions(t *testing.T, c corpus) {
+	const goroutines, each, n = 8, 5, 7
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range each {
+				first, err := c.NextRevisions(t.Context(), n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for r := first; r < first+n; r++ {
+					if r < 1 || seen[r] {
+						t.Errorf("revision %d was given twice or is not positive", r)
+					}
+					seen[r] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testConflict(t *testing.T, c corpus) {
+	ctx := t.Context()
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{c.put(id(1), "a.pdf")},
+		AddSegments: []retrieval.Segment{{Generation: "g", Revisions: []int64{1}, Chunks: 3, Data: []byte("one")}}})
+	before, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	segment := before.Segments[0].ID
+	for name, drop := range map[string][]int64{
+		"missing": {segment, segment + 1000},
+		"twice":   {segment, segment},
+	} {
+		err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{id(1)}, DropSegments: drop,
+			Put:         []retrieval.Put{c.put(id(2), "b.pdf")},
+			AddSegments: []retrieval.Segment{{Generation: "g", Data: []byte("two")}}})
+		if !errors.Is(err, retrieval.ErrConflict) {
+			t.Errorf("%s: Apply: %v, want ErrConflict", name, err)
+		}
+	}
+	err = c.Apply(ctx, retrieval.Batch{Namespace: "other", DropSegments: []int64{segment}})
+	if !errors.Is(err, retrieval.ErrConflict) {
+		t.Errorf("drop of another namespace's segment: %v, want ErrConflict", err)
+	}
+	after, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.equal("snapshot", before, after)
+}
+
+func testSegments(t *testing.T, c corpus) {
+	ctx := t.Context()
+	large := bytes.Repeat([]byte{0, 1, 2, 3, 255, 254, 7}, 300_000) // more than one part
+	many := make([]int64, 5000)
+	for i := range many {
+		many[i] = int64(i*i) + 1
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", AddSegments: []retrieval.Segment{
+		{Generation: "g1", Revisions: many, Chunks: 20_000, Data: large},
+		{Generation: "g2", Revisions: []int64{3}, Chunks: 1, Data: []byte{}},
+	}})
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	if len(snap.Segments) != 2 {
+		t.Fatalf("%d segments, want 2", len(snap.Segments))
+	}
+	first, second := snap.Segments[0], snap.Segments[1]
+	c.equal("first segment", retrieval.Segment{ID: first.ID, Generation: "g1", Revisions: many, Chunks: 20_000}, first)
+	c.equal("second segment", retrieval.Segment{ID: second.ID, Generation: "g2", Revisions: []int64{3}, Chunks: 1}, second)
+	data, err := c.SegmentData(ctx, first.ID)
+	c.must(err)
+	if !bytes.Equal(data, large) {
+		t.Errorf("data of %d bytes came back as %d others", len(large), len(data))
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", DropSegments: []int64{first.ID, second.ID},
+		AddSegments: []retrieval.Segment{{Generation: "g3", Data: []byte("x")}}})
+	if _, err := c.SegmentData(ctx, first.ID); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("data of a dropped segment: %v", err)
+	}
+	snap, err = c.Snapshot(ctx, "ns")
+	c.must(err)
+	if len(snap.Segments) != 1 || snap.Segments[0].ID <= second.ID {
+		t.Errorf("segments %+v: want one with an id that was never used", snap.Segments)
+	}
+}
+
+func testVersion(t *testing.T, c corpus) {
+	ctx := t.Context()
+	last, err := c.Version(ctx)
+	c.must(err)
+	for range 3 {
+		c.apply(retrieval.Batch{Namespace: "ns"})
+		v, err := c.Version(ctx)
+		c.must(err)
+		if v <= last {
+			t.Fatalf("version %d after %d", v, last)
+		}
+		last = v
+	}
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.equal("version of the snapshot", last, snap.Version)
+	err = c.Apply(ctx, retrieval.Batch{Namespace: "ns", DropSegments: []int64{77}})
+	if v, _ := c.Version(ctx); err == nil || v != last {
+		t.Errorf("version %d after a refused batch (%v), want %d", v, err, last)
+	}
+}
+
+func testListing(t *testing.T, c corpus) {
+	ctx := t.Context()
+	names := []string{"B", "a", "a/b", "a/c", "b", "é", "漢"} // in the order of bytes
+	var puts []retrieval.Put
+	for i := range names {
+		at := (i * 5) % len(names)
+		puts = append(puts, c.put(id(at), names[at]))
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+	var got []string
+	for after := ""; ; {
+		page, err := c.Documents(ctx, everyone, after, 3)
+		c.must(err)
+		for _, d := range page {
+			got = append(got, d.Name)
+		}
+		if len(page) < 3 {
+			break
+		}
+		after = got[len(got)-1]
+	}
+	c.equal("names", names, got)
+
+	none, err := c.Documents(ctx, retrieval.Filter{Namespace: "ns"}, "", 10)
+	c.must(err)
+	c.equal("documents that the anonymous caller may see", []retrieval.Document{}, none)
+	all, err := c.AllDocuments(ctx, "ns", "", 100)
+	c.must(err)
+	if len(all) != len(names) || all[0].Name != names[0] {
+		t.Errorf("AllDocuments lists %d documents, want %d", len(all), len(names))
+	}
+	c.equal("access list", puts[0].Document.Access, all[0].Access)
+}
+
+func testChunks(t *testing.T, c corpus) {
+	ctx := t.Context()
+	p, q := c.put(id(1), "a.pdf"), c.put(id(2), "b.pdf")
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p, q}})
+	got, err := c.Chunks(ctx, "ns", []retrieval.ChunkKey{
+		q.Chunks[2].Key, p.Chunks[0].Key,
+		{Revision: p.Document.Revision, Ordinal: 99}, {Revision: 1 << 40},
+		q.Chunks[0].Key, q.Chunks[2].Key,
+	})
+	c.must(err)
+	c.equal("passages", []retrieval.Passage{
+		{Chunk: q.Chunks[2], Document: q.Document}, {Chunk: p.Chunks[0], Document: p.Document},
+		{Chunk: q.Chunks[0], Document: q.Document}, {Chunk: q.Chunks[2], Document: q.Document},
+	}, got)
+	foreign, err := c.Chunks(ctx, "other", []retrieval.ChunkKey{p.Chunks[0].Key})
+	c.must(err)
+	c.equal("passages of another namespace", []retrieval.Passage{}, foreign)
+	none, err := c.Chunks(ctx, "ns", nil)
+	c.must(err)
+	c.equal("passages of no keys", []retrieval.Passage{}, none)
+}
+
+func testRoots(t *testing.T, c corpus) {
+	ctx := t.Context()
+	file := func(root, path string) retrieval.File {
+		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, Size: 10,
+			ModTime: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), SHA256: "ab", DocumentID: id(1),
+			Generation: "g"}
+	}
+	skipped := file("/z", "b")
+	skipped.DocumentID, skipped.Reason, skipped.Detail = "", "empty", "there is no text in it"
+	skipped.ModTime = time.Time{}
+	c.apply(retrieval.Batch{Namespace: "ns",
+		PutRoots: []retrieval.Root{{Path: "/z", Prefix: ""}, {Path: "/a", Prefix: "a/"}},
+		PutFiles: []retrieval.File{skipped, file("/z", "a/x"), file("/a", ".")}})
+	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/z", Prefix: "z/"}, {Path: "/m"}}})
+
+	roots, err := c.Roots(ctx, "ns")
+	c.must(err)
+	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/"}, {Path: "/a", Prefix: "a/"}, {Path: "/m"}}, roots)
+	files, err := c.Files(ctx, "ns", "/z")
+	c.must(err)
+	c.equal("files", []retrieval.File{file("/z", "a/x"), skipped}, files)
+
+	changed := file("/z", "a/x")
+	changed.SHA256, changed.ModTime = "cd", changed.ModTime.Add(time.Nanosecond)
+	c.apply(retrieval.Batch{Namespace: "ns", PutFiles: []retrieval.File{changed},
+		DropFiles: []retrieval.FileKey{{Root: "/z", Path: "b"}}, DropRoots: []string{"/a"}})
+	files, err = c.Files(ctx, "ns", "/z")
+	c.must(err)
+	c.equal("files", []retrieval.File{changed}, files)
+	files, err = c.Files(ctx, "ns", "/a")
+	c.must(err)
+	c.equal("files of a dropped root", []retrieval.File{}, files)
+}
+
+func testNamespaces(t *testing.T, c corpus) {
+	ctx := t.Context()
+	mine := c.put(id(1), "a.pdf")
+	theirs := c.put(id(2), "a.pdf") // the same name is no conflict
+	theirs.Document.Namespace = "other"
+	batch := func(ns string, p retrieval.Put) retrieval.Batch {
+		return retrieval.Batch{Namespace: ns, Put: []retrieval.Put{p},
+			AddSegments: []retrieval.Segment{{Generation: ns, Revisions: []int64{p.Document.Revision}}},
+			PutRoots:    []retrieval.Root{{Path: "/r", Prefix: ns}},
+			PutFiles:    []retrieval.File{{FileKey: retrieval.FileKey{Root: "/r", Path: "p"}, SHA256: ns}}}
+	}
+	c.apply(batch("ns", mine))
+	c.apply(batch("other", theirs))
+
+	namespaces, err := c.Namespaces(ctx)
+	c.must(err)
+	c.equal("namespaces", []string{"ns", "other"}, namespaces)
+	snap, err := c.Snapshot(ctx, "other")
+	c.must(err)
+	c.equal("revisions", []int64{theirs.Document.Revision}, snap.Revisions)
+	if len(snap.Segments) != 1 || snap.Segments[0].Generation != "other" {
+		t.Errorf("segments of other: %+v", snap.Segments)
+	}
+	d, err := c.Document(ctx, everyone, "a.pdf")
+	c.must(err)
+	c.equal("document", mine.Document, d)
+	roots, err := c.Roots(ctx, "other")
+	c.must(err)
+	c.equal("roots", []retrieval.Root{{Path: "/r", Prefix: "other"}}, roots)
+	c.apply(retrieval.Batch{Namespace: "other", DropRoots: []string{"/r"}})
+	files, err := c.Files(ctx, "ns", "/r")
+	c.must(err)
+	if len(files) != 1 || files[0].SHA256 != "ns" {
+		t.Errorf("files of ns: %+v", files)
+	}
+}
+
+// testConsistentSnapshot applies batches that keep an invariant, each revision covered by exactly
+// one segment, and takes snapshots beside them.
+func testConsistentSnapshot(t *testing.T, c corpus) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer cancel()
+		var last []int64
+		for i := range 30 {
+			p := c.put(id(1), fmt.Sprintf("v%d", i))
+			err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}, DropSegments: last,
+				AddSegments: []retrieval.Segment{{Revisions: []int64{p.Document.Revision}}}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			snap, err := c.Snapshot(t.Context(), "ns")
+			if err != nil || len(snap.Segments) != 1 {
+				t.Errorf("snapshot %+v: %v", snap, err)
+				return
+			}
+			last = []int64{snap.Segments[0].ID}
+		}
+	})
+	for ctx.Err() == nil {
+		snap, err := c.Snapshot(t.Context(), "ns")
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if len(snap.Revisions) == 0 {
+			continue
+		}
+		if len(snap.Revisions) != 1 || len(snap.Segments) != 1 ||
+			snap.Segments[0].Revisions[0] != snap.Revisions[0] {
+			t.Errorf("torn snapshot: %+v", snap)
+			break
+		}
+	}
+	wg.Wait()
+}
+
+func testCancelled(t *testing.T, c corpus) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := c.put(id(1), "a.pdf")
+	cancel()
+	if err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Apply: %v, want context.Canceled", err)
+	}
+	c.gone(p)
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
+}

@@ -1,0 +1,308 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/turn"
+)
+
+// StateStore is what State tests.
+type StateStore interface {
+	turn.Store
+	turn.LedgerStore
+}
+
+// State tests a turn.Store and turn.LedgerStore.
+func State(t *testing.T, open func(t *testing.T) StateStore) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, state)
+	}{
+		{"a saved turn comes back", testSaveTurn},
+		{"a turn belongs to its scope", testTurnScope},
+		{"a conversation belongs to its scope", testConversationScope},
+		{"history is the last completed turns", testHistory},
+		{"a turn that missed another one is a conflict", testLostUpdate},
+		{"one of many concurrent turns wins", testRace},
+		{"purge deletes old stateless turns only", testPurge},
+		{"an entry is settled once", testLedger},
+		{"an interrupted entry yields to its real end", testInterrupted},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, state{t, open(t)}) })
+	}
+}
+
+type state struct {
+	*testing.T
+	StateStore
+}
+
+func (s state) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s state) equal(what string, want, got any) {
+	s.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		s.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+var (
+	alice   = turn.Scope{Namespace: "ns", Owner: "alice"}
+	started = time.Date(2026, 5, 1, 10, 0, 0, 5000, time.UTC)
+)
+
+// record returns a completed turn of alice with every field set.
+func record(n int, conversation string) turn.Record {
+	at := started.Add(time.Duration(n) * time.Minute)
+	return turn.Record{
+		ID: id(n), Scope: alice, ConversationID: conversation, Status: chat.StatusCompleted,
+		Question: chat.Message{ID: fmt.Sprintf("q%d", n), Role: llm.User, Tokens: 3, CreatedAt: at,
+			Parts: []llm.Part{{Text: fmt.Sprintf("question %d?", n)}, {Image: "data:image/png;base64,AA=="}}},
+		Query: "standalone question", Requested: "large", Model: "large-2026",
+		Usage: llm.Usage{Input: 100, Output: 20, Cached: 50, Reasoning: 5, Estimated: true},
+		Stages: []chat.StageFinished{{Stage: chat.StageRewrite, Duration: time.Millisecond, Model: "small",
+			Usage: llm.Usage{Input: 10}, Note: "a note"}, {Stage: chat.StageGenerate}},
+		FirstToken: 1500 * time.Microsecond, StartedAt: at, FinishedAt: at.Add(time.Second),
+		Answers: []turn.Answer{{
+			Message: chat.Message{ID: fmt.Sprintf("a%d", n), Role: llm.Assistant, Agent: "writer", Tokens: 7,
+				CreatedAt: at.Add(time.Millisecond), Parts: []llm.Part{{Text: fmt.Sprintf("answer %d [a.pdf#page=2]", n)}},
+				Citations: []chat.Citation{{Label: "a.pdf#page=2", DocumentID: "d", Name: "a.pdf", Title: "A",
+					URL: "https://example.com", Page: 2, Passage: 1, Snippet: "Snippet <b>"}}},
+			Status: chat.StatusCompleted, FinishReason: "stop", Model: "large-2026",
+			Usage: llm.Usage{Input: 90, Output: 20},
+		}},
+	}
+}
+
+func testSaveTurn(t *testing.T, s state) {
+	ctx := t.Context()
+	completed := record(1, "")
+	failed := record(2, "c")
+	failed.Status, failed.ErrorKind = chat.StatusFailed, chat.RateLimited
+	failed.Answers[0].Status, failed.Answers[0].FinishReason = chat.StatusFailed, ""
+	bare := turn.Record{ID: id(3), Status: chat.StatusCancelled, Question: chat.Message{Role: llm.User}}
+	for _, r := range []turn.Record{completed, failed, bare} {
+		s.must(s.Save(ctx, r))
+		got, err := s.Turn(ctx, r.Scope, r.ID)
+		s.must(err)
+		s.equal("turn", r, got)
+		if err := s.Save(ctx, r); err == nil {
+			t.Error("the same turn was saved twice")
+		}
+	}
+	c, err := s.Conversation(ctx, alice, "c", 10)
+	s.must(err)
+	s.equal("conversation of a failed turn", turn.Conversation{ID: "c", Scope: alice,
+		CreatedAt: failed.StartedAt, UpdatedAt: failed.FinishedAt}, c)
+}
+
+// strangers are scopes other than alice's that differ from it in one part, or in how the parts
+// would be joined.
+var strangers = []turn.Scope{
+	{Namespace: "ns", Owner: "bob"},
+	{Namespace: "other", Owner: "alice"},
+	{Namespace: "ns", Owner: ""},
+	{Namespace: "nsa", Owner: "lice"},
+}
+
+func testTurnScope(t *testing.T, s state) {
+	ctx := t.Context()
+	s.must(s.Save(ctx, record(1, "")))
+	for _, stranger := range strangers {
+		if _, err := s.Turn(ctx, stranger, id(1)); !errors.Is(err, turn.ErrNotFound) {
+			t.Errorf("Turn for %+v: %v, want ErrNotFound", stranger, err)
+		}
+	}
+	if _, err := s.Turn(ctx, alice, id(2)); !errors.Is(err, turn.ErrNotFound) {
+		t.Errorf("Turn of an unknown id: %v, want ErrNotFound", err)
+	}
+}
+
+func testConversationScope(t *testing.T, s state) {
+	ctx := t.Context()
+	if _, err := s.Conversation(ctx, alice, "c", 10); !errors.Is(err, turn.ErrNotFound) {
+		t.Errorf("Conversation that nobody has: %v, want ErrNotFound", err)
+	}
+	s.must(s.Save(ctx, record(1, "c")))
+	for i, stranger := range strangers {
+		if _, err := s.Conversation(ctx, stranger, "c", 10); !errors.Is(err, turn.ErrForeign) {
+			t.Errorf("Conversation for %+v: %v, want ErrForeign", stranger, err)
+		}
+		for j, status := range []chat.Status{chat.StatusCompleted, chat.StatusFailed} {
+			r := record(10+2*i+j, "c")
+			r.Scope, r.Seen, r.Status = stranger, 1, status
+			if err := s.Save(ctx, r); !errors.Is(err, turn.ErrForeign) {
+				t.Errorf("Save for %+v: %v, want ErrForeign", stranger, err)
+			}
+			if _, err := s.Turn(ctx, stranger, r.ID); !errors.Is(err, turn.ErrNotFound) {
+				t.Errorf("Turn after a refused Save: %v, want ErrNotFound", err)
+			}
+		}
+	}
+	c, err := s.Conversation(ctx, alice, "c", 10)
+	s.must(err)
+	s.equal("number of turns", int64(1), c.Completed)
+}
+
+func testHistory(t *testing.T, s state) {
+	ctx := t.Context()
+	statuses := []chat.Status{chat.StatusCompleted, chat.StatusFailed, chat.StatusCompleted,
+		chat.StatusCancelled, chat.StatusCompleted}
+	var want []chat.Message
+	seen := int64(0)
+	for i, status := range statuses {
+		r := record(i+1, "c")
+		r.ID = id(len(statuses) - i) // the order is that of saving, not of ids
+		r.Status, r.Seen = status, seen
+		lost := r.Answers[0]
+		lost.ID, lost.Status = "failed agent", chat.StatusFailed
+		r.Answers = append(r.Answers, lost)
+		if status == chat.StatusCompleted {
+			seen++
+			want = append(want, r.Question, r.Answers[0].Message)
+		}
+		s.must(s.Save(ctx, r))
+	}
+	c, err := s.Conversation(ctx, alice, "c", 10)
+	s.must(err)
+	s.equal("whole history", want, c.History)
+	s.equal("completed turns", int64(3), c.Completed)
+	c, err = s.Conversation(ctx, alice, "c", 2)
+	s.must(err)
+	s.equal("history of two turns", want[2:], c.History)
+}
+
+func testLostUpdate(t *testing.T, s state) {
+	ctx := t.Context()
+	s.must(s.Save(ctx, record(1, "c")))
+	late := record(2, "c") // has seen no turn
+	if err := s.Save(ctx, late); !errors.Is(err, turn.ErrConflict) {
+		t.Errorf("Save of a turn that saw an older conversation: %v, want ErrConflict", err)
+	}
+	if _, err := s.Turn(ctx, alice, late.ID); !errors.Is(err, turn.ErrNotFound) {
+		t.Errorf("Turn after a refused Save: %v, want ErrNotFound", err)
+	}
+	late.Status = chat.StatusFailed
+	s.must(s.Save(ctx, late)) // a failed turn adds nothing to the history
+	next := record(3, "c")
+	next.Seen = 1
+	s.must(s.Save(ctx, next))
+}
+
+func testRace(t *testing.T, s state) {
+	const writers = 12
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() { errs[i] = s.Save(t.Context(), record(i, "c")) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, turn.ErrConflict) {
+			t.Errorf("Save: %v, want ErrConflict", err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of %d turns that began at the same state were saved, want 1", won, writers)
+	}
+}
+
+func testPurge(t *testing.T, s state) {
+	ctx := t.Context()
+	for n := range 6 {
+		s.must(s.Save(ctx, record(n, "")))
+	}
+	kept := record(10, "c")
+	kept.FinishedAt = started.Add(-time.Hour)
+	s.must(s.Save(ctx, kept))
+
+	before := record(4, "").FinishedAt // 0 to 3 are older
+	for _, want := range []int{3, 1, 0} {
+		n, err := s.Purge(ctx, before, 3)
+		s.must(err)
+		s.equal("turns purged", want, n)
+	}
+	for n, old := range []bool{true, true, true, true, false, false} {
+		_, err := s.Turn(ctx, alice, id(n))
+		if gone := errors.Is(err, turn.ErrNotFound); gone != old {
+			t.Errorf("turn %d: %v", n, err)
+		}
+	}
+	_, err := s.Turn(ctx, alice, kept.ID)
+	s.must(err)
+}
+
+func entry(n int) turn.Entry {
+	return turn.Entry{ID: id(n), TurnID: "t", ConversationID: "c", Scope: alice, Stage: chat.StageGenerate,
+		Provider: "openai", Model: "large", Status: turn.EntryIntent, EstimatedInput: 40,
+		CreatedAt: started.Add(time.Duration(n) * time.Second)}
+}
+
+func testLedger(t *testing.T, s state) {
+	ctx := t.Context()
+	first, second := entry(1), entry(2)
+	other := entry(3)
+	other.TurnID = "other"
+	for _, e := range []turn.Entry{second, other, first} {
+		s.must(s.Intend(ctx, e))
+	}
+	open, err := s.Unsettled(ctx, 2)
+	s.must(err)
+	s.equal("unsettled", []turn.Entry{first, second}, open)
+
+	first.Status, first.SettledAt = turn.EntryCompleted, started.Add(time.Hour)
+	first.Usage = llm.Usage{Input: 41, Output: 9, Cached: 3, Reasoning: 2}
+	first.Cost = turn.Cost{Micros: 0, Known: true} // free is not unknown
+	s.must(s.Settle(ctx, first))
+	for _, status := range []turn.EntryStatus{turn.EntryFailed, turn.EntryInterrupted} {
+		again := first
+		again.Status, again.Usage.Input = status, 1_000_000
+		s.must(s.Settle(ctx, again))
+	}
+	entries, err := s.Entries(ctx, "t")
+	s.must(err)
+	s.equal("entries", []turn.Entry{first, second}, entries)
+	open, err = s.Unsettled(ctx, 10)
+	s.must(err)
+	s.equal("unsettled", []turn.Entry{second, other}, open)
+}
+
+func testInterrupted(t *testing.T, s state) {
+	ctx := t.Context()
+	e := entry(1)
+	s.must(s.Intend(ctx, e))
+	e.Status, e.Usage, e.SettledAt = turn.EntryInterrupted, llm.Usage{Input: 40, Estimated: true}, started
+	s.must(s.Settle(ctx, e))
+	entries, err := s.Entries(ctx, "t")
+	s.must(err)
+	s.equal("interrupted entry", []turn.Entry{e}, entries)
+	again := e // by a second process that starts
+	again.Usage.Input, again.SettledAt = 1, started.Add(time.Hour)
+	s.must(s.Settle(ctx, again))
+	entries, err = s.Entries(ctx, "t")
+	s.must(err)
+	s.equal("entry interrupted twice", []turn.Entry{e}, entries)
+
+	e.Status, e.Usage, e.Cost = turn.EntryCancelled, llm.Usage{Input: 39, Output: 4}, turn.Cost{Micros: 77, Known: true}
+	s.must(s.Settle(ctx, e))
+	entries, err = s.Entries(ctx, "t")
+	s.must(err)
+	s.equal("entry that ended after all", []turn.Entry{e}, entries)
+}

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"parley/internal/access"
+	"parley/internal/retrieval"
+)
+
+// testVisible compares Visible, Document and Documents with Filter.MaySee on random documents
+// and callers.
+func testVisible(t *testing.T, c corpus) {
+	ctx := t.Context()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	users := []string{"u1", "u2", "staff", ""}
+	groups := []string{"staff", "g1", "g2", "u1", ""}
+	categories := []string{"", "manuals", "news"}
+
+	var puts []retrieval.Put
+	for i := range 80 {
+		p := c.put(id(i), fmt.Sprintf("doc%03d", i))
+		p.Document.Category = pick(r, categories)
+		p.Document.Access = access.List{}
+		if r.IntN(3) > 0 {
+			p.Document.Access = access.List{Users: some(r, users), Groups: some(r, groups)}
+		}
+		puts = append(puts, p)
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+
+	matched := 0
+	for range 200 {
+		f := retrieval.Filter{
+			Namespace:       "ns",
+			Principal:       access.Principal{Subject: pick(r, users), Groups: some(r, groups)},
+			IncludeCategory: pick(r, categories),
+			ExcludeCategory: pick(r, categories),
+			RequireUser:     r.IntN(4) == 0,
+			RequireGroup:    r.IntN(4) == 0,
+		}
+		want := []int64{}
+		for _, p := range puts {
+			if f.MaySee(p.Document.Category, p.Document.Access) {
+				want = append(want, p.Document.Revision)
+			}
+		}
+		matched += len(want)
+		slices.Sort(want)
+		got, err := c.Visible(ctx, f)
+		c.must(err)
+		c.equal(fmt.Sprintf("visible to %+v", f), want, got)
+		c.sameDocuments(f, puts)
+	}
+	if matched == 0 {
+		t.Error("no filter let anything through")
+	}
+}
+
+// sameDocuments checks that listing and looking up agree with MaySee.
+func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) {
+	c.Helper()
+	listed, err := c.Documents(c.Context(), f, "", len(puts))
+	c.must(err)
+	names := []string{}
+	for _, d := range listed {
+		names = append(names, d.Name)
+	}
+	want := []string{}
+	for _, p := range puts {
+		if f.MaySee(p.Document.Category, p.Document.Access) {
+			want = append(want, p.Document.Name)
+		}
+	}
+	c.equal("names listed", want, names)
+	some := puts[rand.IntN(len(puts))].Document
+	_, err = c.Document(c.Context(), f, some.Name)
+	if found := err == nil; found != slices.Contains(want, some.Name) {
+		c.Errorf("Document(%+v, %s): %v", f, some.Name, err)
+	}
+}
+
+func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+
+// some returns up to two elements, perhaps the same one twice.
+func some(r *rand.Rand, from []string) []string {
+	var all []string
+	for range r.IntN(3) {
+		all = append(all, pick(r, from))
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package text
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold lower-cases s and strips what writers use inconsistently: diacritics, character width,
+// typographic apostrophes, Arabic vowel signs and letter variants.
+func fold(s string) string {
+	ascii, lower := true, true
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			lower = false
+		}
+	}
+	if ascii {
+		if lower {
+			return s
+		}
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(s) {
+		if unicode.Is(unicode.Mn, r) && foldsMark(r) {
+			continue
+		}
+		if f, ok := variants[r]; ok {
+			r = f
+		}
+		if r > 0 {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return norm.NFC.String(arabicStem(b.String()))
+}
+
+// foldsMark reports whether a combining mark is one that writers leave out at will: Latin,
+// Greek and Cyrillic accents, and Arabic and Hebrew vowel signs. The marks of Indic and
+// South-East Asian scripts, and the voicing marks of Kana, are letters of their own.
+func foldsMark(r rune) bool {
+	return 0x0300 <= r && r <= 0x036F || 0x0591 <= r && r <= 0x05C7 || 0x0610 <= r && r <= 0x061A ||
+		0x064B <= r && r <= 0x065F || r == 0x0670
+}
+
+// variants maps letters to the form under which they are indexed; 0 drops the letter.
+var variants = map[rune]rune{
+	'’': '\'', 'ʼ': '\'', 'ß': 's', 'ø': 'o', 'Ø': 'o', 'ł': 'l', 'Ł': 'l', 'đ': 'd', 'Đ': 'd', 'ı': 'i',
+	'ـ': 0, 'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ٱ': 'ا', 'ى': 'ي', 'ی': 'ي', 'ک': 'ك', 'ة': 'ه', '­': 0, '‌': 0, '‍': 0,
+}
+
+// arabicStem strips the article and the conjunction before it (light10 of Larkey et al. 2002,
+// prefixes only) where at least three letters stay.
+func arabicStem(s string) string {
+	r, _ := utf8.DecodeRuneInString(s)
+	if !unicode.Is(unicode.Arabic, r) {
+		return s
+	}
+	for _, p := range []string{"وال", "بال", "كال", "فال", "ال", "لل"} {
+		if rest, ok := strings.CutPrefix(s, p); ok && utf8.RuneCountInString(rest) >= 3 {
+			return rest
+		}
+	}
+	return s
+}
+
+// stems remembers stems of recent words: a text repeats its words, and stemming costs more than
+// a look-up. Its size is bounded by dropping everything when it is full.
+var stems = struct {
+	sync.RWMutex
+	m map[string]string
+}{m: make(map[string]string)}
+
+const maxStems = 1 << 15
+
+// Stem returns the English stem (Porter2) of a folded ASCII word of letters, any other word as
+// it is.
+func Stem(word string) string {
+	if len(word) < 3 || len(word) > 40 || !isASCIILetters(word) {
+		return word
+	}
+	stems.RLock()
+	s, ok := stems.m[word]
+	stems.RUnlock()
+	if ok {
+		return s
+	}
+	s = english.Stem(word, true)
+	stems.Lock()
+	if len(stems.m) >= maxStems {
+		clear(stems.m)
+	}
+	stems.m[strings.Clone(word)] = s
+	stems.Unlock()
+	return s
+}
+
+func isASCIILetters(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 'a' || s[i] > 'z' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAnalyze_TermsOfManyScripts(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"english is stemmed and function words dropped", "The running plans of employees", "run plan employe"},
+		{"possessive", "Northwind's plan", "northwind plan"},
+		{"diacritics fold", "Café Zürich naïve", "cafe zurich naiv"},
+		{"numbers keep their separators", "$1,000 and 3.14%", "1000 3.14"},
+		{"acronyms are not function words", "IT department in the US", "it depart us"},
+		{"all capitals are read as small letters", "WHAT IS COVERED", "cover"},
+		{"identifiers give their parts", "max_output_tokens", "max_output_tokens max output token"},
+		{"camel case gives its parts", "TurnFinished", "turnfinish turn finish"},
+		{"chinese becomes pairs", "健康保险", "健康 康保 保险"},
+		{"a single character stands alone", "茶", "茶"},
+		{"japanese", "東京タワー", "東京 京タ タワ ワー"},
+		{"korean", "건강보험", "건강 강보 보험"},
+		{"arabic drops article and vowel signs", "الكِتَاب", "كتاب"},
+		{"russian", "Страхование Ёлка", "страхование елка"},
+		{"full width folds", "ＡＢＣ１２３", "abc123"},
+		{"mixed scripts split", "API接口v2", "api 接口 v2"},
+		{"nothing", " — … ", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := strings.Join(Terms(tt.in), " "); got != tt.want {
+				t.Errorf("Terms(%q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnalyze_SpansPointAtTheWord(t *testing.T) {
+	s := "Die Prämie — «café» 保険料 is_due"
+	for _, tok := range Analyze(s) {
+		if tok.Start < 0 || tok.End > len(s) || tok.Start >= tok.End {
+			t.Fatalf("token %+v is outside the text", tok)
+		}
+		if strings.ContainsAny(s[tok.Start:tok.End], " «»—") {
+			t.Errorf("token %q spans %q", tok.Term, s[tok.Start:tok.End])
+		}
+	}
+}
+
+func TestSentences(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"two", "It is covered. You pay 20%.", []string{"It is covered.", "You pay 20%."}},
+		{"abbreviations", "See Dr. Smith, e.g. at 3.5 p.m. today. Done.", []string{"See Dr. Smith, e.g. at 3.5 p.m. today.", "Done."}},
+		{"a line break within a sentence", "The plan\ncovers it. It\nis good.", []string{"The plan\ncovers it.", "It\nis good."}},
+		{"a blank line ends a sentence", "A heading\n\nThe text.", []string{"A heading", "The text."}},
+		{"list items", "Items:\n• one\n• two\n1. three\n2) four", []string{"Items:", "• one", "• two", "1. three", "2) four"}},
+		{"chinese", "这是第一句。这是第二句！", []string{"这是第一句。", "这是第二句！"}},
+		{"quotes close", `He said "Stop." Then he left.`, []string{`He said "Stop."`, "Then he left."}},
+		{"initials", "J. R. Smith wrote it. It sold.", []string{"J. R. Smith wrote it.", "It sold."}},
+		{"empty", "  \n ", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, sp := range Sentences(tt.in) {
+				got = append(got, tt.in[sp.Start:sp.End])
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("sentences differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzAnalyze(f *testing.F) {
+	for _, s := range []string{"The plan's 1,000.5 €", "東京タワー", "a_b_C", "\xff\xfe", "الكِتَاب"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		last := 0
+		for _, tok := range Analyze(s) {
+			if tok.Start < 0 || tok.End > len(s) || tok.Start >= tok.End {
+				t.Fatalf("token %+v is outside the text of %d bytes", tok, len(s))
+			}
+			if tok.End < last {
+				t.Fatalf("token %+v ends before the one before it", tok)
+			}
+			last = tok.End
+		}
+		last = 0
+		for _, sp := range Sentences(s) {
+			if sp.Start < last || sp.End <= sp.Start || sp.End > len(s) {
+				t.Fatalf("sentence %+v after %d in %d bytes", sp, last, len(s))
+			}
+			last = sp.End
+		}
+	})
+}

@@ -1,0 +1,195 @@
+// Package text turns text into terms and sentences: the analysis that indexing, retrieval and
+// the built-in answerer share, so that a word means the same to all of them.
+//
+// Analysis works for every script. Words of alphabetic scripts are folded (case, diacritics,
+// width) and English-stemmed when they are plain ASCII; Han, Kana, Hangul and the scripts of
+// South-East Asia, which do not put spaces between words, become overlapping pairs of
+// characters. Nothing depends on knowing the language of a text.
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Token is one term of a text.
+type Token struct {
+	Term       string // folded and stemmed: what the index holds
+	Start, End int    // byte span of the word in the text, End exclusive
+	Stop       bool   // a function word, which says nothing of the topic
+	Parts      int    // how many of the tokens that follow are parts of this one
+}
+
+// Analyze returns the tokens of s in order. A compound identifier gives its whole form first and
+// then its parts, with the same span.
+func Analyze(s string) []Token {
+	toks := make([]Token, 0, len(s)/6+1)
+	shouting := !hasLower(s)
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case isUnspaced(r):
+			end := unspacedEnd(s, i)
+			toks = appendPairs(toks, s, i, end)
+			i = end
+		case isWordRune(r):
+			end := wordEnd(s, i)
+			toks = appendWord(toks, s, i, end, shouting)
+			i = end
+		default:
+			i += size
+		}
+	}
+	return toks
+}
+
+// Terms returns the terms of s without function words, in order, repeats included.
+func Terms(s string) []string {
+	var terms []string
+	for _, t := range Analyze(s) {
+		if !t.Stop {
+			terms = append(terms, t.Term)
+		}
+	}
+	return terms
+}
+
+func hasLower(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsLower)
+}
+
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+}
+
+// isUnspaced reports whether r belongs to a script that is written without spaces between words.
+func isUnspaced(r rune) bool {
+	if r < 0x0E00 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == '々'
+}
+
+func unspacedEnd(s string, i int) int {
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !isUnspaced(r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// wordEnd returns the end of the word that begins at i: letters, digits and marks, with single
+// joiners inside: apostrophes between letters, "." and "," between digits, "_" anywhere.
+func wordEnd(s string, i int) int {
+	prev, _ := utf8.DecodeRuneInString(s[i:])
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !isWordRune(r) || isUnspaced(r) {
+			next, _ := utf8.DecodeRuneInString(s[i+size:])
+			if i+size >= len(s) || isUnspaced(next) || !joins(prev, r, next) {
+				break
+			}
+		}
+		prev = r
+		i += size
+	}
+	return i
+}
+
+func joins(prev, r, next rune) bool {
+	switch r {
+	case '\'', '’':
+		return unicode.IsLetter(prev) && unicode.IsLetter(next)
+	case '.', ',':
+		return unicode.IsDigit(prev) && unicode.IsDigit(next)
+	case '_':
+		return isWordRune(prev) && isWordRune(next)
+	}
+	return false
+}
+
+// appendPairs appends the overlapping pairs of characters of s[start:end], or the single
+// character when it stands alone.
+func appendPairs(toks []Token, s string, start, end int) []Token {
+	prev := -1
+	for i := start; i < end; {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if prev >= 0 {
+			toks = append(toks, Token{Term: fold(s[prev : i+size]), Start: prev, End: i + size})
+		}
+		prev = i
+		i += size
+	}
+	if len(toks) == 0 || toks[len(toks)-1].End != end || toks[len(toks)-1].Start < start {
+		toks = append(toks, Token{Term: fold(s[start:end]), Start: start, End: end})
+	}
+	return toks
+}
+
+func appendWord(toks []Token, s string, start, end int, shouting bool) []Token {
+	word := s[start:end]
+	folded := fold(word)
+	if folded == "" {
+		return toks
+	}
+	stop := isStop(folded) && (shouting || !isAcronym(word))
+	folded = strings.TrimSuffix(strings.TrimSuffix(folded, "'s"), "'")
+	folded = strings.ReplaceAll(folded, "'", "")
+	whole := len(toks)
+	toks = append(toks, Token{Term: Stem(strings.ReplaceAll(folded, ",", "")), Start: start, End: end, Stop: stop})
+	toks = appendParts(toks, s, start, end)
+	toks[whole].Parts = len(toks) - whole - 1
+	return toks
+}
+
+// isAcronym reports whether word is written in capitals, as in "IT" or "WHO".
+func isAcronym(word string) bool {
+	if len(word) < 2 {
+		return false
+	}
+	for _, r := range word {
+		if !unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendParts appends the parts of an identifier such as max_output_tokens or TurnFinished.
+func appendParts(toks []Token, s string, start, end int) []Token {
+	part := start
+	var prev rune
+	parts := 0
+	flush := func(to int) {
+		if to-part >= 2 && (part != start || to != end) {
+			f := fold(s[part:to])
+			toks = append(toks, Token{Term: Stem(f), Start: start, End: end, Stop: isStop(f)})
+			parts++
+		}
+	}
+	for i := start; i < end; {
+		r, size := utf8.DecodeRuneInString(s[i:end])
+		switch {
+		case r == '_':
+			flush(i)
+			part = i + size
+		case unicode.IsUpper(r) && unicode.IsLower(prev):
+			flush(i)
+			part = i
+		}
+		prev = r
+		i += size
+	}
+	if parts > 0 {
+		flush(end)
+	}
+	return toks
+}

@@ -1,0 +1,55 @@
+// Package turn runs turns: it takes them from the engine, saves them, and keeps the ledger of
+// what they cost. The engine (package chat) neither saves nor bills.
+//
+//	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: prices.Of})
+//	model := ledger.Meter("openai", openai.New(key)) // given to the engine
+//	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log})
+//	for event, err := range runner.Run(ctx, req) { … }
+//
+// # What is saved
+//
+// Every turn whose stream began is saved once, with the question, the answers as far as they
+// came, their citations, the usage, the models, the stages and the durations:
+//
+//   - completed: the engine finished it. It is committed before TurnFinished is passed on, so
+//     a client that has seen the end of a turn will find it after a crash. When it cannot be
+//     committed, the stream ends with an error instead.
+//   - failed: the engine ended it with an error. It is committed before the error is passed on.
+//   - cancelled: the consumer stopped ranging, or panicked, or its context was cancelled. Saving
+//     uses a context of its own with a time limit, because the turn's is no longer good for it.
+//
+// An error before the first event is a rejection, whether the runner or the engine raised it: it
+// is the first item of the stream, as the contract of package chat has it, and is not saved.
+//
+// # Conversations
+//
+// A turn with a ConversationID goes on with the conversation of that id in the request's namespace
+// and of its principal; an id that nobody has begins a conversation when the turn is saved, and
+// somebody else's is not found. The engine gets the stored messages before those of the request,
+// of which the last user message is the question and is all that is stored. Turns of one
+// conversation run one after the other. Across processes the store guards them: a turn that
+// completes after another process has added one that it did not see is saved as failed, with
+// chat.Conflict.
+//
+// Every turn of a conversation is stored, but only completed ones are history for later turns,
+// each as one user and one assistant message; so the history alternates strictly. A turn without
+// a ConversationID is stateless: it is stored as well, and Purge deletes it after the retention.
+//
+// # The ledger
+//
+// Before each paid model call the meter commits an intent: who asks, for which turn and stage,
+// which model, an estimate of the input. Afterwards it settles the entry with what the upstream
+// reported, or with an estimate of what was received where the stream was cut. What is still
+// unsettled when a server starts was interrupted by a crash, and Recover makes it an estimate.
+// Entries outlive their turns and hold no text. The built-in models cost nothing and need no
+// entries, so a turn answered by them writes nothing before its first token.
+//
+// # Policy
+//
+// A turn runs in the goroutine of whoever ranges over it, and ends when that one leaves: right
+// for calls without a session, where nobody could come back for the answer, and it stops paying
+// at once. The policy "finish", for sessions that a client may leave and resume, belongs between
+// Run and its caller: a goroutine of the runner ranges over Run, appends chat.Numbered events to a
+// bounded log, and subscribers read that log from any sequence number on. Run, what it saves and
+// what the ledger does stay as they are.
+package turn

@@ -1,0 +1,72 @@
+package turn
+
+import (
+	"slices"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// alternate returns messages with strictly alternating roles, user first and assistant last: the
+// answers of several agents to one question become one message, and a question without an answer
+// is left out. Messages without text count for nothing.
+func alternate(messages []chat.Message) []chat.Message {
+	var all []chat.Message
+	for _, m := range messages {
+		if strings.TrimSpace(m.Text()) == "" && !hasImage(m) {
+			continue
+		}
+		last := len(all) - 1
+		switch {
+		case m.Role == llm.User && last >= 0 && all[last].Role == llm.User:
+			all[last] = m
+		case m.Role == llm.User:
+			all = append(all, m)
+		case m.Role == llm.Assistant && last >= 0 && all[last].Role == llm.User:
+			all = append(all, m)
+		case m.Role == llm.Assistant && last >= 0:
+			all[last] = join(all[last], m)
+		}
+	}
+	if n := len(all); n > 0 && all[n-1].Role == llm.User {
+		all = all[:n-1]
+	}
+	return all
+}
+
+func hasImage(m chat.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Image != "" })
+}
+
+// join returns the answers of two agents as one message.
+func join(a, b chat.Message) chat.Message {
+	a.Parts = []llm.Part{{Text: a.Text() + "\n\n" + b.Text()}}
+	a.Tokens += b.Tokens
+	a.Citations = slices.Clone(a.Citations)
+	for _, c := range b.Citations {
+		if !slices.ContainsFunc(a.Citations, func(have chat.Citation) bool { return have.Label == c.Label }) {
+			a.Citations = append(a.Citations, c)
+		}
+	}
+	if a.Agent != b.Agent {
+		a.Agent = ""
+	}
+	return a
+}
+
+// suffix returns the longest end of messages, from a user message on, with at most limit bytes of
+// text. The engine chooses by tokens from that; this keeps a long conversation from becoming a
+// request that is too large.
+func suffix(messages []chat.Message, limit int) []chat.Message {
+	from := len(messages)
+	for i, m := range slices.Backward(messages) {
+		if limit -= len(m.Text()); limit < 0 {
+			break
+		}
+		if m.Role == llm.User {
+			from = i
+		}
+	}
+	return messages[from:]
+}

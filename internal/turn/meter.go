@@ -1,0 +1,161 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"parley/internal/llm"
+)
+
+// Builtin is the provider whose models run in this process and cost nothing.
+const Builtin = "builtin"
+
+// Meter returns a model that enters each call of m in the ledger. The turn and the stage come
+// from the context that a Runner gives to the engine. A model of Builtin is returned as it is.
+//
+// The call is not made when its intent cannot be committed: nothing is spent off the record.
+func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
+	if provider == Builtin {
+		return m
+	}
+	return &metered{ledger: l, provider: provider, model: m}
+}
+
+type metered struct {
+	ledger   *Ledger
+	provider string
+	model    llm.Model
+}
+
+// Stream commits the intent, passes the model's chunks on, and settles when the stream ends,
+// before the range over it does.
+func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		c, err := m.begin(ctx, req)
+		if err != nil {
+			yield(llm.Chunk{}, &llm.Error{Err: err})
+			return
+		}
+		// Deferred, so that a panic of whoever reads the stream is settled too.
+		defer c.settle(ctx)
+		for chunk, err := range m.model.Stream(ctx, req) {
+			if err != nil {
+				c.fail(ctx, err)
+				yield(chunk, err)
+				return
+			}
+			c.add(&chunk)
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+		c.status = EntryCompleted
+	}
+}
+
+// call is a model call that is being made.
+type call struct {
+	ledger   *Ledger
+	meta     *meta
+	entry    Entry
+	status   EntryStatus // how it would end now
+	refused  bool        // the upstream answered with an error and nothing else
+	received bool        // a chunk has come
+	text     llm.TokenEstimate
+	thought  llm.TokenEstimate // reasoning
+	usage    *llm.Usage        // the upstream's last word
+	stale    bool              // text came after it
+}
+
+func (m *metered) begin(ctx context.Context, req llm.Request) (*call, error) {
+	turn := metaOf(ctx)
+	now := m.ledger.opts.Now()
+	c := &call{ledger: m.ledger, meta: turn, status: EntryCancelled, entry: Entry{
+		ID: newID(now), TurnID: turn.turnID, ConversationID: turn.conversationID, Scope: turn.scope,
+		Stage: turn.stage(), Provider: m.provider, Model: req.Model, Status: EntryIntent,
+		EstimatedInput: llm.EstimateInput(req), CreatedAt: trim(now),
+	}}
+	ctx, cancel := context.WithTimeout(ctx, m.ledger.opts.WriteTimeout)
+	defer cancel()
+	if err := m.ledger.store.Intend(ctx, c.entry); err != nil {
+		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", m.provider, req.Model, err)
+	}
+	return c, nil
+}
+
+// add takes note of a chunk. A usage that cannot be true is taken out of it, so that nobody
+// stores or bills it.
+func (c *call) add(chunk *llm.Chunk) {
+	c.received = true
+	c.text.Add(chunk.Text)
+	c.thought.Add(chunk.Reasoning)
+	for _, t := range chunk.ToolCalls {
+		c.text.Add(t.Name)
+		c.text.Add(t.Arguments)
+	}
+	if chunk.Text != "" || chunk.Reasoning != "" || len(chunk.ToolCalls) > 0 {
+		c.stale = true
+	}
+	if chunk.Usage != nil && !plausible(*chunk.Usage) {
+		chunk.Usage = nil
+	}
+	if chunk.Usage != nil {
+		c.usage, c.stale = chunk.Usage, false
+	}
+}
+
+// maxTokens is more than any call can have.
+const maxTokens = 100_000_000
+
+func plausible(u llm.Usage) bool {
+	return u.Input >= 0 && u.Input <= maxTokens && u.Output >= 0 && u.Output <= maxTokens &&
+		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output
+}
+
+func (c *call) fail(ctx context.Context, err error) {
+	c.status = EntryFailed
+	if errors.Is(ctx.Err(), context.Canceled) {
+		c.status = EntryCancelled
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	c.refused = ok && e.Status >= 400 && !c.received
+}
+
+// settle writes the end of the call. The client may be gone, so it has a context of its own. An
+// entry that cannot be settled stays an intent, which the next start makes an estimate.
+func (c *call) settle(ctx context.Context) {
+	c.entry.Usage = c.total()
+	c.meta.spend(c.entry.Stage, c.entry.Usage)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
+	defer cancel()
+	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
+		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
+			"stage", c.entry.Stage, "model", c.entry.Model, "err", err)
+	}
+}
+
+// total is the upstream's own figure if it covers all that was received, else an estimate of
+// that. A refused call costs nothing; one that was cut before its first chunk costs its input,
+// since the upstream may have read it.
+func (c *call) total() llm.Usage {
+	if c.usage != nil && !c.stale {
+		return *c.usage
+	}
+	if c.refused {
+		return llm.Usage{}
+	}
+	thought := c.thought.Tokens()
+	u := llm.Usage{
+		Input:     c.entry.EstimatedInput,
+		Output:    c.text.Tokens() + thought,
+		Reasoning: thought,
+		Estimated: true,
+	}
+	if c.usage != nil {
+		u.Input, u.Cached = c.usage.Input, c.usage.Cached
+		u.Output, u.Reasoning = max(u.Output, c.usage.Output), max(u.Reasoning, c.usage.Reasoning)
+	}
+	return u
+}

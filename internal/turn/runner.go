@@ -1,0 +1,263 @@
+package turn
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// Engine runs one turn; *chat.Engine does.
+type Engine interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Options tunes a Runner. The zero value is good.
+type Options struct {
+	Log          *slog.Logger          // nil discards
+	Count        func(text string) int // tokens of a text; nil means llm.EstimateTokens
+	Namespace    string                // of requests that name none; "" means "default"
+	HistoryTurns int                   // completed turns given to the engine; 0 means 100
+	HistoryBytes int                   // of text in them; 0 means 256 KiB
+	SaveTimeout  time.Duration         // 0 means 10 s
+	Now          func() time.Time      // nil means time.Now
+}
+
+// Runner runs turns and saves them. Its methods may be called concurrently.
+type Runner struct {
+	engine Engine
+	store  Store
+	opts   Options
+	locks  locks
+}
+
+// NewRunner returns a runner of the engine's turns that saves them in store.
+func NewRunner(engine Engine, store Store, opts Options) *Runner {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Count == nil {
+		opts.Count = llm.EstimateTokens
+	}
+	if opts.Namespace == "" {
+		opts.Namespace = "default"
+	}
+	if opts.HistoryTurns == 0 {
+		opts.HistoryTurns = 100
+	}
+	if opts.HistoryBytes == 0 {
+		opts.HistoryBytes = 256 << 10
+	}
+	if opts.SaveTimeout == 0 {
+		opts.SaveTimeout = 10 * time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Runner{engine: engine, store: store, opts: opts}
+}
+
+// Run runs one turn in the caller's goroutine and passes its events on as package chat has
+// it. The turn ends with the sequence; breaking out of the range, or cancelling ctx, cancels it.
+// However it ends, it has been saved by then. The sequence can be ranged once.
+func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	return func(yield func(chat.Event, error) bool) {
+		if req.TurnID == "" {
+			req.TurnID = newID(r.opts.Now())
+		}
+		if req.Namespace == "" {
+			req.Namespace = r.opts.Namespace
+		}
+		scope := Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}
+		leave, err := r.enter(ctx, scope, req.ConversationID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer leave()
+		t := r.begin(scope, req)
+		if err := r.resume(ctx, &req, t); err != nil {
+			yield(nil, err)
+			return
+		}
+		// Whatever is not saved further down ends here: a consumer that has left or panicked.
+		defer r.abandon(ctx, t)
+		r.pump(withMeta(ctx, t.meta), req, t, yield)
+	}
+}
+
+// pump ranges over the engine until the turn ends or the consumer leaves.
+func (r *Runner) pump(ctx context.Context, req chat.Request, t *running, yield func(chat.Event, error) bool) {
+	for e, err := range r.engine.Run(ctx, req) {
+		if err != nil {
+			yield(nil, r.fail(ctx, t, err))
+			return
+		}
+		t.add(e, r.opts.Now())
+		if _, last := e.(chat.TurnFinished); last {
+			if err := r.complete(ctx, t); err != nil {
+				yield(nil, err)
+				return
+			}
+			yield(e, nil)
+			return
+		}
+		if !yield(e, nil) {
+			return
+		}
+	}
+	yield(nil, r.fail(ctx, t, errUnfinished))
+}
+
+var errUnfinished = errors.New("the engine's stream ended without TurnFinished")
+
+// maxConversationID is the longest conversation id in bytes.
+const maxConversationID = 256
+
+// enter waits until no other turn of the conversation runs. The caller calls leave at the end.
+func (r *Runner) enter(ctx context.Context, scope Scope, id string) (leave func(), err error) {
+	if id == "" {
+		return func() {}, nil
+	}
+	if len(id) > maxConversationID || !utf8.ValidString(id) {
+		return nil, &chat.Error{Kind: chat.Invalid, Msg: "The conversation id is too long or not UTF-8."}
+	}
+	leave, err = r.locks.lock(ctx, conversationKey{scope, id})
+	if err != nil {
+		return nil, &chat.Error{Kind: chat.Unavailable,
+			Msg: "Another turn of this conversation is still running.", Err: err}
+	}
+	return leave, nil
+}
+
+// resume puts the stored history of the conversation before the messages of the request.
+func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) error {
+	if req.ConversationID == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Role == llm.User }) {
+		// The engine would take the last stored question for a new one.
+		return &chat.Error{Kind: chat.Invalid, Msg: "There is no user message to answer."}
+	}
+	c, err := r.store.Conversation(ctx, t.record.Scope, req.ConversationID, r.opts.HistoryTurns)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case errors.Is(err, ErrForeign):
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such conversation.", Err: err}
+	case err != nil:
+		return &chat.Error{Kind: chat.Unavailable,
+			Msg: "The conversation could not be read. Please try again.", Err: err}
+	}
+	t.record.Seen = c.Completed
+	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
+	return nil
+}
+
+// fail saves a turn that ended with an error, and returns the error to pass on.
+func (r *Runner) fail(ctx context.Context, t *running, err error) error {
+	if !t.started {
+		t.saved = true // a rejection: there is no turn
+		return err
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		t.end(chat.StatusCancelled, chat.Internal)
+	} else {
+		t.end(chat.StatusFailed, chat.KindOf(err))
+	}
+	r.save(ctx, t)
+	return err
+}
+
+// complete saves a turn that the engine has finished.
+func (r *Runner) complete(ctx context.Context, t *running) error {
+	t.end(chat.StatusCompleted, chat.Internal)
+	err := r.save(ctx, t)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrForeign) {
+		return &chat.Error{Kind: chat.Unavailable,
+			Msg: "The answer could not be saved. Please try again.", Err: err}
+	}
+	// The answer was paid for: it stays on record, outside the history of the conversation.
+	if errors.Is(err, ErrForeign) {
+		t.record.ConversationID = ""
+	}
+	t.end(chat.StatusFailed, chat.Conflict)
+	return &chat.Error{Kind: chat.Conflict, Msg: "The conversation has gone on elsewhere. Please try again.",
+		Err: errors.Join(err, r.save(ctx, t))}
+}
+
+// abandon saves a turn whose consumer has left.
+func (r *Runner) abandon(ctx context.Context, t *running) {
+	if t.saved || !t.started {
+		return
+	}
+	t.end(chat.StatusCancelled, chat.Internal)
+	r.save(ctx, t)
+}
+
+// save commits the turn, once. Its context is detached from the client's, which may be gone by
+// now; what was answered and paid for must be on record all the same. An error is logged here,
+// because not every caller has somebody to tell.
+func (r *Runner) save(ctx context.Context, t *running) error {
+	t.saved = true
+	t.finish(r.opts.Now(), r.opts.Count)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
+	defer cancel()
+	rec := &t.record
+	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
+		"namespace", rec.Scope.Namespace, "status", rec.Status)
+	if err := r.store.Save(ctx, *rec); err != nil {
+		log.ErrorContext(ctx, "save turn", "err", err)
+		return fmt.Errorf("save turn %s: %w", rec.ID, err)
+	}
+	log.InfoContext(ctx, "turn", "model", rec.Model, "tokens", rec.Usage.Input+rec.Usage.Output,
+		"first_token", rec.FirstToken, "duration", rec.FinishedAt.Sub(rec.StartedAt))
+	return nil
+}
+
+// purgeBatch is how many turns one transaction deletes, so that it does not hold up others.
+const purgeBatch = 500
+
+// Purge deletes the stateless turns that finished longer ago than retention, and returns how
+// many. Conversations and the ledger stay.
+func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error) {
+	before := r.opts.Now().Add(-retention)
+	for total := 0; ; {
+		n, err := r.store.Purge(ctx, before, purgeBatch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("purge turns: %w", err)
+		}
+		if n < purgeBatch {
+			return total, nil
+		}
+	}
+}
+
+// newID returns a ULID. Its random part is unguessable.
+func newID(now time.Time) string {
+	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// question returns the last user message.
+func question(messages []chat.Message) chat.Message {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == llm.User {
+			return m
+		}
+	}
+	return chat.Message{Role: llm.User}
+}

@@ -1,0 +1,175 @@
+// Package azurechat speaks the AI Chat Protocol in both of its versions: 2024-05-29 (message and
+// delta) and 2024-01-28 (choices), with the forms that their clients in the field need: the
+// Microsoft SDK's sessionState and multipart, and the JavaScript sample's web component.
+//
+// A turn goes one way only: the body becomes a chat.Request, the Runner's events become lines
+// through a format, and a reply that is not streamed is the fold of the same events. README.md
+// beside this file describes the protocol as implemented.
+package azurechat
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
+type Runner interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Config is what a Handler needs. Runner and Principal are required.
+type Config struct {
+	Runner    Runner
+	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+
+	// Known reports whether id is a conversation that the caller may continue. Nil means that
+	// every id that looks like one of the server's is passed to the Runner.
+	Known func(ctx context.Context, p access.Principal, id string) (bool, error)
+
+	Defaults       chat.Options // what a request without overrides gets; Top 0 means 3, Mode "" hybrid
+	Namespace      string       // "" means "default"
+	Model          string       // stands in for a model that the Runner does not name
+	Vision         bool         // the model can see: images are accepted
+	History        bool         // a null session state starts a stored conversation on every mount
+	MaxMessages    int          // 0 means 1,000
+	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
+	Logger         *slog.Logger // nil means slog.Default()
+
+	Now   func() time.Time // nil means time.Now
+	NewID func() string    // makes ULIDs; nil means ulid.Make
+}
+
+const (
+	defaultTop            = 3
+	defaultMaxMessages    = 1000
+	defaultMultipartLimit = 10 << 20
+)
+
+// Handler answers chat requests. It is safe for concurrent use.
+type Handler struct{ cfg Config }
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.Defaults.Top == 0 {
+		cfg.Defaults.Top = defaultTop
+	}
+	if cfg.Defaults.Mode == "" {
+		cfg.Defaults.Mode = "hybrid"
+	}
+	if cfg.MaxMessages == 0 {
+		cfg.MaxMessages = defaultMaxMessages
+	}
+	if cfg.MultipartLimit == 0 {
+		cfg.MultipartLimit = defaultMultipartLimit
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return ulid.Make().String() }
+	}
+	return &Handler{cfg: cfg}
+}
+
+// Version is a version of the protocol.
+type Version uint8
+
+// The versions.
+const (
+	V0529 Version = iota // 2024-05-29
+	V0128                // 2024-01-28
+)
+
+// Streaming says whether a mount streams.
+type Streaming uint8
+
+// The ways to decide it. StreamByBody is for 2024-01-28: the body's "stream" decides, or
+// ?stream=true where the body has none; a 2024-05-29 request is then not streamed.
+const (
+	StreamByBody Streaming = iota
+	StreamAlways
+	StreamNever
+)
+
+// Form is what the route says about a request.
+type Form struct {
+	Version Version
+	Stream  Streaming
+	SDK     bool // the SDK's sample endpoint /api/chat/: sessionState, error objects, application/jsonl
+}
+
+// Serve answers one request whose body was read with wire.ReadBody.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, form Form, body []byte) {
+	x := &exchange{form: form, objectErrors: form.SDK}
+	h.answer(w, r, x, body, nil)
+}
+
+// ServeMultipart answers the SDK's multipart form, whose body it reads itself: a part "json"
+// with the request and parts "messages[i].files[j]" with images.
+func (h *Handler) ServeMultipart(w http.ResponseWriter, r *http.Request, form Form) {
+	x := &exchange{form: form, objectErrors: true}
+	raw, err := wire.ReadBody(w, r, h.cfg.MultipartLimit)
+	if err != nil {
+		h.refuse(w, r, x, err)
+		return
+	}
+	body, files, err := splitMultipart(r.Header.Get("Content-Type"), raw)
+	if err != nil {
+		h.refuse(w, r, x, err)
+		return
+	}
+	h.answer(w, r, x, body, files)
+}
+
+// exchange is one request with what its answer depends on.
+type exchange struct {
+	form         Form
+	objectErrors bool // errors are {"error":{"code","message"}}
+	webComponent bool // the JavaScript sample's dialect of 2024-01-28
+	streamed     bool
+	state        state
+	req          chat.Request
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, body []byte, files []file) {
+	if err := h.decode(r, x, body, files); err != nil {
+		h.refuse(w, r, x, err)
+		return
+	}
+	x.req.TurnID = h.cfg.NewID()
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.streamed {
+		h.stream(w, r, x)
+		return
+	}
+	h.reply(w, r, x)
+}
+
+// format returns what writes this exchange's lines.
+func (h *Handler) format(x *exchange) format {
+	if x.form.Version == V0529 {
+		return &format0529{state: x.state}
+	}
+	return &format0128{
+		state:        x.state,
+		id:           "chatcmpl-" + x.req.TurnID,
+		created:      h.cfg.Now().Unix(),
+		model:        h.cfg.Model,
+		webComponent: x.webComponent,
+	}
+}

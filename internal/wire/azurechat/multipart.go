@@ -1,0 +1,100 @@
+package azurechat
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// maxParts bounds the parts of one request: the JSON and its files.
+const maxParts = 32
+
+// file is an uploaded file and the message that it belongs to.
+type file struct {
+	message int
+	data    []byte
+}
+
+// splitMultipart takes the SDK's form apart. Parts with other names are ignored.
+func splitMultipart(contentType string, raw []byte) (body []byte, files []file, err error) {
+	_, params, err := mime.ParseMediaType(contentType)
+	if err != nil || params["boundary"] == "" {
+		return nil, nil, invalid("the multipart request has no boundary")
+	}
+	parts := multipart.NewReader(bytes.NewReader(raw), params["boundary"])
+	for range maxParts {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			return body, files, endOfParts(err, body)
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return nil, nil, brokenMultipart(err)
+		}
+		if part.FormName() == "json" {
+			if body != nil {
+				return nil, nil, invalid(`the multipart request has the part "json" twice`)
+			}
+			body = data
+		} else if message, ok := messageIndex(part.FormName()); ok {
+			files = append(files, file{message: message, data: data})
+		}
+	}
+	return nil, nil, invalid("the multipart request has more than %d parts", maxParts)
+}
+
+// endOfParts judges the error behind the last part. Only the bare io.EOF is the closing boundary:
+// a form that is cut wraps it.
+func endOfParts(err error, body []byte) error {
+	switch {
+	case err != io.EOF: //nolint:errorlint // see above
+		return brokenMultipart(err)
+	case body == nil:
+		return invalid(`the multipart request has no part "json"`)
+	}
+	return nil
+}
+
+func brokenMultipart(err error) error {
+	return &chat.Error{
+		Kind: chat.Invalid, Msg: "the multipart request is broken",
+		Err: fmt.Errorf("read a part: %w", err),
+	}
+}
+
+// messageIndex reads the i of "messages[i].files[j]".
+func messageIndex(name string) (int, bool) {
+	var i, j int
+	n, err := fmt.Sscanf(name, "messages[%d].files[%d]", &i, &j)
+	return i, err == nil && n == 2 && name == fmt.Sprintf("messages[%d].files[%d]", i, j)
+}
+
+// attach adds each file to its message as an image. What a file is, its first bytes say, not
+// the client.
+func (h *Handler) attach(messages []chat.Message, files []file) error {
+	if len(files) > 0 && !h.cfg.Vision {
+		return invalid("files cannot be read here: the model that answers does not see images")
+	}
+	for _, f := range files {
+		if f.message < 0 || f.message >= len(messages) {
+			return invalid(`"messages[%d]", to which a file belongs, does not exist`, f.message)
+		}
+		kind := http.DetectContentType(f.data)
+		switch kind {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+		default:
+			return invalid("a file of messages[%d] is not an image in PNG, JPEG, GIF or WebP form", f.message)
+		}
+		url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(f.data)
+		m := &messages[f.message]
+		m.Parts = append(m.Parts, llm.Part{Image: url})
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package azurechat
+
+import (
+	"math"
+
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+const (
+	maxTop         = 50
+	maxTemperature = 2
+)
+
+// overlay puts the settings of a request over the defaults. at is the path of the settings, for
+// error messages. An unknown key is ignored and null means the default; a value that a known key
+// cannot have is refused.
+func overlay(defaults chat.Options, settings wire.Object, at string, vision bool) (chat.Options, error) {
+	o := overrides{Options: defaults, images: chat.TextAndImages}
+	for key, v := range settings.Members() {
+		if v.IsNull() {
+			continue
+		}
+		if want := o.set(key, v); want != "" {
+			return chat.Options{}, invalid(`"%s.%s" must be %s`, at, key, want)
+		}
+	}
+	if o.vision && vision {
+		o.Images = o.images
+	}
+	return o.Options, nil
+}
+
+// overrides is the options with what only has a meaning together.
+type overrides struct {
+	chat.Options
+	vision bool            // use_gpt4v
+	images chat.ImageInput // gpt4v_input
+}
+
+// set applies one setting. It returns "" or what the value should have been.
+func (o *overrides) set(key string, v wire.Value) string {
+	switch key {
+	case "top":
+		return o.setTop(v)
+	case "temperature":
+		return o.setTemperature(v)
+	case "retrieval_mode":
+		return o.setMode(v)
+	case "semantic_ranker":
+		return setBool(&o.Rerank, v)
+	case "semantic_captions":
+		return setBool(&o.Captions, v)
+	case "suggest_followup_questions":
+		return setBool(&o.FollowUps, v)
+	case "include_category":
+		return setText(&o.IncludeCategory, v)
+	case "exclude_category":
+		return setText(&o.ExcludeCategory, v)
+	case "prompt_template":
+		return setText(&o.PromptTemplate, v)
+	case "minimum_search_score":
+		return setNumber(&o.MinScore, v)
+	case "minimum_reranker_score":
+		return setNumber(&o.MinRerankScore, v)
+	case "use_oid_security_filter":
+		return tighten(&o.RequireUser, v)
+	case "use_groups_security_filter":
+		return tighten(&o.RequireGroup, v)
+	case "use_gpt4v":
+		return setBool(&o.vision, v)
+	case "gpt4v_input":
+		return o.setImages(v)
+	case "vector_fields":
+		return checkVectorFields(v)
+	}
+	return ""
+}
+
+func (o *overrides) setTop(v wire.Value) string {
+	n, ok := v.Number()
+	if !ok || n != math.Trunc(n) {
+		return "a whole number"
+	}
+	o.Top = int(min(max(n, 1), maxTop))
+	return ""
+}
+
+func (o *overrides) setTemperature(v wire.Value) string {
+	n, ok := v.Number()
+	if !ok || n < 0 || n > maxTemperature {
+		return "a number from 0 to 2"
+	}
+	o.Temperature = n
+	return ""
+}
+
+func (o *overrides) setMode(v wire.Value) string {
+	name, _ := v.Text()
+	switch mode := retrieval.Mode(name); mode {
+	case retrieval.Text, retrieval.Vectors, retrieval.Hybrid:
+		o.Mode = mode
+		return ""
+	}
+	return `"hybrid", "text" or "vectors"`
+}
+
+func (o *overrides) setImages(v wire.Value) string {
+	name, _ := v.Text()
+	switch name {
+	case "text", "texts":
+		o.images = chat.ImagesOff
+	case "textAndImages":
+		o.images = chat.TextAndImages
+	case "images":
+		o.images = chat.ImagesOnly
+	default:
+		return `"text", "texts", "textAndImages" or "images"`
+	}
+	return ""
+}
+
+// checkVectorFields accepts the names of the documents and of later front ends, in a list or
+// alone. There is one vector for each chunk here, so they select nothing.
+func checkVectorFields(v wire.Value) string {
+	const want = `a list of "embedding" and "imageEmbedding"`
+	elements, ok := v.Elements()
+	if !ok {
+		elements = func(yield func(wire.Value) bool) { yield(v) }
+	}
+	for e := range elements {
+		name, _ := e.Text()
+		switch name {
+		case "embedding", "imageEmbedding", "both", "textEmbeddingOnly", "imageEmbeddingOnly", "textAndImageEmbeddings":
+		default:
+			return want
+		}
+	}
+	return ""
+}
+
+// tighten can switch a filter of the server on, never off.
+func tighten(filter *bool, v wire.Value) string {
+	var asked bool
+	want := setBool(&asked, v)
+	*filter = *filter || asked
+	return want
+}
+
+func setBool(to *bool, v wire.Value) string {
+	b, ok := v.Bool()
+	if !ok {
+		return "true or false"
+	}
+	*to = b
+	return ""
+}
+
+func setText(to *string, v wire.Value) string {
+	text, ok := v.Text()
+	if !ok {
+		return "a string"
+	}
+	*to = text
+	return ""
+}
+
+func setNumber(to *float64, v wire.Value) string {
+	n, ok := v.Number()
+	if !ok {
+		return "a number"
+	}
+	*to = n
+	return ""
+}

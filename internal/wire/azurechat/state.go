@@ -1,0 +1,83 @@
+package azurechat
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/wire"
+)
+
+// state is the session state to send back: for each of the two keys the raw JSON value, or nil
+// where the reply must not have that key.
+type state struct {
+	snake json.RawMessage // "session_state", the documents' key
+	camel json.RawMessage // "sessionState", the Microsoft SDK's
+}
+
+var null = json.RawMessage("null")
+
+// stateOf keeps the key that was sent. Where neither came, the mount decides which one it is.
+func stateOf(form Form, b body) state {
+	var s state
+	if b.sessionState != nil {
+		s.snake = b.sessionState.Compact()
+	}
+	if b.sessionStateC != nil && form.Version == V0529 {
+		s.camel = b.sessionStateC.Compact()
+	}
+	if s.snake == nil && s.camel == nil {
+		if form.SDK {
+			return state{camel: null}
+		}
+		return state{snake: null}
+	}
+	return s
+}
+
+// continueConversation finds the conversation that the session state names. A null state starts
+// one where the server keeps conversations; any other value is the client's own affair.
+func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
+	if !x.form.SDK && !h.cfg.History {
+		return nil
+	}
+	value := &x.state.camel
+	if *value == nil {
+		value = &x.state.snake
+	}
+	if wire.Value(*value).IsNull() {
+		x.req.ConversationID = h.cfg.NewID()
+		*value = wire.AppendString(nil, x.req.ConversationID)
+		return nil
+	}
+	id, ok := wire.Value(*value).Text()
+	if !ok || !isID(id) {
+		return nil
+	}
+	if h.cfg.Known != nil {
+		known, err := h.cfg.Known(ctx, x.req.Principal, id)
+		if err != nil || !known {
+			return err
+		}
+	}
+	x.req.ConversationID = id
+	return nil
+}
+
+// isID reports whether a state looks like an id of the server's.
+func isID(s string) bool {
+	_, err := ulid.ParseStrict(s)
+	return err == nil
+}
+
+// append appends the members of the state, each with a comma before it.
+func (s state) append(dst []byte) []byte {
+	if s.snake != nil {
+		dst = append(append(dst, `,"session_state":`...), s.snake...)
+	}
+	if s.camel != nil {
+		dst = append(append(dst, `,"sessionState":`...), s.camel...)
+	}
+	return dst
+}

@@ -1,0 +1,207 @@
+package azurechat
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// errEndedEarly is an upstream stream without its end: a cut answer is not a complete one.
+var errEndedEarly = errors.New("the turn ended without its last event")
+
+// session is the streamed answer to one exchange.
+type session struct {
+	x      *exchange
+	stream *wire.Stream
+	format format
+	turn   chat.Turn // what the first and the last line are made of
+	begun  bool      // the line that says that a model answers was sent
+	ended  bool      // the turn was seen to its end
+}
+
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+	contentType := "application/json-lines"
+	if x.form.SDK {
+		contentType = "application/jsonl"
+	}
+	s := &session{x: x, stream: wire.NDJSON(w, contentType), format: h.format(x)}
+	err := s.run(r.Context(), h.cfg.Runner)
+	if err == nil {
+		return
+	}
+	err = wire.CauseOf(r.Context(), err)
+	h.log(r, x, err)
+	if !s.stream.Begun() {
+		h.writeError(w, x, err)
+		return
+	}
+	// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+	_ = s.stream.Send(x.appendError(s.stream.Line(), err))
+}
+
+// run ranges over the turn and sends its lines. An error of the stream ends the range at once,
+// which cancels the turn.
+func (s *session) run(ctx context.Context, runner Runner) error {
+	for e, err := range runner.Run(ctx, s.x.req) {
+		if err != nil {
+			return err
+		}
+		if err := s.event(e); err != nil {
+			return err
+		}
+	}
+	if !s.ended {
+		return errEndedEarly
+	}
+	return nil
+}
+
+func (s *session) event(e chat.Event) error {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		return s.text(e.Text, e.Vendor)
+	case chat.ReasoningDelta:
+		return nil // no place for it in this protocol
+	case chat.MessageStarted:
+		s.turn.Add(e)
+		return s.first(e)
+	case chat.CompletionStarted:
+		return s.started(e)
+	case chat.MessageFinished:
+		s.turn.Add(e)
+		return failureOf(e)
+	case chat.FollowUpsSuggested:
+		s.turn.Add(e)
+		return s.followUps(e.Questions)
+	case chat.TurnFinished:
+		return s.last()
+	}
+	s.turn.Add(e)
+	return nil
+}
+
+func (s *session) first(e chat.MessageStarted) error {
+	c, err := s.x.openingContext(&s.turn).render()
+	if err != nil {
+		return err
+	}
+	return s.stream.Send(s.format.first(s.stream.Line(), c, e.Model))
+}
+
+// started sends its line once: a message may take several completions, one after each tool.
+func (s *session) started(e chat.CompletionStarted) error {
+	line := s.format.started(s.stream.Line(), e)
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	return s.stream.Send(line)
+}
+
+func (s *session) text(text string, v *llm.Vendor) error {
+	if !s.x.webComponent {
+		return s.stream.Send(s.format.delta(s.stream.Line(), text, v))
+	}
+	for piece := range pieces(text) {
+		if err := s.stream.Send(s.format.delta(s.stream.Line(), piece, v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followUps sends the questions inline where the web component looks for them.
+func (s *session) followUps(questions []string) error {
+	if !s.x.webComponent {
+		return nil
+	}
+	for token := range inlineQuestions(questions) {
+		if err := s.text(token, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) last() error {
+	if len(s.turn.Messages) == 0 {
+		return errEndedEarly
+	}
+	closing := s.x.closingContext(&s.turn)
+	m := s.turn.Messages[len(s.turn.Messages)-1]
+	line := s.stream.Line()
+	empty := len(line)
+	if closing.empty() {
+		line = s.format.last(line, m, nil)
+	} else {
+		c, err := closing.render()
+		if err != nil {
+			return err
+		}
+		line = s.format.last(line, m, c)
+	}
+	s.ended = true
+	if len(line) == empty {
+		return nil
+	}
+	return s.stream.Send(line)
+}
+
+// failureOf returns why a message did not complete. There is one message in this protocol, so
+// that its failure is the turn's.
+func failureOf(m chat.MessageFinished) error {
+	if m.Status == chat.StatusCompleted {
+		return nil
+	}
+	if m.Err != nil {
+		return m.Err
+	}
+	return errors.New("the message ended as " + string(m.Status))
+}
+
+// reply answers with the fold of the same events.
+func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
+	if err != nil {
+		err = wire.CauseOf(r.Context(), err)
+		h.log(r, x, err)
+		h.writeError(w, x, err)
+		return
+	}
+	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
+		h.log(r, x, err)
+	}
+}
+
+func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte, error) {
+	turn, err := chat.Collect(events)
+	if err != nil {
+		return nil, err
+	}
+	if len(turn.Messages) == 0 {
+		return nil, errEndedEarly
+	}
+	m := turn.Messages[len(turn.Messages)-1]
+	if err := failureOf(m); err != nil {
+		return nil, err
+	}
+	c := x.openingContext(turn)
+	closing := x.closingContext(turn)
+	c.FollowUps, c.Unsupported = closing.FollowUps, closing.Unsupported
+	raw, err := c.render()
+	if err != nil {
+		return nil, err
+	}
+	text := m.Text
+	if x.webComponent {
+		for token := range inlineQuestions(turn.FollowUps) {
+			text += token
+		}
+	}
+	return h.format(x).reply(nil, m, text, raw, turn.Requested), nil
+}

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"parley/internal/chat"
+)
+
+// ReadBody reads the body of r to its end, which is what lets net/http notice a client that
+// leaves later (HTTP/1.1). A body over limit bytes is a *chat.Error of kind TooLarge; one that
+// is cut short or comes too slowly is of kind Invalid, and the connection is not used again. A
+// limit of 0 means DefaultBodyLimit.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if limit <= 0 {
+		limit = DefaultBodyLimit
+	}
+	rc := http.NewResponseController(w)
+	if r.ContentLength > limit {
+		return nil, refuse(w, rc, r, limit)
+	}
+	body, err := readPaced(rc, r.Body, limit, r.ContentLength)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		return nil, &chat.Error{Kind: chat.Invalid, Msg: brokenBody(err), Err: fmt.Errorf("read the body: %w", err)}
+	}
+	if int64(len(body)) > limit {
+		return nil, refuse(w, rc, r, limit)
+	}
+	// Only now: after an error the expired deadline keeps net/http from waiting for the rest.
+	_ = rc.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// readPaced reads at most limit+1 bytes, moving the read deadline on with what has come. A
+// writer without deadlines, such as a recorder in a test, does without.
+func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64) ([]byte, error) {
+	buf := make([]byte, 0, min(max(length, 0), limit)+512)
+	start := time.Now()
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		allowed := bodyGrace + time.Duration(len(buf))*time.Second/bodyRate
+		_ = rc.SetReadDeadline(start.Add(allowed))
+		room := min(int64(cap(buf)), limit+1)
+		n, err := body.Read(buf[len(buf):room])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF || int64(len(buf)) > limit {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refuse drains what a client is still sending, within bounds, so that it reads the answer.
+func refuse(w http.ResponseWriter, rc *http.ResponseController, r *http.Request, limit int64) error {
+	w.Header().Set("Connection", "close")
+	// Reading would make net/http ask a waiting client for the body that is refused.
+	if r.Header.Get("Expect") == "" {
+		_ = rc.SetReadDeadline(time.Now().Add(drainTime))
+		_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
+	}
+	return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("the request body is over the limit of %d bytes", limit)}
+}
+
+func brokenBody(err error) string {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return "the request body came too slowly"
+	}
+	return "the request body could not be read to its end"
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/internal/chat"
+)
+
+func TestReadBody_TakesABodyOfExactlyTheLimit(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 2000)))
+		if chunked {
+			r.ContentLength = -1
+		}
+		body, err := ReadBody(httptest.NewRecorder(), r, 2000)
+		if err != nil || len(body) != 2000 {
+			t.Errorf("chunked %v: %d bytes, %v", chunked, len(body), err)
+		}
+	}
+}
+
+func TestReadBody_RefusesOneByteMore(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := ReadBody(w, r, 0); err != nil {
+				WriteError(w, err)
+			}
+		}))
+		var body io.Reader = strings.NewReader(strings.Repeat("x", DefaultBodyLimit+1))
+		if chunked {
+			body = io.MultiReader(body)
+		}
+		response, err := http.Post(server.URL, "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		want := `{"error":"the request body is over the limit of 1048576 bytes"}` + "\n"
+		if response.StatusCode != http.StatusRequestEntityTooLarge || string(text) != want {
+			t.Errorf("chunked %v: %d %s", chunked, response.StatusCode, text)
+		}
+		server.Close()
+	}
+}
+
+func TestReadBody_NeverAsksForABodyThatItRefuses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := ReadBody(w, r, 10)
+		WriteError(w, err)
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\nExpect: 100-continue\r\n\r\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 413") {
+		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+func TestReadBody_GivesUpOnABodyThatIsCut(t *testing.T) {
+	errs := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := ReadBody(w, r, 0)
+		errs <- err
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"mess")
+	conn.Close()
+	if err := <-errs; chat.KindOf(err) != chat.Invalid {
+		t.Errorf("got %v", err)
+	}
+}
+
+// slowly is a body that comes at bodyRate and then stalls until its deadline.
+type slowly struct {
+	http.ResponseWriter
+	deadlines []time.Time // as they were set
+}
+
+func (s *slowly) SetReadDeadline(d time.Time) error {
+	s.deadlines = append(s.deadlines, d)
+	return nil
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	if len(s.deadlines) == 3 {
+		return 0, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)
+	}
+	return copy(p, strings.Repeat("x", bodyRate)), nil
+}
+
+func TestReadBody_MovesItsDeadlineOnlyWithTheBytesThatCame(t *testing.T) {
+	s := &slowly{ResponseWriter: httptest.NewRecorder()}
+	r := httptest.NewRequest(http.MethodPost, "/", s)
+	r.ContentLength = 10 * bodyRate
+	_, err := ReadBody(s, r, 0)
+	if chat.KindOf(err) != chat.Invalid || !strings.HasPrefix(err.Error(), "the request body came too slowly") {
+		t.Errorf("got %v", err)
+	}
+	if len(s.deadlines) != 3 {
+		t.Fatalf("%d deadlines: the last one must stay, so that net/http does not wait for the rest", len(s.deadlines))
+	}
+	for i, d := range s.deadlines {
+		if got, want := d.Sub(s.deadlines[0]), time.Duration(i)*time.Second; got != want {
+			t.Errorf("deadline %d is %v behind the first, want %v", i, got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s to dst as a JSON string. It escapes what RFC 8259 requires, and also
+// U+0085, U+2028 and U+2029, which are white space to JSON but the end of a line to some of the
+// readers that split a stream into lines (Python's splitlines, httpx). Invalid UTF-8 becomes
+// U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b < utf8.RuneSelf {
+			if b >= ' ' && b != '"' && b != '\\' {
+				i++
+				continue
+			}
+			dst = appendEscape(append(dst, s[from:i]...), b)
+			i++
+			from = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if escaped := escapeOf(r, size); escaped != "" {
+			dst = append(append(dst, s[from:i]...), escaped...)
+			from = i + size
+		}
+		i += size
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+func appendEscape(dst []byte, b byte) []byte {
+	switch b {
+	case '"', '\\':
+		return append(dst, '\\', b)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+}
+
+func escapeOf(r rune, size int) string {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return `\ufffd`
+	case r == '\u0085':
+		return `\u0085`
+	case r == '\u2028':
+		return `\u2028`
+	case r == '\u2029':
+		return `\u2029`
+	}
+	return ""
+}
+
+// AppendJSON appends v to dst as compact JSON, with the characters that AppendString escapes
+// escaped and no others: < and & stay as they are.
+func AppendJSON(dst []byte, v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return dst, fmt.Errorf("encode %T: %w", v, err)
+	}
+	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return append(dst, bytes.ReplaceAll(line, []byte("\u0085"), []byte(`\u0085`))...), nil
+}

@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStream_EachLineArrivesByItself(t *testing.T) {
+	received := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := NDJSON(w, "application/json-lines")
+		for _, line := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
+			if err := s.Send(append(s.Line(), line...)); err != nil {
+				t.Error(err)
+			}
+			<-received // the next line is not written before this one was read
+		}
+	}))
+	defer server.Close()
+	response, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for _, want := range []string{"{\"n\":1}\n", "{\"n\":2}\n", "{\"n\":3}\n"} {
+		if line, err := lines.ReadString('\n'); line != want {
+			t.Errorf("got %q, %v; want %q", line, err, want)
+		}
+		received <- true
+	}
+	if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
+		t.Errorf("after the last line: %q, %v", rest, err)
+	}
+	for key, want := range map[string]string{
+		"Content-Type": "application/json-lines", "X-Accel-Buffering": "no",
+		"Cache-Control": "no-cache, no-transform", "Content-Length": "", "Content-Encoding": "",
+	} {
+		if got := response.Header.Get(key); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestStream_CommitsNothingBeforeTheFirstLine(t *testing.T) {
+	w := httptest.NewRecorder()
+	s := NDJSON(w, "application/json-lines")
+	_ = s.Line()
+	if s.Begun() || w.Header().Get("Content-Type") != "" {
+		t.Error("the stream began by itself")
+	}
+	http.Error(w, "no", http.StatusTeapot)
+	if w.Code != http.StatusTeapot {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
+func TestStream_FramesEvents(t *testing.T) {
+	w := httptest.NewRecorder()
+	s := SSE(w)
+	for _, line := range []string{`{"a":1}`, `{}`} {
+		if err := s.Send(append(s.Line(), line...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Comment("keep-alive"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "data: {\"a\":1}\n\n: keep-alive\n\ndata: {}\n\n: keep-alive\n\n"
+	if got := w.Body.String(); got != want || w.Header().Get("Content-Type") != "text/event-stream" {
+		t.Errorf("got %q as %s", got, w.Header().Get("Content-Type"))
+	}
+}
+
+func TestStream_RefusesALineThatWouldBeTwo(t *testing.T) {
+	w := httptest.NewRecorder()
+	s := NDJSON(w, "x")
+	err := s.Send([]byte("{\n}"))
+	if err == nil || errors.Is(err, ErrClientGone) || w.Body.Len() > 0 {
+		t.Errorf("got %v and %q", err, w.Body)
+	}
+	if again := s.Send([]byte("{}")); !errors.Is(again, err) {
+		t.Errorf("the first error is not final: %v", again)
+	}
+}
+
+// opaque is a middleware's writer that forgot its Unwrap method.
+type opaque struct{ w http.ResponseWriter }
+
+func (o opaque) Header() http.Header         { return o.w.Header() }
+func (o opaque) Write(b []byte) (int, error) { return o.w.Write(b) }
+func (o opaque) WriteHeader(status int)      { o.w.WriteHeader(status) }
+
+func TestStream_FailsLoudlyWhenItCannotFlush(t *testing.T) {
+	s := NDJSON(opaque{httptest.NewRecorder()}, "x")
+	err := s.Send([]byte("{}"))
+	if !errors.Is(err, http.ErrNotSupported) || errors.Is(err, ErrClientGone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStream_DropsAClientThatTakesNothing(t *testing.T) {
+	ended := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := NDJSON(w, "x")
+		s.timeout = 50 * time.Millisecond
+		line := strings.Repeat("x", 1<<20)
+		for {
+			if err := s.Send(append(s.Line(), line...)); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, ErrClientGone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// counting is a writer that counts how often its write deadline is set.
+type counting struct {
+	*httptest.ResponseRecorder
+	deadlines int
+}
+
+func (c *counting) SetWriteDeadline(time.Time) error { c.deadlines++; return nil }
+
+func TestStream_RenewsItsDeadlineOnceASecond(t *testing.T) {
+	w := &counting{ResponseRecorder: httptest.NewRecorder()}
+	s := NDJSON(w, "x")
+	for range 100 {
+		if err := s.Send(s.Line()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.deadlines != 1 {
+		t.Errorf("set %d times for lines of one moment", w.deadlines)
+	}
+	s.renewed = s.renewed.Add(-renewEvery)
+	if err := s.Send(s.Line()); err != nil || w.deadlines != 2 {
+		t.Errorf("set %d times a second later: %v", w.deadlines, err)
+	}
+}
+
+func TestStream_DoesNotKeepTheBufferOfAHugeLine(t *testing.T) {
+	s := NDJSON(httptest.NewRecorder(), "x")
+	if err := s.Send(append(s.Line(), strings.Repeat("x", 4*maxKept)...)); err != nil {
+		t.Fatal(err)
+	}
+	if c := cap(s.Line()); c > maxKept {
+		t.Errorf("kept %d bytes", c)
+	}
+}

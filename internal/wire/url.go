@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// BaseURL returns the URL under which clients reach the server, without a slash at the end:
+// public when it is set, else the scheme and host of the request. X-Forwarded-Proto and
+// X-Forwarded-Host count only when trustForwarded is set, because any client can send them.
+func BaseURL(r *http.Request, public string, trustForwarded bool) string {
+	if public != "" {
+		return strings.TrimRight(public, "/")
+	}
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if trustForwarded {
+		if p := firstOf(r.Header.Get("X-Forwarded-Proto")); p == "http" || p == "https" {
+			scheme = p
+		}
+		if h := firstOf(r.Header.Get("X-Forwarded-Host")); h != "" {
+			host = h
+		}
+	}
+	return (&url.URL{Scheme: scheme, Host: host}).String()
+}
+
+// ContentURL returns the absolute URL of a citation such as "a b/c.pdf#page=3": the path is
+// escaped, the fragment stays, because it is the browser that goes to the page.
+func ContentURL(base, citation string) string { return base + ContentPath(citation) }
+
+// ContentPath returns the path and fragment of a citation below /content/.
+func ContentPath(citation string) string {
+	name, page := citation, ""
+	if i := strings.LastIndex(citation, "#page="); i >= 0 && allDigits(citation[i+len("#page="):]) {
+		name, page = citation[:i], citation[i:]
+	}
+	segments := strings.Split(name, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	return "/content/" + strings.Join(segments, "/") + page
+}
+
+// firstOf returns the first of a comma-separated list: what the proxy next to the client saw.
+func firstOf(list string) string {
+	first, _, _ := strings.Cut(list, ",")
+	return strings.TrimSpace(first)
+}
+
+func allDigits(s string) bool {
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,184 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Value is one JSON value inside a body that ParseObject checked. It shares the body's bytes:
+// nothing is copied until a string is taken out of it.
+type Value []byte
+
+// Object is a JSON object inside a checked body. The zero Object has no members.
+type Object struct{ raw []byte }
+
+// ParseObject checks a whole body and returns the object that it holds. The error is a
+// *chat.Error of kind Invalid with a sentence for the client.
+func ParseObject(body []byte) (Object, error) {
+	if err := check(body); err != nil {
+		return Object{}, err
+	}
+	o, ok := Value(body[skipSpace(body, 0):]).Object()
+	if !ok {
+		return Object{}, invalidf("the request body must be a JSON object")
+	}
+	return o, nil
+}
+
+// Members yields the members in the order of the body. Keys are compared exactly, unlike in
+// encoding/json, which would also take "Messages" for "messages".
+func (o Object) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for key, v := range items(o.raw, true) {
+			if !yield(key.text(), v) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the member called key.
+func (o Object) Get(key string) (Value, bool) {
+	for k, v := range o.Members() {
+		if k == key {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// IsNull reports whether v is the literal null.
+func (v Value) IsNull() bool { return v.first() == 'n' }
+
+// Object returns v as an object; false when it is something else.
+func (v Value) Object() (Object, bool) { return Object{raw: v}, v.first() == '{' }
+
+// Bool returns v as a boolean; false when it is something else.
+func (v Value) Bool() (value, ok bool) {
+	return v.first() == 't', v.first() == 't' || v.first() == 'f'
+}
+
+// Text returns the decoded string; false when v is something else.
+func (v Value) Text() (string, bool) {
+	if v.first() != '"' {
+		return "", false
+	}
+	return v.text(), true
+}
+
+func (v Value) text() string { return unquote(v) }
+
+// first tells what kind of value v is; a Value that Get did not find is of none.
+func (v Value) first() byte {
+	if len(v) == 0 {
+		return 0
+	}
+	return v[0]
+}
+
+// Number returns v as a finite number. A string that holds a JSON number counts as one, because
+// clients send the values of input fields as they are.
+func (v Value) Number() (float64, bool) {
+	digits := []byte(v)
+	if text, ok := v.Text(); ok {
+		digits = bytes.TrimSpace([]byte(text))
+	}
+	c := &checker{b: digits}
+	if len(digits) == 0 || c.number() != nil || c.i != len(digits) {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(digits), 64)
+	return n, err == nil && !math.IsInf(n, 0)
+}
+
+// Elements yields the elements of an array; ok is false when v is something else.
+func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
+	return func(yield func(Value) bool) {
+		for _, e := range items(v, false) {
+			if !yield(e) {
+				return
+			}
+		}
+	}, v.first() == '['
+}
+
+// Compact returns a copy of v without white space between its tokens, so that it fits in a line
+// of a stream. Strings, numbers and the order of members stay as they were sent.
+func (v Value) Compact() json.RawMessage {
+	var b bytes.Buffer
+	b.Grow(len(v))
+	if err := json.Compact(&b, v); err != nil {
+		panic("wire: a checked value does not compact: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// items yields what a checked object or array holds; keys are nil for an array.
+func items(raw []byte, keyed bool) iter.Seq2[Value, Value] {
+	return func(yield func(key, v Value) bool) {
+		for i := 1; i < len(raw); i++ {
+			if i = skipSpace(raw, i); raw[i] == '}' || raw[i] == ']' {
+				return
+			}
+			var key Value
+			if keyed {
+				stop := end(raw, i)
+				key = Value(raw[i:stop])
+				i = skipSpace(raw, skipSpace(raw, stop)+1) // over the colon
+			}
+			stop := end(raw, i)
+			if !yield(key, Value(raw[i:stop:stop])) {
+				return
+			}
+			if i = skipSpace(raw, stop); raw[i] != ',' {
+				return
+			}
+		}
+	}
+}
+
+// end returns the offset behind the value that begins at i of a checked body.
+func end(b []byte, i int) int {
+	switch b[i] {
+	case '"':
+		return endOfString(b, i)
+	case '{', '[':
+		depth := 0
+		for ; ; i++ {
+			switch b[i] {
+			case '"':
+				i = endOfString(b, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	for i < len(b) && strings.IndexByte(",]} \t\r\n", b[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+func endOfString(b []byte, i int) int {
+	for i++; b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
