@@ -120,11 +120,27 @@ func fromHeading(h, above string) string {
 	if rest, ok := strings.CutPrefix(strings.ToLower(h), "how to "); ok {
 		return "How do I " + keepNames(rest, h) + "?"
 	}
+	first := strings.ToLower(words[0])
+	switch {
+	case asking[first]:
+		return "Can you explain " + inSentence(h) + "?"
+	case imperative[first] && len(words) > 1:
+		return "How do I " + inSentence(h) + "?"
+	}
 	if len(text.Terms(h)) == 1 && len(text.Terms(above)) > 0 {
-		return "What does " + strings.TrimRight(inSentence(above), ":.?") + " say about " + strings.ToLower(h[:1]) + h[1:] + "?"
+		return "What does " + strings.TrimRight(above, ":.?") + " say about " + inSentence(h) + "?"
 	}
 	return "What should I know about " + inSentence(h) + "?"
 }
+
+// Words with which headings begin that ask, or that tell to do something.
+var (
+	asking     = set("what why when where who which how whether")
+	imperative = set(`add apply ask build change check choose configure connect contact convert create delete deploy
+		download edit enable disable export file find get import install keep load make manage migrate move open
+		pay print publish read remove replace report request reset restore return review run save search send set
+		sign start stop submit test turn uninstall update upgrade upload use verify write`)
+)
 
 // keepNames returns the end of h, which lower is in small letters, as h has it.
 func keepNames(lower, h string) string {

@@ -15,6 +15,7 @@
 package chat
 
 import (
+	"strings"
 	"time"
 
 	"parley/internal/access"
@@ -234,16 +235,20 @@ func (MessageFinished) event()    {}
 func (FollowUpsSuggested) event() {}
 func (TurnFinished) event()       {}
 
-// Turn is the fold of a turn's events.
+// Turn is the fold of a turn's events, true at each moment of it (Add). It must not be copied
+// while events are added.
 type Turn struct {
 	Stages    []StageFinished
 	Rewrite   QueryRewritten
 	Retrieved PassagesRetrieved
 	Prompt    PromptBuilt
 	Requested string // model of the first MessageStarted
-	Messages  []MessageFinished
+	Messages  []MessageFinished // in order of their beginning; Status "" while one is open
 	Reasoning string
 	FollowUps []string
 	Duration  time.Duration
 	Usage     llm.Usage
+
+	said     []*strings.Builder // the texts of Messages, as far as they came in deltas
+	reasoned strings.Builder
 }

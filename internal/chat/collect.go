@@ -1,13 +1,25 @@
 package chat
 
-import "iter"
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+)
 
 // Collect folds a stream into a Turn. With an error it returns what had come before it, so that
-// a partial answer can be saved; the Turn is never nil.
+// a partial answer can be saved, and the messages that were open have ended as the error says;
+// the Turn is never nil.
 func Collect(events iter.Seq2[Event, error]) (*Turn, error) {
 	t := &Turn{}
 	for e, err := range events {
 		if err != nil {
+			status := StatusFailed
+			if errors.Is(err, context.Canceled) {
+				status = StatusCancelled
+			}
+			t.End(status)
 			return t, err
 		}
 		t.Add(e)
@@ -30,13 +42,45 @@ func (t *Turn) Add(e Event) {
 		if t.Requested == "" {
 			t.Requested = e.Model
 		}
+		m := &t.Messages[t.index(e.ID)]
+		m.Agent, m.Model = e.Agent, e.Model
+	case CompletionStarted:
+		t.Messages[t.index(e.ID)].Model = e.Model
+	case TextDelta:
+		i := t.index(e.ID)
+		t.said[i].WriteString(e.Text)
+		t.Messages[i].Text = t.said[i].String()
 	case ReasoningDelta:
-		t.Reasoning += e.Text
+		t.reasoned.WriteString(e.Text)
+		t.Reasoning = t.reasoned.String()
 	case MessageFinished:
-		t.Messages = append(t.Messages, e)
+		t.Messages[t.index(e.ID)] = e
 	case FollowUpsSuggested:
 		t.FollowUps = e.Questions
 	case TurnFinished:
 		t.Duration, t.Usage = e.Duration, e.Usage
+	}
+}
+
+// index returns where in t.Messages the message with that id is, or a new one that is still open.
+func (t *Turn) index(id string) int {
+	i := slices.IndexFunc(t.Messages, func(m MessageFinished) bool { return m.ID == id })
+	if i >= 0 {
+		return i
+	}
+	t.Messages = append(t.Messages, MessageFinished{ID: id, Citations: []Citation{}})
+	t.said = append(t.said, &strings.Builder{})
+	return len(t.Messages) - 1
+}
+
+// End ends the messages that are still open, because the turn ended without them: what they have
+// said stays, with what it cites.
+func (t *Turn) End(status Status) {
+	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
+	for i := range t.Messages {
+		if m := &t.Messages[i]; m.Status == "" {
+			m.Status = status
+			m.Citations, m.Unsupported = findCitations(m.Text, sent)
+		}
 	}
 }

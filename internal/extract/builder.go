@@ -70,8 +70,8 @@ func (b *builder) page(number int, mapped bool) Page {
 
 // rowText renders a row of a table so that it reads on its own, wherever a chunk cuts the table:
 // "Plan: Standard; Deductible: $2,000". Empty cells are left out; a column without a name gives
-// its value alone; without any names the cells stand side by side: "Standard | $2,000". Of the
-// renderings tried this one is found by a question that names a column, and can be quoted.
+// its value alone; without any names the cells stand side by side: "Standard | $2,000". Such a row
+// is found by a question that names a column, and can be quoted.
 func rowText(header, cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -97,20 +98,28 @@ func parseMeta(matter string) (Meta, error) {
 	return Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups}, nil
 }
 
+// yamlNames returns the names of a list, or of a single name. A key that is there must name
+// somebody: an empty list more likely means "nobody" than "everybody", so it is an error.
 func yamlNames(n *yaml.Node) ([]string, error) {
-	switch {
-	case n.Kind == 0, n.Tag == "!!null":
+	if n.Kind == 0 {
 		return nil, nil
-	case n.Kind == yaml.ScalarNode:
-		return []string{n.Value}, nil
-	case n.Kind == yaml.SequenceNode:
-		var names []string
+	}
+	var names []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		names = []string{n.Value}
+	case yaml.SequenceNode:
 		if err := n.Decode(&names); err != nil {
 			return nil, fmt.Errorf("parse a list of names: %w", err)
 		}
-		return names, nil
+	default:
+		return nil, fmt.Errorf("parse a list of names: line %d is neither a list nor a name", n.Line)
 	}
-	return nil, fmt.Errorf("parse a list of names: line %d is neither a list nor a name", n.Line)
+	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	if n.Tag == "!!null" || len(names) == 0 || slices.ContainsFunc(names, blank) {
+		return nil, fmt.Errorf("parse a list of names: line %d names nobody", n.Line)
+	}
+	return names, nil
 }
 
 // markdownWalker turns a syntax tree into blocks.

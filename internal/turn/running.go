@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"strings"
 	"time"
 
 	"parley/internal/chat"
@@ -16,15 +15,8 @@ type running struct {
 	started bool // an event has come, so this is a turn and no rejection
 	saved   bool
 	turn    chat.Turn
-	open    []*partial // answers in order of their beginning
+	began   []time.Time // of turn.Messages
 	total   *llm.Usage // of TurnFinished
-}
-
-// partial is an answer as far as it has come.
-type partial struct {
-	Answer
-	text strings.Builder
-	done bool
 }
 
 // begin returns the fold of a turn before its first event.
@@ -51,57 +43,27 @@ func (r *Runner) begin(scope Scope, req chat.Request) *running {
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
 	t.turn.Add(e)
+	for len(t.began) < len(t.turn.Messages) {
+		t.began = append(t.began, trim(now))
+	}
 	switch e := e.(type) {
 	case chat.StageStarted:
 		t.meta.enter(e.Stage)
 	case chat.StageFinished:
 		t.meta.leave(e.Stage)
-	case chat.MessageStarted:
-		a := t.answer(e.ID, now)
-		a.Agent, a.Model = e.Agent, e.Model
-	case chat.CompletionStarted:
-		t.answer(e.ID, now).Model = e.Model
 	case chat.TextDelta:
 		if t.record.FirstToken == 0 {
 			t.record.FirstToken = max(now.Sub(t.record.StartedAt), time.Microsecond).Truncate(time.Microsecond)
 		}
-		t.answer(e.ID, now).text.WriteString(e.Text)
-	case chat.MessageFinished:
-		t.answer(e.ID, now).close(e)
 	case chat.TurnFinished:
 		t.total = &e.Usage
 	}
 }
 
-// answer returns the answer with that id, a new one if need be.
-func (t *running) answer(id string, now time.Time) *partial {
-	for _, a := range t.open {
-		if a.ID == id {
-			return a
-		}
-	}
-	a := &partial{Answer: Answer{Message: chat.Message{ID: id, Role: llm.Assistant, CreatedAt: trim(now)}}}
-	t.open = append(t.open, a)
-	return a
-}
-
-// close takes over what the finished message says.
-func (a *partial) close(e chat.MessageFinished) {
-	a.done = true
-	a.text.Reset()
-	a.text.WriteString(e.Text)
-	a.Status, a.FinishReason, a.Usage, a.Citations = e.Status, e.FinishReason, e.Usage, e.Citations
-	if e.Model != "" {
-		a.Model = e.Model
-	}
-	if e.Agent != "" {
-		a.Agent = e.Agent
-	}
-}
-
-// end says how the turn ended.
+// end says how the turn ended, and so the answers that are still open.
 func (t *running) end(status chat.Status, kind chat.Kind) {
 	t.record.Status, t.record.ErrorKind = status, kind
+	t.turn.End(status)
 }
 
 // finish brings the record up to date for saving. It may be called again.
@@ -112,16 +74,16 @@ func (t *running) finish(now time.Time, count func(string) int) {
 	rec.Requested = t.turn.Requested
 	rec.Stages = t.turn.Stages
 	rec.Question.Tokens = count(rec.Question.Text())
-	rec.Answers = nil
-	for _, a := range t.open {
-		if !a.done {
-			a.Status = rec.Status
+	rec.Answers = make([]Answer, len(t.turn.Messages))
+	for i, m := range t.turn.Messages {
+		rec.Answers[i] = Answer{
+			Message: chat.Message{
+				ID: m.ID, Role: llm.Assistant, Agent: m.Agent, Parts: []llm.Part{{Text: m.Text}},
+				Citations: m.Citations, Tokens: count(m.Text), CreatedAt: t.began[i],
+			},
+			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
 		}
-		text := a.text.String()
-		a.Parts = []llm.Part{{Text: text}}
-		a.Tokens = count(text)
-		rec.Answers = append(rec.Answers, a.Answer)
-		rec.Model = a.Model
+		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
 }
@@ -141,8 +103,8 @@ func (t *running) usage() llm.Usage {
 	if calls > 0 {
 		return sum.Add(metered)
 	}
-	for _, a := range t.open {
-		if !a.done && a.Tokens > 0 {
+	for _, a := range t.record.Answers {
+		if a.Status != chat.StatusCompleted && a.Tokens > 0 && a.Usage == (llm.Usage{}) {
 			sum = sum.Add(llm.Usage{Output: a.Tokens, Estimated: true})
 		}
 	}

@@ -1,0 +1,220 @@
+package builtin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/llm"
+	"parley/internal/text"
+)
+
+// unit is a candidate for an answer: a sentence, or the lead-in of a list with its first items.
+type unit struct {
+	passage    int
+	start, end int
+	terms      map[string]bool // of its own words
+	asked      map[string]bool // of the question that the text asks before it; nil for none
+	score      float64         // on its own
+}
+
+// candidates returns the statements of all passages with their scores; one that stands in two
+// passages, because chunks overlap, counts once.
+func candidates(ev *llm.Evidence, n need) []unit {
+	var units []unit
+	seen := make(map[string]bool)
+	for i, p := range ev.Passages {
+		above := termSet(p.Title + "\n" + strings.Join(p.Headings, "\n"))
+		headings := above
+		var asked map[string]bool
+		all := spans(p.Text)
+		terms := make([]map[string]bool, len(all))
+		for j, sp := range all {
+			terms[j] = termSet(p.Text[sp.Start:sp.End])
+		}
+		for j, sp := range all {
+			s := p.Text[sp.Start:sp.End]
+			kind := kindOf(s, p.Headings)
+			answers := asked != nil && kindOf(p.Text[all[j-1].Start:all[j-1].End], nil) == question
+			if held, _ := n.held(asked); kind == label && answers && held >= minAsked {
+				kind = statement // "Is it free?" "Yes."
+			}
+			switch kind {
+			case question:
+				asked, headings = terms[j], above
+				continue
+			case heading:
+				asked, headings = nil, union(above, terms[j])
+				continue
+			case label, fragment:
+				continue
+			}
+			key := strings.Join(strings.Fields(s), " ")
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			near := make(map[string]bool)
+			if j > 0 {
+				maps.Copy(near, terms[j-1])
+			}
+			if j+1 < len(all) {
+				maps.Copy(near, terms[j+1])
+			}
+			u := unit{passage: i, start: sp.Start, end: sp.End, terms: terms[j], asked: asked}
+			u.score = n.value(u, near, headings) + passageShare*p.Score
+			if answers {
+				u.score += answerBonus
+			} else if leans(s) {
+				u.score -= leanPenalty
+			}
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
+// value returns how much of what is asked for a unit holds, given the terms of the sentences
+// beside it and of the headings above it.
+func (n need) value(u unit, near, headings map[string]bool) float64 {
+	sum := 0.0
+	for t, w := range n.weight {
+		switch {
+		case u.terms[t]:
+			sum += w
+		case u.asked[t]:
+			sum += w * askedShare
+		case headings[t]:
+			sum += w * headingShare
+		case near[t]:
+			sum += w * nearShare
+		}
+	}
+	v := sum / n.total
+	if n.asides > 0 {
+		aside := 0.0
+		for t, w := range n.aside {
+			if u.terms[t] {
+				aside += w
+			}
+		}
+		v += contextShare * aside / n.asides
+	}
+	return v
+}
+
+func termSet(s string) map[string]bool {
+	set := make(map[string]bool)
+	for _, t := range text.Terms(s) {
+		set[t] = true
+	}
+	return set
+}
+
+func union(a, b map[string]bool) map[string]bool {
+	u := maps.Clone(a)
+	maps.Copy(u, b)
+	return u
+}
+
+// maxUnit bounds the length of a unit in bytes.
+const maxUnit = 600
+
+// spans returns the sentences of a passage without the marks of list items; one that ends with a
+// colon goes together with the list items, or the sentence, after it.
+func spans(s string) []text.Span {
+	sentences := text.Sentences(s)
+	for i, sp := range sentences {
+		if r, size := utf8.DecodeRuneInString(s[sp.Start:sp.End]); strings.ContainsRune(bullets, r) {
+			if t, ok := text.Trim(s, sp.Start+size, sp.End); ok {
+				sentences[i] = t
+			}
+		}
+	}
+	var out []text.Span
+	for i := 0; i < len(sentences); i++ {
+		sp := sentences[i]
+		if strings.HasSuffix(s[sp.Start:sp.End], ":") {
+			for i+1 < len(sentences) && sentences[i+1].End-sp.Start <= maxUnit/2 {
+				i++
+				sp.End = sentences[i].End
+				if i+1 < len(sentences) && !isItem(s, sentences[i+1].Start) {
+					break
+				}
+			}
+		}
+		if sp.End-sp.Start <= maxUnit {
+			out = append(out, sp)
+		}
+	}
+	return out
+}
+
+const bullets = "•◦▪‣·–-*"
+
+// isItem reports whether the sentence at start is a list item: it stands behind a mark, or begins
+// with a number.
+func isItem(s string, start int) bool {
+	if r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:start], " \t")); strings.ContainsRune(bullets, r) {
+		return true
+	}
+	digits := strings.TrimLeft(s[start:], "0123456789")
+	return len(digits) < len(s)-start && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
+}
+
+// kind says what part a sentence can have in an answer.
+type kind uint8
+
+const (
+	statement kind = iota // can be quoted
+	question              // what follows answers it
+	heading               // what follows is about it
+	label                 // too short to say something without what stands before it
+	fragment              // none of these: code, contents, the rest of a sentence
+)
+
+const (
+	minTokens   = 4  // shorter sentences are labels
+	maxHeading  = 12 // words
+	maxLineMean = 40 // bytes of a line of code, on average
+)
+
+// kindOf tells the kinds apart. Headings that the document marks as such are given; others are
+// lines without a full stop that are short, or in capitals.
+func kindOf(s string, headings []string) kind {
+	words := strings.Fields(s)
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	lines := 1 + strings.Count(s, "\n")
+	switch {
+	case last == '?' || last == '？' || last == '؟':
+		return question
+	case slices.ContainsFunc(headings, func(h string) bool { return strings.EqualFold(h, s) }):
+		return heading
+	case strings.Contains(s, ". . .") || strings.Contains(s, "...."):
+		return fragment
+	case lines >= 3 && len(s) < lines*maxLineMean && !strings.Contains(s, ":\n"):
+		return fragment
+	case unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
+		return fragment
+	case !unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
+		return heading
+	case len(text.Analyze(s)) < minTokens:
+		return label
+	}
+	return statement
+}
+
+// leans reports whether a sentence opens with a word that refers to the one before it.
+func leans(s string) bool {
+	first, rest, _ := strings.Cut(s, " ")
+	switch strings.ToLower(strings.TrimRight(first, ",:")) {
+	case "this", "these", "those", "they", "it", "he", "she", "however", "additionally", "also", "therefore", "otherwise", "instead":
+		return true
+	case "in", "for":
+		return strings.HasPrefix(rest, "th") && !strings.HasPrefix(rest, "the ") || strings.HasPrefix(rest, "addition")
+	}
+	return false
+}
