@@ -18,6 +18,9 @@ const (
 	nearShare     = 0.15 // what one in the sentence before or after counts
 	passageShare  = 0.15 // what the score of the passage adds to a sentence
 	contextShare  = 0.2  // what all the words of the conversation add
+	definedBonus  = 0.3  // for a sentence that says what something is, where that is asked
+	minDefined    = 0.6  // share of the question that the subject of such a sentence must hold
+	quantityBonus = 0.2  // for a sentence with a number, where one is asked for
 	answerBonus   = 0.2  // for the sentence right after a question
 	minAsked      = 0.5  // share of the question that a text must ask for a label to answer it
 	minOwn        = 0.25 // share that a further sentence must hold when it adds nothing new
@@ -34,6 +37,9 @@ type need struct {
 	aside   map[string]float64 // by term, of the conversation
 	asides  float64
 	unknown float64 // share of the question's weight that no document knows
+
+	definition bool // it asks what something is
+	quantity   bool // it asks for a number or a date
 }
 
 // contextLimit is the weight below which a term comes from the conversation, not the question.
@@ -68,6 +74,8 @@ func choose(ev *llm.Evidence) []quote {
 		return nil
 	}
 	n := needOf(ev.Terms)
+	n.definition = asksDefinition.MatchString(ev.Query)
+	n.quantity = asksQuantity.MatchString(ev.Query)
 	if n.total == 0 {
 		return nil
 	}

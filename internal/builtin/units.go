@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -65,9 +66,15 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			}
 			u := unit{passage: i, start: sp.Start, end: sp.End, terms: terms[j], asked: asked}
 			u.score = n.value(u, near, headings) + passageShare*p.Score
-			if answers {
+			if n.quantity && strings.ContainsAny(s, "0123456789") {
+				u.score += quantityBonus
+			}
+			switch {
+			case answers:
 				u.score += answerBonus
-			} else if leans(s) {
+			case n.definition && n.defines(s):
+				u.score += definedBonus
+			case leans(s):
 				u.score -= leanPenalty
 			}
 			units = append(units, u)
@@ -205,6 +212,27 @@ func kindOf(s string, headings []string) kind {
 		return label
 	}
 	return statement
+}
+
+// asksDefinition finds questions for what something is.
+var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* mean\b|^\W*define `)
+
+// asksQuantity finds questions whose answer is a number or a date.
+var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|far|tall|big|large|fast|high|deep)|when|what (?:percentage|year|date|time))\b`)
+
+// subject is what a sentence says something of.
+var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?) (?:is|are|was|were|means?|refers? to) `)
+
+// defines reports whether a sentence says what that is which is asked for: its subject is made of
+// the question's words and hardly any other.
+func (n need) defines(s string) bool {
+	m := subject.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	own := termSet(m[1])
+	share, matched := n.held(own)
+	return share >= minDefined && len(own) <= matched+1
 }
 
 // leans reports whether a sentence opens with a word that refers to the one before it.

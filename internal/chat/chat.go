@@ -172,10 +172,11 @@ type PromptBuilt struct {
 type MessageStarted struct {
 	ID    string `json:"id"`
 	Agent string `json:"agent,omitempty"`
-	Model string `json:"model"` // the requested model, without the provider
+	Model string `json:"model"` // the requested model, without the provider unless that is builtin
 }
 
-// CompletionStarted names the model that really answers; it comes before the message's first delta.
+// CompletionStarted names the model that really answers, as its provider does; a built-in one has
+// its key, "builtin:extractive". It comes before the message's first delta.
 type CompletionStarted struct {
 	ID     string      `json:"id"`
 	Model  string      `json:"model"`
@@ -204,7 +205,7 @@ type MessageFinished struct {
 	Citations    []Citation  `json:"citations"`             // in order of first appearance
 	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
 	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // the model that really answered
+	Model        string      `json:"model"`                 // see CompletionStarted
 	Usage        llm.Usage   `json:"usage"`
 	Vendor       *llm.Vendor `json:"vendor,omitempty"`
 	Err          *Error      `json:"-"` // why it failed; only with StatusFailed
@@ -242,7 +243,7 @@ type Turn struct {
 	Rewrite   QueryRewritten
 	Retrieved PassagesRetrieved
 	Prompt    PromptBuilt
-	Requested string // model of the first MessageStarted
+	Requested string            // model of the first MessageStarted
 	Messages  []MessageFinished // in order of their beginning; Status "" while one is open
 	Reasoning string
 	FollowUps []string

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -54,7 +55,9 @@ func (t *Turn) Add(e Event) {
 		t.reasoned.WriteString(e.Text)
 		t.Reasoning = t.reasoned.String()
 	case MessageFinished:
-		t.Messages[t.index(e.ID)] = e
+		m := &t.Messages[t.index(e.ID)]
+		e.Agent, e.Model = cmp.Or(e.Agent, m.Agent), cmp.Or(e.Model, m.Model)
+		*m = e
 	case FollowUpsSuggested:
 		t.FollowUps = e.Questions
 	case TurnFinished:

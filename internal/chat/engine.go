@@ -183,6 +183,15 @@ type resolved struct {
 	grounded bool
 }
 
+// given is the name of a model that no upstream names: a built-in model answers under its key.
+// Every other model answers under the name that its provider gives it, for which "" stands.
+func (m resolved) given() string {
+	if isBuiltin(m.key) {
+		return m.key
+	}
+	return ""
+}
+
 type stage struct {
 	name Stage
 	run  func(context.Context, *output) (StageFinished, error)

@@ -316,7 +316,7 @@ func TestRun_FallsBackOnlyBeforeTheFirstTokenAndOnlyIfConfigured(t *testing.T) {
 				if s, ok := ev.(chat.StageFinished); ok && s.Stage == chat.StageGenerate && !strings.Contains(s.Note, "builtin:extractive") {
 					t.Errorf("note = %q", s.Note)
 				}
-				if s, ok := ev.(chat.CompletionStarted); ok && s.Model != "scripted-1" {
+				if s, ok := ev.(chat.CompletionStarted); ok && s.Model != "builtin:extractive" {
 					t.Errorf("the answer names %q", s.Model)
 				}
 			}

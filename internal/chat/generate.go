@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // the configured fallback; after that, nothing is tried again.
 func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, error) {
 	id := ulid.Make().String()
-	if err := out.emit(MessageStarted{ID: id, Model: t.model.name}); err != nil {
+	if err := out.emit(MessageStarted{ID: id, Model: cmp.Or(t.model.given(), t.model.name)}); err != nil {
 		return StageFinished{}, err
 	}
 	a := t.newAnswer(id, t.model, out)
@@ -72,7 +73,7 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		model:   m,
 		holding: t.req.Options.FollowUps && !m.grounded,
 		delta:   TextDelta{ID: id},
-		done:    MessageFinished{ID: id, Status: StatusCompleted},
+		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 	}
 }
 

@@ -90,7 +90,7 @@ type Snapshot struct {
 // Stats counts what a namespace holds.
 type Stats struct {
 	Documents int
-	Pages     int
+	Pages     int // a document without pages counts as one
 	Chunks    int
 	Bytes     int64 // of the originals
 }

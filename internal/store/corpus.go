@@ -137,7 +137,8 @@ func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err er
 
 // Stats counts what a namespace holds.
 func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats, err error) {
-	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(pages), 0),
+	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*),
+		COALESCE(SUM(CASE WHEN pages = 0 THEN 1 ELSE pages END), 0),
 		COALESCE(SUM(chunks), 0), COALESCE(SUM(size), 0) FROM documents WHERE namespace = ?`, namespace).
 		Scan(&s.Documents, &s.Pages, &s.Chunks, &s.Bytes)
 	return s, c.db.fail("count documents", err)

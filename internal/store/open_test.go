@@ -75,6 +75,29 @@ func TestOpen_TakesAFolderOfAnyName(t *testing.T) {
 	}
 }
 
+func TestOpen_LetsNobodyElseReadTheFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	dir := t.TempDir() // everybody may look into it
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db := mustOpen(t, dir)
+	if err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"corpus.db", "corpus.db-wal", "corpus.db-shm", "state.db", "blobs"} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Mode()&0o077 != 0 {
+			t.Errorf("%s has the mode %v", name, st.Mode())
+		}
+	}
+}
+
 func TestOpen_ManyAtOnceOnAnEmptyFolder(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -47,7 +49,10 @@ type database struct {
 // openDatabase opens or creates the file at path and applies the migrations of that name.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
 	d := &database{path: path, statements: map[string]*sql.Stmt{}}
-	var err error
+	err := createPrivate(path)
+	if err != nil {
+		return nil, &FolderError{Path: filepath.Dir(path), Err: err}
+	}
 	if d.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
 		return nil, d.fail("open", err)
 	}
@@ -64,6 +69,20 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+// createPrivate makes an empty file that only this user may read, unless the file exists. SQLite
+// would let everybody read it; what it puts beside the file gets the file's mode. An existing file
+// is not even opened, because closing it would end SQLite's locks on it (POSIX, fcntl).
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // dsn returns the data source name of the file at path with an extra query parameter.

@@ -65,7 +65,8 @@ find found think thinks thought mean means meant happen happens happened
 thing things kind kinds sort sorts lot lots way ways bit
 explain describe list detail details detailed elaborate discuss mention mentioned mentions
 information info question questions answer answers
-able various certain particular especially specifically generally usually typically
+able include includes included including
+various certain particular especially specifically generally usually typically
 etc ie eg e.g i.e viz
 s t d ll m re ve
 `

@@ -16,7 +16,7 @@ type running struct {
 	saved   bool
 	turn    chat.Turn
 	began   []time.Time // of turn.Messages
-	total   *llm.Usage // of TurnFinished
+	total   *llm.Usage  // of TurnFinished
 }
 
 // begin returns the fold of a turn before its first event.

@@ -132,8 +132,11 @@ func (s *session) last() error {
 	if len(s.turn.Messages) == 0 {
 		return errEndedEarly
 	}
-	closing := s.x.closingContext(&s.turn)
 	m := s.turn.Messages[len(s.turn.Messages)-1]
+	if err := failureOf(m); err != nil {
+		return err
+	}
+	closing := s.x.closingContext(&s.turn)
 	line := s.stream.Line()
 	empty := len(line)
 	if closing.empty() {
@@ -160,6 +163,9 @@ func failureOf(m chat.MessageFinished) error {
 	}
 	if m.Err != nil {
 		return m.Err
+	}
+	if m.Status == "" {
+		return errEndedEarly
 	}
 	return errors.New("the message ended as " + string(m.Status))
 }
