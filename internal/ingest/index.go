@@ -186,7 +186,7 @@ func (r *run) count(res result) {
 	}
 	pages, chunks := 0, 0
 	if res.put != nil {
-		pages, chunks = len(res.put.Pages), len(res.put.Chunks)
+		pages, chunks = max(res.put.Document.Pages, 1), len(res.put.Chunks)
 	}
 	r.report.Pages += pages
 	r.report.Chunks += chunks

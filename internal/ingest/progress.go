@@ -24,7 +24,7 @@ type Progress struct {
 	Unchanged  int
 	Skipped    int
 	Failed     int
-	PagesDone  int
+	PagesDone  int // a document without pages counts as one
 	ChunksDone int
 	BytesTotal int64         // of the files that must be read
 	BytesDone  int64         // of BytesTotal
@@ -74,13 +74,27 @@ func (m *meter) tell() {
 	if m.now.Phase == Indexing {
 		if elapsed := time.Since(m.began); elapsed > 0 && m.now.BytesDone > 0 {
 			m.now.Rate = float64(m.now.PagesDone) / elapsed.Seconds()
-			left := float64(m.now.BytesTotal-m.now.BytesDone) / float64(m.now.BytesDone)
-			m.now.ETA = time.Duration(left * float64(elapsed))
+			m.now.ETA = timeLeft(elapsed, m.now.BytesDone, m.now.BytesTotal)
 		}
 	}
 	p := m.now
 	m.mu.Unlock()
 	m.report(p)
+}
+
+// What is left is told once this much is behind: the first files say little about the rest, and
+// with them goes the start of the workers.
+const (
+	etaShare = 0.05
+	etaAfter = 3 * time.Second
+)
+
+// timeLeft guesses how long the rest takes, 0 while too little is known.
+func timeLeft(elapsed time.Duration, done, total int64) time.Duration {
+	if done <= 0 || elapsed < etaAfter && float64(done) < etaShare*float64(total) {
+		return 0
+	}
+	return time.Duration(float64(elapsed) * float64(total-done) / float64(done))
 }
 
 func (m *meter) add(change func(p *Progress)) {

@@ -18,7 +18,7 @@ type Report struct {
 	Updated   int          // documents with a new revision
 	Unchanged int          // documents whose files are as they were
 	Deleted   int          // documents whose files are gone
-	Pages     int          // of the new and updated documents
+	Pages     int          // of the new and updated documents, as retrieval.Stats counts them
 	Chunks    int          // of the new and updated documents
 	Skipped   []FileResult // files with nothing to index: no parser, no text, too large
 	Failed    []FileResult // files that should have given a document

@@ -160,6 +160,15 @@ func testRoundTrip(t *testing.T, c corpus) {
 	stats, err := c.Stats(ctx, "ns")
 	c.must(err)
 	c.equal("stats", retrieval.Stats{Documents: 1, Pages: 2, Chunks: 3, Bytes: 1234}, stats)
+	unpaged := c.put(id(2), "notes.md")
+	unpaged.Document.Namespace, unpaged.Document.Pages = "notes", 0
+	unpaged.Pages = []retrieval.Page{{Text: unpaged.Pages[0].Text}}
+	unpaged.Chunks = nil
+	unpaged.Document.Chunks = 0
+	c.apply(retrieval.Batch{Namespace: "notes", Put: []retrieval.Put{unpaged}})
+	stats, err = c.Stats(ctx, "notes")
+	c.must(err)
+	c.equal("stats of a document without pages", retrieval.Stats{Documents: 1, Pages: 1, Bytes: 1234}, stats)
 	visible, err := c.Visible(ctx, everyone)
 	c.must(err)
 	c.equal("visible", []int64{rev}, visible)

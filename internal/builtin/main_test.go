@@ -1,0 +1,142 @@
+package builtin
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/chat"
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/store"
+)
+
+func TestMain(m *testing.M) {
+	extract.RunWorkerIfAsked(ingest.Post)
+	goleak.VerifyTestMain(m)
+}
+
+// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
+func missing(t *testing.T, component string) {
+	t.Helper()
+	if os.Getenv("PARLEY_TEST_ALL") == "1" {
+		t.Fatalf("needs %s", component)
+	}
+	t.Skipf("needs %s", component)
+}
+
+// inProcess reads files without a pool, which starts faster for a few small ones.
+type inProcess struct{}
+
+func (inProcess) Extract(ctx context.Context, name, path string) (*extract.Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := extract.File(ctx, name, f, st.Size(), extract.Limits{})
+	return &extract.Result{Document: doc}, err
+}
+
+// index returns a corpus of the documents in a folder.
+func index(t *testing.T, dir string, x ingest.Extractor) *retrieval.Corpus {
+	t.Helper()
+	ctx, data := context.Background(), t.TempDir()
+	db, err := store.Open(ctx, data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	corpus, err := retrieval.Open(ctx, db.Corpus(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := ingest.New(ingest.Config{
+		Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(), Extractor: x,
+		Namespace: "default", DataDir: data, Supports: extract.Supports,
+	})
+	report, err := in.Run(ctx, []string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Indexed == 0 || len(report.Failed) > 0 {
+		t.Fatalf("indexed %s: %+v", dir, report)
+	}
+	return corpus
+}
+
+// product answers from a corpus as the program does without a model.
+type product struct {
+	corpus *retrieval.Corpus
+	engine *chat.Engine
+}
+
+func newProduct(corpus *retrieval.Corpus) *product {
+	router := &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": Answerer{}}}
+	return &product{corpus, chat.NewEngine(chat.Config{Retriever: corpus, Models: router, Rewrite: Rewrite, Suggest: Suggest})}
+}
+
+// ask runs one turn; messages are those of the user and the assistant in turns, the question last.
+func (p *product) ask(t *testing.T, messages ...string) *chat.Turn {
+	t.Helper()
+	req := chat.Request{Options: p.engine.Defaults(), Messages: conversation(messages...)}
+	req.Options.FollowUps = true
+	turn, err := chat.Collect(p.engine.Run(context.Background(), req))
+	if err != nil {
+		t.Fatalf("ask %q: %v", messages, err)
+	}
+	return turn
+}
+
+// conversation returns messages of the user and the assistant in turns.
+func conversation(texts ...string) []chat.Message {
+	var messages []chat.Message
+	for i, s := range texts {
+		role := llm.User
+		if i%2 == 1 {
+			role = llm.Assistant
+		}
+		messages = append(messages, chat.TextMessage(role, s))
+	}
+	return messages
+}
+
+// top returns the passages of a question, best first.
+func (p *product) top(t *testing.T, question string, limit int) []retrieval.Passage {
+	t.Helper()
+	res, err := p.corpus.Search(context.Background(), retrieval.Query{
+		Filter: retrieval.Filter{Namespace: "default"}, Text: question, Limit: limit,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Passages
+}
+
+// readLines returns the lines of a test file without comments.
+func readLines(t *testing.T, name string) []string {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var lines []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if line := s.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
