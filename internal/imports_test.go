@@ -20,23 +20,25 @@ const module = "parley"
 // below. access is left out of the values: every package may import it. Tests are not held to
 // the table, so that a conformance suite can use its parent and a fake.
 var allowed = map[string][]string{
-	"access":    {},
-	"text":      {},
-	"extract":   {},
-	"lexical":   {"text"},
-	"llm":       {},
-	"llm/*":     {"llm"},
-	"retrieval": {"lexical", "text", "llm"},
-	"chat":      {"retrieval", "llm", "text"},
-	"builtin":   {"chat", "retrieval", "llm", "text"},
-	"turn":      {"chat", "retrieval", "llm"},
-	"ingest":    {"retrieval", "extract", "text"},
-	"store":     {"chat", "turn", "retrieval", "llm"},
-	"wire":      {"chat", "turn"},
-	"wire/*":    {"wire", "turn", "chat", "retrieval", "llm"},
-	"ui":        {},
-	"server":    {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
-	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},
+	"access":          {},
+	"text":            {},
+	"extract":         {},
+	"lexical":         {"text"},
+	"llm":             {},
+	"llm/*":           {"llm", "llm/upstream"},
+	"retrieval":       {"lexical", "text", "llm"},
+	"chat":            {"retrieval", "llm", "text"},
+	"builtin":         {"chat", "retrieval", "llm", "text"},
+	"turn":            {"chat", "retrieval", "llm"},
+	"ingest":          {"retrieval", "extract", "text"},
+	"store":           {"chat", "turn", "retrieval", "llm"},
+	"wire":            {"chat", "turn"},
+	"wire/*":          {"wire", "turn", "chat", "retrieval", "llm"},
+	"ui":              {},
+	"server":          {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
+	"eval":            {"chat", "ingest", "retrieval", "extract", "llm", "text"},
+
+	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

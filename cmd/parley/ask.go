@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"parley/internal/chat"
@@ -22,6 +23,9 @@ type askCmd struct {
 
 // Run prints the answer as it comes, then its citations and follow-up questions.
 func (c askCmd) Run(ctx context.Context, p *program) error {
+	if strings.TrimSpace(c.Question) == "" {
+		return usagef("the question is empty")
+	}
 	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
 	}

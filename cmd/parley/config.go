@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/alecthomas/kong"
+
+	"parley/internal/llm/ollama"
 )
 
 // Config is every setting of Parley. A field's tags are the one place that knows its flag, its
@@ -21,7 +23,7 @@ import (
 type Config struct {
 	Addr              string   `name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port; port 0 takes a free one."`
 	Data              string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores; made when missing."`
-	Model             string   `name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model (builtin:extractive, or openai: and the name of a model)."`
+	Model             string   `name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model; the providers are builtin, openai, azure-openai, anthropic, gemini, ollama and those of the setting providers."`
 	FallbackToBuiltin bool     `name:"fallback-to-builtin" env:"PARLEY_FALLBACK_TO_BUILTIN" yaml:"fallback_to_builtin" default:"false" help:"Let builtin:extractive answer when the model fails before its first word."`
 	Namespace         string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
 	PublicURL         string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources; by default taken from each request."`
@@ -32,6 +34,24 @@ type Config struct {
 
 	OpenAIAPIKey  string `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users can see command lines."`
 	OpenAIBaseURL string `name:"openai-base-url" env:"PARLEY_OPENAI_BASE_URL,OPENAI_BASE_URL" yaml:"openai.base_url" default:"https://api.openai.com/v1" help:"Where the OpenAI-compatible API of openai: models is."`
+
+	AzureOpenAIEndpoint   string   `name:"azure-openai-endpoint" env:"PARLEY_AZURE_OPENAI_ENDPOINT,AZURE_OPENAI_ENDPOINT" yaml:"azure_openai.endpoint" help:"Resource of azure-openai: models, such as https://NAME.openai.azure.com; the model is the deployment."`
+	AzureOpenAIAPIKey     string   `name:"azure-openai-api-key" env:"PARLEY_AZURE_OPENAI_API_KEY,AZURE_OPENAI_API_KEY" yaml:"azure_openai.api_key" secret:"" help:"Key for azure-openai: models. Prefer the environment."`
+	AzureOpenAIToken      string   `name:"azure-openai-token" env:"PARLEY_AZURE_OPENAI_TOKEN,AZURE_OPENAI_AD_TOKEN" yaml:"azure_openai.token" secret:"" help:"Token of Microsoft Entra ID for azure-openai: models, in place of a key."`
+	AzureOpenAITokenFile  string   `name:"azure-openai-token-file" env:"PARLEY_AZURE_OPENAI_TOKEN_FILE" yaml:"azure_openai.token_file" help:"File with such a token, read for each call, so that something else can renew it."`
+	AzureOpenAIAPIVersion string   `name:"azure-openai-api-version" env:"PARLEY_AZURE_OPENAI_API_VERSION,OPENAI_API_VERSION" yaml:"azure_openai.api_version" default:"2024-10-21" help:"API version of azure-openai: models: a date, or v1."`
+	AzureOpenAIReasoning  []string `name:"azure-openai-reasoning" env:"PARLEY_AZURE_OPENAI_REASONING" yaml:"azure_openai.reasoning" help:"Deployments of models that reason, where their names do not begin like o3 or gpt-5."`
+
+	AnthropicAPIKey  string `name:"anthropic-api-key" env:"PARLEY_ANTHROPIC_API_KEY,ANTHROPIC_API_KEY" yaml:"anthropic.api_key" secret:"" help:"Key for anthropic: models. Prefer the environment."`
+	AnthropicBaseURL string `name:"anthropic-base-url" env:"PARLEY_ANTHROPIC_BASE_URL,ANTHROPIC_BASE_URL" yaml:"anthropic.base_url" default:"https://api.anthropic.com" help:"Where the Messages API of anthropic: models is."`
+	GeminiAPIKey     string `name:"gemini-api-key" env:"PARLEY_GEMINI_API_KEY,GEMINI_API_KEY,GOOGLE_API_KEY" yaml:"gemini.api_key" secret:"" help:"Key for gemini: models. Prefer the environment."`
+	GeminiBaseURL    string `name:"gemini-base-url" env:"PARLEY_GEMINI_BASE_URL" yaml:"gemini.base_url" default:"https://generativelanguage.googleapis.com" help:"Where the Gemini API of gemini: models is."`
+	OllamaHost       string `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Where Ollama is, for ollama: models."`
+	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model; 0 leaves it to Ollama, which cuts off what is too long."`
+
+	Providers endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key) and reasoning (its models that reason): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
+	Fallback  []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	Prices    string    `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
@@ -70,7 +90,9 @@ func (c *Config) validate() *settingError {
 	}{
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
-		{"model", checkModel(c.Model)},
+		{"providers", c.Providers.check()},
+		{"model", checkModel(c.Model, c.providerNames())},
+		{"fallback", checkFallback(c.Fallback, c.providerNames())},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
@@ -79,6 +101,12 @@ func (c *Config) validate() *settingError {
 		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything for ever")},
 		{"drain", unless(c.Drain >= 0, "must not be negative")},
 		{"openai-base-url", checkURL(c.OpenAIBaseURL)},
+		{"azure-openai-endpoint", checkOptionalURL(c.AzureOpenAIEndpoint)},
+		{"azure-openai-api-version", unless(c.AzureOpenAIAPIVersion != "", "is empty; give a date such as 2024-10-21, or v1")},
+		{"anthropic-base-url", checkURL(c.AnthropicBaseURL)},
+		{"gemini-base-url", checkURL(c.GeminiBaseURL)},
+		{"ollama-host", checkOllamaHost(c.OllamaHost)},
+		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to Ollama")},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
@@ -155,13 +183,28 @@ func checkOrigins(list []string) error {
 	return nil
 }
 
-func checkModel(key string) error {
+func checkFallback(keys, providers []string) error {
+	for _, key := range keys {
+		if err := checkModel(key, providers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkOllamaHost(s string) error {
+	_, err := ollama.BaseURL(s)
+	return err
+}
+
+func checkModel(key string, providers []string) error {
 	provider, model, ok := strings.Cut(key, ":")
 	if !ok || provider == "" || model == "" {
 		return fmt.Errorf("%q is not provider:model, such as builtin:extractive or openai:gpt-4.1-mini", key)
 	}
-	if !slices.Contains(providerNames(), provider) {
-		return fmt.Errorf("%q names an unknown provider; there are %s", key, strings.Join(providerNames(), " and "))
+	if !slices.Contains(providers, provider) {
+		last := len(providers) - 1
+		return fmt.Errorf("%q names an unknown provider; there are %s and %s", key, strings.Join(providers[:last], ", "), providers[last])
 	}
 	if provider == "builtin" && key != builtinModel {
 		return fmt.Errorf("%q is no model of the provider builtin; there is %s", key, builtinModel)

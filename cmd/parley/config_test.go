@@ -155,7 +155,7 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		"value in the file":    {file: "\ndrain: soon", want: `parley.yaml:2: "soon" is not a duration`},
 		"value that can't be":  {file: "log_level: loud", want: `parley.yaml:1: "loud" is not one of debug`},
 		"value in the env":     {env: map[string]string{"PARLEY_LIMITS_MAX_BODY": "many"}, want: `PARLEY_LIMITS_MAX_BODY: "many" is not a size`},
-		"model in the env":     {env: map[string]string{"PARLEY_MODEL": "oracle:x"}, want: `PARLEY_MODEL: "oracle:x" names an unknown provider; there are builtin and openai`},
+		"model in the env":     {env: map[string]string{"PARLEY_MODEL": "oracle:x"}, want: `PARLEY_MODEL: "oracle:x" names an unknown provider; there are builtin, openai, azure-openai, anthropic, gemini and ollama`},
 		"model without name":   {args: []string{"--model", "openai"}, want: `--model: "openai" is not provider:model`},
 		"address":              {args: []string{"--addr", "8000"}, want: `--addr: "8000" is not host:port`},
 		"origin with path":     {args: []string{"--cors-origins", "https://a.example/chat"}, want: `--cors-origins: "https://a.example/chat" is neither an origin`},

@@ -34,8 +34,12 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		return nil, err
 	}
 	in := &instance{cfg: cfg, db: db}
-	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log})
-	models, err := newRouter(cfg, in.ledger)
+	prices, err := readPrices(cfg)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices)})
+	models, err := p.newRouter(cfg, in.ledger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

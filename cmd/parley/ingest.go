@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -21,6 +22,9 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	defer in.Close()
 	report, err := p.ingest(ctx, in, c.Paths, d.Update)
 	d.Finish()
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; what was indexed so far is kept, and the next run goes on from there")
+	}
 	if err != nil {
 		return err
 	}

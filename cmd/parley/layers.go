@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ type field struct {
 	Default string
 	Help    string
 	Secret  bool
+	Mapping bool // its value in the file is a mapping, which is passed on as JSON
 	index   int
 }
 
@@ -31,9 +33,10 @@ func fields() []field {
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
 		_, secret := tag.Lookup("secret")
+		_, mapping := tag.Lookup("mapping")
 		list = append(list, field{
 			Name: tag.Get("name"), Key: tag.Get("yaml"), Envs: strings.Split(tag.Get("env"), ","),
-			Default: tag.Get("default"), Help: tag.Get("help"), Secret: secret, index: i,
+			Default: tag.Get("default"), Help: tag.Get("help"), Secret: secret, Mapping: mapping, index: i,
 		})
 	}
 	return list
@@ -158,14 +161,14 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	if _, twice := values[path]; twice {
 		return fmt.Errorf(":%d: key %q stands twice", line, path)
 	}
-	known := slices.ContainsFunc(fields(), func(f field) bool { return f.Key == path })
+	at := slices.IndexFunc(fields(), func(f field) bool { return f.Key == path })
 	section := slices.ContainsFunc(fields(), func(f field) bool { return strings.HasPrefix(f.Key, path+".") })
 	switch {
 	case section && value.Tag == "!!null":
 		return nil
 	case section:
 		return flatten(value, path+".", values)
-	case !known:
+	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}
 	switch value.Kind {
@@ -182,7 +185,25 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 		values[path] = fileValue{text: strings.Join(items, ","), line: line}
 		return nil
 	}
+	if fields()[at].Mapping {
+		text, err := flow(value)
+		values[path] = fileValue{text: text, line: line}
+		return err
+	}
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
+}
+
+// flow returns a YAML value as JSON.
+func flow(node *yaml.Node) (string, error) {
+	var v map[string]any
+	if err := node.Decode(&v); err != nil {
+		return "", fmt.Errorf(":%d: expected names with values", node.Line)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf(":%d: expected names with values", node.Line)
+	}
+	return string(text), nil
 }
 
 func below(prefix string) string {

@@ -5,6 +5,7 @@
 //	parley ingest PATH…       ingest only
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
+//	parley models             list models, with context size and price
 //	parley config             print the effective configuration
 //	parley version            print the version
 //
@@ -46,6 +47,8 @@ type program struct {
 	config Config
 	origin map[string]string // flag name → where its value came from
 	log    *slog.Logger
+	// lookupEnv is for the variables that settings name.
+	lookupEnv func(string) (string, bool)
 	// given holds the names of the flags that stood on the command line.
 	given map[string]bool
 }
@@ -60,6 +63,7 @@ type commandLine struct {
 	Ingest  ingestCmd  `cmd:"" help:"Ingest files and folders."`
 	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
+	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models take and cost."`
 	Show    configCmd  `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -77,7 +81,7 @@ func main() {
 // run is the whole program but for what belongs to the process; it returns the exit code. The
 // command ends early when ctx does, which main lets happen with the first SIGINT or SIGTERM.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
-	p := &program{stdout: stdout, stderr: stderr, given: map[string]bool{}}
+	p := &program{stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, given: map[string]bool{}}
 	err := p.dispatch(ctx, args, lookupEnv)
 	if err == nil {
 		return exitOK

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // limitMemory tells the collector of the memory limit of the process's control group, less a
@@ -64,4 +67,55 @@ func readLimit(path string) int64 {
 		return 0
 	}
 	return n
+}
+
+// restInterval is how often a server looks whether it is at rest.
+const restInterval = 10 * time.Second
+
+// releaseAtRest gives the memory that a busy time has left back to the system once it is over,
+// until ctx ends. The runtime by itself keeps about as much as it uses.
+func releaseAtRest(ctx context.Context) {
+	tick := time.NewTicker(restInterval)
+	defer tick.Stop()
+	var work workload
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if work.over(allocated()) {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// allocated returns how many bytes the process has allocated since its start.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// Of what is allocated in an interval, restBytes is no work, and workBytes in all leave enough
+// behind to collect it.
+const (
+	restBytes = 1 << 20
+	workBytes = 4 << 20
+)
+
+// workload follows how much a process allocates. The zero value has seen nothing.
+type workload struct {
+	last, released uint64
+}
+
+// over reports whether work has been done since it last returned true and there is a rest now.
+func (w *workload) over(allocated uint64) bool {
+	rest := allocated-w.last < restBytes
+	w.last = allocated
+	if !rest || allocated-w.released < workBytes {
+		return false
+	}
+	w.released = allocated
+	return true
 }

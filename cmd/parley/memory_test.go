@@ -40,3 +40,24 @@ func TestGroupLimit_TakesTheLeastOnTheWayToTheRoot(t *testing.T) {
 		}
 	}
 }
+
+func TestWorkload_IsOverOnceInTheFirstRestAfterIt(t *testing.T) {
+	var w workload
+	for _, step := range []struct {
+		allocated uint64
+		want      bool
+		why       string
+	}{
+		{20 << 20, false, "busy from the start"},
+		{30 << 20, false, "still busy"},
+		{30<<20 + 100, true, "the first rest"},
+		{30<<20 + 200, false, "nothing was done since"},
+		{31 << 20, false, "little was done since"},
+		{40 << 20, false, "busy again"},
+		{40 << 20, true, "the rest after it"},
+	} {
+		if got := w.over(step.allocated); got != step.want {
+			t.Errorf("over(%d) = %v, want %v: %s", step.allocated, got, step.want, step.why)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,7 @@ func TestMain(m *testing.M) {
 //	ingested ADDR             the same, and until the ingestion there has ended
 //	request METHOD URL [BODY] sends BODY as JSON and makes the response its standard output; with
 //	                          ! in front it wants a status outside of 200 to 299
+//	field KEY NAME            sets $NAME to the text of a member of the last response
 //	occupy NAME               as freeport, but somebody listens there until the script ends
 //	exitcode CODE PROGRAM …   runs a program that must exit with this code
 //	newer FOLDER              makes a data folder look written by a newer version
@@ -65,6 +67,7 @@ func TestProgram(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "request": scriptRequest,
+			"field":  scriptField,
 			"occupy": scriptOccupy, "exitcode": scriptExitCode, "newer": scriptNewer,
 		},
 	})
@@ -158,6 +161,18 @@ func scriptRequest(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("status %d: %s", status, text)
 	}
 	fmt.Fprintf(ts.Stdout(), "%d\n%s\n", status, text)
+}
+
+func scriptField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: field KEY NAME")
+	}
+	_, body, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	var members map[string]json.RawMessage
+	ts.Check(json.Unmarshal([]byte(body), &members))
+	var value string
+	ts.Check(json.Unmarshal(members[args[0]], &value))
+	ts.Setenv(args[1], value)
 }
 
 func scriptOccupy(ts *testscript.TestScript, neg bool, args []string) {

@@ -80,8 +80,28 @@ func TestServe_SaysThatItMayNotWriteTheDataFolder(t *testing.T) {
 	for _, data := range []string{filepath.Join(dir, "data"), filepath.Join(dir, "data", "below")} {
 		code, stderr := runUnprivileged(t, "serve", "--addr", "127.0.0.1:0", "--data", data)
 		if code != exitFailure || !strings.HasPrefix(stderr, "parley: no right to write in the data folder "+data) ||
-			!strings.Contains(stderr, "--data") || strings.Count(stderr, "\n") != 1 {
+			!strings.HasSuffix(stderr, "choose another folder with --data\n") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit %d with %q", data, code, stderr)
 		}
+	}
+}
+
+func TestAsk_SaysThatTheDatabaseIsSomebodyElses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs two users")
+	}
+	dir := openTempDir(t)
+	docs := filepath.Join(dir, "docs")
+	makeDir(t, docs, 0o755)
+	if err := os.WriteFile(filepath.Join(docs, "a.md"), []byte("# A\n\nThe cat sleeps."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	makeDir(t, data, 0o777)
+	parley(t, "ingest", docs, "--data", data)
+	code, stderr := runUnprivileged(t, "ask", "Who sleeps?", "--data", data)
+	if want := "parley: the data folder " + data + " cannot be used (this user cannot open corpus.db in it: "; code != exitFailure ||
+		!strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit %d with %q, want %d with %q", code, stderr, exitFailure, want)
 	}
 }

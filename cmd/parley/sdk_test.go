@@ -131,8 +131,8 @@ func (c sdkCall) state() string {
 	return ""
 }
 
-// requireSDK returns the folder of the script, or skips.
-func requireSDK(t *testing.T) string {
+// requireSDK returns the folder of the scripts, or skips when it lacks the client's package.
+func requireSDK(t *testing.T, client string) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../test/sdk")
 	if err != nil {
@@ -140,7 +140,7 @@ func requireSDK(t *testing.T) string {
 	}
 	_, missing := exec.LookPath("node")
 	if missing == nil {
-		_, missing = os.Stat(filepath.Join(dir, "node_modules", "@microsoft", "ai-chat-protocol"))
+		_, missing = os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(client)))
 	}
 	if missing != nil {
 		const needs = "this test needs node, and npm ci --prefix test/sdk: %v"
@@ -184,7 +184,7 @@ func (s sdk) call(t *testing.T, request string) sdkCall {
 }
 
 func TestSDK_MicrosoftsClientUnderstandsEveryAnswer(t *testing.T) {
-	dir := requireSDK(t)
+	dir := requireSDK(t, "@microsoft/ai-chat-protocol")
 	up := startUpstream(t)
 	docs := t.TempDir()
 	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"

@@ -15,6 +15,7 @@ import (
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/openai"
 )
 
 // serveCmd ingests and serves.
@@ -37,7 +38,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	defer in.Close()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", p.config.Addr, err)
+		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
@@ -53,6 +54,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		}
 	})
 	beside.Go(func() { s.keepHouse(ctx) })
+	beside.Go(func() { releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()
 	beside.Wait()
@@ -104,7 +106,7 @@ var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
-	runner := server.LimitTurns(s.cfg.LimitsMaxConcurrent, metrics.Observe(s.runner))
+	runner := metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner))
 	chat := azurechat.New(azurechat.Config{
 		Runner:    runner,
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
@@ -114,10 +116,28 @@ func (s *serving) server() *server.Server {
 		Model:     s.cfg.Model,
 		Logger:    s.log,
 	})
+	completions := openai.New(openai.Config{
+		Runner:     runner,
+		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Namespaces: s.namespaces,
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Logger:     s.log,
+	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-	}, server.Deps{Chat: chat, Documents: documents{s.db}, Status: s, Log: s.log, Metrics: metrics})
+	}, server.Deps{
+		Chat: chat, OpenAI: completions, Documents: documents{s.db}, Status: s,
+		Namespaces: s.namespaces, Log: s.log, Metrics: metrics,
+	})
+}
+
+// namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.
+// The access lists of documents count in each.
+func (s *serving) namespaces(ctx context.Context, _ access.Principal) ([]string, error) {
+	return s.db.Corpus().Namespaces(ctx)
 }
 
 // knownConversation reports whether a caller may go on with a conversation.

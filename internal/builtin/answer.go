@@ -67,12 +67,16 @@ type quote struct {
 	citation string
 }
 
-// String returns the quote as it stands in an answer. Line breaks become spaces, one for one, as
-// in the sources that protocols show.
+// String returns the quote as it stands in an answer.
 func (q quote) String() string {
-	s := strings.NewReplacer("\r\n", " ", "\n", " ").Replace(q.text)
+	s := onOneLine(q.text)
 	if q.citation == "" {
 		return s
 	}
 	return s + " [" + q.citation + "]"
 }
+
+// onOneLine returns a text with a space for each line break, as in the sources that protocols show.
+func onOneLine(s string) string { return lineBreaks.Replace(s) }
+
+var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")

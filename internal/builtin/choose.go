@@ -3,6 +3,7 @@ package builtin
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,25 +17,26 @@ const (
 	askedShare    = 0.8  // what a term in the question that a text asks and then answers counts, relative to one in the sentence
 	headingShare  = 0.3  // what one in a heading counts
 	nearShare     = 0.15 // what one in the sentence before or after counts
-	passageShare  = 0.15 // what the score of the passage adds to a sentence
+	passageShare  = 0.6  // what the score of the passage adds to a sentence
 	contextShare  = 0.2  // what all the words of the conversation add
 	definedBonus  = 0.3  // for a sentence that says what something is, where that is asked
 	minDefined    = 0.6  // share of the question that the subject of such a sentence must hold
 	quantityBonus = 0.2  // for a sentence with a number, where one is asked for
-	answerBonus   = 0.2  // for the sentence right after a question
+	answerBonus   = 0.4  // for the sentence right after a question
 	minAsked      = 0.5  // share of the question that a text must ask for a label to answer it
 	minOwn        = 0.25 // share that a further sentence must hold when it adds nothing new
 	leanPenalty   = 0.1  // for a sentence that leans on the one before it
 	repeatPenalty = 0.85 // of the value of a term that another chosen sentence holds already
-	minGain       = 0.35 // a further sentence must add this, relative to the first
+	minGain       = 0.5  // a further sentence must add this, relative to the first
 	minPageGain   = 0.6  // the same for a sentence on a page that is not cited yet
 )
 
-// need is what a question asks for.
+// need is what a question asks for. Its terms have an order, that of the query, so that sums over
+// them come out the same each time.
 type need struct {
-	weight  map[string]float64 // by term, of the question
+	terms   []weighted // of the question
 	total   float64
-	aside   map[string]float64 // by term, of the conversation
+	aside   []weighted // of the conversation
 	asides  float64
 	unknown float64 // share of the question's weight that no document knows
 
@@ -42,27 +44,32 @@ type need struct {
 	quantity   bool // it asks for a number or a date
 }
 
+type weighted struct {
+	text   string
+	weight float64
+}
+
 // contextLimit is the weight below which a term comes from the conversation, not the question.
 const contextLimit = 0.5
 
 func needOf(terms []llm.Term) need {
-	n := need{weight: make(map[string]float64), aside: make(map[string]float64)}
+	var n need
 	for _, t := range terms {
 		if t.Weight > contextLimit {
-			n.weight[t.Text] = t.IDF
+			n.terms = append(n.terms, weighted{t.Text, t.IDF})
 			n.total += t.IDF
 			if !t.Known {
 				n.unknown += t.IDF
 			}
 		} else {
-			n.aside[t.Text] = t.IDF * t.Weight
+			n.aside = append(n.aside, weighted{t.Text, t.IDF * t.Weight})
 			n.asides += t.IDF * t.Weight
 		}
 	}
 	if n.total > 0 {
 		n.unknown /= n.total
 	} else { // "why?": the conversation is all there is to go by
-		n.weight, n.total = n.aside, n.asides
+		n.terms, n.total = n.aside, n.asides
 	}
 	return n
 }
@@ -80,7 +87,7 @@ func choose(ev *llm.Evidence) []quote {
 		return nil
 	}
 	units := candidates(ev, n)
-	if !n.answered(ev, units) {
+	if !n.answered(ev, units) && !slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.answered(ev, units) }) {
 		return nil
 	}
 	chosen := greedy(ev, units, n)
@@ -115,12 +122,33 @@ func (n need) answered(ev *llm.Evidence, units []unit) bool {
 	return (passage+sentence)/2 >= max(enough, minEvidence)
 }
 
+// further finds where a further question begins within a question.
+var further = regexp.MustCompile(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
+
+// clauses returns what each part of a question asks for that asks for several things, as long as
+// it is no mere addition to the others: "and what does it cost?".
+func (n need) clauses(ev *llm.Evidence) []need {
+	parts := further.Split(ev.Query, -1)
+	if len(parts) < 2 {
+		return nil
+	}
+	var clauses []need
+	for _, part := range parts {
+		own := termSet(part)
+		c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
+		if c.total >= minEvidence*n.total && len(c.terms) > 0 {
+			clauses = append(clauses, c)
+		}
+	}
+	return clauses
+}
+
 // held returns the share of the question's weight that a set of terms holds, and how many of its
 // terms.
 func (n need) held(terms map[string]bool) (share float64, matched int) {
-	for t, w := range n.weight {
-		if terms[t] {
-			share += w
+	for _, t := range n.terms {
+		if terms[t.text] {
+			share += t.weight
 			matched++
 		}
 	}
@@ -174,13 +202,13 @@ func greedy(ev *llm.Evidence, units []unit, n need) []int {
 // gain returns what a unit adds to an answer that already holds the covered terms.
 func (n need) gain(u unit, covered map[string]bool) float64 {
 	repeated := 0.0
-	for t, w := range n.weight {
+	for _, t := range n.terms {
 		switch {
-		case !covered[t]:
-		case u.terms[t]:
-			repeated += w
-		case u.asked[t]:
-			repeated += w * askedShare
+		case !covered[t.text]:
+		case u.terms[t.text]:
+			repeated += t.weight
+		case u.asked[t.text]:
+			repeated += t.weight * askedShare
 		}
 	}
 	return u.score - repeatPenalty*repeated/n.total
@@ -189,11 +217,11 @@ func (n need) gain(u unit, covered map[string]bool) float64 {
 // adds returns the share of what is asked for that a unit holds, and the part of it that is not
 // covered yet.
 func (n need) adds(u unit, covered map[string]bool) (own, fresh float64) {
-	for t, w := range n.weight {
-		if u.terms[t] {
-			own += w
-			if !covered[t] {
-				fresh += w
+	for _, t := range n.terms {
+		if u.terms[t.text] {
+			own += t.weight
+			if !covered[t.text] {
+				fresh += t.weight
 			}
 		}
 	}

@@ -1,33 +1,139 @@
 package builtin
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/chat"
+	"parley/internal/extract"
 )
 
-func TestScratch(t *testing.T) {
-	p := newProduct(index(t, "../../docs", inProcess{}))
-	for _, q := range readLines(t, "offcorpus.txt") {
+// The shares that the answerer is held to.
+const (
+	minRefused     = 0.95 // of questions that the corpus does not answer
+	maxWrongRefuse = 0.05 // of questions whose answer is among the best passages
+	minCited       = 0.8  // of questions about docs: the expected file is cited
+	topPassages    = 5
+)
+
+// answerable is a question with what holds its answer.
+type answerable struct {
+	question string
+	gold     []string // names of documents, or citations of pages
+}
+
+// refuses reports whether a turn ended without an answer.
+func refuses(turn *chat.Turn) bool { return turn.Messages[0].Text == Refusal }
+
+// checkRefusals asks what the corpus does not hold.
+func checkRefusals(t *testing.T, p *product) {
+	t.Helper()
+	questions := readLines(t, "offcorpus.txt")
+	refused := 0
+	for _, q := range questions {
 		turn := p.ask(t, q)
-		if turn.Messages[0].Text != Refusal {
-			fmt.Println("NOT REFUSED", q, "=>", turn.Messages[0].Text)
+		if refuses(turn) {
+			refused++
+		} else {
+			t.Logf("not refused: %q\n\t%s", q, turn.Messages[0].Text)
 		}
 	}
-	for _, l := range readLines(t, "docs.tsv") {
-		q, file, _ := strings.Cut(l, "\t")
-		turn := p.ask(t, q)
-		in := "-"
-		for i, ps := range p.top(t, q, 5) {
-			if ps.Document.Name == file {
-				in = fmt.Sprint(i + 1)
+	if len(questions) < 50 || float64(refused) < minRefused*float64(len(questions)) {
+		t.Errorf("%d of %d questions that the corpus does not answer are refused", refused, len(questions))
+	}
+}
+
+// checkAnswers asks what the corpus holds; labels gives what of a passage may be gold. It returns
+// how many questions were answered with a gold citation.
+func checkAnswers(t *testing.T, p *product, questions []answerable, page bool) (cited int) {
+	t.Helper()
+	findable, refused := 0, 0
+	for _, q := range questions {
+		turn := p.ask(t, q.question)
+		hit := false
+		for _, c := range turn.Messages[0].Citations {
+			hit = hit || slices.Contains(q.gold, c.Name) || slices.Contains(q.gold, c.Label)
+		}
+		if hit {
+			cited++
+		} else {
+			t.Logf("%q should cite %q\n\t%s", q.question, q.gold, turn.Messages[0].Text)
+		}
+		for _, passage := range p.top(t, q.question, topPassages) {
+			label := passage.Document.Name
+			if page {
+				label = fmt.Sprintf("%s#page=%d", label, passage.Chunk.PageAt(0))
+			}
+			if slices.Contains(q.gold, label) {
+				findable++
+				if refuses(turn) {
+					refused++
+					t.Logf("refused: %q", q.question)
+				}
 				break
 			}
 		}
-		cites := false
-		for _, c := range turn.Messages[0].Citations {
-			cites = cites || c.Name == file
-		}
-		fmt.Println(in, cites, q, file, "\n     =>", turn.Messages[0].Text, "\n     ", turn.FollowUps)
 	}
+	t.Logf("%d questions: for %d the answer is in the top %d, of these %d are refused; %d cite it",
+		len(questions), findable, topPassages, refused, cited)
+	if findable < len(questions)/2 || float64(refused) > maxWrongRefuse*float64(findable) {
+		t.Errorf("%d of %d questions are refused although a gold passage is in the top %d", refused, findable, topPassages)
+	}
+	return cited
+}
+
+func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
+	p := newProduct(index(t, "../../docs", inProcess{}))
+	t.Run("refuses what it does not", func(t *testing.T) { checkRefusals(t, p) })
+	t.Run("answers what it does", func(t *testing.T) {
+		var questions []answerable
+		for _, line := range readLines(t, "docs.tsv") {
+			q, gold, ok := strings.Cut(line, "\t")
+			if !ok {
+				t.Fatalf("no file in the line %q", line)
+			}
+			questions = append(questions, answerable{q, strings.Split(gold, ",")})
+		}
+		cited := checkAnswers(t, p, questions, false)
+		if len(questions) < 40 || float64(cited) < minCited*float64(len(questions)) {
+			t.Errorf("%d of %d answers cite the expected file", cited, len(questions))
+		}
+	})
+}
+
+func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("reads 300 pages of PDF")
+	}
+	dir := filepath.Join("..", "..", "..", "shared", "data", "northwind")
+	if _, err := os.Stat(dir); err != nil {
+		missing(t, dir)
+	}
+	pool := extract.NewPool(extract.Options{CacheDir: t.TempDir()})
+	defer pool.Close()
+	p := newProduct(index(t, filepath.Join(dir, "pdf"), pool))
+	t.Run("refuses what they do not", func(t *testing.T) { checkRefusals(t, p) })
+	t.Run("answers what they do", func(t *testing.T) {
+		data, err := os.ReadFile(filepath.Join(dir, "ground_truth.dev20.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var questions []answerable
+		for line := range strings.Lines(string(data)) {
+			var q struct {
+				Question  string   `json:"question"`
+				Citations []string `json:"citations"`
+			}
+			if err := json.Unmarshal([]byte(line), &q); err != nil {
+				t.Fatal(err)
+			}
+			questions = append(questions, answerable{q.Question, q.Citations})
+		}
+		checkAnswers(t, p, questions, true)
+	})
 }

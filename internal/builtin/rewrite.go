@@ -5,6 +5,7 @@ package builtin
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -97,8 +98,8 @@ func uncite(s string) string { return citation.ReplaceAllString(s, " ") }
 
 // pronouns that stand for the topic of the conversation, with the words before which they do not.
 var (
-	possessive = map[string]bool{"its": true, "their": true, "his": true, "hers": true}
-	personal   = map[string]bool{"it": true, "they": true, "them": true, "he": true, "she": true, "him": true, "this": true, "that": true, "these": true, "those": true}
+	possessive = set("its their his her")
+	personal   = set("it they them he she him her this that these those")
 	openers    = []string{"what about", "how about", "and ", "but ", "or ", "also", "what else", "anything else", "why", "how so", "for example", "such as", "tell me more", "more "}
 )
 
@@ -107,8 +108,9 @@ func resolve(question, topic string, named bool) (query string, confidence float
 	if topic == "" {
 		return question, 0, "the history names no topic"
 	}
+	own := termSet(question)
 	for _, w := range text.Terms(topic) {
-		if !strings.Contains(" "+strings.Join(text.Terms(question), " ")+" ", " "+w+" ") {
+		if !own[w] {
 			return substitute(question, topic, named)
 		}
 	}
@@ -121,12 +123,13 @@ func substitute(question, topic string, named bool) (string, float64, string) {
 		confidence = 0.9
 	}
 	words := wordSpans(question)
+	shouting := strings.ToUpper(question) == question
 	own := 0 // words before the pronoun that it may stand for instead
 	for i, w := range words {
 		word := strings.ToLower(question[w.Start:w.End])
 		switch {
-		case own > 1:
-		case possessive[word]:
+		case own > 1 || !shouting && !isPronoun(question, words, i):
+		case possessive[word] && (word != "her" || !standsLast(question, words, i)):
 			return question[:w.Start] + topic + "'s" + question[w.End:], confidence, "the topic stands for " + quoted(word)
 		case personal[word] && standsAlone(question, words, i):
 			return question[:w.Start] + topic + question[w.End:], confidence, "the topic stands for " + quoted(word)
@@ -141,34 +144,48 @@ func substitute(question, topic string, named bool) (string, float64, string) {
 
 func quoted(w string) string { return "“" + w + "”" }
 
+// isPronoun reports whether the word at words[i], which may look like a pronoun, can be one: it is
+// not written as a name or an acronym is ("the IT department", "die These"), and does not begin a
+// question in which no other word is English ("¿He pagado la factura?").
+func isPronoun(s string, words []text.Span, i int) bool {
+	if i > 0 {
+		return !startsUpper(s[words[i].Start:words[i].End])
+	}
+	return len(words) == 1 || slices.ContainsFunc(text.Analyze(s[words[i].End:]), func(t text.Token) bool { return t.Stop })
+}
+
+// standsLast reports whether the word at words[i] has no noun after it that it could belong to.
+func standsLast(s string, words []text.Span, i int) bool {
+	next := wordAt(s, words, i+1)
+	return next == "" || auxiliary[next] || preposition[next]
+}
+
+// wordAt returns a word in small letters, "" outside of words.
+func wordAt(s string, words []text.Span, i int) string {
+	if i < 0 || i >= len(words) {
+		return ""
+	}
+	return strings.ToLower(s[words[i].Start:words[i].End])
+}
+
 // standsAlone reports whether the pronoun at words[i] is a noun phrase of its own: "this" in
 // "what does this mean", but not in "this plan", nor "that" in "plans that cover", nor the empty
 // "it" of "is it possible to".
 func standsAlone(s string, words []text.Span, i int) bool {
-	word := strings.ToLower(s[words[i].Start:words[i].End])
-	next := ""
-	if i+1 < len(words) {
-		next = strings.ToLower(s[words[i+1].Start:words[i+1].End])
-	}
-	prev := ""
-	if i > 0 {
-		prev = strings.ToLower(s[words[i-1].Start:words[i-1].End])
-	}
-	switch word {
+	prev, next := wordAt(s, words, i-1), wordAt(s, words, i+1)
+	switch wordAt(s, words, i) {
 	case "it":
-		switch next {
-		case "possible", "true", "necessary", "important", "better", "ok", "okay", "worth",
-			"take", "takes", "seems", "rains", "matter", "s":
-			return false
+		if next == "is" || next == "was" || next == "be" {
+			next = wordAt(s, words, i+2)
 		}
-		return true
-	case "this", "these", "those":
-		return next == "" || auxiliary[next] || preposition[next]
+		return !empty[next]
+	case "her", "this", "these", "those":
+		return standsLast(s, words, i)
 	case "that":
 		if prev != "" && !auxiliary[prev] && !preposition[prev] {
 			return false // a conjunction or a relative pronoun
 		}
-		return next == "" || auxiliary[next] || preposition[next]
+		return standsLast(s, words, i)
 	}
 	return true
 }
@@ -183,6 +200,7 @@ func set(s string) map[string]bool {
 
 var (
 	auxiliary   = set("is are was were be do does did has have had can could will would should may might must mean means work works cost costs cover covers include includes apply applies happen affect")
+	empty       = set("possible true necessary important better ok okay worth take takes seems rains matter that s") // words before which "it" stands for nothing
 	preposition = set("of in on at by for with from to about into as and or if when")
 )
 
@@ -210,7 +228,7 @@ func wordSpans(s string) []text.Span {
 			if start < 0 {
 				start = i
 			}
-		} else if start >= 0 && !(r == '-' || r == '\'' || r == '’') {
+		} else if start >= 0 && !strings.ContainsRune("-'’", r) {
 			spans = append(spans, text.Span{Start: start, End: i})
 			start = -1
 		}
@@ -240,13 +258,16 @@ func isName(w string, i int) bool {
 	return i > 0 && unicode.IsUpper(r) && len(text.Terms(w)) > 0
 }
 
-// longestRun returns the longest run of words for which in holds and between which only spaces
-// stand, with the article before it. Of equally long ones it returns the last.
+// maxTopic bounds a topic in words: what is longer is no name but a text.
+const maxTopic = 12
+
+// longestRun returns the longest run of words, up to maxTopic, for which in holds and between which
+// only spaces stand, with the article before it. Of equally long ones it returns the last.
 func longestRun(s string, words []text.Span, in func(w string, i int) bool) string {
 	best, bestWords := text.Span{}, 0
 	for i := 0; i < len(words); i++ {
 		j := i
-		for j < len(words) && in(s[words[j].Start:words[j].End], j) &&
+		for j < min(len(words), i+maxTopic) && in(s[words[j].Start:words[j].End], j) &&
 			(j == i || strings.TrimSpace(s[words[j-1].End:words[j].Start]) == "") {
 			j++
 		}

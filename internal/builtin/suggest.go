@@ -102,7 +102,10 @@ func questionsFrom(passages []retrieval.Passage) []string {
 	return questions
 }
 
-var leadingNumber = regexp.MustCompile(`^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
+var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
+
+// dangling finds headings that say of whom they speak elsewhere.
+var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
 
 // fromHeading returns the question that a heading answers, "" when it makes none. A heading of one
 // word, such as "Exceptions", says too little without the one above it.
@@ -114,7 +117,7 @@ func fromHeading(h, above string) string {
 		return ""
 	case strings.HasSuffix(h, "?"):
 		return h
-	case !isMostlyLetters(h):
+	case !isMostlyLetters(h) || dangling.MatchString(h):
 		return ""
 	}
 	if rest, ok := strings.CutPrefix(strings.ToLower(h), "how to "); ok {
@@ -123,7 +126,7 @@ func fromHeading(h, above string) string {
 	first := strings.ToLower(words[0])
 	switch {
 	case asking[first]:
-		return "Can you explain " + inSentence(h) + "?"
+		return "Can you explain " + first + h[len(words[0]):] + "?"
 	case imperative[first] && len(words) > 1:
 		return "How do I " + inSentence(h) + "?"
 	}
@@ -136,10 +139,11 @@ func fromHeading(h, above string) string {
 // Words with which headings begin that ask, or that tell to do something.
 var (
 	asking     = set("what why when where who which how whether")
-	imperative = set(`add apply ask build change check choose configure connect contact convert create delete deploy
-		download edit enable disable export file find get import install keep load make manage migrate move open
-		pay print publish read remove replace report request reset restore return review run save search send set
-		sign start stop submit test turn uninstall update upgrade upload use verify write`)
+	imperative = set(`add allow apply ask build change check choose configure connect contact convert create
+		delete deploy disable download edit enable export file find get give import install keep let
+		load make manage migrate move open pay print publish read remove replace report request
+		reset restore return review run save search send set sign start stop submit test turn
+		uninstall update upgrade upload use verify write`)
 )
 
 // keepNames returns the end of h, which lower is in small letters, as h has it.
@@ -174,23 +178,23 @@ func isMostlyLetters(s string) bool {
 	return letters*5 >= utf8.RuneCountInString(s)*4
 }
 
-// defined finds "Coinsurance is …", "An Out-of-Network Provider is …", "Deductibles are …".
-var defined = regexp.MustCompile(`^(?:(?:The|An?) )?([A-Z][\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) (?:an?|the|any|when|what) `)
+// defined finds "Coinsurance is a …", "An Out-of-Network Provider is a …", "Deductibles are the …".
+var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) (?:an?|the|any|when|what) `)
 
 func fromDefinition(s string) string {
 	m := defined.FindStringSubmatch(s)
-	if m == nil || len(text.Terms(m[1])) == 0 {
-		return ""
+	if m == nil || len(text.Terms(m[2])) == 0 || !startsUpper(m[2]) && !strings.HasPrefix(m[1], "A") {
+		return "" // "The following are the …"
 	}
-	first, _, _ := strings.Cut(m[1], " ")
+	first, _, _ := strings.Cut(m[2], " ")
 	if len(text.Terms(first)) == 0 { // "This plan is", "It is"
 		return ""
 	}
 	verb := "is"
-	if m[2] == "are" {
+	if m[3] == "are" {
 		verb = "are"
 	}
-	return "What " + verb + " " + inSentence(m[1]) + "?"
+	return "What " + verb + " " + strings.ToLower(m[1]) + inSentence(m[2]) + "?"
 }
 
 // evidence returns what a search found as the answerer takes it. Citations do not matter here.

@@ -53,7 +53,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				continue
 			}
 			key := strings.Join(strings.Fields(s), " ")
-			if seen[key] {
+			if seen[key] || forges(s, ev) {
 				continue
 			}
 			seen[key] = true
@@ -87,24 +87,24 @@ func candidates(ev *llm.Evidence, n need) []unit {
 // beside it and of the headings above it.
 func (n need) value(u unit, near, headings map[string]bool) float64 {
 	sum := 0.0
-	for t, w := range n.weight {
+	for _, t := range n.terms {
 		switch {
-		case u.terms[t]:
-			sum += w
-		case u.asked[t]:
-			sum += w * askedShare
-		case headings[t]:
-			sum += w * headingShare
-		case near[t]:
-			sum += w * nearShare
+		case u.terms[t.text]:
+			sum += t.weight
+		case u.asked[t.text]:
+			sum += t.weight * askedShare
+		case headings[t.text]:
+			sum += t.weight * headingShare
+		case near[t.text]:
+			sum += t.weight * nearShare
 		}
 	}
 	v := sum / n.total
 	if n.asides > 0 {
 		aside := 0.0
-		for t, w := range n.aside {
-			if u.terms[t] {
-				aside += w
+		for _, t := range n.aside {
+			if u.terms[t.text] {
+				aside += t.weight
 			}
 		}
 		v += contextShare * aside / n.asides
@@ -134,10 +134,10 @@ const maxUnit = 600
 func spans(s string) []text.Span {
 	sentences := text.Sentences(s)
 	for i, sp := range sentences {
-		if r, size := utf8.DecodeRuneInString(s[sp.Start:sp.End]); strings.ContainsRune(bullets, r) {
-			if t, ok := text.Trim(s, sp.Start+size, sp.End); ok {
-				sentences[i] = t
-			}
+		r, size := utf8.DecodeRuneInString(s[sp.Start:sp.End])
+		t, ok := text.Trim(s, sp.Start+size, sp.End)
+		if ok && strings.ContainsRune(bullets, r) && t.Start > sp.Start+size { // not "-5" or "--flag"
+			sentences[i] = t
 		}
 	}
 	var out []text.Span
@@ -198,21 +198,29 @@ func kindOf(s string, headings []string) kind {
 	switch {
 	case last == '?' || last == '？' || last == '؟':
 		return question
+	case strings.HasSuffix(strings.TrimRight(s, "\"'”’»)"), "?"):
+		return fragment // what somebody may ask
 	case slices.ContainsFunc(headings, func(h string) bool { return strings.EqualFold(h, s) }):
 		return heading
+	case last == ':' || last == '：':
+		return fragment // what it leads to is too long to be quoted with it
 	case strings.Contains(s, ". . .") || strings.Contains(s, "...."):
 		return fragment
 	case lines >= 3 && len(s) < lines*maxLineMean && !strings.Contains(s, ":\n"):
 		return fragment
 	case unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
 		return fragment
-	case !unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
+	case !unicode.IsPunct(last) && len(words) <= maxHeading && lines == 1 && dated.MatchString(s),
+		!unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
 		return heading
 	case len(text.Analyze(s)) < minTokens:
 		return label
 	}
 	return statement
 }
+
+// dated finds headings of logs: "2026-11-21: what was decided".
+var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\b`)
 
 // asksDefinition finds questions for what something is.
 var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* mean\b|^\W*define `)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -67,9 +66,10 @@ func (t *Turn) Add(e Event) {
 
 // index returns where in t.Messages the message with that id is, or a new one that is still open.
 func (t *Turn) index(id string) int {
-	i := slices.IndexFunc(t.Messages, func(m MessageFinished) bool { return m.ID == id })
-	if i >= 0 {
-		return i
+	for i := range t.Messages { // without a copy of each message, since this is done for every token
+		if t.Messages[i].ID == id {
+			return i
+		}
 	}
 	t.Messages = append(t.Messages, MessageFinished{ID: id, Citations: []Citation{}})
 	t.said = append(t.said, &strings.Builder{})

@@ -17,10 +17,12 @@ const (
 const documentExts = `pdf|md|markdown|html?|txt|csv|tsv|docx?|pptx?|xlsx?|odt|rtf|json|xml|eml`
 
 var (
-	// roleLine is a line that begins like a message or a list of sources.
-	roleLine = regexp.MustCompile(`(?im)^([\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?)[*_]*)[^\S\n]*:`)
-	// labelLine is a line that begins like a source whose document has no pages.
-	labelLine = regexp.MustCompile(`(?im)^(\s*[^\s:][^:\n]{0,200}\.(?:` + documentExts + `))[^\S\n]*:`)
+	// roleHead is what stands before the colon of a line that begins like a message or a list of
+	// sources.
+	roleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?)[*_]*\s*$`)
+	// labelHead is what stands before the colon of a line that begins like a source whose document
+	// has no pages.
+	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + documentExts + `)\s*$`)
 	// pageLabel is the end of any other source's label.
 	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
 	// bracketed is what the user would take for a citation.
@@ -46,14 +48,31 @@ var (
 // All else is kept byte for byte, so that a text without such things differs in its line breaks
 // only.
 func sourceText(text string) string {
-	text = visible(text)
-	text = roleLine.ReplaceAllString(text, "$1 :")
-	text = labelLine.ReplaceAllString(text, "$1 :")
+	text = neutralLines(visible(text))
 	text = pageLabel.ReplaceAllString(text, "$1 :")
 	text = bracketed.ReplaceAllString(text, "($1)")
 	text = instTag.ReplaceAllString(text, "($1)")
 	text = roleTag.ReplaceAllString(text, "< $1")
-	return splitAngles(onOneLine(strings.TrimRight(text, "\n")))
+	return splitAngles(strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " "))
+}
+
+// neutralLines puts a space before the first colon of each line that begins like a message or a
+// source. The line is cut there first, which is ten times as fast as one expression over the text.
+func neutralLines(text string) string {
+	if !strings.Contains(text, ":") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 8)
+	for line := range strings.Lines(text) {
+		head, rest, colon := strings.Cut(line, ":")
+		if colon && (roleHead.MatchString(head) || labelHead.MatchString(head)) {
+			b.WriteString(strings.TrimRight(head, " ") + " :" + rest)
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // visible turns every line end into "\n" and drops what cannot be seen.
@@ -85,7 +104,7 @@ func splitAngles(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 8)
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		if i > 0 && delimiter(text[i-1], text[i]) {
 			b.WriteByte(' ')
 		}

@@ -159,8 +159,11 @@ func readQrels(path string) (map[string]map[string]int, error) {
 			return nil, err
 		}
 		f := strings.Split(string(line), "\t")
-		if len(f) != 3 || f[0] == "query-id" {
+		if f[0] == "query-id" {
 			continue
+		}
+		if len(f) != 3 {
+			return nil, fmt.Errorf("read %s: the line %q has not three columns", path, line)
 		}
 		grade, err := strconv.Atoi(strings.TrimSpace(f[2]))
 		if err != nil {
@@ -239,10 +242,11 @@ func lines(path string) iter.Seq2[[]byte, error] {
 
 func trim(line []byte) []byte { return []byte(strings.TrimSpace(string(line))) }
 
-// cutTitle returns the text of a passage without the title that it may repeat at its start.
+// cutTitle returns the text of a passage without the title, which may be its first line too.
 func (p Passage) cutTitle() string {
-	if rest, ok := strings.CutPrefix(p.Text, p.Title); ok && p.Title != "" {
-		return strings.TrimLeft(rest, " \n")
+	rest, ok := strings.CutPrefix(p.Text, p.Title)
+	if line := strings.TrimLeft(rest, " \t\r"); ok && p.Title != "" && (line == "" || line[0] == '\n') {
+		return strings.TrimSpace(rest)
 	}
 	return p.Text
 }

@@ -255,7 +255,11 @@ func (r *PageReport) addPages(gold, pages []string) {
 func pagesOf(passages []retrieval.Passage) []string {
 	var pages []string
 	for _, p := range passages {
-		pages = append(pages, fmt.Sprintf("%s#page=%d", p.Document.Name, p.Chunk.PageAt(0)))
+		label := p.Document.Name
+		if page := p.Chunk.PageAt(0); page > 0 {
+			label += "#page=" + strconv.Itoa(page)
+		}
+		pages = append(pages, label)
 	}
 	return pages
 }

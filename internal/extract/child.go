@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,7 +40,7 @@ func startChild() (*child, error) {
 		return nil, fmt.Errorf("start an extraction worker: %w", err)
 	}
 	c := &child{stdin: inWrite, stdout: outRead, stderr: &firstBytes{}, ended: make(chan struct{}), fresh: true}
-	cmd := exec.Command(executable)
+	cmd := exec.Command(executable) //nolint:noctx // it outlives the call that starts it, and its pool ends it
 	cmd.Args = []string{"parley", "extract-worker"}
 	// Compiled WebAssembly does not yield, and must not keep the worker from noticing its end.
 	cmd.Env = []string{workerVariable + "=1", "GOMAXPROCS=2"}
@@ -64,18 +65,29 @@ func startChild() (*child, error) {
 	return c, nil
 }
 
-// ask sends a job and waits for the answer. Killing the child ends the wait.
-func (c *child) ask(j job) (outcome, error) {
+// ask sends a job and waits for the answer. It calls begun when the file is about to be read.
+// Killing the child ends the wait.
+func (c *child) ask(j job, begun func()) (outcome, error) {
 	if err := writeFrame(c.stdin, j); err != nil {
 		return outcome{}, &unasked{err}
 	}
-	var o outcome
-	if err := readFrame(c.stdout, &o); err != nil {
-		return outcome{}, err
+	for first := true; ; first = false {
+		var o outcome
+		if err := readFrame(c.stdout, &o); err != nil {
+			return outcome{}, err
+		}
+		c.fresh = false
+		switch {
+		case !o.Begun:
+			return o, nil
+		case !first: // or a worker gone wrong could have all the time that it wants
+			return outcome{}, errBegunTwice
+		}
+		begun()
 	}
-	c.fresh = false
-	return o, nil
 }
+
+var errBegunTwice = errors.New("the worker says twice that it has begun")
 
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }

@@ -15,18 +15,18 @@ import (
 
 func TestDecodeText_FindsTheEncoding(t *testing.T) {
 	const (
-		english   = "A plain sentence, with “quotes” and a dash – that is all there is to say about it.\n"
-		french    = "L'été dernier, nous avons mangé des crêpes à la forêt près du château où naquit le garçon.\n"
-		german    = "Die Straße führt über die Brücke zum schönen Schloß, wo die Mädchen ihre Bücher gelesen hätten.\n"
-		polish    = "Wczoraj poszliśmy do lasu, żeby zbierać grzyby, ale było zbyt zimno i wróciliśmy późno do domu.\n"
-		russian   = "Вчера мы пошли в лес собирать грибы, но было слишком холодно, и мы вернулись домой поздно вечером.\n"
-		greek     = "Χθες πήγαμε στο δάσος για να μαζέψουμε μανιτάρια, αλλά έκανε πολύ κρύο και γυρίσαμε αργά στο σπίτι.\n"
-		arabic    = "ذهبنا أمس إلى الغابة لجمع الفطر ولكن الجو كان باردا جدا فعدنا إلى البيت في وقت متأخر من الليل.\n"
-		hebrew    = "אתמול הלכנו ליער כדי לאסוף פטריות אבל היה קר מאוד וחזרנו הביתה מאוחר בלילה עם הילדים.\n"
-		chinese   = "昨天我们去森林里采蘑菇，但是天气太冷了，所以我们很晚才回家。保险计划包括每年的体检和疫苗。\n"
-		taiwan    = "昨天我們去森林裡採蘑菇，但是天氣太冷了，所以我們很晚才回家。保險計畫包括每年的體檢和疫苗。\n"
-		japanese_ = "昨日私たちは森へきのこを採りに行きましたが、とても寒かったので、遅くなってから家に帰りました。\n"
-		korean_   = "어제 우리는 숲으로 버섯을 따러 갔지만 너무 추워서 밤늦게 집으로 돌아왔습니다. 보험은 매년 검진을 포함합니다.\n"
+		english    = "A plain sentence, with “quotes” and a dash – that is all there is to say about it.\n"
+		french     = "L'été dernier, nous avons mangé des crêpes à la forêt près du château où naquit le garçon.\n"
+		german     = "Die Straße führt über die Brücke zum schönen Schloß, wo die Mädchen ihre Bücher gelesen hätten.\n"
+		polish     = "Wczoraj poszliśmy do lasu, żeby zbierać grzyby, ale było zbyt zimno i wróciliśmy późno do domu.\n"
+		russian    = "Вчера мы пошли в лес собирать грибы, но было слишком холодно, и мы вернулись домой поздно вечером.\n"
+		greek      = "Χθες πήγαμε στο δάσος για να μαζέψουμε μανιτάρια, αλλά έκανε πολύ κρύο και γυρίσαμε αργά στο σπίτι.\n"
+		arabic     = "ذهبنا أمس إلى الغابة لجمع الفطر ولكن الجو كان باردا جدا فعدنا إلى البيت في وقت متأخر من الليل.\n"
+		hebrew     = "אתמול הלכנו ליער כדי לאסוף פטריות אבל היה קר מאוד וחזרנו הביתה מאוחר בלילה עם הילדים.\n"
+		chinese    = "昨天我们去森林里采蘑菇，但是天气太冷了，所以我们很晚才回家。保险计划包括每年的体检和疫苗。\n"
+		taiwan     = "昨天我們去森林裡採蘑菇，但是天氣太冷了，所以我們很晚才回家。保險計畫包括每年的體檢和疫苗。\n"
+		inJapanese = "昨日私たちは森へきのこを採りに行きましたが、とても寒かったので、遅くなってから家に帰りました。\n"
+		inKorean   = "어제 우리는 숲으로 버섯을 따러 갔지만 너무 추워서 밤늦게 집으로 돌아왔습니다. 보험은 매년 검진을 포함합니다.\n"
 	)
 	for name, c := range map[string]struct {
 		text string
@@ -34,12 +34,12 @@ func TestDecodeText_FindsTheEncoding(t *testing.T) {
 	}{
 		"utf-8":                 {russian, encoding.Nop},
 		"utf-8 with mark":       {russian, unicode.UTF8BOM},
-		"utf-16le with mark":    {japanese_, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)},
+		"utf-16le with mark":    {inJapanese, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)},
 		"utf-16be with mark":    {english, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
 		"utf-16le bare":         {english, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
 		"utf-16be bare":         {french, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 		"utf-16le bare Chinese": {chinese, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
-		"utf-16be bare Korean":  {korean_, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
+		"utf-16be bare Korean":  {inKorean, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 		"utf-16le bare Arabic":  {arabic, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
 		"utf-32 with mark":      {russian, utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)},
 		"windows-1252 English":  {english, charmap.Windows1252},
@@ -51,12 +51,12 @@ func TestDecodeText_FindsTheEncoding(t *testing.T) {
 		"windows-1253":          {greek, charmap.Windows1253},
 		"windows-1256":          {arabic, charmap.Windows1256},
 		"windows-1255":          {hebrew, charmap.Windows1255},
-		"shift_jis":             {japanese_, japanese.ShiftJIS},
-		"euc-jp":                {japanese_, japanese.EUCJP},
-		"iso-2022-jp":           {japanese_, japanese.ISO2022JP},
+		"shift_jis":             {inJapanese, japanese.ShiftJIS},
+		"euc-jp":                {inJapanese, japanese.EUCJP},
+		"iso-2022-jp":           {inJapanese, japanese.ISO2022JP},
 		"gb18030":               {chinese, simplifiedchinese.GB18030},
 		"big5":                  {taiwan, traditionalchinese.Big5},
-		"euc-kr":                {korean_, korean.EUCKR},
+		"euc-kr":                {inKorean, korean.EUCKR},
 	} {
 		data, err := c.enc.NewEncoder().Bytes([]byte(c.text))
 		if err != nil {

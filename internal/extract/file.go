@@ -33,7 +33,25 @@ func File(ctx context.Context, name string, r io.ReaderAt, size int64, limits Li
 // last word on the format. The error is an *Error, or ctx's error: ctx is looked at between
 // pages and parts, so what must end in time on hostile input belongs in a Pool. A parser that
 // panics is reported as Crashed.
-func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size int64) (doc *Document, err error) {
+func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size int64) (*Document, error) {
+	o, err := x.open(name, r, size)
+	if err != nil {
+		return nil, err
+	}
+	return o.read(ctx)
+}
+
+// opened is a file whose format is known and whose parser is loaded.
+type opened struct {
+	x      *Extractor
+	file   *file
+	format *format
+}
+
+// open recognises a file and loads its parser, which for the first PDF document takes seconds. The
+// error is an *Error, or that the parser cannot be loaded.
+func (x *Extractor) open(name string, r io.ReaderAt, size int64) (o *opened, err error) {
+	defer rescue(&err)
 	f := &file{
 		name:   name,
 		ext:    strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")),
@@ -50,17 +68,22 @@ func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size i
 	if f.head, err = readAt(r, 0, min(size, headBytes)); err != nil {
 		return nil, &Error{Unreadable, "the file cannot be read to its end"}
 	}
-
-	defer func() {
-		if p := recover(); p != nil {
-			doc, err = nil, &Error{Crashed, fmt.Sprintf("the parser panicked: %.200v", p)}
-		}
-	}()
 	format, err := recognise(f)
 	if err != nil {
 		return nil, err
 	}
-	doc, err = format.read(ctx, x, f)
+	if format.load != nil {
+		if err := format.load(x, f.limits); err != nil {
+			return nil, err
+		}
+	}
+	return &opened{x, f, format}, nil
+}
+
+// read makes a document of the file, as Extractor.File has it.
+func (o *opened) read(ctx context.Context) (doc *Document, err error) {
+	defer rescue(&err)
+	doc, err = o.format.read(ctx, o.x, o.file)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +96,13 @@ func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size i
 	}
 	doc.Title = strings.Join(strings.Fields(doc.Title), " ")
 	return doc, nil
+}
+
+// rescue is deferred: it makes an error of a panic.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = &Error{Crashed, fmt.Sprintf("the parser panicked: %.200v", p)}
+	}
 }
 
 // Close frees PDFium. The Extractor is not usable afterwards.

@@ -15,17 +15,18 @@ type format struct {
 	name       string
 	extensions []string
 	read       func(context.Context, *Extractor, *file) (*Document, error)
+	load       func(*Extractor, Limits) error // makes the parser ready; nil when it always is
 }
 
 // formats are the formats that can be read. A new one is a file with its read function, a line
 // here, and, where its content can be told from its bytes, a line in sniff.
 var formats = []format{
-	{"PDF", []string{"pdf"}, readPDF},
-	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX},
-	{"HTML", []string{"html", "htm", "xhtml"}, readHTML},
-	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown},
-	{"CSV", []string{"csv", "tsv", "tab"}, readCSV},
-	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain},
+	{"PDF", []string{"pdf"}, readPDF, loadPDF},
+	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
+	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
+	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
+	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
+	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
 }
 
 // foreign names the formats that people will try although no parser exists.

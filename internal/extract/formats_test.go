@@ -65,7 +65,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
 	saved := formats
 	t.Cleanup(func() { formats = saved })
-	formats = append([]format{{"odd", []string{"odd"}, nil}}, formats...)
+	formats = append([]format{{"odd", []string{"odd"}, nil, nil}}, formats...)
 	wantReason(t, "a.odd", []byte("hello"), Limits{}, Crashed)
 }
 

@@ -16,8 +16,10 @@ type job struct {
 }
 
 // outcome is a worker's answer: a document and what the post-processing made of it, an Error, or
-// the text of any other error.
+// the text of any other error. One with Begun comes before it, once the parser is loaded; the time
+// for the file counts from there.
 type outcome struct {
+	Begun    bool
 	Document *Document
 	Post     []byte
 	Refused  *Error

@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
+// loadPDF makes PDFium ready.
+func loadPDF(x *Extractor, l Limits) error {
+	x.loadPDFium.Do(func() { x.pdfium, x.pdfiumErr = newPDFium(x.CacheDir, moduleMemory(l)) })
+	return x.pdfiumErr
+}
+
 // readPDF reads a PDF document page by page: PDFium gives the characters, pdfReader makes lines
 // of them, and once all pages are known, so that repeated headers, the size of the body type and
 // the document's vocabulary are, pdfLayout makes blocks of the lines.
 func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
-	x.loadPDFium.Do(func() { x.pdfium, x.pdfiumErr = newPDFium(x.CacheDir, moduleMemory(f.limits)) })
-	if x.pdfiumErr != nil {
-		return nil, x.pdfiumErr
-	}
 	d, err := x.pdfium.open(f)
 	if err != nil {
 		return nil, err

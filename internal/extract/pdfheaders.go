@@ -119,7 +119,7 @@ func runningKey(text []byte) string {
 }
 
 // barePageNumber matches the keys that number a page wherever they stand at its edge.
-var barePageNumber = regexp.MustCompile(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`)
+var barePageNumber = regexp.MustCompile(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`) //nolint:gosmopolitan // pages are numbered in every script
 
 // saysSomething holds for a key with words other than those that number pages.
 func saysSomething(key string) bool {

@@ -104,7 +104,8 @@ func (w *pdfWords) join(to *mapped, line, next *pdfLine) {
 	}
 	last, _ := utf8.DecodeLastRune(line.text)
 	first, _ := utf8.DecodeRune(next.text)
-	if !(w.anywhere && !line.space && unicode.Is(unicode.Hangul, last) && unicode.Is(unicode.Hangul, first)) {
+	within := w.anywhere && !line.space && unicode.Is(unicode.Hangul, last) && unicode.Is(unicode.Hangul, first)
+	if !within {
 		to.put(glue(last, first))
 	}
 	to.append(next.mapped)

@@ -53,9 +53,24 @@ func NewPool(o Options) *Pool {
 		o.Idle = 20 * time.Second
 	}
 	o.Limits = o.Limits.withDefaults()
+	o.CacheDir = absolute(o.CacheDir)
 	p := &Pool{options: o, slots: make(chan struct{}, o.Workers)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
+}
+
+// absolute returns a folder's name as workers understand it, whose working folder is another one:
+// there a relative name could find what somebody else has put. A folder that has no such name is
+// none.
+func absolute(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	return abs
 }
 
 // Extract reads the file at a path; name says its extension, for files that are stored under
@@ -108,13 +123,20 @@ func (p *Pool) begin() bool {
 	return true
 }
 
-// run has a child do a job, and puts it back or ends it.
+// run has a child do a job, and puts it back or ends it. The time for the file begins when its
+// parser is loaded.
 func (p *Pool) run(ctx context.Context, c *child, j job) (*Result, error) {
-	limit, cancel := context.WithTimeout(ctx, j.Limits.Time)
+	limit, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
+	slow := loadError()
+	clock := time.AfterFunc(loadTime, cancel)
+	defer clock.Stop()
 	stopKilling := context.AfterFunc(limit, c.kill)
-	o, err := c.ask(j)
+	o, err := c.ask(j, func() {
+		slow = timeoutError(j.Limits)
+		clock.Reset(j.Limits.Time)
+	})
 	if stopKilling() && err == nil {
 		p.put(c)
 		return o.result()
@@ -129,7 +151,7 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (*Result, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limit.Err() != nil:
-		return nil, timeoutError(j.Limits)
+		return nil, slow
 	case errors.As(err, new(*unasked)):
 		return nil, err
 	case c.ranOutOfMemory():

@@ -16,6 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
+// eaten keeps what a worker that eats memory has got, so that nothing is collected.
+var eaten [][]byte
+
 // testPost is what the workers of the tests do with documents: a text that asks for it makes
 // them misbehave, any other comes back in capitals.
 func testPost(doc *Document) ([]byte, error) {
@@ -32,7 +35,6 @@ func testPost(doc *Document) ([]byte, error) {
 	case "please refuse":
 		return nil, &Error{Empty, "as asked"}
 	case "please eat":
-		var eaten [][]byte
 		for {
 			b := make([]byte, 8<<20)
 			for i := range b {
@@ -64,6 +66,19 @@ func written(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestNewPool_ResolvesTheCacheFolderHereAndNotInItsWorkers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want, err := filepath.Abs("data/cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(Options{CacheDir: "data/cache"})
+	defer p.Close()
+	if p.options.CacheDir != want {
+		t.Errorf("workers, whose folder is another one, are told %q, want %q", p.options.CacheDir, want)
+	}
 }
 
 func TestPool_ReturnsDocumentAndPost(t *testing.T) {
@@ -119,6 +134,60 @@ func TestPool_KillsAWorkerThatTakesTooLong(t *testing.T) {
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Reason != Timeout {
 		t.Errorf("Extract = %v, want reason timeout", err)
+	}
+}
+
+func TestWorker_BeginsOnceTheParserIsLoaded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pdf")
+	if err := os.WriteFile(path, makePDF(set("R", 12, 72, 700, "Hello")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := &Extractor{CacheDir: testCache}
+	defer x.Close()
+	begun := 0
+	o := answer(x, job{Name: "a.pdf", Path: path, Limits: Limits{}.withDefaults()}, func() error {
+		if begun++; x.pdfium == nil {
+			t.Error("the time for the file began before PDFium was loaded")
+		}
+		return nil
+	}, nil)
+	if o.Document == nil || begun != 1 {
+		t.Errorf("begun %d times, outcome %+v", begun, o)
+	}
+}
+
+func TestChild_LetsAWorkerBeginOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		says  []outcome
+		begun int
+		err   error
+	}{
+		"refused at once": {[]outcome{{Refused: &Error{Empty, "as asked"}}}, 0, nil},
+		"read":            {[]outcome{{Begun: true}, {Post: []byte("x")}}, 1, nil},
+		"stalling":        {[]outcome{{Begun: true}, {Begun: true}, {Post: []byte("x")}}, 1, errBegunTwice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers, worker, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeAll(answers, worker)
+			for _, o := range c.says { // a pipe holds them all
+				if err := writeFrame(worker, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer null.Close()
+			begun := 0
+			_, err = (&child{stdin: null, stdout: answers}).ask(job{}, func() { begun++ })
+			if !errors.Is(err, c.err) || begun != c.begun {
+				t.Errorf("begun %d times, error %v; want %d, %v", begun, err, c.begun, c.err)
+			}
+		})
 	}
 }
 

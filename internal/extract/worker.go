@@ -53,20 +53,21 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 			confine(j.Limits)
 			go watchMemory(j.Limits.MemoryBytes)
 		}
-		confineCPU(j.Limits.Time)
-		if err := writeFrame(out, answer(x, j, post)); err != nil {
+		confineCPU(loadTime)
+		begin := func() error {
+			confineCPU(j.Limits.Time)
+			return writeFrame(out, outcome{Begun: true})
+		}
+		if err := writeFrame(out, answer(x, j, begin, post)); err != nil {
 			return exitBroken
 		}
 	}
 	return exitDone
 }
 
-// answer does one job. It gives up a little before the parent's patience ends, where the parser
-// looks at its context: then the worker need not be killed.
-func answer(x *Extractor, j job, post func(*Document) ([]byte, error)) outcome {
-	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
-	defer cancel()
-	doc, err := extractPath(ctx, x, j)
+// answer does one job. It calls begin when the parser is loaded.
+func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byte, error)) outcome {
+	doc, err := extractPath(x, j, begin)
 	if err == nil && post != nil {
 		var result []byte
 		if result, err = postProcess(post, doc); err == nil {
@@ -85,7 +86,9 @@ func answer(x *Extractor, j job, post func(*Document) ([]byte, error)) outcome {
 	return outcome{Failed: err.Error()}
 }
 
-func extractPath(ctx context.Context, x *Extractor, j job) (*Document, error) {
+// extractPath gives up a little before the parent's patience ends, where the parser looks at its
+// context: then the worker need not be killed.
+func extractPath(x *Extractor, j job, begin func() error) (*Document, error) {
 	f, err := os.Open(j.Path)
 	if err != nil {
 		return nil, &Error{Unreadable, "the file cannot be opened"}
@@ -95,7 +98,16 @@ func extractPath(ctx context.Context, x *Extractor, j job) (*Document, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, &Error{Unreadable, "it is not a regular file"}
 	}
-	return x.File(ctx, j.Name, f, info.Size())
+	o, err := x.open(j.Name, f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	if err := begin(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
+	defer cancel()
+	return o.read(ctx)
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
@@ -109,6 +121,14 @@ func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []
 
 func timeoutError(l Limits) *Error {
 	return &Error{Timeout, fmt.Sprintf("reading it takes longer than %s", l.Time)}
+}
+
+// loadTime is how long a worker may take to load a parser: compiling PDFium takes 2 s of an idle
+// processor, and much longer on a busy machine.
+const loadTime = 2 * time.Minute
+
+func loadError() *Error {
+	return &Error{Timeout, fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
 }
 
 func memoryError(l Limits) *Error {

@@ -190,5 +190,5 @@ func (r *run) count(res result) {
 	}
 	r.report.Pages += pages
 	r.report.Chunks += chunks
-	r.meter.done(res.from.size, pages, chunks)
+	r.meter.done(r.effort(res.from), pages, chunks)
 }

@@ -25,7 +25,7 @@ import (
 
 // Generation names what makes chunks of files. Documents of another generation are read again
 // at the next ingestion; change it with every change of extractors or splitter that shows.
-const Generation = "extract-1/split-1"
+const Generation = "extract-1/split-2"
 
 // Corpus takes the batches; revisions and segments are left to it.
 type Corpus interface {
@@ -139,7 +139,7 @@ type run struct {
 func (r *run) close() {
 	for _, t := range r.targets {
 		if t.dir != nil {
-			t.dir.Close() //nolint:errcheck // it was only read from
+			t.dir.Close()
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 				continue
 			}
 			r.pending = append(r.pending, c)
-			r.meter.toRead(c.size)
+			r.meter.toRead(r.effort(c))
 		}
 		for _, f := range sortedFiles(known) {
 			if !t.unseen(f.Path) {
@@ -207,6 +207,14 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		}
 	}
 	return gone, nil
+}
+
+// effort is what progress is measured by: the bytes of a file that has to be read.
+func (r *run) effort(c *candidate) int64 {
+	if c.size > r.cfg.MaxBytes || !r.cfg.Supports(c.path) {
+		return 0
+	}
+	return c.size
 }
 
 // keep counts a file that is as the last run left it.

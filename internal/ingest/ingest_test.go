@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -225,7 +226,7 @@ func TestRun_ReplacesCharactersThatBreakCitations(t *testing.T) {
 	}
 	b.want(b.run(), counts{Indexed: len(names)})
 	for _, n := range b.corpus.names() {
-		if strings.ContainsAny(n, "[]#?%<>\\\"|\n\u202e\xff") {
+		if strings.ContainsAny(n, "[]#?%<>\\\"|\n\u202e") || !utf8.ValidString(n) {
 			t.Errorf("name %q", n)
 		}
 	}
@@ -336,6 +337,44 @@ func TestRun_TriesAnUnreadableFileAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(b.run(), counts{Indexed: 1})
+}
+
+func TestRun_TriesAFileAgainThatTookTooLong(t *testing.T) {
+	b := newBench(t)
+	b.write("a.md", "Alpha.")
+	b.extractor.before = func(context.Context, string) error {
+		return &extract.Error{Reason: extract.Timeout, Detail: "reading it takes longer than 30s"}
+	}
+	r := b.run()
+	b.want(r, counts{Failed: 1})
+	r = b.run()
+	b.want(r, counts{Failed: 1})
+	if r.Failed[0].Known {
+		t.Error("the report says that the file was not tried again")
+	}
+	b.extractor.before = nil
+	b.want(b.run(), counts{Indexed: 1})
+	b.want(b.run(), counts{Unchanged: 1})
+}
+
+func TestTimeLeft_IsToldOnceEnoughIsBehind(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range []struct {
+		elapsed     time.Duration
+		done, total int64
+		want        time.Duration
+	}{
+		{time.Second, 0, 100 * mb, 0},
+		{time.Second, 4 * mb, 100 * mb, 0},
+		{time.Second, 5 * mb, 100 * mb, 19 * time.Second},
+		{4 * time.Second, mb, 101 * mb, 400 * time.Second},
+		{time.Minute, 0, mb, 0},
+		{time.Minute, mb, mb, 0},
+	} {
+		if got := timeLeft(c.elapsed, c.done, c.total); got != c.want {
+			t.Errorf("after %v with %d of %d bytes: %v, want %v", c.elapsed, c.done, c.total, got, c.want)
+		}
+	}
 }
 
 func TestRun_SkipsWhatIsUnsupportedOrTooLargeWithoutReadingIt(t *testing.T) {

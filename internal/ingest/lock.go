@@ -42,13 +42,13 @@ func lock(dataDir string) (unlock func(), err error) {
 		err = writePID(f)
 	}
 	if err == nil && held {
-		return func() { f.Close() }, nil //nolint:errcheck // closing gives the lock back
+		return func() { f.Close() }, nil // closing gives the lock back
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close() // nothing was written
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, 32)) //nolint:errcheck // the message is good enough without
+	text, _ := io.ReadAll(io.LimitReader(f, 32)) // the message is good enough without
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return nil, &LockedError{DataDir: dataDir, PID: pid}
 }

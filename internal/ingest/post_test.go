@@ -24,7 +24,7 @@ func TestPost_GivesTheChunksOfSplit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for n := range len(b) {
+	for n := range b {
 		// A cut may fall between two chunks, but must not give anything else.
 		if chunks, err := decodeChunks(b[:n], d.Pages); err == nil && !cmp.Equal(chunks, want[:len(chunks)]) {
 			t.Errorf("the first %d bytes gave %+v", n, chunks)

@@ -67,7 +67,7 @@ func (r *run) read(ctx context.Context, c *candidate) result {
 	res.file.Size, res.file.ModTime = original.size, original.modTime
 	res.file.SHA256 = original.sha + res.file.SHA256
 	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted &&
-		k.Reason != string(extract.Unreadable) {
+		!passing(extract.Reason(k.Reason)) {
 		res.same = true
 		res.file.DocumentID, res.file.Reason, res.file.Detail = k.DocumentID, k.Reason, k.Detail
 		return res
@@ -186,7 +186,7 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	if err != nil {
 		return o, false, &sourceError{err}
 	}
-	defer f.Close() //nolint:errcheck // it was only read from
+	defer f.Close()
 	before, err := f.Stat()
 	if err == nil && !before.Mode().IsRegular() {
 		err = errNotRegular
@@ -234,7 +234,7 @@ func (r *run) extract(ctx context.Context, c *candidate, o original) (
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("open the original of %s: %w", c.display(), err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read from
+	defer f.Close()
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -82,8 +82,8 @@ func realPath(path string) string {
 	if err != nil {
 		return path
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		return real
+	if straight, err := filepath.EvalSymlinks(abs); err == nil {
+		return straight
 	}
 	return abs
 }

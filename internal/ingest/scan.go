@@ -56,7 +56,13 @@ func (c *candidate) unchanged() bool {
 	_, sidecar, _ := strings.Cut(k.SHA256, "+")
 	return k.Generation == Generation && !k.adopted &&
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && sidecar == c.sidecar &&
-		k.Reason != string(extract.Unreadable)
+		!passing(extract.Reason(k.Reason))
+}
+
+// passing reports whether a reason may be gone at the next run although the file is the same: what
+// takes too long on a busy machine may be quick on an idle one.
+func passing(reason extract.Reason) bool {
+	return reason == extract.Unreadable || reason == extract.Timeout
 }
 
 // rowPath makes a path fit for the store, which takes valid UTF-8 only.
@@ -176,7 +182,7 @@ func (w *walker) list(dir string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read from
+	defer f.Close()
 	entries, err := f.ReadDir(-1)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return entries, err
@@ -205,8 +211,8 @@ func (w *walker) entry(p string, typ fs.FileMode, described bool) {
 			w.skip(p, extract.Unreadable, "the symbolic link leads nowhere or out of the folder")
 			return
 		}
-		real := realPath(filepath.Join(w.base(), name))
-		if _, inside := within(w.data, real); st.IsDir() || inside && w.data != "" {
+		to := realPath(filepath.Join(w.base(), name))
+		if _, inside := within(w.data, to); st.IsDir() || inside && w.data != "" {
 			return
 		}
 	}

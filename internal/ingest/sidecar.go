@@ -62,7 +62,7 @@ func readSidecar(dir *os.Root, file string) (*sidecar, string, error) {
 			return nil, "", fmt.Errorf("its sidecar cannot be read: %s", cause(err))
 		}
 		data, err := io.ReadAll(io.LimitReader(f, maxSidecar+1))
-		f.Close() //nolint:errcheck // it was only read from
+		f.Close()
 		if err != nil {
 			return nil, "", fmt.Errorf("its sidecar cannot be read: %s", cause(err))
 		}
@@ -116,10 +116,10 @@ func yamlError(err error) error {
 // for us to guess whether it means everyone or no one.
 func namesIn(n yaml.Node, key string) ([]string, error) {
 	var nodes []*yaml.Node
-	switch {
-	case n.Kind == 0:
+	switch n.Kind {
+	case 0:
 		return nil, nil
-	case n.Kind == yaml.SequenceNode:
+	case yaml.SequenceNode:
 		nodes = n.Content
 	default:
 		nodes = []*yaml.Node{&n}

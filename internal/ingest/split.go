@@ -63,7 +63,7 @@ func Split(doc *extract.Document, opts SplitOptions) []retrieval.Chunk {
 // tokens up unit by unit; where the text as a whole has more than allowed, emit gives up
 // what is repeated, and then cuts in two.
 func (s *splitter) emit(chunks []retrieval.Chunk, i, j int, o opening) []retrieval.Chunk {
-	text, spans := s.text(i, j, o)
+	text, spans := s.text(j, o)
 	tokens := CountTokens(text)
 	switch {
 	case tokens <= s.opts.Tokens:
@@ -108,7 +108,7 @@ func (s *splitter) headings(i, j int) []string {
 
 // text builds a chunk's text and spans: one span for the repeated header row, and one for each
 // page, since the units of a page adjoin each other.
-func (s *splitter) text(i, j int, o opening) (string, []retrieval.Span) {
+func (s *splitter) text(j int, o opening) (string, []retrieval.Span) {
 	var b strings.Builder
 	var spans []retrieval.Span
 	add := func(page, start, end int32) {

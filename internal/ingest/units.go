@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/extract"
+	"parley/internal/text"
 )
 
 // joint is what stands between a unit and the one before it.
@@ -84,8 +85,8 @@ func (s *splitter) readUnits() {
 
 // readBlock appends the units of one block.
 func (s *splitter) readBlock(p int, b extract.Block) {
-	text := s.pages[p].Text
-	iv, ok := trim(text, interval{b.Start, b.End})
+	body := s.pages[p].Text
+	span, ok := text.Trim(body, b.Start, b.End)
 	if !ok {
 		return
 	}
@@ -97,17 +98,17 @@ func (s *splitter) readBlock(p int, b extract.Block) {
 	first := len(s.units)
 	switch b.Kind {
 	case extract.Heading:
-		s.pushHeading(text[iv.start:iv.end], b.Level)
-		s.add(p, iv, b, jointHeading)
+		s.pushHeading(body[span.Start:span.End], b.Level)
+		s.add(p, span, b, jointHeading)
 	case extract.TableHeader:
-		s.add(p, iv, b, jointBlock)
-		s.openTable(p, iv)
+		s.add(p, span, b, jointBlock)
+		s.openTable(p, span)
 	case extract.TableRow:
-		s.add(p, iv, b, jointRow)
+		s.add(p, span, b, jointRow)
 	case extract.Code:
-		s.addCode(p, iv, b)
+		s.addCode(p, span, b)
 	default:
-		s.addSentences(p, iv, b)
+		s.addSentences(p, span, b)
 	}
 	s.setFirstJoint(first)
 }
@@ -159,14 +160,14 @@ func (s *splitter) pushHeading(text string, level int) {
 
 // openTable notes the header row that later chunks of a table repeat. One that takes more than
 // a quarter of a chunk is not repeated.
-func (s *splitter) openTable(p int, iv interval) {
-	h := header{page: int32(p), start: int32(iv.start), end: int32(iv.end)}
+func (s *splitter) openTable(p int, span text.Span) {
+	h := header{page: int32(p), start: int32(span.Start), end: int32(span.End)}
 	if s.table >= 0 {
 		h = s.tables[s.table]
 		if h.page != int32(p) {
 			return
 		}
-		h.end = int32(iv.end)
+		h.end = int32(span.End)
 	}
 	text := s.pages[p].Text[h.start:h.end]
 	h.runes = int32(utf8.RuneCountInString(text))
@@ -181,11 +182,11 @@ func (s *splitter) openTable(p int, iv interval) {
 
 // addSentences appends a unit for each sentence. What is long and has lines but no sentences (a
 // table of contents, a poem) is cut at its lines.
-func (s *splitter) addSentences(p int, iv interval, b extract.Block) {
-	text := s.pages[p].Text
-	for _, sen := range sentenceIntervals(text[iv.start:iv.end]) {
-		sen = interval{iv.start + sen.start, iv.start + sen.end}
-		sentence := text[sen.start:sen.end]
+func (s *splitter) addSentences(p int, span text.Span, b extract.Block) {
+	body := s.pages[p].Text
+	for _, sen := range text.Sentences(body[span.Start:span.End]) {
+		sen = text.Span{Start: span.Start + sen.Start, End: span.Start + sen.End}
+		sentence := body[sen.Start:sen.End]
 		if !strings.Contains(sentence, "\n") || utf8.RuneCountInString(sentence) <= s.opts.Size/2 {
 			s.add(p, sen, b, jointSentence)
 			continue
@@ -195,31 +196,30 @@ func (s *splitter) addSentences(p int, iv interval, b extract.Block) {
 }
 
 // addCode appends a block of code whole where it fits, else line by line.
-func (s *splitter) addCode(p int, iv interval, b extract.Block) {
-	if s.fits(s.pages[p].Text[iv.start:iv.end]) {
-		s.add(p, iv, b, jointBlock)
+func (s *splitter) addCode(p int, span text.Span, b extract.Block) {
+	if s.fits(s.pages[p].Text[span.Start:span.End]) {
+		s.add(p, span, b, jointBlock)
 		return
 	}
-	s.addLines(p, iv, b, jointBlock)
+	s.addLines(p, span, b, jointBlock)
 }
 
 // maxIndent is how many bytes of a line of code are taken for its indentation.
 const maxIndent = 100
 
 // addLines appends a unit for each line. First is the joint of the first one.
-func (s *splitter) addLines(p int, iv interval, b extract.Block, first joint) {
-	text := s.pages[p].Text
-	for at := iv.start; at < iv.end; {
-		end := iv.end
-		if i := strings.IndexByte(text[at:iv.end], '\n'); i >= 0 {
+func (s *splitter) addLines(p int, span text.Span, b extract.Block, first joint) {
+	body := s.pages[p].Text
+	for at := span.Start; at < span.End; {
+		end := span.End
+		if i := strings.IndexByte(body[at:span.End], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		line := interval{at, end}
-		if _, ok := trim(text, line); ok {
-			words, _ := trim(text, line)
+		if words, ok := text.Trim(body, at, end); ok {
+			line := text.Span{Start: at, End: words.End}
 			// Indentation is part of code, within reason.
-			if line.end = words.end; b.Kind != extract.Code || words.start-line.start > maxIndent {
-				line.start = words.start
+			if b.Kind != extract.Code || words.Start-at > maxIndent {
+				line = words
 			}
 			s.add(p, line, b, first)
 			first = jointLine
@@ -229,13 +229,13 @@ func (s *splitter) addLines(p int, iv interval, b extract.Block, first joint) {
 }
 
 // add appends one unit, or several where it is too long for a chunk.
-func (s *splitter) add(p int, iv interval, b extract.Block, j joint) {
-	text := s.pages[p].Text
-	for iv.start < iv.end {
-		end := iv.start + s.prefix(text[iv.start:iv.end])
-		piece := text[iv.start:end]
+func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
+	body := s.pages[p].Text
+	for span.Start < span.End {
+		end := span.Start + s.prefix(body[span.Start:span.End])
+		piece := body[span.Start:end]
 		u := unit{
-			page: int32(p), start: int32(iv.start), end: int32(end),
+			page: int32(p), start: int32(span.Start), end: int32(end),
 			runes:  int32(utf8.RuneCountInString(piece)),
 			tokens: int32(CountTokens(piece)),
 			path:   int32(len(s.paths) - 1), table: -1,
@@ -246,15 +246,15 @@ func (s *splitter) add(p int, iv interval, b extract.Block, j joint) {
 		}
 		u.gap = 1
 		if len(s.units) > 0 && s.last().page == u.page {
-			u.gap = int32(utf8.RuneCountInString(text[s.last().end:u.start]))
+			u.gap = int32(utf8.RuneCountInString(body[s.last().end:u.start]))
 		}
 		s.units = append(s.units, u)
 		s.runes[p] += int(u.runes)
-		rest, ok := trim(text, interval{end, iv.end})
+		rest, ok := text.Trim(body, end, span.End)
 		if !ok {
 			return
 		}
-		iv, j = rest, jointWord
+		span, j = rest, jointWord
 	}
 }
 

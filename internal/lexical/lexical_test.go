@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -84,7 +85,14 @@ func naive(revs []Revision, terms []Term, visible []int64, k int) []Hit {
 	return hits[:min(k, len(hits))]
 }
 
-func open(t *testing.T, data []byte) *Segment {
+// only is a view's choice of the revisions with these ids.
+func only(segments []*Segment, ids []int64) func(segment, revision int) bool {
+	return func(segment, revision int) bool {
+		return slices.Contains(ids, segments[segment].revisions[revision].id)
+	}
+}
+
+func open(t testing.TB, data []byte) *Segment {
 	t.Helper()
 	s, err := Open(data)
 	if err != nil {
@@ -101,7 +109,7 @@ func TestSearch_IsTextbookBM25OverAnySegmentation(t *testing.T) {
 		cut := rnd.IntN(len(revs))
 		one := open(t, Build(revs))
 		two := []*Segment{open(t, Build(revs[:cut])), open(t, Build(revs[cut:]))}
-		merged, ok := Merge(two, func(int64) bool { return true })
+		merged, ok := Merge(two, func(int, int) bool { return true })
 		if !ok {
 			t.Fatal("nothing left after a merge that keeps everything")
 		}
@@ -116,7 +124,10 @@ func TestSearch_IsTextbookBM25OverAnySegmentation(t *testing.T) {
 		want := naive(revs, terms, visible, k)
 		for name, segs := range map[string][]*Segment{"one": {one}, "two": two, "merged": {open(t, merged)}} {
 			r := NewReader(segs)
-			got, _ := r.Search(terms, r.View(visible), k)
+			got, matched := r.View(only(segs, visible)).Search(terms, k)
+			if all := naive(revs, terms, visible, math.MaxInt); matched != len(all) {
+				t.Fatalf("round %d, %s: %d chunks matched, want %d", round, name, matched, len(all))
+			}
 			scores := func(h []Hit) (s []float64) {
 				for _, x := range h {
 					s = append(s, x.Score)
@@ -136,12 +147,28 @@ func TestSearch_IsTextbookBM25OverAnySegmentation(t *testing.T) {
 	}
 }
 
+func TestMerge_InterleavesRevisionsOfSeveralSegments(t *testing.T) {
+	revs := randomRevisions(rand.New(rand.NewPCG(9, 10)), 1, 30)
+	parts := make([][]Revision, 3)
+	for i, r := range revs {
+		parts[i*7%3] = append(parts[i*7%3], r)
+	}
+	var segs []*Segment
+	for _, p := range parts {
+		segs = append(segs, open(t, Build(p)))
+	}
+	merged, _ := Merge(segs, func(int, int) bool { return true })
+	if !slices.Equal(merged, Build(revs)) {
+		t.Error("a merge differs from a segment built of the same documents")
+	}
+}
+
 func TestMerge_DropsWhatIsGone(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	revs := randomRevisions(rnd, 1, 40)
 	segs := []*Segment{open(t, Build(revs[:13])), open(t, Build(revs[13:29])), open(t, Build(revs[29:]))}
 	keep := func(r int64) bool { return r%3 != 0 }
-	merged, ok := Merge(segs, keep)
+	merged, ok := Merge(segs, func(s, n int) bool { return keep(segs[s].Revisions()[n]) })
 	if !ok {
 		t.Fatal("nothing left")
 	}
@@ -154,7 +181,7 @@ func TestMerge_DropsWhatIsGone(t *testing.T) {
 	if diff := cmp.Diff(Build(kept), merged); diff != "" {
 		t.Error("a merge differs from a segment built of what it keeps")
 	}
-	if _, ok := Merge(segs, func(int64) bool { return false }); ok {
+	if _, ok := Merge(segs, func(int, int) bool { return false }); ok {
 		t.Error("a merge that keeps nothing has a segment")
 	}
 }
@@ -163,6 +190,20 @@ func TestBuild_IsDeterministic(t *testing.T) {
 	revs := randomRevisions(rand.New(rand.NewPCG(5, 6)), 1, 20)
 	if !slices.Equal(Build(revs), Build(revs)) {
 		t.Error("two builds of the same documents differ")
+	}
+}
+
+// TestBuild_BytesChangeOnlyWithTheGeneration fails when the format or the analysis of text has
+// changed: then stored segments must be built again, so give Generation another name.
+func TestBuild_BytesChangeOnlyWithTheGeneration(t *testing.T) {
+	revs := randomRevisions(rand.New(rand.NewPCG(17, 18)), 1, 50)
+	revs = append(revs, Revision{ID: 100, Chunks: []Chunk{
+		{Body: "The plan's 1,000.5 € Straße, 東京タワー, الكِتَاب, max_output_tokens", Name: "Benefit Options", Page: 7},
+		{Body: "Second page of running employees", Titles: []string{"Options"}, Page: 70_000},
+	}})
+	got := fmt.Sprintf("%s %08x", Generation, crc32.ChecksumIEEE(Build(revs)))
+	if want := "lex1 2144df1c"; got != want {
+		t.Errorf("a segment is %s, was %s", got, want)
 	}
 }
 
@@ -186,7 +227,7 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 	seg := open(t, Build([]Revision{{ID: 1, Chunks: []Chunk{
 		{Body: "health health coverage plan"}, {Body: "health wealth insurance 2024"}, {Body: "保険 Straße"},
 	}}}))
-	r := NewReader([]*Segment{seg})
+	v := NewReader([]*Segment{seg}).View(nil)
 	tests := []struct{ in, want string }{
 		{"helth", "health"},   // a letter left out
 		{"heallth", "health"}, // one too many
@@ -197,9 +238,11 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 		{"2025", ""},          // numbers are not corrected
 		{"kubernetes", ""},    // nothing near
 		{"welath", "wealth"},  // the first letter decides
+		{"strasze", "strase"}, // folded as the index has it
+		{"whihc", ""},         // a function word
 	}
 	for _, tt := range tests {
-		if got, _ := r.Similar(tt.in); got != tt.want {
+		if got, _ := v.Similar(tt.in); got != tt.want {
 			t.Errorf("Similar(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -207,13 +250,140 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 
 func TestReader_OfNothing(t *testing.T) {
 	r := NewReader(nil)
-	hits, matched := r.Search([]Term{{"plan", 1}}, r.View(nil), 5)
+	hits, matched := r.View(nil).Search([]Term{{"plan", 1}}, 5)
 	if len(hits) != 0 || matched != 0 {
 		t.Errorf("found %d hits in an empty index", len(hits))
+	}
+	if st := r.View(nil).Stat("plan"); st.Known || st.IDF < 0 {
+		t.Errorf("an empty index says %+v of a term", st)
 	}
 	empty := open(t, Build(nil))
 	if empty.Chunks() != 0 {
 		t.Errorf("an empty segment has %d chunks", empty.Chunks())
+	}
+}
+
+func TestSimilar_DoesNotTellOfWhatIsHidden(t *testing.T) {
+	segs := []*Segment{open(t, Build([]Revision{
+		{ID: 1, Chunks: []Chunk{{Body: "bluebird bluebird"}, {Body: "bluebird"}}},
+		{ID: 2, Chunks: []Chunk{{Body: "bluebind"}}},
+	}))}
+	r := NewReader(segs)
+	for _, tt := range []struct {
+		visible []int64
+		want    string
+	}{
+		{[]int64{1, 2}, "bluebird"}, {[]int64{2}, "bluebind"}, {[]int64{1}, "bluebird"}, {nil, ""},
+	} {
+		if got, _ := r.View(only(segs, tt.visible)).Similar("bluebaxd"); got != "" {
+			t.Errorf("two slips were corrected to %q", got)
+		}
+		if got, _ := r.View(only(segs, tt.visible)).Similar("bluebixd"); got != tt.want {
+			t.Errorf("with %v visible, Similar = %q, want %q", tt.visible, got, tt.want)
+		}
+	}
+}
+
+func TestOneSlip_IsOneEditOfCharacters(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(11, 12))
+	letters := []rune("abé保ü𝒳")
+	word := func() []rune {
+		w := make([]rune, rnd.IntN(6))
+		for i := range w {
+			w[i] = letters[rnd.IntN(len(letters))]
+		}
+		return w
+	}
+	slips := 0
+	for range 5_000 {
+		a, b := word(), word()
+		want := slices.ContainsFunc(edits(a, letters), func(e string) bool { return e == string(b) }) && string(a) != string(b)
+		if want {
+			slips++
+		}
+		if got := oneSlip([]byte(string(a)), string(b)); got != want {
+			t.Fatalf("oneSlip(%q, %q) = %v", string(a), string(b), got)
+		}
+	}
+	if slips < 100 {
+		t.Errorf("only %d of the pairs differed by one slip", slips)
+	}
+}
+
+// edits returns what one edit of w gives, with the letters of an alphabet.
+func edits(w, alphabet []rune) []string {
+	var all []string
+	add := func(parts ...[]rune) { all = append(all, string(slices.Concat(parts...))) }
+	for i := range len(w) + 1 {
+		for _, l := range alphabet {
+			add(w[:i], []rune{l}, w[i:])
+			if i < len(w) {
+				add(w[:i], []rune{l}, w[i+1:])
+			}
+		}
+		if i < len(w) {
+			add(w[:i], w[i+1:])
+		}
+		if i+1 < len(w) {
+			add(w[:i], []rune{w[i+1], w[i]}, w[i+2:])
+		}
+	}
+	return all
+}
+
+func TestFind_FindsEveryTermAndNoOther(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	df := make(map[string]int)
+	var revs []Revision
+	for id := range 400 {
+		w := make([]byte, 1+rnd.IntN(5)) // of few letters, so that prefixes are shared
+		for i := range w {
+			w[i] = "abx"[rnd.IntN(3)]
+		}
+		body := "z" + string(w) + "z"
+		df[text.Terms(body)[0]]++
+		revs = append(revs, Revision{ID: int64(id + 1), Chunks: []Chunk{{Body: body}}})
+	}
+	s := open(t, Build(revs))
+	for term, n := range df {
+		if e, ok := s.find(term); !ok || e.df != n {
+			t.Errorf("find(%q) = %d, %v, want %d", term, e.df, ok, n)
+		}
+		for _, other := range []string{term + "a", term[:len(term)-1], "a" + term, term + "\xff", ""} {
+			if _, ok := s.find(other); ok != (df[other] > 0) {
+				t.Errorf("find(%q) = %v", other, ok)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { s.find("zabxz"); s.find("nothing") }); n != 0 {
+		t.Errorf("find allocates %v times", n)
+	}
+}
+
+func TestView_StatIsOfWhatIsShown(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(15, 16))
+	for round := range 40 {
+		revs := randomRevisions(rnd, 1, 100)
+		segs := []*Segment{open(t, Build(revs[:70])), open(t, Build(revs[70:]))}
+		var visible []int64
+		for _, r := range revs {
+			if rnd.IntN(1+round%20) == 0 {
+				visible = append(visible, r.ID)
+			}
+		}
+		v := NewReader(segs).View(only(segs, visible))
+		unknown := v.Stat("absent").IDF
+		for n := range 40 {
+			term := fmt.Sprintf("w%dx", n)
+			want := len(naive(revs, []Term{{term, 1}}, visible, math.MaxInt)) > 0
+			st := v.Stat(term)
+			if st.Known != want {
+				t.Fatalf("round %d: Stat(%q) = %+v, want known %v", round, term, st, want)
+			}
+			if !st.Known && st.IDF != unknown {
+				t.Fatalf("round %d: Stat(%q) tells how often a hidden term occurs: %+v", round, term, st)
+			}
+		}
 	}
 }
 
@@ -222,8 +392,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := Open(data); err == nil {
-			r := NewReader([]*Segment{s})
-			r.Search([]Term{{"plan", 1}}, r.View(s.Revisions()), 3)
+			NewReader([]*Segment{s}).View(nil).Search([]Term{{"plan", 1}}, 3)
 		}
 	})
 }

@@ -1,7 +1,8 @@
 package lexical
 
 import (
-	"sort"
+	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"parley/internal/text"
@@ -11,82 +12,80 @@ import (
 // slip away from too many others.
 const minSimilar = 4
 
-// Similar returns the most frequent indexed term that differs from term by one slip: a letter
+// Similar returns the most frequent term of the view that differs from term by one slip: a letter
 // left out, put in, replaced, or swapped with its neighbour (Damerau 1964). The first letter is
 // taken as right. Words with digits are not corrected. It returns "" and true for a misspelt
 // function word, which no chunk is found by.
-func (r *Reader) Similar(term string) (string, bool) {
-	if utf8.RuneCountInString(term) < minSimilar {
+//
+// It reads all terms with the same first letter: about a millisecond for 25,000 of them.
+func (v *View) Similar(term string) (string, bool) {
+	if utf8.RuneCountInString(term) < minSimilar || strings.ContainsAny(term, "0123456789_") {
 		return "", false
 	}
-	for _, c := range term {
-		if '0' <= c && c <= '9' || c == '_' {
-			return "", false
-		}
-	}
 	for w := range text.StopWords {
-		if len(w) > minSimilar && w[0] == term[0] && oneSlip(term, w) {
+		if len(w) > minSimilar && w[0] == term[0] && oneSlip([]byte(w), term) {
 			return "", true
 		}
 	}
 	df := make(map[string]int)
-	for _, s := range r.segments {
-		_, size := utf8.DecodeRuneInString(term)
-		for e := range s.withPrefix(term[:size]) {
-			if d := len(e.term) - len(term); -4 <= d && d <= 4 && oneSlip(term, string(e.term)) {
-				df[string(e.term)] += e.df
+	for _, s := range v.reader.segments {
+		s.addSimilar(df, term)
+	}
+	for len(df) > 0 {
+		best := ""
+		for t, n := range df {
+			if n > df[best] || n == df[best] && t < best {
+				best = t
 			}
 		}
-	}
-	best := ""
-	for t, n := range df {
-		if n > df[best] || n == df[best] && t < best {
-			best = t
+		if v.Stat(best).Known {
+			return best, true
 		}
+		delete(df, best)
 	}
-	return best, best != ""
+	return "", false
 }
 
-// withPrefix ranges over the entries whose term begins with prefix.
-func (s *Segment) withPrefix(prefix string) func(yield func(entry) bool) {
-	return func(yield func(entry) bool) {
-		blocks := len(s.index) / 8
-		first := sort.Search(blocks, func(i int) bool { return s.blockStart(i) >= prefix })
-		for i := max(first-1, 0); i < blocks; i++ {
-			for e := range s.block(i) {
-				head := string(e.term[:min(len(prefix), len(e.term))])
-				if head > prefix {
-					return
-				}
-				if head == prefix && !yield(e) {
-					return
-				}
+// addSimilar adds to df the frequencies of the terms that differ from term by one slip.
+func (s *Segment) addSimilar(df map[string]int, term string) {
+	_, size := utf8.DecodeRuneInString(term)
+	first := []byte(term[:size])
+	for c := s.from(first); c.next(); {
+		if !bytes.HasPrefix(c.term, first) {
+			if bytes.Compare(c.term, first) > 0 {
+				return
 			}
+			continue
+		}
+		if d := len(c.term) - len(term); -utf8.UTFMax <= d && d <= utf8.UTFMax && oneSlip(c.term, term) {
+			df[string(c.term)] += c.df
 		}
 	}
 }
 
-// oneSlip reports whether a and b differ by exactly one edit.
-func oneSlip(a, b string) bool {
-	x, y := []rune(a), []rune(b)
-	if len(x) > len(y) {
-		x, y = y, x
+// oneSlip reports whether a and b differ by exactly one edit. It allocates nothing.
+func oneSlip(a []byte, b string) bool {
+	// What is left of both without their common beginning and end is where they differ.
+	n := commonPrefix(a, b)
+	for n > 0 && (n < len(a) && !utf8.RuneStart(a[n]) || n < len(b) && !utf8.RuneStart(b[n])) {
+		n--
 	}
-	if len(y)-len(x) > 1 {
-		return false
+	a, b = a[n:], b[n:]
+	for len(a) > 0 && len(b) > 0 {
+		_, size := utf8.DecodeLastRune(a)
+		if size > len(b) || string(a[len(a)-size:]) != b[len(b)-size:] {
+			break
+		}
+		a, b = a[:len(a)-size], b[:len(b)-size]
 	}
-	i := 0
-	for i < len(x) && x[i] == y[i] {
-		i++
-	}
-	if len(x) < len(y) {
-		return string(x[i:]) == string(y[i+1:])
-	}
-	if i == len(x) {
-		return false
-	}
-	if string(x[i+1:]) == string(y[i+1:]) {
+	switch x, y := utf8.RuneCount(a), utf8.RuneCountInString(b); {
+	case x+y == 1: // put in or left out
 		return true
+	case x == 1 && y == 1: // replaced
+		return true
+	case x == 2 && y == 2: // swapped
+		_, size := utf8.DecodeRune(a)
+		return len(a) == len(b) && string(a[size:]) == b[:len(a)-size] && string(a[:size]) == b[len(a)-size:]
 	}
-	return i+1 < len(x) && x[i] == y[i+1] && x[i+1] == y[i] && string(x[i+2:]) == string(y[i+2:])
+	return false
 }

@@ -15,7 +15,7 @@ type TokenEstimate struct {
 // Add counts a piece of text. The sum does not depend on how a text is cut into pieces.
 func (e *TokenEstimate) Add(s string) {
 	n := len(s)
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			n = i + quarters(s[i:])
 			break
@@ -27,13 +27,22 @@ func (e *TokenEstimate) Add(s string) {
 func quarters(s string) int {
 	n := 0
 	for _, r := range s {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+		if isWide(r) {
 			n += 4
 		} else {
 			n += utf8.RuneLen(r)
 		}
 	}
 	return n
+}
+
+// isWide reports whether r is a character of one of the scripts that take a token for each. None
+// of theirs is below U+1100 or between U+1200 and U+2E7F, where dashes and quotes are.
+func isWide(r rune) bool {
+	if r < 0x1100 || r >= 0x1200 && r < 0x2E80 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // Tokens returns the estimate, rounded up.

@@ -64,6 +64,7 @@ type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string // JSON text as the model wrote it; not validated
+	Signature string // the provider's own, to be given back with the call; "" for most
 }
 
 // Request asks a model for one completion.
@@ -74,7 +75,12 @@ type Request struct {
 	Temperature     float64 // in [0, 2]
 	TopP            float64 // 0 means the provider's default
 	MaxOutputTokens int     // 0 means the provider's default
-	Evidence        *Evidence
+	// Effort is how long a model that reasons is to do so: minimal, low, medium or high; "" means
+	// its default. Models that do not reason are asked without it.
+	Effort string
+	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
+	Schema   json.RawMessage
+	Evidence *Evidence
 }
 
 // Evidence is the material of a grounded answer in structured form. Models that read prompts
@@ -169,6 +175,17 @@ type Model interface {
 	// which is terminal; an error before the first chunk means that nothing was produced. It can
 	// be ranged once. Cancelling ctx, or breaking out of the range, ends the upstream call.
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// ModelInfo is what a provider says of one of its models.
+type ModelInfo struct {
+	Name    string // as in Request.Model
+	Context int    // tokens that fit into the prompt; 0 when the provider does not say
+}
+
+// Lister is a provider that can say which models it has, and so whether it can be reached.
+type Lister interface {
+	Models(ctx context.Context) ([]ModelInfo, error)
 }
 
 // Error is what providers return for an upstream's refusal or fault.

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 
@@ -16,42 +17,35 @@ const wholeShare = 0.25
 // rank returns the k best chunks for a query. A question of several clauses is searched for as a
 // whole and clause by clause, and a chunk has the best of its scores, each relative to the best
 // chunk of its search: so that the passages answer every part, not the part with the rarest
-// words alone.
-func rank(r *lexical.Reader, view *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int) {
-	hits, matched = r.Search(lexicalTerms(r, q.Text, terms), view, k)
+// words alone. Matched counts the chunks with a score above zero.
+func rank(v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int) {
+	names := namesIn(v, q.Text)
+	hits, matched = v.Search(append(slices.Clip(names), lexicalTerms(terms)...), k)
 	parts := clauses(q.Text)
 	if len(parts) < 2 || len(hits) == 0 {
 		return hits, matched
 	}
-	type chunk struct {
-		revision int64
-		ordinal  int
-	}
 	best := hits[0].Score
-	whole := make(map[chunk]float64, len(hits))
-	merged := make(map[chunk]lexical.Hit, len(hits))
+	whole := make(map[ChunkKey]float64, len(hits))
+	merged := make(map[ChunkKey]lexical.Hit, len(hits))
 	for _, h := range hits {
-		c := chunk{h.Revision, h.Ordinal}
-		whole[c], merged[c] = h.Score/best, h
+		key := ChunkKey{h.Revision, h.Ordinal}
+		whole[key], merged[key] = h.Score/best, h
 	}
 	for _, part := range parts {
 		clause := q
 		clause.Text = part
-		found, n := r.Search(lexicalTerms(r, q.Text, analyzeQuery(r, clause)), view, k)
+		found, n := v.Search(append(slices.Clip(names), lexicalTerms(analyzeQuery(v, clause))...), k)
 		matched = max(matched, n)
 		for _, h := range found {
-			c := chunk{h.Revision, h.Ordinal}
-			h.Score = best * ((1-wholeShare)*h.Score/found[0].Score + wholeShare*whole[c])
-			if h.Score > merged[c].Score {
-				merged[c] = h
+			key := ChunkKey{h.Revision, h.Ordinal}
+			h.Score = best * ((1-wholeShare)*h.Score/found[0].Score + wholeShare*whole[key])
+			if h.Score > merged[key].Score {
+				merged[key] = h
 			}
 		}
 	}
-	hits = hits[:0]
-	for _, h := range merged {
-		hits = append(hits, h)
-	}
-	slices.SortFunc(hits, func(a, b lexical.Hit) int {
+	hits = slices.SortedFunc(maps.Values(merged), func(a, b lexical.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	return hits[:min(k, len(hits))], matched

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,15 +19,13 @@ type Corpus struct {
 	write  sync.Mutex // one change at a time in this process
 }
 
-// space is one namespace's index in memory.
-type space struct {
-	state atomic.Pointer[state] // nil until first used
-	load  sync.Mutex            // held while a new state is made
-}
-
 // Open returns a Corpus over the store and makes sure that every namespace's index is complete,
-// building from the stored chunks what is missing, damaged or of another generation.
+// building from the stored chunks what is missing, damaged or of another generation. A nil log
+// discards.
 func Open(ctx context.Context, store Store, log *slog.Logger) (*Corpus, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	c := &Corpus{store: store, log: log, spaces: make(map[string]*space)}
 	names, err := store.Namespaces(ctx)
 	if err != nil {
@@ -46,7 +43,8 @@ func Open(ctx context.Context, store Store, log *slog.Logger) (*Corpus, error) {
 func (c *Corpus) Store() Store { return c.store }
 
 // Apply commits a batch. The caller leaves Revision of documents, Key of chunks and the segments
-// unset: Apply fills them in. Either everything is visible to searches afterwards or nothing is.
+// unset: Apply fills them in. Either everything is visible to all searches that begin afterwards,
+// or, when there is an error, nothing is.
 func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -60,7 +58,7 @@ func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 		}
 		b.AddSegments = []Segment{buildSegment(b.Put)}
 	}
-	if err := c.store.Apply(ctx, b); err != nil {
+	if err := c.commit(ctx, b); err != nil {
 		return err
 	}
 	if err := c.compact(ctx, b.Namespace); err != nil && !errors.Is(err, ErrConflict) {
@@ -79,6 +77,49 @@ func number(p *Put, revision int64) {
 	}
 }
 
+// commit applies a batch to the store and brings the index in memory up to date with it. The
+// caller holds write.
+func (c *Corpus) commit(ctx context.Context, b Batch) error {
+	done, err := c.store.Apply(ctx, b)
+	if err != nil {
+		return err
+	}
+	s := c.space(b.Namespace)
+	c.skip(s, done)
+	s.load.Lock()
+	defer s.load.Unlock()
+	old := s.state.Load()
+	if old != nil && old.version.Load() >= done.Version {
+		return nil // a search has loaded it already
+	}
+	if old != nil && old.version.Load() == done.Before {
+		if next, err := old.follow(b, done); err == nil {
+			s.state.Store(next)
+			return nil
+		}
+	}
+	// Another process changed the corpus in between, or this is the first use of the namespace.
+	if _, err := c.reload(ctx, b.Namespace, s); err != nil {
+		// The batch is committed. The next search loads the index, or says why it cannot.
+		c.log.Warn("load the index after a change", "namespace", b.Namespace, "error", err)
+		if old != nil {
+			old.expired.Store(true)
+		}
+	}
+	return nil
+}
+
+// skip tells the other namespaces' indexes that a change was none of theirs.
+func (c *Corpus) skip(changed *space, done Applied) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spaces {
+		if st := s.state.Load(); s != changed && st != nil {
+			st.version.CompareAndSwap(done.Before, done.Version)
+		}
+	}
+}
+
 // space returns the in-memory index of a namespace, which may be empty.
 func (c *Corpus) space(namespace string) *space {
 	c.mu.Lock()
@@ -89,29 +130,4 @@ func (c *Corpus) space(namespace string) *space {
 		c.spaces[namespace] = s
 	}
 	return s
-}
-
-// current returns the state of a namespace's index at the store's version. While changes come
-// fast it may return one that is a little behind (see state.fresh): hydration drops what is gone.
-func (c *Corpus) current(ctx context.Context, namespace string) (*state, error) {
-	version, err := c.store.Version(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the corpus version: %w", err)
-	}
-	s := c.space(namespace)
-	if st := s.state.Load(); st != nil && st.fresh(version) {
-		return st, nil
-	}
-	s.load.Lock()
-	defer s.load.Unlock()
-	old := s.state.Load()
-	if old != nil && old.fresh(version) {
-		return old, nil
-	}
-	st, err := c.loadState(ctx, namespace, old)
-	if err != nil {
-		return nil, err
-	}
-	s.state.Store(st)
-	return st, nil
 }

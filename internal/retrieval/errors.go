@@ -8,3 +8,6 @@ var ErrNotFound = errors.New("not found")
 // ErrConflict says that a batch replaces segments that are gone: another process was faster.
 // Nothing was written; take a new Snapshot and try again.
 var ErrConflict = errors.New("conflict")
+
+// ErrDamaged says that stored bytes are not whole any more.
+var ErrDamaged = errors.New("damaged")

@@ -1,8 +1,10 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -19,6 +21,7 @@ func buildSegment(puts []Put) Segment {
 	return newSegment(revisions)
 }
 
+// newSegment returns a segment that covers the revisions, which must ascend.
 func newSegment(revisions []lexical.Revision) Segment {
 	s := Segment{Generation: lexical.Generation, Data: lexical.Build(revisions)}
 	for _, r := range revisions {
@@ -47,125 +50,70 @@ func indexed(d Document, chunks []Chunk) lexical.Revision {
 	return rev
 }
 
-// repairBatch bounds how many documents one repairing transaction covers.
-const repairBatch = 500
+// The limits of one repairing transaction: whichever is reached first ends it.
+const (
+	repairChunks    = 8192
+	repairDocuments = 2048
+)
 
-// repair indexes the missing revisions anew from their stored chunks and drops broken segments.
+// repair indexes the missing revisions, which ascend, anew from their stored chunks, and drops
+// broken segments.
 func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64) error {
-	docs, err := c.documentsByRevision(ctx, namespace, missing)
-	if err != nil {
-		return err
-	}
-	if len(missing) == 0 {
-		return c.store.Apply(ctx, Batch{Namespace: namespace, DropSegments: broken})
-	}
-	for part := range slices.Chunk(missing, repairBatch) {
-		var revisions []lexical.Revision
-		for _, r := range part {
-			d, ok := docs[r]
-			if !ok {
-				continue // replaced in the meantime
-			}
-			chunks, err := c.store.RevisionChunks(ctx, r)
-			if err != nil {
-				return fmt.Errorf("read the chunks of %q: %w", d.Name, err)
-			}
-			revisions = append(revisions, indexed(d, chunks))
-		}
-		b := Batch{Namespace: namespace, DropSegments: broken}
+	b := Batch{Namespace: namespace, DropSegments: broken}
+	var revisions []lexical.Revision
+	chunks := 0
+	flush := func() error {
 		if len(revisions) > 0 {
+			slices.SortFunc(revisions, func(x, y lexical.Revision) int { return cmp.Compare(x.ID, y.ID) })
 			b.AddSegments = []Segment{newSegment(revisions)}
 		}
-		if err := c.store.Apply(ctx, b); err != nil {
+		_, err := c.store.Apply(ctx, b)
+		b, revisions, chunks = Batch{Namespace: namespace}, nil, 0
+		return err
+	}
+	for d, err := range c.documents(ctx, namespace, missing) {
+		if err != nil {
 			return err
 		}
-		broken = nil
-	}
-	return nil
-}
-
-// documentsByRevision returns those documents of a namespace whose revision is wanted.
-func (c *Corpus) documentsByRevision(ctx context.Context, namespace string, wanted []int64) (map[int64]Document, error) {
-	docs := make(map[int64]Document, len(wanted))
-	after := ""
-	for len(wanted) > 0 {
-		page, err := c.store.AllDocuments(ctx, namespace, after, 1000)
+		stored, err := c.store.RevisionChunks(ctx, d.Revision)
 		if err != nil {
-			return nil, fmt.Errorf("list documents: %w", err)
+			return fmt.Errorf("read the chunks of %q: %w", d.Name, err)
 		}
-		for _, d := range page {
-			if _, ok := slices.BinarySearch(wanted, d.Revision); ok {
-				docs[d.Revision] = d
+		revisions = append(revisions, indexed(d, stored))
+		chunks += len(stored)
+		if chunks >= repairChunks || len(revisions) >= repairDocuments {
+			if err := flush(); err != nil {
+				return err
 			}
-			after = d.Name
-		}
-		if len(page) < 1000 {
-			break
 		}
 	}
-	return docs, nil
-}
-
-// tierFactor is how many segments of about the same size are kept before they become one: each
-// chunk is written again once per factor by which the index grows.
-const tierFactor = 8
-
-// compact merges segments of about the same size, and rewrites those of which more than half is
-// gone.
-func (c *Corpus) compact(ctx context.Context, namespace string) error {
-	st, err := c.latest(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	snap, err := c.store.Snapshot(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	live := func(r int64) bool { _, ok := slices.BinarySearch(snap.Revisions, r); return ok }
-	group := mergeGroup(snap.Segments, live)
-	if len(group) == 0 {
+	if len(revisions) == 0 && len(b.DropSegments) == 0 {
 		return nil
 	}
-	var parts []*lexical.Segment
-	b := Batch{Namespace: namespace}
-	for _, s := range group {
-		if st.segments[s.ID] == nil {
-			return ErrConflict
-		}
-		parts = append(parts, st.segments[s.ID])
-		b.DropSegments = append(b.DropSegments, s.ID)
-	}
-	if data, ok := lexical.Merge(parts, live); ok {
-		merged, err := lexical.Open(data)
-		if err != nil {
-			return fmt.Errorf("merge %d segments: %w", len(parts), err)
-		}
-		b.AddSegments = []Segment{{Generation: lexical.Generation, Revisions: merged.Revisions(), Chunks: merged.Chunks(), Data: data}}
-	}
-	return c.store.Apply(ctx, b)
+	return flush()
 }
 
-// mergeGroup returns segments to merge into one: a full tier, or one that is mostly gone.
-func mergeGroup(segments []Segment, live func(int64) bool) []Segment {
-	tiers := make(map[int][]Segment)
-	for _, s := range segments {
-		gone := 0
-		for _, r := range s.Revisions {
-			if !live(r) {
-				gone++
+// documents ranges over the documents of a namespace with the wanted revisions, which ascend. An
+// error is the last item.
+func (c *Corpus) documents(ctx context.Context, namespace string, wanted []int64) iter.Seq2[Document, error] {
+	const page = 1000
+	return func(yield func(Document, error) bool) {
+		if len(wanted) == 0 {
+			return
+		}
+		for after, more := "", true; more; {
+			all, err := c.store.AllDocuments(ctx, namespace, after, page)
+			if err != nil {
+				yield(Document{}, fmt.Errorf("list documents: %w", err))
+				return
 			}
-		}
-		if gone*2 > len(s.Revisions) {
-			return []Segment{s}
-		}
-		tier := 0
-		for n := s.Chunks; n >= 64; n /= tierFactor {
-			tier++
-		}
-		tiers[tier] = append(tiers[tier], s)
-		if len(tiers[tier]) == tierFactor {
-			return tiers[tier]
+			for _, d := range all {
+				after = d.Name
+				if _, ok := slices.BinarySearch(wanted, d.Revision); ok && !yield(d, nil) {
+					return
+				}
+			}
+			more = len(all) == page
 		}
 	}
-	return nil
 }

@@ -1,127 +1,157 @@
 package retrieval
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/lexical"
 )
 
-// state is the index of a namespace at one version of the store. It is immutable but for its
-// cache of views.
+// state is the index of a namespace at one version of the store, with the rights to what is in
+// it. But for the fields that say so it is immutable.
 type state struct {
-	version  int64
-	segments map[int64]*lexical.Segment
-	reader   *lexical.Reader
-	loadedAt time.Time
-	loading  time.Duration // how long it took to make
+	parts   []part // ascending by id
+	rights  rightsTable
+	reader  *lexical.Reader // over the parts
+	loading time.Duration   // how long it last took to read the whole index
+
+	version atomic.Int64 // grows when the store changes elsewhere
+	checked atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
+	expired atomic.Bool  // it lacks a change of this process, and may not be searched any more
 
 	mu    sync.Mutex
 	views map[viewKey]*lexical.View // bounded by maxViews
 }
 
+// part is one segment of an index.
+type part struct {
+	id      int64 // the store's
+	segment *lexical.Segment
+	rights  []rightsID // per revision of the segment
+	gone    int        // revisions of the segment that are no longer stored
+}
+
 const maxViews = 64
 
-// fresh reports whether the state may serve a search at the store's version. Loading may take at
-// most a tenth of the time while a bulk ingestion changes the store many times a second.
-func (s *state) fresh(version int64) bool {
-	return s.version == version || time.Since(s.loadedAt) < min(10*s.loading, time.Second)
+// newState returns a state that is current now.
+func newState(version int64, parts []part, rights rightsTable, loading time.Duration) *state {
+	segments := make([]*lexical.Segment, len(parts))
+	for i, p := range parts {
+		segments[i] = p.segment
+	}
+	st := &state{
+		parts: parts, rights: rights, reader: lexical.NewReader(segments), loading: loading,
+		views: make(map[viewKey]*lexical.View),
+	}
+	st.version.Store(version)
+	st.checked.Store(time.Now().UnixNano())
+	return st
 }
 
-// loadState reads the index of a namespace from the store, taking segments that are loaded
-// already from old, which may be nil, and repairs it where it is incomplete.
-func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*state, error) {
-	began := time.Now()
-	for attempt := 0; ; attempt++ {
-		snap, err := c.store.Snapshot(ctx, namespace)
-		if err != nil {
-			return nil, fmt.Errorf("read the index snapshot: %w", err)
+// follow returns the state after a batch that was the next change of the store. It reads nothing,
+// so that a bulk ingestion costs as much for the last document as for the first. Only one batch
+// can follow a state.
+func (st *state) follow(b Batch, done Applied) (*state, error) {
+	added := make([]*lexical.Segment, len(b.AddSegments))
+	for i, s := range b.AddSegments {
+		var err error
+		if added[i], err = lexical.Open(s.Data); err != nil {
+			return nil, fmt.Errorf("open the new segment %d: %w", done.Segments[i], err)
 		}
-		segments, broken, err := c.openSegments(ctx, snap, old)
-		if err != nil {
-			return nil, err
+	}
+	table := st.rights
+	put := make(map[int64]rightsID, len(b.Put))
+	for _, p := range b.Put {
+		put[p.Document.Revision] = table.add(p.Document.Category, p.Document.Access)
+	}
+	var parts []part
+	for _, p := range st.parts {
+		if !slices.Contains(b.DropSegments, p.id) {
+			parts = append(parts, p.without(done.Gone))
 		}
-		missing := uncovered(snap.Revisions, segments)
-		if len(missing) == 0 && len(broken) == 0 {
-			return newState(snap.Version, segments, began), nil
+	}
+	for i, s := range added {
+		parts = append(parts, newPart(done.Segments[i], s, func(revision int64) rightsID {
+			if id, ok := put[revision]; ok {
+				return id
+			}
+			return st.rightsOf(revision)
+		}))
+	}
+	return newState(done.Version, parts, table, st.loading), nil
+}
+
+func newPart(id int64, s *lexical.Segment, rights func(revision int64) rightsID) part {
+	p := part{id: id, segment: s, rights: make([]rightsID, s.Len())}
+	for n, r := range s.Revisions() {
+		if p.rights[n] = rights(r); p.rights[n] == nobody {
+			p.gone++
 		}
-		if attempt == maxRepairs {
-			return nil, fmt.Errorf("the index is still incomplete after %d repairs", attempt)
+	}
+	return p
+}
+
+// without returns the part after some revisions, of this part or others, have gone.
+func (p part) without(gone []int64) part {
+	copied := false
+	for _, r := range gone {
+		if n, ok := p.segment.Find(r); ok && p.rights[n] != nobody {
+			if !copied {
+				p.rights, copied = slices.Clone(p.rights), true
+			}
+			p.rights[n] = nobody
+			p.gone++
 		}
-		c.log.Info("repair the index", "namespace", namespace, "documents", len(missing), "damaged_segments", len(broken))
-		if err := c.repair(ctx, namespace, missing, broken); err != nil && !errors.Is(err, ErrConflict) {
-			return nil, fmt.Errorf("repair the index: %w", err)
+	}
+	return p
+}
+
+// rightsOf returns who may see a revision: nobody when it is not in the index.
+func (st *state) rightsOf(revision int64) rightsID {
+	for _, p := range st.parts {
+		if n, ok := p.segment.Find(revision); ok {
+			return p.rights[n]
 		}
+	}
+	return nobody
+}
+
+// viewKey is a Filter in comparable form.
+type viewKey struct {
+	subject, groups  string
+	include, exclude string
+	user, group      bool
+}
+
+func (f Filter) key() viewKey {
+	return viewKey{
+		subject: f.Principal.Subject, groups: joined(f.Principal.Groups),
+		include: f.IncludeCategory, exclude: f.ExcludeCategory,
+		user: f.RequireUser, group: f.RequireGroup,
 	}
 }
 
-// maxRepairs bounds how often a load starts again because another process changed the index.
-const maxRepairs = 5
-
-func newState(version int64, segments map[int64]*lexical.Segment, began time.Time) *state {
-	ids := make([]int64, 0, len(segments))
-	for id := range segments {
-		ids = append(ids, id)
+// view returns the part of the index that the filter lets through.
+func (st *state) view(f Filter) *lexical.View {
+	key := f.key()
+	st.mu.Lock()
+	v := st.views[key]
+	st.mu.Unlock()
+	if v != nil {
+		return v
 	}
-	slices.Sort(ids)
-	ordered := make([]*lexical.Segment, len(ids))
-	for i, id := range ids {
-		ordered[i] = segments[id]
+	maySee := st.rights.maySee(f)
+	v = st.reader.View(func(segment, revision int) bool {
+		return maySee[st.parts[segment].rights[revision]]
+	})
+	st.mu.Lock()
+	if len(st.views) >= maxViews {
+		clear(st.views)
 	}
-	now := time.Now()
-	return &state{
-		version: version, segments: segments, reader: lexical.NewReader(ordered),
-		loadedAt: now, loading: now.Sub(began), views: make(map[viewKey]*lexical.View),
-	}
-}
-
-// openSegments returns the readable segments of a snapshot and the ids of those that are not.
-func (c *Corpus) openSegments(ctx context.Context, snap Snapshot, old *state) (map[int64]*lexical.Segment, []int64, error) {
-	segments := make(map[int64]*lexical.Segment, len(snap.Segments))
-	var broken []int64
-	for _, seg := range snap.Segments {
-		if old != nil && old.segments[seg.ID] != nil {
-			segments[seg.ID] = old.segments[seg.ID]
-			continue
-		}
-		if seg.Generation != lexical.Generation {
-			broken = append(broken, seg.ID)
-			continue
-		}
-		data, err := c.store.SegmentData(ctx, seg.ID)
-		if errors.Is(err, ErrNotFound) {
-			continue // replaced since the snapshot: what it covered shows as missing
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("read segment %d: %w", seg.ID, err)
-		}
-		opened, err := lexical.Open(data)
-		if err != nil {
-			broken = append(broken, seg.ID)
-			continue
-		}
-		segments[seg.ID] = opened
-	}
-	return segments, broken, nil
-}
-
-// uncovered returns the revisions that no segment holds.
-func uncovered(revisions []int64, segments map[int64]*lexical.Segment) []int64 {
-	covered := make(map[int64]bool, len(revisions))
-	for _, s := range segments {
-		for _, r := range s.Revisions() {
-			covered[r] = true
-		}
-	}
-	var missing []int64
-	for _, r := range revisions {
-		if !covered[r] {
-			missing = append(missing, r)
-		}
-	}
-	return missing
+	st.views[key] = v
+	st.mu.Unlock()
+	return v
 }

@@ -17,16 +17,15 @@ type Store interface {
 	// NextRevisions reserves n revision numbers and returns the first. Gaps are harmless.
 	NextRevisions(ctx context.Context, n int) (int64, error)
 	// Apply commits one batch in one durable transaction: all of it or nothing.
-	Apply(ctx context.Context, b Batch) error
+	Apply(ctx context.Context, b Batch) (Applied, error)
 
 	// Namespaces returns the namespaces that hold documents, sorted.
 	Namespaces(ctx context.Context) ([]string, error)
 	// Snapshot returns what the index of a namespace consists of, read in one transaction.
 	Snapshot(ctx context.Context, namespace string) (Snapshot, error)
-	// SegmentData returns the bytes of a segment. The caller must not change them.
+	// SegmentData returns the bytes of a segment. The caller must not change them. The error is
+	// ErrDamaged when some are missing.
 	SegmentData(ctx context.Context, id int64) ([]byte, error)
-	// Visible returns the revisions that the filter lets through, ascending.
-	Visible(ctx context.Context, f Filter) ([]int64, error)
 	// Chunks returns the chunks with the given keys and their documents, in the order of keys;
 	// keys that are gone are left out.
 	Chunks(ctx context.Context, namespace string, keys []ChunkKey) ([]Passage, error)
@@ -64,6 +63,14 @@ type Batch struct {
 	DropFiles    []FileKey
 }
 
+// Applied says what an Apply did, so that an index in memory can follow it without reading the
+// store again. Between Before and Version nothing else was committed.
+type Applied struct {
+	Before, Version int64   // the store's versions before and after
+	Gone            []int64 // revisions that were deleted or replaced, in no particular order
+	Segments        []int64 // the ids of Batch.AddSegments, in their order
+}
+
 // Put is a document's new revision with everything that belongs to it.
 type Put struct {
 	Document Document
@@ -74,7 +81,7 @@ type Put struct {
 // Segment is an immutable piece of a namespace's lexical index.
 type Segment struct {
 	ID         int64   // given by the store; 0 in Batch.AddSegments
-	Generation string  // the analyser and format that wrote it; others are rebuilt
+	Generation string  // the analyser and format that wrote it; others are rebuilt, "" if unreadable
 	Revisions  []int64 // the revisions whose chunks it covers, ascending
 	Chunks     int
 	Data       []byte // nil in a Snapshot
@@ -82,9 +89,16 @@ type Segment struct {
 
 // Snapshot is the state of a namespace's index at one version.
 type Snapshot struct {
-	Version   int64
-	Segments  []Segment // without Data
-	Revisions []int64   // the current revision of every document, ascending
+	Version  int64
+	Segments []Segment // ascending by ID, without Data
+	Current  []Rights  // the current revision of every document, ascending
+}
+
+// Rights say who may see a revision.
+type Rights struct {
+	Revision int64
+	Category string
+	Access   access.List
 }
 
 // Stats counts what a namespace holds.

@@ -11,11 +11,11 @@ import (
 // analyzeQuery returns the terms of a query: those of the text with weight 1 for each time they
 // occur, then the strongest of the context that the text lacks.
 // A word that no chunk holds is read as the most frequent word that differs by one slip.
-func analyzeQuery(r *lexical.Reader, q Query) []Term {
+func analyzeQuery(v *lexical.View, q Query) []Term {
 	var terms []Term
 	at := make(map[string]int)
 	for _, tok := range text.Analyze(q.Text) {
-		if tok.Stop || tok.Parts > 0 && r.Stat(tok.Term).DF == 0 { // its parts speak for it
+		if tok.Stop || tok.Parts > 0 && !v.Stat(tok.Term).Known { // its parts speak for it
 			continue
 		}
 		if i, ok := at[tok.Term]; ok {
@@ -23,17 +23,17 @@ func analyzeQuery(r *lexical.Reader, q Query) []Term {
 			continue
 		}
 		at[tok.Term] = len(terms)
-		terms = append(terms, newTerm(r, tok.Term, q.Text[tok.Start:tok.End], 1))
+		terms = append(terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], 1))
 	}
-	terms = correct(r, terms, at)
-	return append(terms, contextOf(r, q.Context, at)...)
+	terms = correct(v, terms, at)
+	return append(terms, contextOf(v, q.Context, at)...)
 }
 
 // maxContext is how many words of the conversation take part in a search: those that weigh most.
 const maxContext = 40
 
 // contextOf returns the strongest terms of the conversation that the question lacks.
-func contextOf(r *lexical.Reader, words []WeightedTerm, question map[string]int) []Term {
+func contextOf(v *lexical.View, words []WeightedTerm, question map[string]int) []Term {
 	var terms []Term
 	at := make(map[string]int)
 	for _, w := range words {
@@ -43,7 +43,7 @@ func contextOf(r *lexical.Reader, words []WeightedTerm, question map[string]int)
 			}
 			if i, ok := at[tok.Term]; ok {
 				terms[i].Weight = max(terms[i].Weight, w.Weight)
-			} else if t := newTerm(r, tok.Term, w.Word[tok.Start:tok.End], w.Weight); t.Known {
+			} else if t := newTerm(v, tok.Term, w.Word[tok.Start:tok.End], w.Weight); t.Known {
 				at[tok.Term] = len(terms)
 				terms = append(terms, t)
 			}
@@ -57,18 +57,18 @@ func contextOf(r *lexical.Reader, words []WeightedTerm, question map[string]int)
 
 // correct replaces each term that no chunk holds by the most frequent one that differs by one
 // slip, and drops it when that is a function word.
-func correct(r *lexical.Reader, terms []Term, at map[string]int) []Term {
+func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
 	kept := terms[:0]
 	for _, t := range terms {
 		similar, ok := "", false
 		if !t.Known {
-			similar, ok = r.Similar(t.Text)
+			similar, ok = v.Similar(t.Text)
 		}
 		if ok && similar == "" {
 			continue
 		}
 		if _, there := at[similar]; ok && !there {
-			t = newTerm(r, similar, t.Word, t.Weight*slipWeight)
+			t = newTerm(v, similar, t.Word, t.Weight*slipWeight)
 			at[similar] = len(kept)
 		}
 		kept = append(kept, t)
@@ -83,7 +83,7 @@ const (
 
 // namesIn returns the names of documents that the text spells out, as terms that only chunks of
 // those documents hold.
-func namesIn(r *lexical.Reader, s string) []lexical.Term {
+func namesIn(v *lexical.View, s string) []lexical.Term {
 	var words []text.Token
 	for _, t := range text.Analyze(s) {
 		if t.Parts == 0 {
@@ -93,7 +93,7 @@ func namesIn(r *lexical.Reader, s string) []lexical.Term {
 	var names []lexical.Term
 	for i := 0; i < len(words); i++ {
 		for n := min(maxNameWords, len(words)-i); n > 1; n-- {
-			if name := lexical.Phrase(words[i : i+n]); r.Stat(name).DF > 0 {
+			if name := lexical.Phrase(words[i : i+n]); v.Stat(name).Known {
 				names = append(names, lexical.Term{Text: name, Weight: nameWeight})
 				i += n - 1
 				break
@@ -106,17 +106,16 @@ func namesIn(r *lexical.Reader, s string) []lexical.Term {
 // slipWeight is the weight of a word that was taken for a misspelt one.
 const slipWeight = 0.8
 
-func newTerm(r *lexical.Reader, term, word string, weight float64) Term {
-	st := r.Stat(term)
-	return Term{Text: term, Word: word, Weight: weight, IDF: st.IDF, Known: st.DF > 0}
+func newTerm(v *lexical.View, term, word string, weight float64) Term {
+	st := v.Stat(term)
+	return Term{Text: term, Word: word, Weight: weight, IDF: st.IDF, Known: st.Known}
 }
 
-// lexicalTerms returns what the index is searched for: the terms of a query, and the names of
-// documents in its text.
-func lexicalTerms(r *lexical.Reader, s string, terms []Term) []lexical.Term {
-	out := namesIn(r, s)
-	for _, t := range terms {
-		out = append(out, lexical.Term{Text: t.Text, Weight: t.Weight})
+// lexicalTerms returns what the index is searched for.
+func lexicalTerms(terms []Term) []lexical.Term {
+	out := make([]lexical.Term, len(terms))
+	for i, t := range terms {
+		out[i] = lexical.Term{Text: t.Text, Weight: t.Weight}
 	}
 	return out
 }

@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -64,7 +66,11 @@ func (s *Server) document(r *http.Request, name string) (retrieval.Document, err
 	if err != nil {
 		return retrieval.Document{}, err
 	}
-	filter := retrieval.Filter{Principal: principal, Namespace: s.cfg.Namespace}
+	namespace, err := s.namespace(r, principal)
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	filter := retrieval.Filter{Principal: principal, Namespace: namespace}
 	for _, candidate := range []string{name, withoutPage(name)} {
 		if !validName(candidate) {
 			continue
@@ -78,6 +84,26 @@ func (s *Server) document(r *http.Request, name string) (retrieval.Document, err
 		}
 	}
 	return retrieval.Document{}, &refusalError{noDocument}
+}
+
+// namespace returns the namespace that a URL names with ?namespace=, as the links of answers from
+// another namespace than the server's do.
+func (s *Server) namespace(r *http.Request, p access.Principal) (string, error) {
+	name := r.URL.Query().Get("namespace")
+	if name == "" || name == s.cfg.Namespace {
+		return s.cfg.Namespace, nil
+	}
+	if s.deps.Namespaces == nil {
+		return "", &refusalError{noDocument}
+	}
+	names, err := s.deps.Namespaces(r.Context(), p)
+	if err != nil {
+		return "", fmt.Errorf("list the namespaces: %w", err)
+	}
+	if !slices.Contains(names, name) {
+		return "", &refusalError{noDocument}
+	}
+	return name, nil
 }
 
 // withoutPage cuts "#page=3" off a citation. Browsers keep a fragment to themselves, but some

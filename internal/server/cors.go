@@ -5,9 +5,15 @@ import "net/http"
 // What browsers may do from another origin; specs/README.md section 1.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
-	corsHeaders = "content-type, authorization, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id"
+	corsHeaders = "content-type, authorization, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, " +
+		openAIHeaders
 	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, ETag, Accept-Ranges, Content-Range, Content-Disposition"
 	corsMaxAge  = "600" // seconds for which a browser need not ask again
+
+	// What OpenAI's JavaScript client sends from a browser, beside those above.
+	openAIHeaders = "openai-organization, openai-project, x-stainless-arch, x-stainless-helper-method, " +
+		"x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-retry-count, " +
+		"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
 )
 
 // cors sets the headers that let a page of a trusted origin read the response, whatever the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -44,25 +45,42 @@ func (s *Server) begin(w http.ResponseWriter) *exchange {
 
 func (s *Server) end(x *exchange, r *http.Request) {
 	x.recorder.end()
-	took := time.Since(x.start)
-	s.metrics.observeRequest(x.route.path, x.status, took)
-	level := slog.LevelInfo
-	if x.route.quiet {
-		level = slog.LevelDebug
-	}
+	took, status := time.Since(x.start), x.outcome(r)
+	s.metrics.observeRequest(x.route.path, status, took)
 	// The path template stands for the path: paths and queries can hold names of documents.
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
 		slog.String("method", methodLabel(r.Method)),
 		slog.String("route", x.route.path),
-		slog.Int("status", x.status),
+		slog.Int("status", status),
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	}
-	if turn := x.Header().Get("X-Turn-Id"); turn != "" {
+	turn := x.Header().Get("X-Turn-Id")
+	if turn != "" {
 		attrs = append(attrs, slog.String("turn_id", turn))
 	}
+	// A turn has its Info line from the runner, which knows more of it. What is left for this one
+	// at Info is what the server refused.
+	level := slog.LevelDebug
+	if turn == "" && status >= http.StatusBadRequest && !x.route.quiet {
+		level = slog.LevelInfo
+	}
 	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
+}
+
+// statusClientLeft stands in log and metrics for the status of an error that nobody was there to
+// read, as nginx has it: that a client leaves is no fault of the server's.
+const statusClientLeft = 499
+
+// outcome returns the status as log and metrics tell it. A server that stops cancels requests
+// with a cause of its own.
+func (x *exchange) outcome(r *http.Request) int {
+	left := errors.Is(context.Cause(r.Context()), context.Canceled)
+	if left && x.status >= http.StatusInternalServerError {
+		return statusClientLeft
+	}
+	return x.status
 }
 
 // recoverPanic turns a panic into the route's 500, or cuts the connection when the response has

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -67,8 +68,37 @@ func TestExchange_HasAnIdAndOneLogLineWithoutPathsAndQueries(t *testing.T) {
 	if logged[0]["turn_id"] == "" || logged[0]["turn_id"] == nil {
 		t.Errorf("the line of a turn has no turn_id: %v", logged[0])
 	}
-	if logged[4]["level"] != "DEBUG" {
-		t.Errorf("health checks are logged at %v", logged[4]["level"])
+	// The runner has the Info line of a turn; what is refused has no other line than this.
+	for i, want := range []string{"DEBUG", "INFO", "INFO", "INFO", "DEBUG"} {
+		if logged[i]["level"] != want {
+			t.Errorf("%s %s is logged at %v, want %s", requests[i].method, requests[i].route, logged[i]["level"], want)
+		}
+	}
+}
+
+// A client that leaves is no fault of the server's: no error in the log, no 500 in the metrics.
+func TestExchange_CountsALeavingClientAsSuch(t *testing.T) {
+	var log bytes.Buffer
+	ctx, leave := context.WithCancel(t.Context())
+	runner := held()
+	s := newServer(t, options{runner: runner, log: &log})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/chat", strings.NewReader(question))
+	r.Host = "localhost"
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	wait(t, runner.started)
+	leave()
+	wait(t, done)
+	if got := samples(t, s)[`parley_http_requests_total{route="/chat",status="499"}`]; got != "1" {
+		t.Errorf("%q requests are counted as 499", got)
+	}
+	for _, line := range lines(t, &log) {
+		if line["level"] != "DEBUG" {
+			t.Errorf("logged: %v", line)
+		}
 	}
 }
 

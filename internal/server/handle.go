@@ -3,9 +3,11 @@ package server
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"parley/internal/wire"
+	"parley/internal/wire/openai"
 )
 
 // strayBodyTimeout is how long a body may take that no handler has asked for yet. Handlers that
@@ -31,6 +33,10 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	trusted := s.trust.cors(x.Header(), r)
 	if !found {
 		// Also where the mux would redirect to a cleaner path, which loses a POST.
+		if strings.HasPrefix(r.URL.Path, openAIPath) {
+			openai.WriteFailure(x, unknownPath)
+			return
+		}
 		plainErrors(x, unknownPath)
 		return
 	}

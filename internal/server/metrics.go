@@ -91,29 +91,33 @@ func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Observe returns next with its turns counted. What it returns has next's contract.
+// statusRefused counts a turn that was rejected before it began, for example because too many
+// were in progress.
+const statusRefused chat.Status = "refused"
+
+// Observe returns next with its turns counted, refused ones included: it belongs around
+// LimitTurns. What it returns has next's contract.
 func (m *Metrics) Observe(next Runner) Runner {
 	return runFunc(func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
 		events := next.Run(ctx, req)
-		return func(yield func(chat.Event, error) bool) {
-			m.activeTurns.Inc()
-			defer m.activeTurns.Dec()
-			m.relay(ctx, events, yield)
-		}
+		return func(yield func(chat.Event, error) bool) { m.relay(ctx, events, yield) }
 	})
 }
 
 func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error], yield func(chat.Event, error) bool) {
-	start, spoke := time.Now(), false
+	start, begun, spoke := time.Now(), false, false
 	status := chat.StatusCancelled // unless the stream comes to its end
 	defer func() { m.turns.WithLabelValues(string(status)).Inc() }()
 	for e, err := range events {
 		if err != nil {
-			if ctx.Err() == nil {
-				status = chat.StatusFailed
-			}
+			status = statusOf(ctx, begun)
 			yield(nil, err)
 			return
+		}
+		if !begun {
+			begun = true
+			m.activeTurns.Inc()
+			defer m.activeTurns.Dec()
 		}
 		if _, ok := e.(chat.TextDelta); ok && !spoke {
 			spoke = true
@@ -125,6 +129,18 @@ func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error]
 		}
 	}
 	status = chat.StatusCompleted
+}
+
+// statusOf says how a turn ended that ended with an error. One that comes before any event rejects
+// the turn, by the contract of package chat.
+func statusOf(ctx context.Context, begun bool) chat.Status {
+	switch {
+	case ctx.Err() != nil:
+		return chat.StatusCancelled
+	case !begun:
+		return statusRefused
+	}
+	return chat.StatusFailed
 }
 
 func (m *Metrics) observe(e chat.Event) {

@@ -28,17 +28,16 @@ func samples(t testing.TB, s *Server) map[string]string {
 }
 
 func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
-	failing := &script{words: []string{"Every", "thing."}, fail: func(r chat.Request) error {
-		if r.Messages[0].Text() == "fail" {
-			return errors.New("broken")
-		}
-		return nil
-	}}
+	failing := &script{
+		words: []string{"Every", "thing."},
+		fail:  ifAsked("reject", errors.New("rejected")), broken: ifAsked("fail", errors.New("broken")),
+	}
 	st := &state{ingestion: Ingestion{Running: true, Files: 10, Done: 6, Indexed: 3, Unchanged: 2, Failed: 1, Chunks: 44}}
 	s := newServer(t, options{runner: failing, state: st, cfg: Config{Version: "1.2.3"}})
 	do(s, http.MethodPost, "/chat", question)
 	do(s, http.MethodPost, "/chat/stream", question)
 	do(s, http.MethodPost, "/chat", strings.Replace(question, "What is covered?", "fail", 1))
+	do(s, http.MethodPost, "/ask", strings.Replace(question, "What is covered?", "reject", 1))
 	do(s, http.MethodPost, "/chat", "{}")
 	for _, path := range []string{"/a", "/b", "/c"} {
 		do(s, http.MethodGet, path, "")
@@ -53,11 +52,12 @@ func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
 		`parley_http_request_duration_seconds_count{route="/chat"}`:     "3",
 		`parley_turns_total{status="completed"}`:                        "2",
 		`parley_turns_total{status="failed"}`:                           "1",
+		`parley_turns_total{status="refused"}`:                          "1",
 		`parley_time_to_first_token_seconds_count`:                      "2",
 		`parley_text_deltas_total`:                                      "4",
 		`parley_tokens_total{direction="input"}`:                        "14",
 		`parley_tokens_total{direction="output"}`:                       "6",
-		`parley_stage_duration_seconds_sum{stage="retrieve"}`:           "0.004",
+		`parley_stage_duration_seconds_sum{stage="retrieve"}`:           "0.006",
 		`parley_active_streams`:                                         "0",
 		`parley_active_turns`:                                           "0",
 		`parley_ingestion_running`:                                      "1",
@@ -75,6 +75,35 @@ func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
 	}
 	if !build {
 		t.Error("there is no build information")
+	}
+}
+
+// ifAsked returns err for requests that ask a question.
+func ifAsked(question string, err error) func(chat.Request) error {
+	return func(r chat.Request) error {
+		if r.Messages[0].Text() == question {
+			return err
+		}
+		return nil
+	}
+}
+
+func TestMetrics_CountATurnThatFoundNoPlaceAsRefused(t *testing.T) {
+	asked := chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
+	s := newServer(t, options{})
+	observed := s.metrics.Observe(LimitTurns(1, &script{words: []string{"a"}}))
+	for range observed.Run(t.Context(), asked) { // takes the one place
+		if _, err := chat.Collect(observed.Run(t.Context(), asked)); chat.KindOf(err) != chat.RateLimited {
+			t.Errorf("a second turn ended with %v", err)
+		}
+		if got := samples(t, s)["parley_active_turns"]; got != "1" {
+			t.Errorf("%s turns are in progress", got)
+		}
+		break
+	}
+	got := samples(t, s)
+	if got[`parley_turns_total{status="refused"}`] != "1" || got[`parley_turns_total{status="failed"}`] != "" {
+		t.Errorf("the turns are %v", got)
 	}
 }
 

@@ -178,6 +178,16 @@ func (d *document) check(t *testing.T, s *Server, method, target, body string, o
 		if count < 3 {
 			t.Errorf("%s: only %d lines", name, count)
 		}
+	case "text/event-stream":
+		events := strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n")
+		for _, event := range events[:len(events)-1] {
+			if err := d.validate(m.Schema, decode(t, []byte(strings.TrimPrefix(event, "data: ")))); err != nil {
+				t.Errorf("%s: an event does not fit its schema: %v\n%s", name, err, event)
+			}
+		}
+		if len(events) < 4 || events[len(events)-1] != "data: [DONE]" {
+			t.Errorf("%s: the events are %q", name, events)
+		}
 	}
 }
 

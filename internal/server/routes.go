@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/openai"
 )
 
 // handler answers a request, or returns an error before it has sent anything.
@@ -25,6 +26,12 @@ type route struct {
 func (rt *route) ServeHTTP(http.ResponseWriter, *http.Request) {
 	panic("server: a route was served without its guards")
 }
+
+// Where the routes of OpenAI's API are.
+const (
+	openAIPath = "/v1/"
+	modelsPath = openAIPath + "models/"
+)
 
 // unknownRoute stands for every path that is none, so that paths cannot flood the metrics.
 var unknownRoute = &route{path: "unknown", errors: plainErrors}
@@ -49,7 +56,16 @@ func (s *Server) table() []*route {
 	for _, rt := range sdk {
 		rt.errors = sdkErrors
 	}
-	routes := append(withSlashes(append(turns, sdk...)),
+	ofOpenAI := []*route{
+		post("/v1/chat/completions", s.completion),
+		get("/v1/models", s.models),
+		get(modelsPath+"{id...}", s.model),
+	}
+	for _, rt := range ofOpenAI {
+		rt.errors = openai.WriteFailure
+	}
+	routes := append(withSlashes(append(turns, sdk...)), ofOpenAI...)
+	routes = append(routes,
 		get("/{$}", s.index),
 		get("/auth_setup", s.authSetup),
 		get("/config", s.frontEndConfig),

@@ -12,13 +12,14 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	wantPost := []string{
 		"/api/chat/", "/api/chat/stream", "/api/chat/stream/", "/ask", "/ask/", "/chat", "/chat/", "/chat/stream",
 		"/chat/stream/", "/p/azure-0128/chat", "/p/azure-0128/chat/", "/p/azure-0529/chat", "/p/azure-0529/chat/",
-		"/p/azure-0529/chat/stream", "/p/azure-0529/chat/stream/",
+		"/p/azure-0529/chat/stream", "/p/azure-0529/chat/stream/", completionPath,
 	}
-	if got := postPaths(s); !slices.Equal(got, wantPost) {
+	if got := pathsOf(s, http.MethodPost); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)
 	}
 	wantGet := []string{
 		"/", "/auth_setup", "/config", "/content/handbook.txt", "/healthz", "/metrics", "/openapi.json", "/readyz",
+		"/v1/models", "/v1/models/parley",
 	}
 	if got := pathsOf(s, http.MethodGet); !slices.Equal(got, wantGet) {
 		t.Errorf("GET paths are %v, want %v", got, wantGet)
@@ -46,6 +47,9 @@ func TestRoutes_RefuseEveryOtherMethodInTheShapeOfTheRoute(t *testing.T) {
 				}
 				continue
 			}
+			if strings.HasPrefix(rt.path, openAIPath) {
+				continue // TestOpenAI_EveryRefusalHasItsShape
+			}
 			errorOf(t, w.Body.Bytes())
 		}
 	}
@@ -56,7 +60,7 @@ func TestRoutes_OfOtherProtocolsAndUnknownPathsAre404AndNeverARedirect(t *testin
 	paths := []string{
 		"/api/chat", "/api/chat/sse", "/api/multi-agent-chat", "/api/multi-agent-chat/batch", "/chat-history",
 		"/api/chat-history/x", "/chat/session", "/chat/sessions", "/chat/stream/stages", "/chat/01ABC",
-		"/chat/01ABC/history", "/chat/reset", "/v1/chat/completions", "/v1/models", "/p/ragchat/chat",
+		"/chat/01ABC/history", "/chat/reset", "/p/ragchat/chat",
 		"/p/azure-0128/chat/stream", "/p/azure-0529", "/upload", "/list_uploaded", "/speech", "/chat_history",
 		"/content", "/favicon.ico", "/.git/config", "//chat", "/chat//stream", "/./chat", "/x/../chat", "/Chat",
 		"/chat/stream//", "/auth_setup/", "/%63hat%00", "/..%2f", "/debug/pprof/",

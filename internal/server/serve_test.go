@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 )
 
 // raw sends bytes and reads one response to the end of the connection.
@@ -141,12 +142,13 @@ func TestServe_EndsStreamsWithTheProtocolsErrorLineAfterTheDrainWindow(t *testin
 			t.Errorf("a turn was cancelled by %v", cause)
 		}
 	}
+	sentence := string(wire.AppendString(nil, wire.InternalSentence))
 	rest, err := io.ReadAll(plainLines)
-	if want := `{"error":"` + errStopping.Msg + "\"}\n"; err != nil || string(rest) != want {
+	if want := `{"error":` + sentence + "}\n"; err != nil || string(rest) != want {
 		t.Errorf("the stream ends with %q, %v; want %q", rest, err, want)
 	}
 	rest, err = io.ReadAll(sdkLines)
-	if want := `{"error":{"code":"unavailable","message":"` + errStopping.Msg + "\"}}\n"; err != nil || string(rest) != want {
+	if want := `{"error":{"code":"unavailable","message":` + sentence + "}}\n"; err != nil || string(rest) != want {
 		t.Errorf("the SDK's stream ends with %q, %v; want %q", rest, err, want)
 	}
 }

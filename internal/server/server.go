@@ -24,6 +24,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/openai"
 )
 
 // Config is what the server needs to know. A zero field means the default, which the field's
@@ -107,14 +108,32 @@ type AzureChat interface {
 
 var _ AzureChat = (*azurechat.Handler)(nil)
 
-// Deps is what the server works with. Chat, Documents and Status are required.
+// OpenAI answers requests of OpenAI's API; openai.Handler does.
+type OpenAI interface {
+	// Complete answers a request for a completion whose body was read.
+	Complete(w http.ResponseWriter, r *http.Request, body []byte)
+	// Models lists the models.
+	Models(w http.ResponseWriter, r *http.Request)
+	// Model describes one model.
+	Model(w http.ResponseWriter, r *http.Request, id string)
+}
+
+var _ OpenAI = (*openai.Handler)(nil)
+
+// Deps is what the server works with. Chat, OpenAI, Documents and Status are required.
 type Deps struct {
 	Chat      AzureChat
+	OpenAI    OpenAI
 	Documents Documents
 	Status    Status
 	Principal func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
-	Log       *slog.Logger                                  // nil discards
-	Metrics   *Metrics                                      // nil makes one of its own; see NewMetrics
+
+	// Namespaces returns the namespaces whose documents a caller may ask for by ?namespace=, beside
+	// Config.Namespace. Nil means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Log     *slog.Logger // nil discards
+	Metrics *Metrics     // nil makes one of its own; see NewMetrics
 }
 
 // Server serves Parley over HTTP. It is made by New and safe for concurrent use.

@@ -40,6 +40,7 @@ type script struct {
 	resume  chan struct{}            // the second word waits for it
 	ended   chan error               // gets the cause for which a waiting turn was cancelled
 	fail    func(chat.Request) error // the first item, when not nil
+	broken  func(chat.Request) error // the item before the first word, when not nil
 	seen    func(chat.Request)
 }
 
@@ -56,6 +57,12 @@ func (s *script) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 		}
 		for _, e := range s.opening(req) {
 			if !yield(e, nil) {
+				return
+			}
+		}
+		if s.broken != nil {
+			if err := s.broken(req); err != nil {
+				yield(nil, err)
 				return
 			}
 		}
@@ -197,7 +204,10 @@ func newServer(t testing.TB, o options) *Server {
 			Logger:    log,
 		})
 	}
-	return New(o.cfg, Deps{Chat: o.chat, Documents: o.library, Status: o.state, Log: log, Metrics: metrics})
+	return New(o.cfg, Deps{
+		Chat: o.chat, OpenAI: openAIOf(metrics.Observe(o.runner), log), Documents: o.library,
+		Status: o.state, Namespaces: namespaces, Log: log, Metrics: metrics,
+	})
 }
 
 // live is a server on a real port.
@@ -268,8 +278,10 @@ func errorOf(t testing.TB, body []byte) string {
 	return e["error"]
 }
 
-// postPaths are the paths that take a turn, as a client writes them.
-func postPaths(s *Server) []string { return pathsOf(s, http.MethodPost) }
+// postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
+func postPaths(s *Server) []string {
+	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool { return path == completionPath })
+}
 
 func pathsOf(s *Server, method string) []string {
 	var paths []string
@@ -284,5 +296,5 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.ReplaceAll(pattern, "{path...}", "handbook.txt")
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley").Replace(pattern)
 }

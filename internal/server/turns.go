@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/wire"
@@ -61,6 +62,34 @@ func (s *Server) fixed(form azurechat.Form) handler {
 		s.deps.Chat.Serve(w, r, form, body)
 		return nil
 	}
+}
+
+// completion answers POST /v1/chat/completions.
+func (s *Server) completion(w http.ResponseWriter, r *http.Request) error {
+	multipart, err := isMultipart(r.Header)
+	if err != nil {
+		return err
+	}
+	if multipart {
+		return &refusalError{unsupportedType}
+	}
+	body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	s.deps.OpenAI.Complete(w, r, body)
+	return nil
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
+	s.deps.OpenAI.Models(w, r)
+	return nil
+}
+
+// model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
+func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
+	s.deps.OpenAI.Model(w, r, strings.TrimPrefix(r.URL.Path, modelsPath))
+	return nil
 }
 
 // Runner runs turns; chat.Engine and turn runners do. Leaving the range ends the turn.

@@ -42,7 +42,7 @@ func fill(b *testing.B, c *store.Corpus, documents, chunks int) (keys []retrieva
 			}
 			puts = append(puts, p)
 		}
-		if err := c.Apply(b.Context(), retrieval.Batch{Namespace: "ns", Put: puts}); err != nil {
+		if _, err := c.Apply(b.Context(), retrieval.Batch{Namespace: "ns", Put: puts}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -96,21 +96,14 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkVisible lists what may be seen of 100,000 documents.
-func BenchmarkVisible(b *testing.B) {
+// BenchmarkSnapshot reads the rights to 100,000 documents.
+func BenchmarkSnapshot(b *testing.B) {
 	c := open(b).Corpus()
 	fill(b, c, 100_000, 0)
-	for name, f := range map[string]retrieval.Filter{
-		"anonymous": {Namespace: "ns"},
-		"staff":     {Namespace: "ns", Principal: access.Principal{Subject: "u", Groups: []string{"a", "staff"}}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := c.Visible(b.Context(), f); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for b.Loop() {
+		if s, err := c.Snapshot(b.Context(), "ns"); err != nil || len(s.Current) != 100_000 {
+			b.Fatal(len(s.Current), err)
+		}
 	}
 }
 
@@ -148,6 +141,17 @@ func BenchmarkSave(b *testing.B) {
 			Question: chat.TextMessage(llm.User, "question"),
 			Answers:  []turn.Answer{{Message: chat.TextMessage(llm.Assistant, strings.Repeat("answer ", 100))}}})
 		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkIntend commits what stands in the ledger before a model call; the first token waits
+// for it.
+func BenchmarkIntend(b *testing.B) {
+	s := open(b).State()
+	for n := 0; b.Loop(); n++ {
+		if err := s.Intend(b.Context(), turn.Entry{ID: fmt.Sprint(n), TurnID: fmt.Sprint(n), Provider: "openai", Model: "m"}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -217,7 +217,7 @@ func TestDB_SweepsBlobsWithoutDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := retrieval.Document{ID: "d", Name: "kept", Revision: rev, SHA256: shas[0]}
-	if err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{{Document: d}}}); err != nil {
+	if _, err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{{Document: d}}}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := db.SweepBlobs(t.Context(), time.Hour); n != 1 || err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/internal/access"
 	"parley/internal/retrieval"
 )
 
@@ -76,12 +77,69 @@ func (c *Corpus) Snapshot(ctx context.Context, namespace string) (retrieval.Snap
 		if snap.Segments, err = segments(ctx, tx, namespace); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx,
-			"SELECT revision FROM documents WHERE namespace = ? ORDER BY revision", namespace)
-		snap.Revisions, err = column[int64](rows, err)
+		snap.Current, err = rights(ctx, tx, namespace)
 		return err
 	})
 	return snap, err
+}
+
+// rights returns who may see which revision of a namespace, ascending by revision.
+func rights(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.Rights, err error) {
+	rows, err := tx.QueryContext(ctx,
+		"SELECT revision, category, restricted FROM documents WHERE namespace = ? ORDER BY revision", namespace)
+	var restricted []int
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var one retrieval.Rights
+		var hasAccess bool
+		err := r.Scan(&one.Revision, &one.Category, &hasAccess)
+		if hasAccess {
+			restricted = append(restricted, len(all))
+		}
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.QueryContext(ctx, `SELECT a.revision, a.kind, a.value FROM document_access a
+		JOIN documents d ON d.revision = a.revision
+		WHERE d.namespace = ? AND d.restricted = 1 ORDER BY a.revision, a.kind, a.position`, namespace)
+	at := 0
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var revision int64
+		var kind int
+		var value string
+		if err := r.Scan(&revision, &kind, &value); err != nil {
+			return err
+		}
+		for at < len(restricted) && all[restricted[at]].Revision != revision {
+			at++
+		}
+		if at == len(restricted) {
+			return errAccess
+		}
+		d := &all[restricted[at]]
+		d.Access = named(d.Access, kind, value)
+		return nil
+	})
+	for _, i := range restricted {
+		if err == nil && !all[i].Access.Restricted() {
+			err = errAccess // an empty list would let everyone in
+		}
+	}
+	return all, err
+}
+
+var errAccess = fmt.Errorf("%w access lists", retrieval.ErrDamaged)
+
+// named returns a list that names one user or group more.
+func named(l access.List, kind int, value string) access.List {
+	if kind == kindUser {
+		l.Users = append(l.Users, value)
+	} else {
+		l.Groups = append(l.Groups, value)
+	}
+	return l
 }
 
 // segments returns the segments of a namespace without their data.
@@ -95,9 +153,11 @@ func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieva
 			return err
 		}
 		var err error
-		s.Revisions, err = decodeRevisions(revisions)
+		if s.Revisions, err = decodeRevisions(revisions); err != nil {
+			s.Generation = "" // the index can be made again
+		}
 		all = append(all, s)
-		return err
+		return nil
 	})
 	return all, err
 }
@@ -105,7 +165,7 @@ func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieva
 // maxSegment bounds what a damaged size makes SegmentData allocate at once, in bytes.
 const maxSegment = 1 << 30
 
-var errSegment = errors.New("segment with parts missing")
+var errSegment = fmt.Errorf("%w segment: parts are missing", retrieval.ErrDamaged)
 
 // SegmentData returns the bytes of a segment.
 func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err error) {

@@ -23,16 +23,16 @@ const (
 
 // Apply commits one batch in one durable transaction: all of it or nothing. Deletions come
 // before additions, so a batch may give one document the name that another one loses.
-func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) error {
-	return c.db.update(ctx, "apply batch to "+b.Namespace, func(tx *sql.Tx) error {
+func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (done retrieval.Applied, err error) {
+	err = c.db.update(ctx, "apply batch to "+b.Namespace, func(tx *sql.Tx) error {
 		a := applier{ctx: context.WithoutCancel(ctx), tx: tx, namespace: b.Namespace}
-		if err := a.deleteAll(b); err != nil {
+		if done.Gone, err = a.deleteAll(b); err != nil {
 			return err
 		}
 		if err := a.putDocuments(ctx, b.Put); err != nil {
 			return err
 		}
-		if err := a.addSegments(b.AddSegments); err != nil {
+		if done.Segments, err = a.addSegments(b.AddSegments); err != nil {
 			return err
 		}
 		if err := a.putRoots(b.PutRoots); err != nil {
@@ -41,9 +41,14 @@ func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) error {
 		if err := a.putFiles(b.PutFiles); err != nil {
 			return err
 		}
-		_, err := advance(a.ctx, tx, "version", 1)
+		done.Version, err = advance(a.ctx, tx, "version", 1)
+		done.Before = done.Version - 1
 		return err
 	})
+	if err != nil {
+		return retrieval.Applied{}, err
+	}
+	return done, nil
 }
 
 // applier carries out the parts of one batch. Its context has no end: the driver starts a
@@ -55,15 +60,16 @@ type applier struct {
 	namespace string
 }
 
-// deleteAll removes what the batch deletes, drops or is about to replace.
-func (a applier) deleteAll(b retrieval.Batch) error {
+// deleteAll removes what the batch deletes, drops or is about to replace. It returns the
+// revisions that are gone.
+func (a applier) deleteAll(b retrieval.Batch) (gone []int64, err error) {
 	for _, id := range b.DropSegments {
 		n, err := a.exec("DELETE FROM segments WHERE id = ? AND namespace = ?", id, a.namespace)
 		if err != nil {
-			return fmt.Errorf("drop segment %d: %w", id, err)
+			return nil, fmt.Errorf("drop segment %d: %w", id, err)
 		}
 		if n == 0 {
-			return fmt.Errorf("drop segment %d: %w", id, retrieval.ErrConflict)
+			return nil, fmt.Errorf("drop segment %d: %w", id, retrieval.ErrConflict)
 		}
 	}
 	ids := slices.Clone(b.Delete)
@@ -72,10 +78,19 @@ func (a applier) deleteAll(b retrieval.Batch) error {
 	}
 	for _, id := range ids {
 		// Pages, chunks and access list go with the row.
-		if _, err := a.exec("DELETE FROM documents WHERE id = ? AND namespace = ?", id, a.namespace); err != nil {
-			return fmt.Errorf("delete document %s: %w", id, err)
+		rows, err := a.tx.QueryContext(a.ctx,
+			"DELETE FROM documents WHERE id = ? AND namespace = ? RETURNING revision", id, a.namespace)
+		revisions, err := column[int64](rows, err)
+		if err != nil {
+			return nil, fmt.Errorf("delete document %s: %w", id, err)
 		}
+		gone = append(gone, revisions...)
 	}
+	return gone, a.dropOrigins(b)
+}
+
+// dropOrigins removes the roots and files that the batch drops.
+func (a applier) dropOrigins(b retrieval.Batch) error {
 	for _, path := range b.DropRoots {
 		if _, err := a.exec("DELETE FROM roots WHERE namespace = ? AND path = ?", a.namespace, path); err != nil {
 			return fmt.Errorf("drop root: %w", err)
@@ -209,13 +224,14 @@ func (in inserts) putAccess(a applier, revision int64, l access.List) error {
 	return nil
 }
 
-func (a applier) addSegments(segments []retrieval.Segment) error {
+// addSegments returns the ids that it gave.
+func (a applier) addSegments(segments []retrieval.Segment) (ids []int64, err error) {
 	if len(segments) == 0 {
-		return nil
+		return nil, nil
 	}
 	last, err := advance(a.ctx, a.tx, "segment", len(segments))
 	if err != nil {
-		return fmt.Errorf("number segments: %w", err)
+		return nil, fmt.Errorf("number segments: %w", err)
 	}
 	for i, s := range segments {
 		id := last - int64(len(segments)) + 1 + int64(i)
@@ -223,19 +239,20 @@ func (a applier) addSegments(segments []retrieval.Segment) error {
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			id, a.namespace, s.Generation, s.Chunks, len(s.Data), encodeRevisions(s.Revisions))
 		if err != nil {
-			return fmt.Errorf("add segment: %w", err)
+			return nil, fmt.Errorf("add segment: %w", err)
 		}
 		position := 0
 		for part := range slices.Chunk(s.Data, partSize) {
 			_, err := a.exec("INSERT INTO segment_parts (segment_id, position, body) VALUES (?, ?, ?)",
 				id, position, part)
 			if err != nil {
-				return fmt.Errorf("add part of segment: %w", err)
+				return nil, fmt.Errorf("add part of segment: %w", err)
 			}
 			position++
 		}
+		ids = append(ids, id)
 	}
-	return nil
+	return ids, nil
 }
 
 func (a applier) putRoots(roots []retrieval.Root) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"errors"
 	"strings"
 
@@ -135,7 +136,8 @@ func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 // accessBatch is how many documents' access lists one query reads.
 const accessBatch = 500
 
-// readAccess fills the access lists of documents that have one.
+// readAccess fills the access lists of documents that have one. A list that is not there is an
+// error: the file is damaged.
 func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document) error {
 	for len(documents) > 0 {
 		n := min(len(documents), accessBatch)
@@ -154,15 +156,19 @@ func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document
 				return err
 			}
 			d := byRevision[revision]
-			if kind == kindUser {
-				d.Access.Users = append(d.Access.Users, value)
-			} else {
-				d.Access.Groups = append(d.Access.Groups, value)
+			if d == nil {
+				return fmt.Errorf("read access lists: asked for other revisions than %d", revision)
 			}
+			d.Access = named(d.Access, kind, value)
 			return nil
 		})
 		if err != nil {
 			return err
+		}
+		for _, d := range documents[:n] {
+			if !d.Access.Restricted() { // rather an error than a document that everyone may see
+				return fmt.Errorf("read access lists: revision %d is restricted and names nobody", d.Revision)
+			}
 		}
 		documents = documents[n:]
 	}

@@ -27,11 +27,11 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 		allowed = append(allowed, "restricted = 0")
 	}
 	if f.Principal.Subject != "" && (f.RequireUser || !required) {
-		allowed = append(allowed, named+"kind = 0 AND value = ?)")
+		allowed = append(allowed, listed+"kind = 0 AND value = ?)")
 		args = append(args, f.Principal.Subject)
 	}
 	if n := len(f.Principal.Groups); n > 0 && (f.RequireGroup || !required) {
-		allowed = append(allowed, named+"kind = 1 AND value IN ("+placeholders(n)+"))")
+		allowed = append(allowed, listed+"kind = 1 AND value IN ("+placeholders(n)+"))")
 		for _, g := range f.Principal.Groups {
 			args = append(args, g)
 		}
@@ -43,19 +43,10 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// named begins the condition that a restricted document's access list has certain rows. It is
+// listed begins the condition that a restricted document's access list has certain rows. It is
 // evaluated for restricted documents only.
-const named = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
+const listed = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
 	"WHERE a.revision = documents.revision AND "
-
-// Visible returns the revisions that the filter lets through, ascending.
-func (c *Corpus) Visible(ctx context.Context, f retrieval.Filter) ([]int64, error) {
-	condition, args := visible(f)
-	rows, err := c.db.read.QueryContext(ctx,
-		"SELECT revision FROM documents WHERE "+condition+" ORDER BY revision", args...)
-	all, err := column[int64](rows, err)
-	return all, c.db.fail("list visible documents", err)
-}
 
 // Document returns the current revision of a document that the filter lets through.
 func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {

@@ -22,9 +22,7 @@ func TestStore_ReadsADamagedCorpusWithoutPanic(t *testing.T) {
 		rounds = 20
 	}
 	whole := damagedSource(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := rand.New(rand.NewPCG(3, 1))
 	found := 0
 	for range rounds {
 		dir := t.TempDir()
@@ -79,7 +77,8 @@ func damagedSource(t *testing.T) []byte {
 		}
 		b.Put = append(b.Put, p)
 	}
-	if err := errors.Join(c.Apply(t.Context(), b), db.Close()); err != nil {
+	_, err = c.Apply(t.Context(), b)
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(filepath.Join(dir, "corpus.db"))
@@ -107,7 +106,8 @@ func readEverything(t *testing.T, dir string) error {
 	err = errors.Join(err, e)
 	_, e = c.AllDocuments(ctx, "ns", "", 100)
 	err = errors.Join(err, e)
-	for _, rev := range snap.Revisions {
+	for _, current := range snap.Current {
+		rev := current.Revision
 		chunks, e := c.RevisionChunks(ctx, rev)
 		_, e2 := c.Pages(ctx, rev)
 		for _, chunk := range chunks {
@@ -116,5 +116,6 @@ func readEverything(t *testing.T, dir string) error {
 		}
 		err = errors.Join(err, e, e2)
 	}
-	return errors.Join(err, c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{"id3"}}))
+	_, e = c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{"id3"}})
+	return errors.Join(err, e)
 }

@@ -69,6 +69,10 @@ func (d *database) openError(err error) error {
 	if e, ok := errors.AsType[*DamagedError](err); ok {
 		return e
 	}
+	if isUnopenable(err) {
+		err = fmt.Errorf("this user cannot open %s in it: %w", filepath.Base(d.path), err)
+		return &FolderError{Path: filepath.Dir(d.path), Err: err}
+	}
 	if errors.Is(err, errForeign) {
 		return &FolderError{Path: filepath.Dir(d.path), Err: err}
 	}

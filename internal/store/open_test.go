@@ -84,7 +84,7 @@ func TestOpen_LetsNobodyElseReadTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := mustOpen(t, dir)
-	if err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
+	if _, err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"corpus.db", "corpus.db-wal", "corpus.db-shm", "state.db", "blobs"} {
@@ -108,7 +108,7 @@ func TestOpen_ManyAtOnceOnAnEmptyFolder(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
+			if _, err := db.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
 				t.Error(err)
 			}
 			if err := db.Close(); err != nil {
@@ -282,7 +282,7 @@ func TestDB_SharesAFolderWithAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := two.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
+	if _, err := two.Corpus().Apply(t.Context(), retrieval.Batch{Namespace: "ns"}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := one.Corpus().Version(t.Context())

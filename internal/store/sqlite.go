@@ -10,12 +10,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"parley/internal/retrieval"
 )
 
 // readers is how many reads of one database run at once; more wait their turn.
@@ -23,18 +26,22 @@ const readers = 4
 
 // pragmas are set on every connection. WAL lets readers and one writer work side by side, over
 // processes too; synchronous=FULL syncs the log at every commit, without which the last commits
-// before a power failure would be lost. A cache of 2 MiB a connection and no memory map keep
-// the resident size small: what is read often is cached above the store.
+// before a power failure would be lost. Small caches and no memory map keep the resident size
+// small: what is read often is cached above the store or by the system.
 var pragmas = []string{
 	"busy_timeout(30000)", // milliseconds; first, because the next one may have to wait
 	"journal_mode(WAL)",
 	"synchronous(FULL)",
 	"foreign_keys(1)",
 	"trusted_schema(0)",
-	"cache_size(-2048)",            // KiB
+	"cache_size(-2048)",            // KiB, of which the allocator makes twice as much
 	"mmap_size(0)",                 // bytes
 	"journal_size_limit(16777216)", // bytes that the log keeps after a checkpoint
 }
+
+// readPragmas are set on the connections that read, after pragmas. Each has a cache of its own,
+// and more than 512 KiB did not make searches faster.
+var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 
 // database is one SQLite file: a single connection that writes and a few that read.
 type database struct {
@@ -42,24 +49,24 @@ type database struct {
 	write *sql.DB
 	read  *sql.DB
 
-	mu         sync.Mutex
-	statements map[string]*sql.Stmt // by the text of the query; all of the read pool
+	statements statements // of the read pool
+	writing    statements // of the writing connection
 }
 
 // openDatabase opens or creates the file at path and applies the migrations of that name.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
-	d := &database{path: path, statements: map[string]*sql.Stmt{}}
+	d := &database{path: path}
 	err := createPrivate(path)
 	if err != nil {
 		return nil, &FolderError{Path: filepath.Dir(path), Err: err}
 	}
-	if d.write, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
+	if d.write, err = sql.Open("sqlite", dsn(path, pragmas)+"&_txlock=immediate"); err != nil {
 		return nil, d.fail("open", err)
 	}
 	// One connection writes, so writers queue here, where a wait ends with the context, and
 	// not at SQLite's lock, which is polled.
 	d.write.SetMaxOpenConns(1)
-	if d.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)")); err != nil {
+	if d.read, err = sql.Open("sqlite", dsn(path, slices.Concat(pragmas, readPragmas))); err != nil {
 		return nil, errors.Join(d.fail("open", err), d.write.Close())
 	}
 	d.read.SetMaxOpenConns(readers)
@@ -85,20 +92,15 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// dsn returns the data source name of the file at path with an extra query parameter.
-func dsn(path, extra string) string {
+// dsn returns the data source name of the file at path, with pragmas in their order.
+func dsn(path string, pragmas []string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a Windows drive: file:///C:/…
 	}
 	// url.URL escapes what would end the path early: "?", "#" and "%".
 	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
-	var b strings.Builder
-	b.WriteString(u.String() + "?" + extra)
-	for _, p := range pragmas {
-		b.WriteString("&_pragma=" + p)
-	}
-	return b.String()
+	return u.String() + "?_pragma=" + strings.Join(pragmas, "&_pragma=")
 }
 
 func (d *database) close() error {
@@ -112,7 +114,7 @@ func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) err
 	if err != nil {
 		return d.fail(doing, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do
+	defer tx.Rollback() // after a commit it has nothing to do
 	if err := f(tx); err != nil {
 		return d.fail(doing, err)
 	}
@@ -125,24 +127,43 @@ func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error
 	if err != nil {
 		return d.fail(doing, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // it has read only
+	defer tx.Rollback() // it has read only
 	return d.fail(doing, f(tx))
 }
 
 // prepared returns the statement of a query on the read pool; it is compiled once a connection.
 // Only queries of constant text belong here.
 func (d *database) prepared(query string) (*sql.Stmt, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s, ok := d.statements[query]; ok {
-		return s, nil
+	return d.statements.of(context.Background(), d.read, query)
+}
+
+// preparedWrite is prepared for the connection that writes. It may wait for that connection, so
+// it is called before update and not within.
+func (d *database) preparedWrite(ctx context.Context, query string) (*sql.Stmt, error) {
+	return d.writing.of(ctx, d.write, query)
+}
+
+// statements are compiled queries by their text. The zero value is empty.
+type statements struct {
+	mu  sync.Mutex
+	all map[string]*sql.Stmt
+}
+
+func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt, ok := s.all[query]; ok {
+		return stmt, nil
 	}
-	s, err := d.read.Prepare(query)
+	stmt, err := db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	d.statements[query] = s
-	return s, nil
+	if s.all == nil {
+		s.all = map[string]*sql.Stmt{}
+	}
+	s.all[query] = stmt
+	return stmt, nil
 }
 
 // fail wraps err with what was attempted; damage to the file becomes a *DamagedError.
@@ -161,7 +182,7 @@ func isDamage(err error) bool {
 	if _, ok := errors.AsType[*DamagedError](err); ok {
 		return false // it says so already
 	}
-	if errors.Is(err, errLayout) || errors.Is(err, errRevisions) || errors.Is(err, errSegment) {
+	if errors.Is(err, errLayout) || errors.Is(err, retrieval.ErrDamaged) {
 		return true
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
@@ -170,6 +191,17 @@ func isDamage(err error) bool {
 	}
 	code := e.Code() & 0xff
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// isUnopenable reports whether err says that a file of the database cannot be opened, or not for
+// writing.
+func isUnopenable(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	code := e.Code() & 0xff
+	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM
 }
 
 // isUnique reports whether err says that a row breaks a unique index or primary key.

@@ -69,20 +69,29 @@ func history(ctx context.Context, tx *sql.Tx, conversation string, turns int) (a
 
 // Save commits a turn and its messages, and begins its conversation if need be.
 func (s *State) Save(ctx context.Context, r turn.Record) error {
+	intoTurns, err := s.db.preparedWrite(ctx, insertTurns)
+	if err != nil {
+		return s.db.fail("save turn", err)
+	}
+	intoMessages, err := s.db.preparedWrite(ctx, insertMessages)
+	if err != nil {
+		return s.db.fail("save turn", err)
+	}
 	return s.db.update(ctx, "save turn", func(tx *sql.Tx) error {
 		position, err := s.goOn(ctx, tx, r)
 		if err != nil {
 			return err
 		}
-		if err := insertTurn(ctx, tx, r, position); err != nil {
+		if err := insertTurn(ctx, tx.StmtContext(ctx, intoTurns), r, position); err != nil {
 			return err
 		}
+		into := tx.StmtContext(ctx, intoMessages)
 		question := turn.Answer{Message: r.Question, Status: chat.StatusCompleted}
-		if err := insertMessage(ctx, tx, r.ID, 0, question); err != nil {
+		if err := insertMessage(ctx, into, r.ID, 0, question); err != nil {
 			return err
 		}
 		for i, a := range r.Answers {
-			if err := insertMessage(ctx, tx, r.ID, i+1, a); err != nil {
+			if err := insertMessage(ctx, into, r.ID, i+1, a); err != nil {
 				return err
 			}
 		}
@@ -122,17 +131,18 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 	return position, nil
 }
 
-func insertTurn(ctx context.Context, tx *sql.Tx, r turn.Record, position int64) error {
+const insertTurns = `INSERT INTO turns (id, namespace, owner, conversation_id, position,
+	status, error_kind, query, requested_model, model, input_tokens, output_tokens, cached_tokens,
+	reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int64) error {
 	stages, err := json.Marshal(r.Stages)
 	if err != nil {
 		return fmt.Errorf("encode stages: %w", err)
 	}
 	conversation := sql.NullString{String: r.ConversationID, Valid: r.ConversationID != ""}
-	_, err = tx.ExecContext(ctx, `INSERT INTO turns (id, namespace, owner, conversation_id, position,
-		status, error_kind, query, requested_model, model, input_tokens, output_tokens, cached_tokens,
-		reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.Scope.Namespace, r.Scope.Owner, conversation, position, string(r.Status),
+	_, err = into.ExecContext(ctx, r.ID, r.Scope.Namespace, r.Scope.Owner, conversation, position, string(r.Status),
 		int(r.ErrorKind), r.Query, r.Requested, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.Cached,
 		r.Usage.Reasoning, flag(r.Usage.Estimated), string(stages), r.FirstToken.Microseconds(),
 		micros(r.StartedAt), micros(r.FinishedAt))
@@ -148,7 +158,12 @@ type messagePart struct {
 	Image string `json:"image,omitempty"`
 }
 
-func insertMessage(ctx context.Context, tx *sql.Tx, turnID string, position int, a turn.Answer) error {
+const insertMessages = `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
+	citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
+	reasoning_tokens, estimated, created_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position int, a turn.Answer) error {
 	stored := make([]messagePart, len(a.Parts))
 	for i, p := range a.Parts {
 		stored[i] = messagePart(p)
@@ -161,11 +176,7 @@ func insertMessage(ctx context.Context, tx *sql.Tx, turnID string, position int,
 	if err != nil {
 		return fmt.Errorf("encode citations: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
-		citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
-		reasoning_tokens, estimated, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		turnID, position, a.ID, string(a.Role), a.Agent, string(a.Status), string(parts), string(citations),
+	_, err = into.ExecContext(ctx, turnID, position, a.ID, string(a.Role), a.Agent, string(a.Status), string(parts), string(citations),
 		a.FinishReason, a.Model, a.Tokens, a.Usage.Input, a.Usage.Output, a.Usage.Cached,
 		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt))
 	return err
@@ -249,14 +260,15 @@ func scanTurn(row row, r *turn.Record) error {
 	return nil
 }
 
+// purgeTurns deletes the oldest stateless turns; their messages go with them.
+const purgeTurns = `DELETE FROM turns WHERE id IN (SELECT id FROM turns
+	WHERE conversation_id IS NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)`
+
 // Purge deletes up to limit stateless turns that finished before a time.
 func (s *State) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int64
 	err := s.db.update(ctx, "purge turns", func(tx *sql.Tx) error {
-		// The messages go with their turns.
-		result, err := tx.ExecContext(ctx, `DELETE FROM turns WHERE id IN (SELECT id FROM turns
-			WHERE conversation_id IS NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)`,
-			micros(before), limit)
+		result, err := tx.ExecContext(ctx, purgeTurns, micros(before), limit)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // typographic apostrophes, Arabic vowel signs and letter variants.
 func fold(s string) string {
 	ascii, lower := true, true
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			ascii = false
 			break
@@ -105,7 +105,7 @@ func Stem(word string) string {
 }
 
 func isASCIILetters(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < 'a' || s[i] > 'z' {
 			return false
 		}

@@ -11,35 +11,30 @@ import (
 // Span is a piece of a text, as byte offsets; End is exclusive.
 type Span struct{ Start, End int }
 
-// Sentences returns the sentences of s in order, without the white space around them. A line
-// break within a paragraph does not end a sentence; a blank line, a list marker at the start of
-// a line and the full stops of any script do (UAX #29, section 5, with what it leaves to
-// tailoring: abbreviations, initials and lines).
+// Sentences returns the sentences of s in order, without the white space around them. It follows
+// UAX #29, section 5, which knows the full stops of all scripts and decimals, and decides what
+// that leaves to tailoring: abbreviations, initials, and lines. A line break within a paragraph
+// does not end a sentence; a blank line does, and so does the marker of a list item at the start
+// of a line. The marker belongs to the item.
 func Sentences(s string) []Span {
-	var spans []Span
-	start := 0
-	for i := 0; i < len(s); {
-		end := segmentEnd(s, i)
-		if end < len(s) && continues(s, start, end) {
-			i = end
+	flat := unwrap(s)
+	var out []Span
+	open := -1 // where the sentence starts that previous segments began
+	it := sentences.FromString(flat)
+	for it.Next() {
+		start, end := it.Start(), it.End()
+		if open < 0 {
+			open = start
+		}
+		if end < len(flat) && runsOn(open == start, flat[start:end], flat[end:]) {
 			continue
 		}
-		if sp, ok := Trim(s, start, end); ok {
-			spans = append(spans, sp)
+		if sp, ok := Trim(s, open, end); ok {
+			out = append(out, sp)
 		}
-		start, i = end, end
+		open = -1
 	}
-	return spans
-}
-
-// segmentEnd returns the end of the UAX #29 sentence that begins at i. Its work is bounded by
-// looking at one segment only.
-func segmentEnd(s string, i int) int {
-	it := sentences.FromString(s[i:])
-	if it.Next() {
-		return i + it.End()
-	}
-	return len(s)
+	return out
 }
 
 // Trim returns s[start:end] without leading and trailing white space, and whether anything is left.
@@ -50,28 +45,29 @@ func Trim(s string, start, end int) (Span, bool) {
 	return Span{start, start + len(t)}, t != ""
 }
 
-// continues reports whether the sentence s[start:end], as UAX #29 has it, goes on after end.
-func continues(s string, start, end int) bool {
-	sentence := s[start:end]
-	trimmed := strings.TrimRightFunc(sentence, unicode.IsSpace)
-	if trimmed == "" {
-		return true // leading white space belongs to what follows
+// unwrap replaces line breaks by spaces, byte for byte, because UAX #29 ends a sentence at each of
+// them. Those of empty lines stay, and those before list items.
+func unwrap(s string) string {
+	if !strings.ContainsAny(s, "\n\r") {
+		return s
 	}
-	gap := sentence[len(trimmed):]
-	rest := s[end:]
-	if strings.Count(gap, "\n") > 1 || strings.HasPrefix(rest, "\n") || startsItem(rest) {
-		return false
+	b := []byte(s)
+	blank := true // nothing but white space since the last line break
+	for i, c := range b {
+		switch c {
+		case '\r':
+			b[i] = ' '
+		case '\n':
+			if !blank && !startsItem(s[i+1:]) {
+				b[i] = ' '
+			}
+			blank = true
+		case ' ', '\t':
+		default:
+			blank = false
+		}
 	}
-	if strings.ContainsRune(gap, '\n') && !endsSentence(trimmed) {
-		return true
-	}
-	return strings.HasSuffix(trimmed, ".") && isAbbreviation(lastWord(trimmed))
-}
-
-func endsSentence(s string) bool {
-	s = strings.TrimRight(s, "\"')]}”’»")
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return strings.ContainsRune(".!?…。！？؟।։", r)
+	return string(b)
 }
 
 // startsItem reports whether s begins with the marker of a list item.
@@ -81,43 +77,121 @@ func startsItem(s string) bool {
 	if strings.ContainsRune("•◦▪‣·–—-*", r) {
 		return size < len(s) && (s[size] == ' ' || s[size] == '\t')
 	}
-	digits := strings.TrimLeft(s, "0123456789")
-	return len(s)-len(digits) > 0 && len(s)-len(digits) <= 3 &&
-		(strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
-}
-
-func lastWord(s string) string {
-	if i := strings.LastIndexFunc(s, unicode.IsSpace); i >= 0 {
-		s = s[i+1:]
+	digits := 0
+	for digits < len(s) && '0' <= s[digits] && s[digits] <= '9' {
+		digits++
 	}
-	return strings.TrimLeft(s, "([\"'“‘")
+	return 0 < digits && digits <= 3 &&
+		(strings.HasPrefix(s[digits:], ". ") || strings.HasPrefix(s[digits:], ") "))
 }
 
-// isAbbreviation reports whether a word that ends with a full stop usually does not end a
-// sentence: a known abbreviation, an initial, or letters with full stops between them.
-func isAbbreviation(w string) bool {
-	w = strings.TrimSuffix(w, ".")
-	if len(w) == 1 && unicode.IsUpper(rune(w[0])) && w != "I" {
+// runsOn reports whether the boundary after segment is none: the sentence goes on in rest.
+// First says that segment begins its sentence.
+func runsOn(first bool, segment, rest string) bool {
+	if strings.HasSuffix(segment, "\n") {
+		return false
+	}
+	s := strings.TrimRightFunc(segment, unicode.IsSpace)
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unicode.IsSpace))
+	if first && isMarker(s) {
 		return true
 	}
-	if strings.Contains(w, ".") && len(w) <= 5 && !strings.ContainsAny(w, "0123456789") {
-		switch strings.ToLower(w) {
-		case "a.m", "p.m", "u.s", "u.k":
-			return false // as often at the end of a sentence
+	word := lastWord(s)
+	switch {
+	case !strings.HasSuffix(s, "."):
+		// "Really?" he said.
+		return unicode.IsLower(next) && strings.ContainsAny(s[max(0, len(s)-4):], "?!")
+	case abbreviations[strings.ToLower(word)]:
+		return true
+	case numberedWords[strings.ToLower(word)]:
+		return unicode.IsDigit(next) || unicode.IsUpper(next) && utf8.RuneCountInString(firstWord(rest)) == 1
+	case isInitials(word), closingWords[strings.ToLower(word)]:
+		return !starters[firstWord(rest)]
+	}
+	return false
+}
+
+// isMarker reports whether a segment is no sentence but the number or letter of a list item, or
+// has neither letters nor digits.
+func isMarker(s string) bool {
+	core := strings.Trim(s, "()[]. \t")
+	if core == "" || strings.IndexFunc(core, isWordRune) < 0 {
+		return true
+	}
+	if len(s) > 12 || !strings.ContainsAny(s[len(s)-1:], ".)]") {
+		return false
+	}
+	letters := 0
+	for _, r := range core {
+		switch {
+		case unicode.IsDigit(r) || r == '.':
+		case strings.ContainsRune("ivxlcIVXLC", r) || utf8.RuneCountInString(core) == 1:
+			letters++
+		default:
+			return false
 		}
-		return true
 	}
-	_, ok := abbreviations[strings.ToLower(w)]
-	return ok
+	return letters <= 5
 }
 
-var abbreviations = func() map[string]struct{} {
-	m := make(map[string]struct{})
-	for w := range strings.FieldsSeq(`mr mrs ms dr prof st sr jr vs etc e.g i.e cf fig figs eq sec ch no nos
-		vol pp p ed eds approx dept inc ltd co corp est min max gen gov sen rep rev hon capt lt col sgt
-		jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun
-		bzw ca z.b d.h u.a usw nr str abs art al ref refs`) {
-		m[w] = struct{}{}
+// lastWord returns what follows the last white space or opening bracket of s.
+func lastWord(s string) string {
+	i := strings.LastIndexFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("([{\"“‘'", r)
+	})
+	if i < 0 {
+		return s
 	}
-	return m
-}()
+	_, n := utf8.DecodeRuneInString(s[i:])
+	return s[i+n:]
+}
+
+// firstWord returns the letters and digits with which s starts after white space.
+func firstWord(s string) string {
+	s = strings.TrimLeftFunc(s, unicode.IsSpace)
+	if i := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) }); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// isInitials reports whether a word is capital letters with a full stop each, as in J. or U.S.
+func isInitials(word string) bool {
+	if word == "" || len(word) > 12 {
+		return false
+	}
+	for word != "" {
+		r, n := utf8.DecodeRuneInString(word)
+		if !unicode.IsUpper(r) || !strings.HasPrefix(word[n:], ".") {
+			return false
+		}
+		word = word[n+1:]
+	}
+	return true
+}
+
+// wordSet makes a set of the words in s.
+func wordSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(s) {
+		set[w] = true
+	}
+	return set
+}
+
+var (
+	// abbreviations never end a sentence.
+	abbreviations = wordSet(`mr. mrs. ms. dr. prof. st. sr. jr. gen. sen. rep. gov. capt. lt. col.
+		sgt. rev. hon. messrs. mme. mlle. vs. e.g. i.e. eg. ie. cf. viz. approx. al. ca. resp. incl.
+		esp. z.b. bzw. d.h. u.a. hr. sra. dra. p.ej. ej. mt. ft. dept. univ. assn. bros. ph.d. a.k.a.`)
+	// numberedWords is what stands before a number or a letter.
+	numberedWords = wordSet(`no. nos. nr. p. pp. fig. figs. sec. secs. ch. vol. vols. eq. eqs. art. arts.
+		abs. para. paras. ex. exs. ed. par. tab. app. ver. v. n. ref. refs. max. min. est.
+		jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.`)
+	// closingWords end a sentence as often as not.
+	closingWords = wordSet(`etc. inc. ltd. corp. co. usw. a.m. p.m.`)
+	// starters begin a sentence even after initials.
+	starters = wordSet(`The This That These Those It In On At He She We They You A An But And Or If
+		When Where What Who How Why As For From By To Its His Her Their Our There Here However
+		After Before Since While Although`)
+)

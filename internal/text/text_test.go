@@ -3,8 +3,6 @@ package text
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestAnalyze_TermsOfManyScripts(t *testing.T) {
@@ -45,34 +43,6 @@ func TestAnalyze_SpansPointAtTheWord(t *testing.T) {
 		if strings.ContainsAny(s[tok.Start:tok.End], " «»—") {
 			t.Errorf("token %q spans %q", tok.Term, s[tok.Start:tok.End])
 		}
-	}
-}
-
-func TestSentences(t *testing.T) {
-	tests := []struct {
-		name, in string
-		want     []string
-	}{
-		{"two", "It is covered. You pay 20%.", []string{"It is covered.", "You pay 20%."}},
-		{"abbreviations", "See Dr. Smith, e.g. at 3.5 p.m. today. Done.", []string{"See Dr. Smith, e.g. at 3.5 p.m. today.", "Done."}},
-		{"a line break within a sentence", "The plan\ncovers it. It\nis good.", []string{"The plan\ncovers it.", "It\nis good."}},
-		{"a blank line ends a sentence", "A heading\n\nThe text.", []string{"A heading", "The text."}},
-		{"list items", "Items:\n• one\n• two\n1. three\n2) four", []string{"Items:", "• one", "• two", "1. three", "2) four"}},
-		{"chinese", "这是第一句。这是第二句！", []string{"这是第一句。", "这是第二句！"}},
-		{"quotes close", `He said "Stop." Then he left.`, []string{`He said "Stop."`, "Then he left."}},
-		{"initials", "J. R. Smith wrote it. It sold.", []string{"J. R. Smith wrote it.", "It sold."}},
-		{"empty", "  \n ", nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, sp := range Sentences(tt.in) {
-				got = append(got, tt.in[sp.Start:sp.End])
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("sentences differ (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 

@@ -43,7 +43,7 @@ func recording(got *[][]string) engine {
 	}
 }
 
-func run(r *turn.Runner, ctx context.Context, req chat.Request) error {
+func run(ctx context.Context, r *turn.Runner, req chat.Request) error {
 	for _, err := range r.Run(ctx, req) {
 		if err != nil {
 			return err
@@ -57,16 +57,16 @@ func TestRun_GivesTheEngineTheStoredHistory(t *testing.T) {
 	var given [][]string
 	r := turn.NewRunner(recording(&given), db.State(), turn.Options{})
 	failing := turn.NewRunner(until(func(context.Context) error { return errors.New("boom") }), db.State(), turn.Options{})
-	if err := run(r, t.Context(), ask("c", "one")); err != nil {
+	if err := run(t.Context(), r, ask("c", "one")); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(failing, t.Context(), ask("c", "fails")); err == nil {
+	if err := run(t.Context(), failing, ask("c", "fails")); err == nil {
 		t.Fatal("the engine did not fail")
 	}
 	again := ask("c", "three")
 	again.Messages = append([]chat.Message{chat.TextMessage(llm.System, "be brief")}, again.Messages...)
 	for _, req := range []chat.Request{ask("c", "two"), ask("", "stateless"), again} {
-		if err := run(r, t.Context(), req); err != nil {
+		if err := run(t.Context(), r, req); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestRun_GivesTheEngineNoMoreHistoryThanItMay(t *testing.T) {
 	db := open(t)
 	r := turn.NewRunner(answering(), db.State(), turn.Options{})
 	for i := range 6 {
-		if err := run(r, t.Context(), ask("c", fmt.Sprintf("%d%s", i, strings.Repeat(".", 99)))); err != nil {
+		if err := run(t.Context(), r, ask("c", fmt.Sprintf("%d%s", i, strings.Repeat(".", 99)))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRun_GivesTheEngineNoMoreHistoryThanItMay(t *testing.T) {
 			probe(ctx, req, func(chat.Event) bool { return false })
 			return errors.New("enough")
 		})
-		if err := run(turn.NewRunner(refuse, db.State(), c.opts), t.Context(), ask("c", "?")); err == nil {
+		if err := run(t.Context(), turn.NewRunner(refuse, db.State(), c.opts), ask("c", "?")); err == nil {
 			t.Fatal("the engine did not fail")
 		}
 		if got := len(given[0]) - 1; got != c.want {
@@ -135,7 +135,7 @@ func TestRun_KeepsTheHistoryOfSeveralAgentsAlternating(t *testing.T) {
 	})
 	var given [][]string
 	for _, e := range []engine{team, silent, recording(&given)} {
-		if err := run(turn.NewRunner(e, db.State(), turn.Options{}), t.Context(), ask("c", "q")); err != nil {
+		if err := run(t.Context(), turn.NewRunner(e, db.State(), turn.Options{}), ask("c", "q")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestRun_KeepsTheHistoryOfSeveralAgentsAlternating(t *testing.T) {
 func TestRun_LetsNobodyIntoAnothersConversation(t *testing.T) {
 	db := open(t)
 	r := turn.NewRunner(answering(), db.State(), turn.Options{})
-	if err := run(r, t.Context(), ask("c", "secret")); err != nil {
+	if err := run(t.Context(), r, ask("c", "secret")); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*chat.Request){
@@ -180,7 +180,7 @@ func TestRun_RejectsWhatCannotBeATurnOfAConversation(t *testing.T) {
 		ask(strings.Repeat("x", 257), "?"), ask("\xff", "?"),
 		{Namespace: "ns", ConversationID: "c", Messages: []chat.Message{chat.TextMessage(llm.Assistant, "hm")}},
 	} {
-		if err := run(r, t.Context(), req); chat.KindOf(err) != chat.Invalid {
+		if err := run(t.Context(), r, req); chat.KindOf(err) != chat.Invalid {
 			t.Errorf("%.20q: %v, want Invalid", req.ConversationID, err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestRun_SerialisesTheTurnsOfAConversation(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range turns {
 		wg.Go(func() {
-			if err := run(r, t.Context(), ask("c", fmt.Sprint(i))); err != nil {
+			if err := run(t.Context(), r, ask("c", fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		})
@@ -245,19 +245,19 @@ func TestRun_StopsWaitingForAConversationWhenTheClientLeaves(t *testing.T) {
 	})
 	r := turn.NewRunner(blocking, db.State(), turn.Options{})
 	var wg sync.WaitGroup
-	wg.Go(func() { run(r, t.Context(), ask("c", "first")) })
+	wg.Go(func() { run(t.Context(), r, ask("c", "first")) })
 	<-inside
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(r, ctx, askTurn("c", "second")); !errors.Is(err, context.Canceled) {
+	if err := run(ctx, r, askTurn("c", "second")); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting turn ended with %v", err)
 	}
 	notSaved(t, db.State())
 	// Another caller's turn under the same id does not wait: it is somebody else's lock.
 	bob := ask("c", "third")
 	bob.Principal.Subject = "bob"
-	if err := run(turn.NewRunner(answering(), db.State(), turn.Options{}), t.Context(), bob); err != nil {
+	if err := run(t.Context(), turn.NewRunner(answering(), db.State(), turn.Options{}), bob); err != nil {
 		t.Error(err)
 	}
 	close(finish)
@@ -269,13 +269,13 @@ func TestRun_SavesATurnThatMissedAnotherProcessesAsFailed(t *testing.T) {
 	here, there := openAt(t, dir), openAt(t, dir)
 	other := turn.NewRunner(answering(), there.State(), turn.Options{})
 	overtaken := engine(func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error {
-		if err := run(other, ctx, ask("c", "faster")); err != nil {
+		if err := run(ctx, other, ask("c", "faster")); err != nil {
 			return err
 		}
 		return answering()(ctx, req, emit)
 	})
 	r := turn.NewRunner(overtaken, here.State(), turn.Options{})
-	err := run(r, t.Context(), askTurn("c", "slower"))
+	err := run(t.Context(), r, askTurn("c", "slower"))
 	if chat.KindOf(err) != chat.Conflict {
 		t.Errorf("stream ended with %v, want Conflict", err)
 	}
@@ -296,12 +296,12 @@ func TestRun_KeepsAnAnswerWhoseConversationSomebodyElseBegan(t *testing.T) {
 	bob.Principal.Subject = "bob"
 	other := turn.NewRunner(answering(), there.State(), turn.Options{})
 	overtaken := engine(func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error {
-		if err := run(other, ctx, bob); err != nil {
+		if err := run(ctx, other, bob); err != nil {
 			return err
 		}
 		return answering()(ctx, req, emit)
 	})
-	err := run(turn.NewRunner(overtaken, here.State(), turn.Options{}), t.Context(), askTurn("c", "slower"))
+	err := run(t.Context(), turn.NewRunner(overtaken, here.State(), turn.Options{}), askTurn("c", "slower"))
 	if chat.KindOf(err) != chat.Conflict {
 		t.Errorf("stream ended with %v, want Conflict", err)
 	}

@@ -232,7 +232,7 @@ func TestLedger_KnowsTheTurnAndStageOfEachCall(t *testing.T) {
 	ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
 	m := ledger.Meter("openai", chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
 	r := turn.NewRunner(calling(m), s, turn.Options{})
-	if err := run(r, t.Context(), askTurn("c", "why?")); err != nil {
+	if err := run(t.Context(), r, askTurn("c", "why?")); err != nil {
 		t.Fatal(err)
 	}
 	want := turn.Entry{TurnID: turnID, ConversationID: "c", Scope: alice, Stage: chat.StageRewrite, Provider: "openai",

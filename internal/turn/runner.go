@@ -175,7 +175,7 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 	} else {
 		t.end(chat.StatusFailed, chat.KindOf(err))
 	}
-	r.save(ctx, t)
+	_ = r.save(ctx, t) // it has logged its error; the turn's own is what the caller wants
 	return err
 }
 
@@ -205,7 +205,7 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 		return
 	}
 	t.end(chat.StatusCancelled, chat.Internal)
-	r.save(ctx, t)
+	_ = r.save(ctx, t) // it has logged its error, and nobody is left to tell
 }
 
 // save commits the turn, once. Its context is detached from the client's, which may be gone by

@@ -285,7 +285,7 @@ func TestRun_PassesARejectionOnFirstAndSavesNothing(t *testing.T) {
 	for _, conversation := range []string{"", "c"} {
 		items := 0
 		for e, err := range r.Run(t.Context(), askTurn(conversation, "why?")) {
-			if items++; e != nil || err != error(rejected) {
+			if items++; e != nil || !errors.Is(err, rejected) {
 				t.Errorf("item %d: %v, %v", items, e, err)
 			}
 		}

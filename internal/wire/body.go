@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"parley/internal/chat"
@@ -36,14 +37,15 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// readPaced reads at most limit+1 bytes, moving the read deadline on with what has come. A
-// writer without deadlines, such as a recorder in a test, does without.
+// readPaced reads at most limit+1 bytes into a buffer that grows with them, moving the read
+// deadline on with what has come. A writer without deadlines, such as a recorder in a test, does
+// without.
 func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64) ([]byte, error) {
-	buf := make([]byte, 0, min(max(length, 0), limit)+512)
+	buf := make([]byte, 0, min(max(length, 0), limit, firstRead)+512)
 	start := time.Now()
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			buf = slices.Grow(buf, len(buf)) // doubles
 		}
 		allowed := bodyGrace + time.Duration(len(buf))*time.Second/bodyRate
 		_ = rc.SetReadDeadline(start.Add(allowed))

@@ -89,22 +89,28 @@ func TestReadBody_GivesUpOnABodyThatIsCut(t *testing.T) {
 	}
 }
 
-// slowly is a body that comes at bodyRate and then stalls until its deadline.
+// slowly is a body of which some comes in two reads, and which then stalls until its deadline.
 type slowly struct {
 	http.ResponseWriter
 	deadlines []time.Time // as they were set
+	came      []int       // bytes that had come by each of them
+	rooms     []int       // what each read had room for
+	total     int
 }
 
 func (s *slowly) SetReadDeadline(d time.Time) error {
-	s.deadlines = append(s.deadlines, d)
+	s.deadlines, s.came = append(s.deadlines, d), append(s.came, s.total)
 	return nil
 }
 
 func (s *slowly) Read(p []byte) (int, error) {
+	s.rooms = append(s.rooms, len(p))
 	if len(s.deadlines) == 3 {
 		return 0, fmt.Errorf("read: %w", os.ErrDeadlineExceeded)
 	}
-	return copy(p, strings.Repeat("x", bodyRate)), nil
+	n := copy(p, strings.Repeat("x", bodyRate))
+	s.total += n
+	return n, nil
 }
 
 func TestReadBody_MovesItsDeadlineOnlyWithTheBytesThatCame(t *testing.T) {
@@ -118,9 +124,50 @@ func TestReadBody_MovesItsDeadlineOnlyWithTheBytesThatCame(t *testing.T) {
 	if len(s.deadlines) != 3 {
 		t.Fatalf("%d deadlines: the last one must stay, so that net/http does not wait for the rest", len(s.deadlines))
 	}
+	if s.came[2] <= s.came[1] || s.came[1] == 0 {
+		t.Fatalf("the deadlines were set when %v bytes had come", s.came)
+	}
 	for i, d := range s.deadlines {
-		if got, want := d.Sub(s.deadlines[0]), time.Duration(i)*time.Second; got != want {
+		if got, want := d.Sub(s.deadlines[0]), time.Duration(s.came[i])*time.Second/bodyRate; got != want {
 			t.Errorf("deadline %d is %v behind the first, want %v", i, got, want)
 		}
+	}
+}
+
+// Two thousand clients that declare a body of 1 MiB and send a byte of it must not cost 2 GiB.
+func TestReadBody_HoldsRoomForWhatHasComeNotForWhatWasDeclared(t *testing.T) {
+	s := &slowly{ResponseWriter: httptest.NewRecorder()}
+	r := httptest.NewRequest(http.MethodPost, "/", s)
+	r.ContentLength = DefaultBodyLimit
+	_, _ = ReadBody(s, r, 0)
+	if s.rooms[0] > 2*firstRead {
+		t.Errorf("the first read had room for %d bytes", s.rooms[0])
+	}
+	if last := s.rooms[len(s.rooms)-1]; last > 2*s.total {
+		t.Errorf("when %d bytes had come, there was room for %d more", s.total, last)
+	}
+}
+
+// A client that sends all of its body before it reads must find the answer, and not a connection
+// that was reset under it.
+func TestReadBody_LetsAClientFinishItsLargeBody(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := ReadBody(w, r, 0)
+		WriteError(w, err)
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const size = 20 << 20
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size)
+	if _, err := conn.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 413") {
+		t.Errorf("got %q, %v", line, err)
 	}
 }

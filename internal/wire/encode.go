@@ -75,6 +75,16 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return dst, fmt.Errorf("encode %T: %w", v, err)
 	}
-	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return append(dst, bytes.ReplaceAll(line, []byte("\u0085"), []byte(`\u0085`))...), nil
+	return append(dst, escapeLineEnds(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...), nil
+}
+
+// escapeLineEnds escapes what ends a line for some reader in JSON, where it can only stand in a
+// string. It returns raw itself when there is nothing to escape.
+func escapeLineEnds(raw []byte) []byte {
+	for _, r := range []rune{'\u0085', '\u2028', '\u2029'} {
+		if bytes.ContainsRune(raw, r) {
+			raw = bytes.ReplaceAll(raw, []byte(string(r)), []byte(escapeOf(r, utf8.RuneLen(r))))
+		}
+	}
+	return raw
 }

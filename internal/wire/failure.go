@@ -13,7 +13,7 @@ import (
 // The sentences of the AI Chat Protocol (both versions, "Error response"). Every protocol uses
 // them, so that no internal text reaches a client.
 const (
-	internalSentence = "The app encountered an error processing your request.\n" +
+	InternalSentence = "The app encountered an error processing your request.\n" +
 		"If you are an administrator of the app, view the full error in the logs."
 	filteredSentence = "Your message contains content that was flagged by the OpenAI content filter."
 )
@@ -28,7 +28,7 @@ type Failure struct {
 
 // failures is the one table from kinds to statuses.
 var failures = map[chat.Kind]Failure{
-	chat.Internal:     {Status: http.StatusInternalServerError, Code: "internal_error", Text: internalSentence},
+	chat.Internal:     {Status: http.StatusInternalServerError, Code: "internal_error", Text: InternalSentence},
 	chat.Invalid:      {Status: http.StatusBadRequest, Code: "invalid_request", Text: "The request is not valid."},
 	chat.Unauthorized: {Status: http.StatusUnauthorized, Code: "unauthorized", Text: "Sign-in is required."},
 	chat.Forbidden:    {Status: http.StatusForbidden, Code: "forbidden", Text: "This is not allowed."},
@@ -40,7 +40,7 @@ var failures = map[chat.Kind]Failure{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
 		Text: "Too many requests. Please try again later.", RetryAfter: time.Second,
 	},
-	chat.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", Text: internalSentence, RetryAfter: time.Second},
+	chat.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", Text: InternalSentence, RetryAfter: time.Second},
 }
 
 // FailureOf returns what to tell a client about err: the sentence of a *chat.Error, except for

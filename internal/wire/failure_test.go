@@ -19,9 +19,9 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 		text       string
 		retryAfter string
 	}{
-		{secret, 500, internalSentence, ""},
-		{&chat.Error{Kind: chat.Internal, Msg: "sk-secret", Err: secret}, 500, internalSentence, ""},
-		{&chat.Error{Kind: chat.Kind(200), Msg: "sk-secret"}, 500, internalSentence, ""},
+		{secret, 500, InternalSentence, ""},
+		{&chat.Error{Kind: chat.Internal, Msg: "sk-secret", Err: secret}, 500, InternalSentence, ""},
+		{&chat.Error{Kind: chat.Kind(200), Msg: "sk-secret"}, 500, InternalSentence, ""},
 		{&chat.Error{Kind: chat.Invalid, Msg: "top must be a number"}, 400, "top must be a number", ""},
 		{fmt.Errorf("decode: %w", &chat.Error{Kind: chat.Invalid, Msg: "no", Err: secret}), 400, "no", ""},
 		{&chat.Error{Kind: chat.Filtered, Msg: "other words"}, 400, filteredSentence, ""},
@@ -32,7 +32,7 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 		{&chat.Error{Kind: chat.TooLarge}, 413, "The request is too large.", ""},
 		{&chat.Error{Kind: chat.RateLimited, Msg: "Slow down."}, 429, "Slow down.", "1"},
 		{&chat.Error{Kind: chat.RateLimited, RetryAfter: 2100 * time.Millisecond}, 429, "Too many requests. Please try again later.", "3"},
-		{&chat.Error{Kind: chat.Unavailable, Err: secret}, 503, internalSentence, "1"},
+		{&chat.Error{Kind: chat.Unavailable, Err: secret}, 503, InternalSentence, "1"},
 		{&chat.Error{Kind: chat.Unavailable, Msg: "The model is away.", Err: secret}, 503, "The model is away.", "1"},
 	}
 	for _, c := range cases {

@@ -107,14 +107,15 @@ func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 }
 
 // Compact returns a copy of v without white space between its tokens, so that it fits in a line
-// of a stream. Strings, numbers and the order of members stay as they were sent.
+// of a stream. Strings, numbers and the order of members stay as they were sent, but for the
+// characters that end a line for some readers, which are escaped as by AppendString.
 func (v Value) Compact() json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(v))
 	if err := json.Compact(&b, v); err != nil {
 		panic("wire: a checked value does not compact: " + err.Error())
 	}
-	return b.Bytes()
+	return escapeLineEnds(b.Bytes())
 }
 
 // items yields what a checked object or array holds; keys are nil for an array.

@@ -37,10 +37,15 @@ const (
 
 // What is left of a body that was too large is read for at most drainTime and drainLimit bytes:
 // a client that is still sending would otherwise see a reset connection instead of the 413.
+// Nothing of it is kept.
 const (
 	drainTime  = time.Second
-	drainLimit = 1 << 20
+	drainLimit = 64 << 20
 )
+
+// firstRead is how much room a body gets before any of it has come: the length that a client
+// declares costs nothing until it has sent it.
+const firstRead = 16 << 10
 
 // A client that takes nothing for writeTimeout is dropped. The deadline is renewed at most once
 // in renewEvery, because setting it costs a lock on the connection.

@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -25,11 +24,16 @@ var Faults = []string{
 	"never", "huge", "odd", "split", "usage", "nousage", "controls", "filtered",
 }
 
-// Upstream is an OpenAI-compatible server on loopback. The name of the model that a request asks
-// for says how to answer: the name of a fault, or anything else for a proper answer. The answer
-// is "tok0 tok1 … tok9 ", a chunk a word; faults within the stream strike at tok5.
+// Upstream is a model server on loopback. The name of the model that a request asks for says how
+// to answer: the name of a fault, or anything else for a proper answer. The answer is
+// "tok0 tok1 … tok9 ", a chunk a word; faults within the stream strike at tok5.
 type Upstream struct {
-	URL string // the base URL: up to and with /v1
+	URL string // the base URL: for OpenAI up to and with /v1, for others without a path
+
+	dialect Dialect
+	// Fault, when set before the first call, says how to answer the n-th one (from 0), in place of
+	// the model's name.
+	Fault func(n int) string
 
 	mu      sync.Mutex
 	last    []byte
@@ -39,14 +43,21 @@ type Upstream struct {
 	aborted chan struct{}
 }
 
-// NewUpstream starts a server that ends with the test.
+// NewUpstream starts an OpenAI-compatible server that ends with the test.
 func NewUpstream(t testing.TB) *Upstream {
-	u := &Upstream{aborted: make(chan struct{}, 1000)}
+	u := NewUpstreamFor(t, OpenAI)
+	u.URL += "/v1"
+	return u
+}
+
+// NewUpstreamFor starts a server that speaks a dialect, and ends with the test.
+func NewUpstreamFor(t testing.TB, d Dialect) *Upstream {
+	u := &Upstream{dialect: d, aborted: make(chan struct{}, 1000)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", u.serve)
+	mux.HandleFunc("POST "+d.path, u.serve)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	u.URL = s.URL + "/v1"
+	u.URL = s.URL
 	return u
 }
 
@@ -76,37 +87,43 @@ func (u *Upstream) Aborted() <-chan struct{} { return u.aborted }
 
 func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
-	var req struct {
-		Model string `json:"model"`
-	}
-	if err != nil || json.Unmarshal(body, &req) != nil {
+	fault, ok := u.dialect.model(r, body)
+	if err != nil || !ok {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
 	u.mu.Lock()
 	u.last, u.header, u.peer = body, r.Header.Clone(), r.RemoteAddr
+	n := u.calls
 	u.calls++
 	u.mu.Unlock()
-	if refuse(w, req.Model) {
+	if u.Fault != nil {
+		fault = u.Fault(n)
+	}
+	if u.refuse(w, fault) {
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	answer(&events{w: w, r: r}, req.Model)
+	w.Header().Set("Content-Type", u.dialect.mediaType)
+	e := &events{w: w, r: r, d: &u.dialect}
+	e.answer(fault)
 	if r.Context().Err() != nil {
 		u.aborted <- struct{}{}
 	}
 }
 
 // refuse plays the faults that come instead of a stream.
-func refuse(w http.ResponseWriter, fault string) bool {
+func (u *Upstream) refuse(w http.ResponseWriter, fault string) bool {
 	switch fault {
 	case "429", "503":
 		w.Header().Set("Retry-After", "7")
-		failure(w, fault, "busy")
+		u.failure(w, fault, "busy")
 	case "400", "401", "404", "500":
-		failure(w, fault, "stub")
+		u.failure(w, fault, "stub")
 	case "filter":
-		failure(w, "400", "content_filter")
+		if u.dialect.blocked != "" {
+			return false
+		}
+		u.failure(w, "400", "content_filter")
 	case "redirect":
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(http.StatusTemporaryRedirect)
@@ -118,7 +135,7 @@ func refuse(w http.ResponseWriter, fault string) bool {
 		_, _ = io.WriteString(w, `{"id":"x","choices":[{"index":0,"mess`)
 	case "jsonerror":
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"error":{"message":"quota `+Key+`","code":"rate_limit_exceeded"}}`)
+		_, _ = io.WriteString(w, u.dialect.failure(http.StatusTooManyRequests, "rate_limit_exceeded", "quota "+Key))
 	case "reset":
 		reset(w)
 	default:
@@ -127,11 +144,11 @@ func refuse(w http.ResponseWriter, fault string) bool {
 	return true
 }
 
-func failure(w http.ResponseWriter, status, code string) {
+func (u *Upstream) failure(w http.ResponseWriter, status, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	n, _ := strconv.Atoi(status)
 	w.WriteHeader(n)
-	fmt.Fprintf(w, `{"error":{"message":"fault %s for key %s","type":"x","code":%q}}`, status, Key, code)
+	_, _ = io.WriteString(w, u.dialect.failure(n, code, "fault "+status+" for key "+Key))
 }
 
 // reset ends the connection with a TCP reset.
@@ -150,10 +167,8 @@ func reset(w http.ResponseWriter) {
 type events struct {
 	w http.ResponseWriter
 	r *http.Request
+	d *Dialect
 }
-
-const head = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"stub-1",` +
-	`"system_fingerprint":"fp_1","choices":[{"index":0,"delta":`
 
 func (e *events) raw(s string) bool {
 	if e.r.Context().Err() != nil {
@@ -163,16 +178,11 @@ func (e *events) raw(s string) bool {
 	return err == nil && http.NewResponseController(e.w).Flush() == nil
 }
 
-func (e *events) event(data string) bool { return e.raw("data: " + data + "\n\n") }
+func (e *events) event(data string) bool { return e.raw(e.d.frame(data)) }
 
-func (e *events) delta(text string) bool { return e.event(chunk(text)) }
+func (e *events) delta(text string) bool { return e.event(e.d.delta(text)) }
 
-func chunk(text string) string {
-	b, _ := json.Marshal(text)
-	return head + `{"content":` + string(b) + `},"finish_reason":null}]}`
-}
-
-func answer(e *events, fault string) {
+func (e *events) answer(fault string) {
 	switch fault {
 	case "hang":
 		<-e.r.Context().Done()
@@ -180,13 +190,19 @@ func answer(e *events, fault string) {
 	case "empty":
 		e.raw("")
 		return
-	case "controls":
-		e.event(strings.Replace(chunk(""), "stub-1", `st\nub\u001b-1`, 1))
+	case "filter":
+		e.event(e.d.blocked)
+		return
 	}
-	e.event(head + `{"role":"assistant","content":""},"finish_reason":null}]}`)
+	for _, data := range e.d.begin {
+		if fault == "controls" {
+			data = strings.Replace(data, "stub-1", `st\nub\u001b-1`, 1)
+		}
+		e.event(data)
+	}
 	for i := 0; i < 10 || fault == "never"; i++ {
 		if i == 5 {
-			if ended := strike(e, fault); ended {
+			if ended := e.strike(fault); ended {
 				return
 			}
 		}
@@ -194,11 +210,13 @@ func answer(e *events, fault string) {
 			return
 		}
 	}
-	end(e, fault)
+	for _, data := range e.d.end(fault) {
+		e.event(data)
+	}
 }
 
 // strike plays the faults within a stream, and reports whether it is over.
-func strike(e *events, fault string) bool {
+func (e *events) strike(fault string) bool {
 	switch fault {
 	case "cut":
 		reset(e.w)
@@ -206,46 +224,24 @@ func strike(e *events, fault string) bool {
 	case "stall":
 		<-e.r.Context().Done()
 	case "errchunk":
-		e.event(`{"error":{"message":"server error ` + Key + `","type":"server_error","code":null}}`)
+		e.event(e.d.broken)
 	case "garbage":
-		e.raw("data: {\"choices\":[{\"del\x00\xff\n\nbogus line\n\n")
+		e.raw(e.d.frame("{\"choices\":[{\"del\x00\xff"))
 		return false
 	case "huge":
 		e.delta(strings.Repeat("x", 2<<20))
 		return false
 	case "odd":
-		e.raw(": comment\r\n\r\nevent: message\r\nid: 7\r\nretry: 10\r\ndata:" + chunk("odd ") +
-			"\r\n\r\ndata: {\"choices\":[]}\n\n")
+		e.raw(e.d.odd)
 		return false
 	case "split":
-		data := chunk("split ")
-		e.raw("da")
-		e.raw("ta: " + data[:20])
-		e.raw(data[20:] + "\n\n")
+		data := e.d.frame(e.d.delta("split "))
+		e.raw(data[:2])
+		e.raw(data[2:20])
+		e.raw(data[20:])
 		return false
 	default:
 		return false
 	}
 	return true
-}
-
-func end(e *events, fault string) {
-	reason := "stop"
-	if fault == "filtered" {
-		reason = "content_filter"
-	}
-	if fault != "nofinish" {
-		e.event(head + `{},"finish_reason":"` + reason + `"}]}`)
-	}
-	usage := `{"prompt_tokens":12,"completion_tokens":10,"total_tokens":22,` +
-		`"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":1}}`
-	if fault == "usage" {
-		usage = `{"prompt_tokens":-5,"completion_tokens":1e18}`
-	}
-	if fault != "nousage" {
-		e.event(`{"id":"","model":"stub-1","choices":[],"usage":` + usage + `}`)
-	}
-	if fault != "nodone" {
-		e.event("[DONE]")
-	}
 }

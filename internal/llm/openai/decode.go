@@ -1,22 +1,16 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"parley/internal/llm"
+	"parley/internal/llm/upstream"
 )
 
-// The limits of what an upstream may send in one completion.
-const (
-	bytesPerToken    = 32      // generous: four are usual, and runs of blanks are long
-	defaultMaxTokens = 32_768  // where the request sets no limit
-	maxReasoning     = 4 << 20 // bytes
-	maxToolArguments = 1 << 20 // bytes, of all calls
-	maxToolCalls     = 128
-	maxVendor        = 16 << 10 // bytes of one field that is passed through
-)
+// maxVendor bounds a field that is passed through, in bytes.
+const maxVendor = 16 << 10
 
 type wireChunk struct {
 	ID                  string          `json:"id"`
@@ -51,72 +45,50 @@ type wireToolDelta struct {
 
 // decoder turns the events of one stream into chunks.
 type decoder struct {
-	shape     shape
-	redact    func(text []byte) string
-	requested string
-	input     int // estimated, for an upstream that reports no usage
-	textLimit int
+	shape  shape
+	tally  upstream.Tally
+	failed func(object []byte) *llm.Error
 
-	named     bool        // a chunk with Model was given
-	vendor    *llm.Vendor // of chunks that came before it
-	finished  bool
-	usage     *llm.Usage
-	calls     []llm.ToolCall
-	output    llm.TokenEstimate
-	text      int // bytes
-	reasoning int // bytes
-	arguments int // bytes
+	named    bool        // a chunk with Model was given
+	vendor   *llm.Vendor // of chunks that came before it
+	finished bool
+	usage    *llm.Usage
+	calls    []llm.ToolCall
 }
 
-func newDecoder(req llm.Request, redact func([]byte) string) *decoder {
-	tokens := req.MaxOutputTokens
-	if tokens <= 0 {
-		tokens = defaultMaxTokens
-	}
-	return &decoder{
-		redact:    redact,
-		requested: llm.CleanName(req.Model),
-		input:     llm.EstimateInput(req),
-		textLimit: tokens * bytesPerToken,
-	}
+func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
+	return &decoder{tally: upstream.NewTally(req), failed: failed}
 }
 
-// decode returns the chunk for one event; ok is false when the event gives none.
-func (d *decoder) decode(data []byte) (c llm.Chunk, ok bool, err error) {
+// Decode implements upstream.Decoder.
+func (d *decoder) Decode(data []byte) (c llm.Chunk, ok, done bool, err error) {
 	if text, ok := d.shape.match(data); ok {
 		c.Text = text
-		return c, true, d.count(c)
+		return c, true, false, d.tally.Add(&c)
+	}
+	if bytes.Equal(data, []byte("[DONE]")) {
+		return c, false, true, nil
 	}
 	var w wireChunk
 	if err := json.Unmarshal(data, &w); err != nil {
-		return c, false, &llm.Error{Retryable: true, Err: fmt.Errorf("decode event of the completion: %w", syntaxOnly(err))}
+		return c, false, false, upstream.Undecodable(err)
 	}
 	if len(w.Error) > 0 && string(w.Error) != "null" {
-		e := classify(data)
-		e.Err = fmt.Errorf("the upstream broke off: %s", d.redact(w.Error))
-		return c, false, e
+		return c, false, false, d.failed(data)
 	}
 	if u := readUsage(w.Usage); u != nil {
 		d.usage = u
 	}
 	c, err = d.chunk(&w)
 	if err != nil {
-		return c, false, err
+		return c, false, false, err
 	}
 	d.name(&c, &w)
 	if c.Text != "" && d.named {
 		d.shape.learn(data, &w)
 	}
 	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != "" || c.Vendor != nil
-	return c, ok && d.named, d.count(c)
-}
-
-// syntaxOnly drops what an error of encoding/json quotes of the input.
-func syntaxOnly(err error) error {
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s is a JSON %s", e.Field, e.Value)
-	}
-	return err
+	return c, ok && d.named, false, d.tally.Add(&c)
 }
 
 // chunk reads the first choice; there is no other one, unless the upstream has its own ideas.
@@ -164,7 +136,7 @@ func finishReason(r string) string {
 // assemble adds the pieces of tool calls, which come in deltas by index.
 func (d *decoder) assemble(deltas []wireToolDelta) error {
 	for _, t := range deltas {
-		if t.Index < 0 || t.Index > len(d.calls) || t.Index >= maxToolCalls {
+		if t.Index < 0 || t.Index > len(d.calls) || t.Index >= upstream.MaxToolCalls {
 			return &llm.Error{Err: fmt.Errorf("tool call %d of the completion is out of order", t.Index)}
 		}
 		if t.Index == len(d.calls) {
@@ -176,7 +148,9 @@ func (d *decoder) assemble(deltas []wireToolDelta) error {
 		}
 		call.Name = llm.CleanName(call.Name + t.Function.Name)
 		call.Arguments += t.Function.Arguments
-		d.arguments += len(t.Function.Arguments)
+		if err := d.tally.AddArguments(t.Function.Arguments); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -204,7 +178,7 @@ func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 		return
 	}
 	if c.Model == "" {
-		c.Model = d.requested
+		c.Model = d.tally.Requested
 	}
 	if c.Vendor != nil {
 		d.vendor.ContentFilter = c.Vendor.ContentFilter
@@ -212,43 +186,25 @@ func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 	c.Vendor, d.named = d.vendor, true
 }
 
-// count holds the completion to its limits.
-func (d *decoder) count(c llm.Chunk) error {
-	d.text += len(c.Text)
-	d.reasoning += len(c.Reasoning)
-	d.output.Add(c.Text)
-	d.output.Add(c.Reasoning)
-	if d.text > d.textLimit || d.reasoning > maxReasoning || d.arguments > maxToolArguments {
-		return &llm.Error{Err: errors.New("the completion is longer than the request allows")}
-	}
-	return nil
-}
-
-// ended judges a stream that ended without [DONE].
-func (d *decoder) ended() error {
+// Ended implements upstream.Decoder: without [DONE], the finish reason has to have come.
+func (d *decoder) Ended() error {
 	if d.finished {
 		return nil
 	}
-	return &llm.Error{Retryable: true, Err: errors.New("the completion was cut off")}
+	return upstream.Cut()
 }
 
-// rest returns the last chunk: the usage, and what an upstream without manners left out.
-func (d *decoder) rest() llm.Chunk {
-	c := llm.Chunk{Usage: d.usage}
-	if c.Usage == nil {
-		c.Usage = &llm.Usage{Input: d.input, Output: d.output.Tokens(), Estimated: true}
-	}
+// Last implements upstream.Decoder.
+func (d *decoder) Last() llm.Chunk {
+	c := llm.Chunk{Usage: d.tally.Usage(d.usage)}
 	if !d.finished {
 		c.FinishReason, c.ToolCalls = "stop", d.calls
 	}
 	if !d.named {
-		c.Model, c.Vendor = d.requested, d.vendor
+		c.Model, c.Vendor = d.tally.Requested, d.vendor
 	}
 	return c
 }
-
-// maxUsage is above what any model can read or write in one completion.
-const maxUsage = 20_000_000
 
 // readUsage returns nil for a usage that is missing, or that no completion can have had.
 func readUsage(raw json.RawMessage) *llm.Usage {
@@ -269,9 +225,7 @@ func readUsage(raw json.RawMessage) *llm.Usage {
 		return nil
 	}
 	u := llm.Usage{Input: w.Prompt, Output: w.Completion, Cached: w.InDetails.Cached, Reasoning: w.OutDetails.Reasoning}
-	sane := u.Input >= 0 && u.Input <= maxUsage && u.Output >= 0 && u.Output <= maxUsage &&
-		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output
-	if !sane || u.Input+u.Output == 0 {
+	if !upstream.Plausible(u) {
 		return nil
 	}
 	return &u

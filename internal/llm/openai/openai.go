@@ -2,32 +2,39 @@
 // chat completions (POST {base}/chat/completions with "stream": true), over net/http alone.
 //
 // A stream is an answer only when the upstream said that it ended, with [DONE] or with a finish
-// reason; everything else is an error. Every wait has a limit, and so has what an upstream may
-// send. The key appears in no error.
+// reason; everything else is an error. What waits and limits there are stands in package upstream.
 package openai
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"parley/internal/llm"
+	"parley/internal/llm/upstream"
 )
 
 // Config says where the upstream is. Zero fields mean the default.
 type Config struct {
 	BaseURL string // up to and with the version; https://api.openai.com/v1
 	APIKey  string // sent as a bearer token; none is sent when it is empty
-	// HTTP makes the calls; its Timeout must be 0, since that would cover the whole stream. The
-	// default is a client of its own, over HTTP/1.1, that follows no redirects.
+	// Reasoning names further models that reason, beside those that OpenAI itself serves as such.
+	Reasoning []string
+	// Authorize, when set, puts the credentials into a request's header in place of APIKey, and
+	// returns what must stay out of errors.
+	Authorize func(http.Header) (upstream.Secret, error)
+	// Path returns what stands between the base URL and the end of the address of a model's
+	// completions, with its query; nil means "/chat/completions" for every model.
+	Path func(model string) (string, error)
+	// ModelsPath is the same for the list of models; "/models".
+	ModelsPath string
+	// HTTP makes the calls; its Timeout must be 0. The default is that of package upstream.
 	HTTP *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s
@@ -37,11 +44,15 @@ type Config struct {
 
 // Provider makes completions. It is safe for concurrent use.
 type Provider struct {
-	cfg Config
-	url string
+	cfg    Config
+	base   string // without a slash at its end
+	client *upstream.Client
 }
 
-var _ llm.Model = (*Provider)(nil)
+var (
+	_ llm.Model  = (*Provider)(nil)
+	_ llm.Lister = (*Provider)(nil)
+)
 
 // New returns a provider, or an error when the base URL is not one.
 func New(cfg Config) (*Provider, error) {
@@ -52,140 +63,84 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the base URL of the OpenAI provider is not an http or https URL")
 	}
-	u.Path = strings.TrimRight(u.Path, "/") + "/chat/completions"
-	if cfg.HTTP == nil {
-		cfg.HTTP = newClient()
+	if cfg.Authorize == nil {
+		cfg.Authorize = bearer(cfg.APIKey)
 	}
-	if cfg.FirstByte == 0 {
-		cfg.FirstByte = time.Minute
+	if cfg.Path == nil {
+		cfg.Path = func(string) (string, error) { return "/chat/completions", nil }
 	}
-	if cfg.Idle == 0 {
-		cfg.Idle = time.Minute
+	if cfg.ModelsPath == "" {
+		cfg.ModelsPath = "/models"
 	}
-	if cfg.Overall == 0 {
-		cfg.Overall = 10 * time.Minute
-	}
-	return &Provider{cfg: cfg, url: u.String()}, nil
+	u.Path = strings.TrimRight(u.Path, "/")
+	return &Provider{cfg: cfg, base: u.String(), client: upstream.NewClient(upstream.Config{
+		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+	})}, nil
 }
 
-func newClient() *http.Client {
-	t := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxIdleConns:           512,
-		MaxIdleConnsPerHost:    256, // the default of 2 would open a connection for nearly every turn
-		IdleConnTimeout:        90 * time.Second,
-		DisableCompression:     true, // a compressor on the way would hold tokens back
-		ReadBufferSize:         4 << 10,
-		WriteBufferSize:        4 << 10,
-		MaxResponseHeaderBytes: 64 << 10,
-		Protocols:              new(http.Protocols),
-	}
-	t.Protocols.SetHTTP1(true) // one connection a stream: a dead one is noticed, and delays no other
-	return &http.Client{
-		Transport: t,
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // the key and the prompt go to the configured host only
-		},
+func bearer(key string) func(http.Header) (upstream.Secret, error) {
+	return func(h http.Header) (upstream.Secret, error) {
+		if key != "" {
+			h.Set("Authorization", "Bearer "+key)
+		}
+		return upstream.Secret(key), nil
 	}
 }
-
-// errLeft says that the consumer broke out of the range.
-var errLeft = errors.New("consumer left")
-
-// errSilent is the cause of a context that ended because the upstream sent nothing for too long.
-var errSilent = errors.New("nothing came from the upstream in time")
-
-// errOverall is the cause of a context that ended because the completion took too long.
-var errOverall = errors.New("the completion took longer than allowed")
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		err := p.stream(ctx, req, yield)
-		if err != nil && !errors.Is(err, errLeft) {
-			yield(llm.Chunk{}, err)
+	return p.client.Stream(ctx, func() (upstream.Call, error) {
+		path, err := p.cfg.Path(req.Model)
+		if err != nil {
+			return upstream.Call{}, err
 		}
-	}
+		call, err := p.call(path)
+		if err != nil {
+			return call, err
+		}
+		call.Body, err = encodeRequest(req, p.reasons(req.Model))
+		call.Decoder = newDecoder(req, call.Failed)
+		return call, err
+	})
 }
 
-func (p *Provider) stream(parent context.Context, req llm.Request, yield func(llm.Chunk, error) bool) error {
-	body, err := encodeRequest(req)
-	if err != nil {
-		return &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}
+func (p *Provider) call(path string) (upstream.Call, error) {
+	call := upstream.Call{URL: p.base + path, Header: http.Header{}, Failure: classify}
+	var err error
+	if call.Secret, err = p.cfg.Authorize(call.Header); err != nil {
+		return call, &llm.Error{Err: fmt.Errorf("authorize the call: %w", err)}
 	}
-	ctx, cancel := context.WithCancelCause(parent)
-	defer cancel(nil)
-	ctx, stop := context.WithTimeoutCause(ctx, p.cfg.Overall, errOverall)
-	defer stop()
-	watchdog := time.AfterFunc(p.cfg.FirstByte, func() { cancel(errSilent) })
-	defer watchdog.Stop()
-
-	resp, err := p.post(ctx, body)
-	if err != nil {
-		return p.ioError(parent, ctx, "request completion", err)
-	}
-	defer resp.Body.Close() // before its end, this aborts the upstream
-	if err := p.refusal(resp); err != nil {
-		return err
-	}
-	watchdog.Reset(p.cfg.Idle)
-	d := newDecoder(req, p.redact)
-	if err := p.pump(ctx, resp.Body, d, watchdog, yield); err != nil {
-		if errors.Is(err, errLeft) {
-			return err
-		}
-		return p.ioError(parent, ctx, "read completion", err)
-	}
-	if last := d.rest(); !yield(last, nil) {
-		return errLeft
-	}
-	// What is left is the end of the response; reading it lets the connection be used again.
-	watchdog.Reset(100 * time.Millisecond)
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
-	return nil
+	return call, nil
 }
 
-func (p *Provider) post(ctx context.Context, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place. The protocol says nothing of context sizes,
+// but vLLM and OpenRouter do.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	call, err := p.call(p.cfg.ModelsPath)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("User-Agent", "parley")
-	if p.cfg.APIKey != "" {
-		r.Header.Set("Authorization", "Bearer "+p.cfg.APIKey)
+	body, err := p.client.Get(ctx, call)
+	if err != nil {
+		return nil, err
 	}
-	return p.cfg.HTTP.Do(r)
+	return decodeModels(body)
 }
 
-// pump passes the events of a stream on until its end.
-func (p *Provider) pump(ctx context.Context, body io.Reader, d *decoder, watchdog *time.Timer,
-	yield func(llm.Chunk, error) bool) error {
-	events := llm.NewEventReader(body)
-	for {
-		data, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			return d.ended()
-		}
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil { // events that are in the buffer already do not outlive the context
-			return ctx.Err()
-		}
-		watchdog.Reset(p.cfg.Idle)
-		if bytes.Equal(data, []byte("[DONE]")) {
-			return nil
-		}
-		c, ok, err := d.decode(data)
-		if err != nil {
-			return err
-		}
-		if ok && !yield(c, nil) {
-			return errLeft
-		}
+func decodeModels(body []byte) ([]llm.ModelInfo, error) {
+	var w struct {
+		Data []struct {
+			ID            string `json:"id"`
+			MaxModelLen   int    `json:"max_model_len"`  // vLLM
+			ContextLength int    `json:"context_length"` // OpenRouter
+		} `json:"data"`
 	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	}
+	models := make([]llm.ModelInfo, 0, len(w.Data))
+	for _, m := range w.Data {
+		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.ID), Context: max(m.MaxModelLen, m.ContextLength, 0)})
+	}
+	return models, nil
 }

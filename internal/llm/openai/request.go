@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/internal/llm"
@@ -18,6 +19,18 @@ type wireRequest struct {
 	TopP                float64           `json:"top_p,omitempty"`
 	MaxTokens           int               `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string            `json:"reasoning_effort,omitempty"`
+	ResponseFormat      *wireFormat       `json:"response_format,omitempty"`
+}
+
+type wireFormat struct {
+	Type   string     `json:"type"`
+	Schema wireSchema `json:"json_schema"`
+}
+
+type wireSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 type wireStreamOptions struct {
@@ -83,17 +96,20 @@ type wireCallBody struct {
 	Arguments string `json:"arguments"`
 }
 
-func encodeRequest(req llm.Request) ([]byte, error) {
+func encodeRequest(req llm.Request, reasons bool) ([]byte, error) {
 	w := wireRequest{
 		Model:         llm.CleanName(req.Model),
 		Messages:      make([]wireMessage, len(req.Messages)),
 		Stream:        true,
 		StreamOptions: wireStreamOptions{IncludeUsage: true},
 	}
-	if reasons(w.Model) {
-		w.MaxCompletionTokens = req.MaxOutputTokens
+	if reasons {
+		w.MaxCompletionTokens, w.ReasoningEffort = req.MaxOutputTokens, req.Effort
 	} else {
 		w.Temperature, w.TopP, w.MaxTokens = &req.Temperature, req.TopP, req.MaxOutputTokens
+	}
+	if req.Schema != nil {
+		w.ResponseFormat = &wireFormat{Type: "json_schema", Schema: wireSchema{Name: "answer", Schema: req.Schema}}
 	}
 	for i, m := range req.Messages {
 		w.Messages[i] = wireMessage{Role: string(m.Role), Content: m.Parts, ToolCallID: m.ToolCallID}
@@ -109,12 +125,22 @@ func encodeRequest(req llm.Request) ([]byte, error) {
 	return encode(w)
 }
 
-// reasons reports whether OpenAI serves the model as one that reasons: those refuse max_tokens
-// and any temperature but their own.
-func reasons(model string) bool {
-	for _, family := range []string{"o1", "o3", "o4", "gpt-5"} {
-		if rest, ok := strings.CutPrefix(model, family); ok && (rest == "" || rest[0] == '-' || rest[0] == '.') {
-			return !strings.HasPrefix(rest, "-chat")
+// reasoning lists the families of models that OpenAI serves as ones that reason: those refuse
+// max_tokens and any temperature and top_p but their own, and take an effort.
+// https://platform.openai.com/docs/guides/reasoning
+var reasoning = []struct {
+	family string
+	but    string // a branch of the family that does not reason
+}{{family: "o1"}, {family: "o3"}, {family: "o4"}, {"gpt-5", "-chat"}, {"gpt-6", "-chat"}}
+
+// reasons reports whether a model is one of reasoning, or of those that the configuration adds.
+func (p *Provider) reasons(model string) bool {
+	if slices.Contains(p.cfg.Reasoning, model) {
+		return true
+	}
+	for _, r := range reasoning {
+		if rest, ok := strings.CutPrefix(model, r.family); ok && (rest == "" || rest[0] == '-' || rest[0] == '.') {
+			return r.but == "" || !strings.HasPrefix(rest, r.but)
 		}
 	}
 	return false

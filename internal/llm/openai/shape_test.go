@@ -22,20 +22,20 @@ func FuzzDecode_LearningChangesNothing(f *testing.F) {
 	f.Add([]byte(`{"x\"content":"q","model":"m","choices":[{"delta":{"content":"a"}}]}`), []byte(`{"x\"content":"r","model":"m","choices":[{"delta":{"content":"a"}}]}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		learned, fresh := newDecoder(llm.Request{Model: "m"}, nil), newDecoder(llm.Request{Model: "m"}, nil)
-		learned.redact = func([]byte) string { return "" }
-		fresh.redact = learned.redact
+		learned.failed = func([]byte) *llm.Error { return &llm.Error{} }
+		fresh.failed = learned.failed
 		fresh.shape.lessons = maxLessons
 		for _, event := range [][]byte{first, second, second} {
-			got, ok1, err1 := learned.decode(event)
-			want, ok2, err2 := fresh.decode(event)
-			if ok1 != ok2 || (err1 == nil) != (err2 == nil) || err1 == nil && !reflect.DeepEqual(got, want) {
+			got, ok1, done1, err1 := learned.Decode(event)
+			want, ok2, done2, err2 := fresh.Decode(event)
+			if ok1 != ok2 || done1 != done2 || (err1 == nil) != (err2 == nil) || err1 == nil && !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q: got %+v %v %v, want %+v %v %v", event, got, ok1, err1, want, ok2, err2)
 			}
 			if err1 != nil {
 				return
 			}
 		}
-		if learned.text != fresh.text || learned.finished != fresh.finished || !reflect.DeepEqual(learned.usage, fresh.usage) {
+		if learned.tally != fresh.tally || learned.finished != fresh.finished || !reflect.DeepEqual(learned.usage, fresh.usage) {
 			t.Fatalf("the states differ: %+v, %+v", learned, fresh)
 		}
 	})
@@ -43,7 +43,7 @@ func FuzzDecode_LearningChangesNothing(f *testing.F) {
 
 func TestDecode_RecognisesTheUsualEvent(t *testing.T) {
 	d := newDecoder(llm.Request{Model: "m"}, nil)
-	if _, _, err := d.decode(usual("a")); err != nil {
+	if _, _, _, err := d.Decode(usual("a")); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"plain ", "line\n", "é", `"quoted"`} {
@@ -56,13 +56,12 @@ func TestDecode_RecognisesTheUsualEvent(t *testing.T) {
 func BenchmarkDecode(b *testing.B) {
 	for name, lessons := range map[string]int{"recognised": 0, "parsed": maxLessons} {
 		b.Run(name, func(b *testing.B) {
-			d := newDecoder(llm.Request{Model: "m"}, nil)
+			d := newDecoder(llm.Request{Model: "m", MaxOutputTokens: 1 << 50}, nil)
 			d.shape.lessons = lessons
-			d.textLimit = 1 << 62
 			event := usual("tok12 ")
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok, err := d.decode(event); !ok || err != nil {
+				if _, ok, _, err := d.Decode(event); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,7 @@ func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
 		{"a batch that drops a missing segment changes nothing", testConflict},
 		{"segments keep their bytes", testSegments},
 		{"every batch grows the version", testVersion},
+		{"Apply says what it did", testApplied},
 		{"documents are listed by name", testListing},
 		{"chunks come in the order of keys", testChunks},
 		{"roots and files", testRoots},
@@ -70,7 +72,8 @@ func (c corpus) must(err error) {
 
 func (c corpus) apply(b retrieval.Batch) {
 	c.Helper()
-	c.must(c.Apply(c.Context(), b))
+	_, err := c.Apply(c.Context(), b)
+	c.must(err)
 }
 
 // equal compares, taking nil and empty slices for the same.
@@ -116,6 +119,11 @@ func (c corpus) put(id, name string) retrieval.Put {
 
 // everyone is a filter that lets the documents of put through.
 var everyone = retrieval.Filter{Namespace: "ns", Principal: access.Principal{Subject: "adam"}}
+
+// rightsOf returns what a snapshot says of a document.
+func rightsOf(p retrieval.Put) retrieval.Rights {
+	return retrieval.Rights{Revision: p.Document.Revision, Category: p.Document.Category, Access: p.Document.Access}
+}
 
 // id returns a ULID-like id.
 func id(n int) string { return fmt.Sprintf("01J%023d", n) }
@@ -169,9 +177,6 @@ func testRoundTrip(t *testing.T, c corpus) {
 	stats, err = c.Stats(ctx, "notes")
 	c.must(err)
 	c.equal("stats of a document without pages", retrieval.Stats{Documents: 1, Pages: 1, Bytes: 1234}, stats)
-	visible, err := c.Visible(ctx, everyone)
-	c.must(err)
-	c.equal("visible", []int64{rev}, visible)
 }
 
 func testReplace(t *testing.T, c corpus) {
@@ -191,7 +196,7 @@ func testReplace(t *testing.T, c corpus) {
 	c.equal("document", next.Document, d)
 	snap, err := c.Snapshot(ctx, "ns")
 	c.must(err)
-	c.equal("revisions", []int64{next.Document.Revision}, snap.Revisions)
+	c.equal("current revisions", []retrieval.Rights{rightsOf(next)}, snap.Current)
 }
 
 // gone checks that nothing is left of a document's revision.
@@ -232,7 +237,7 @@ func testUniqueNames(t *testing.T, c corpus) {
 	p := c.put(id(1), "a.pdf")
 	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
 	free, taken := c.put(id(2), "b.pdf"), c.put(id(3), "a.pdf")
-	err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{free, taken}})
+	_, err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{free, taken}})
 	if err == nil || errors.Is(err, retrieval.ErrConflict) {
 		t.Fatalf("Apply of a second document of the same name: %v", err)
 	}
@@ -257,7 +262,7 @@ func testForeignID(t *testing.T, c corpus) {
 	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
 	stolen := c.put(id(1), "a.pdf")
 	stolen.Document.Namespace = "other"
-	if err := c.Apply(ctx, retrieval.Batch{Namespace: "other", Put: []retrieval.Put{stolen}}); err == nil {
+	if _, err := c.Apply(ctx, retrieval.Batch{Namespace: "other", Put: []retrieval.Put{stolen}}); err == nil {
 		t.Error("Apply took a document over from another namespace")
 	}
 	c.apply(retrieval.Batch{Namespace: "other", Delete: []string{id(1)}})
@@ -272,7 +277,7 @@ func testUnreserved(t *testing.T, c corpus) {
 	for i := range p.Chunks {
 		p.Chunks[i].Key.Revision += 10
 	}
-	if err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); err == nil {
+	if _, err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); err == nil {
 		t.Error("Apply took a revision that nobody had reserved")
 	}
 }
@@ -315,14 +320,14 @@ func testConflict(t *testing.T, c corpus) {
 		"missing": {segment, segment + 1000},
 		"twice":   {segment, segment},
 	} {
-		err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{id(1)}, DropSegments: drop,
+		_, err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{id(1)}, DropSegments: drop,
 			Put:         []retrieval.Put{c.put(id(2), "b.pdf")},
 			AddSegments: []retrieval.Segment{{Generation: "g", Data: []byte("two")}}})
 		if !errors.Is(err, retrieval.ErrConflict) {
 			t.Errorf("%s: Apply: %v, want ErrConflict", name, err)
 		}
 	}
-	err = c.Apply(ctx, retrieval.Batch{Namespace: "other", DropSegments: []int64{segment}})
+	_, err = c.Apply(ctx, retrieval.Batch{Namespace: "other", DropSegments: []int64{segment}})
 	if !errors.Is(err, retrieval.ErrConflict) {
 		t.Errorf("drop of another namespace's segment: %v, want ErrConflict", err)
 	}
@@ -383,10 +388,43 @@ func testVersion(t *testing.T, c corpus) {
 	snap, err := c.Snapshot(ctx, "ns")
 	c.must(err)
 	c.equal("version of the snapshot", last, snap.Version)
-	err = c.Apply(ctx, retrieval.Batch{Namespace: "ns", DropSegments: []int64{77}})
+	_, err = c.Apply(ctx, retrieval.Batch{Namespace: "ns", DropSegments: []int64{77}})
 	if v, _ := c.Version(ctx); err == nil || v != last {
 		t.Errorf("version %d after a refused batch (%v), want %d", v, err, last)
 	}
+}
+
+func testApplied(t *testing.T, c corpus) {
+	ctx := t.Context()
+	apply := func(b retrieval.Batch) retrieval.Applied {
+		t.Helper()
+		before, err := c.Version(ctx)
+		c.must(err)
+		b.Namespace = "ns"
+		done, err := c.Apply(ctx, b)
+		c.must(err)
+		after, err := c.Version(ctx)
+		c.must(err)
+		c.equal("versions", []int64{before, after}, []int64{done.Before, done.Version})
+		return done
+	}
+	one, two, three := c.put(id(1), "a"), c.put(id(2), "b"), c.put(id(3), "c")
+	done := apply(retrieval.Batch{Put: []retrieval.Put{one, two, three}, AddSegments: []retrieval.Segment{{Data: []byte("x")}, {}}})
+	c.equal("gone", []int64{}, done.Gone)
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.equal("segments", []int64{snap.Segments[0].ID, snap.Segments[1].ID}, done.Segments)
+
+	done = apply(retrieval.Batch{Delete: []string{id(1), id(99)}, Put: []retrieval.Put{c.put(id(3), "c")}})
+	slices.Sort(done.Gone)
+	c.equal("gone", []int64{one.Document.Revision, three.Document.Revision}, done.Gone)
+	c.equal("segments", []int64{}, done.Segments)
+
+	none, err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Delete: []string{id(2)}, DropSegments: []int64{99}})
+	if err == nil {
+		t.Error("a batch that drops a missing segment was applied")
+	}
+	c.equal("what a refused batch did", retrieval.Applied{}, none)
 }
 
 func testListing(t *testing.T, c corpus) {
@@ -498,7 +536,7 @@ func testNamespaces(t *testing.T, c corpus) {
 	c.equal("namespaces", []string{"ns", "other"}, namespaces)
 	snap, err := c.Snapshot(ctx, "other")
 	c.must(err)
-	c.equal("revisions", []int64{theirs.Document.Revision}, snap.Revisions)
+	c.equal("current revisions", []retrieval.Rights{rightsOf(theirs)}, snap.Current)
 	if len(snap.Segments) != 1 || snap.Segments[0].Generation != "other" {
 		t.Errorf("segments of other: %+v", snap.Segments)
 	}
@@ -527,7 +565,7 @@ func testConsistentSnapshot(t *testing.T, c corpus) {
 		var last []int64
 		for i := range 30 {
 			p := c.put(id(1), fmt.Sprintf("v%d", i))
-			err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}, DropSegments: last,
+			_, err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}, DropSegments: last,
 				AddSegments: []retrieval.Segment{{Revisions: []int64{p.Document.Revision}}}})
 			if err != nil {
 				t.Error(err)
@@ -547,11 +585,11 @@ func testConsistentSnapshot(t *testing.T, c corpus) {
 			t.Error(err)
 			break
 		}
-		if len(snap.Revisions) == 0 {
+		if len(snap.Current) == 0 {
 			continue
 		}
-		if len(snap.Revisions) != 1 || len(snap.Segments) != 1 ||
-			snap.Segments[0].Revisions[0] != snap.Revisions[0] {
+		if len(snap.Current) != 1 || len(snap.Segments) != 1 ||
+			snap.Segments[0].Revisions[0] != snap.Current[0].Revision {
 			t.Errorf("torn snapshot: %+v", snap)
 			break
 		}
@@ -563,7 +601,7 @@ func testCancelled(t *testing.T, c corpus) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := c.put(id(1), "a.pdf")
 	cancel()
-	if err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); !errors.Is(err, context.Canceled) {
+	if _, err := c.Apply(ctx, retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Apply: %v, want context.Canceled", err)
 	}
 	c.gone(p)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,8 +11,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// testVisible compares Visible, Document and Documents with Filter.MaySee on random documents
-// and callers.
+// testVisible compares Document, Documents and the rights in a Snapshot with Filter.MaySee on
+// random documents and callers.
 func testVisible(t *testing.T, c corpus) {
 	ctx := t.Context()
 	seed := rand.Uint64()
@@ -33,6 +34,9 @@ func testVisible(t *testing.T, c corpus) {
 	}
 	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
 
+	snap, err := c.Snapshot(ctx, "ns")
+	c.must(err)
+	c.sameRights(puts, snap.Current)
 	matched := 0
 	for range 200 {
 		f := retrieval.Filter{
@@ -43,26 +47,40 @@ func testVisible(t *testing.T, c corpus) {
 			RequireUser:     r.IntN(4) == 0,
 			RequireGroup:    r.IntN(4) == 0,
 		}
-		want := []int64{}
-		for _, p := range puts {
-			if f.MaySee(p.Document.Category, p.Document.Access) {
-				want = append(want, p.Document.Revision)
-			}
-		}
-		matched += len(want)
-		slices.Sort(want)
-		got, err := c.Visible(ctx, f)
-		c.must(err)
-		c.equal(fmt.Sprintf("visible to %+v", f), want, got)
-		c.sameDocuments(f, puts)
+		matched += c.sameDocuments(f, puts)
 	}
 	if matched == 0 {
 		t.Error("no filter let anything through")
 	}
 }
 
-// sameDocuments checks that listing and looking up agree with MaySee.
-func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) {
+// sameRights checks that a snapshot has the categories and access lists that were put.
+func (c corpus) sameRights(puts []retrieval.Put, got []retrieval.Rights) {
+	c.Helper()
+	var want []retrieval.Rights
+	for _, p := range puts {
+		r := rightsOf(p)
+		r.Access.Users, r.Access.Groups = unique(r.Access.Users), unique(r.Access.Groups)
+		want = append(want, r)
+	}
+	slices.SortFunc(want, func(a, b retrieval.Rights) int { return cmp.Compare(a.Revision, b.Revision) })
+	c.equal("rights", want, got)
+}
+
+// unique returns the elements without repeats, in the order in which they come first.
+func unique(all []string) []string {
+	var once []string
+	for _, s := range all {
+		if !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
+}
+
+// sameDocuments checks that listing and looking up agree with MaySee. It returns how many
+// documents the filter lets through.
+func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 	c.Helper()
 	listed, err := c.Documents(c.Context(), f, "", len(puts))
 	c.must(err)
@@ -82,6 +100,7 @@ func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) {
 	if found := err == nil; found != slices.Contains(want, some.Name) {
 		c.Errorf("Document(%+v, %s): %v", f, some.Name, err)
 	}
+	return len(want)
 }
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }

@@ -1,13 +1,9 @@
 package azurechat
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 
-	"parley/internal/chat"
 	"parley/internal/wire"
 )
 
@@ -18,15 +14,26 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, x *exchange, er
 }
 
 func (h *Handler) writeError(w http.ResponseWriter, x *exchange, err error) {
-	f := wire.FailureOf(err)
+	f := failureFor(err)
 	f.SetHeaders(w.Header())
 	// A client that is gone is the only reason for an error here, and nobody is left to tell.
 	_ = wire.WriteJSON(w, f.Status, x.appendError(nil, err))
 }
 
+// failureFor returns what a client of this protocol learns of err. Whatever ails the server, a
+// model that is away included, both documents have one status and one sentence for it ("Error
+// response": 400 or 500).
+func failureFor(err error) wire.Failure {
+	f := wire.FailureOf(err)
+	if f.Status >= http.StatusInternalServerError {
+		f.Status, f.Text = http.StatusInternalServerError, wire.InternalSentence
+	}
+	return f
+}
+
 // appendError appends the error object in the shape that the exchange's client reads.
 func (x *exchange) appendError(dst []byte, err error) []byte {
-	f := wire.FailureOf(err)
+	f := failureFor(err)
 	if x.objectErrors {
 		dst = wire.AppendString(append(dst, `{"error":{"code":`...), f.Code)
 		dst = wire.AppendString(append(dst, `,"message":`...), f.Text)
@@ -40,22 +47,9 @@ func (x *exchange) appendError(dst []byte, err error) []byte {
 	return append(dst, '}')
 }
 
-// log records an error where it ends. What the client did, leaving included, is no fault of the
-// server's.
+// log records an error where it ends.
 func (h *Handler) log(r *http.Request, x *exchange, err error) {
-	h.cfg.Logger.Log(r.Context(), levelOf(r.Context(), err), "chat request ended with an error",
+	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
 		"turn_id", x.req.TurnID, "conversation_id", x.req.ConversationID,
 		"namespace", x.req.Namespace, "error", err)
-}
-
-func levelOf(ctx context.Context, err error) slog.Level {
-	switch kind := chat.KindOf(err); {
-	case errors.Is(err, wire.ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
-		return slog.LevelDebug
-	case kind == chat.Internal:
-		return slog.LevelError
-	case kind == chat.Unavailable, kind == chat.RateLimited:
-		return slog.LevelWarn
-	}
-	return slog.LevelDebug
 }

@@ -1,7 +1,6 @@
 package azurechat
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -152,12 +151,9 @@ func (f *format0128) appendVendor(dst []byte, v *llm.Vendor, u *llm.Usage) []byt
 
 // appendRaw appends JSON that an upstream wrote, which may span lines.
 func appendRaw(dst []byte, raw json.RawMessage) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 {
-		return append(dst, raw...)
-	}
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+	compact, err := wire.AppendJSON(dst, raw)
+	if err != nil {
 		return append(dst, `{}`...)
 	}
-	return append(dst, b.Bytes()...)
+	return compact
 }

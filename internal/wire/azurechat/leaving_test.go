@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 )
 
 // talking is a Runner that opens an answer and then goes on as its field says.
@@ -109,10 +110,11 @@ func TestStream_TellsTheClientThatTheServerStops(t *testing.T) {
 		yield(nil, fmt.Errorf("generate: %w", ctx.Err()))
 	}}
 	w := httptest.NewRecorder()
-	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/chat/stream", strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`))
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/chat/stream", strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`))
 	serve(handlerOf(r, nil)).ServeHTTP(w, request)
-	if !strings.HasSuffix(w.Body.String(), "{\"error\":\"The server is stopping.\"}\n") {
-		t.Errorf("got %s", w.Body)
+	want := string(wire.AppendString([]byte(`{"error":{"code":"unavailable","message":`), wire.InternalSentence)) + "}}\n"
+	if got := w.Body.String(); !strings.HasSuffix(got, "}\n"+want) {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -61,7 +61,7 @@ func (o *overrides) set(key string, v wire.Value) string {
 	case "prompt_template":
 		return setText(&o.PromptTemplate, v)
 	case "minimum_search_score":
-		return setNumber(&o.MinScore, v)
+		return o.setMinScore(v)
 	case "minimum_reranker_score":
 		return setNumber(&o.MinRerankScore, v)
 	case "use_oid_security_filter":
@@ -93,6 +93,17 @@ func (o *overrides) setTemperature(v wire.Value) string {
 		return "a number from 0 to 2"
 	}
 	o.Temperature = n
+	return ""
+}
+
+// setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
+// thresholds would find nothing here; the client is told rather.
+func (o *overrides) setMinScore(v wire.Value) string {
+	n, ok := v.Number()
+	if !ok || n < 0 || n > 1 {
+		return "a number from 0 to 1"
+	}
+	o.MinScore = n
 	return ""
 }
 

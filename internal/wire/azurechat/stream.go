@@ -2,7 +2,6 @@ package azurechat
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 
@@ -10,9 +9,6 @@ import (
 	"parley/internal/llm"
 	"parley/internal/wire"
 )
-
-// errEndedEarly is an upstream stream without its end: a cut answer is not a complete one.
-var errEndedEarly = errors.New("the turn ended without its last event")
 
 // session is the streamed answer to one exchange.
 type session struct {
@@ -56,7 +52,7 @@ func (s *session) run(ctx context.Context, runner Runner) error {
 		}
 	}
 	if !s.ended {
-		return errEndedEarly
+		return wire.ErrEndedEarly
 	}
 	return nil
 }
@@ -74,7 +70,7 @@ func (s *session) event(e chat.Event) error {
 		return s.started(e)
 	case chat.MessageFinished:
 		s.turn.Add(e)
-		return failureOf(e)
+		return wire.MessageError(e)
 	case chat.FollowUpsSuggested:
 		s.turn.Add(e)
 		return s.followUps(e.Questions)
@@ -130,10 +126,10 @@ func (s *session) followUps(questions []string) error {
 
 func (s *session) last() error {
 	if len(s.turn.Messages) == 0 {
-		return errEndedEarly
+		return wire.ErrEndedEarly
 	}
 	m := s.turn.Messages[len(s.turn.Messages)-1]
-	if err := failureOf(m); err != nil {
+	if err := wire.MessageError(m); err != nil {
 		return err
 	}
 	closing := s.x.closingContext(&s.turn)
@@ -153,21 +149,6 @@ func (s *session) last() error {
 		return nil
 	}
 	return s.stream.Send(line)
-}
-
-// failureOf returns why a message did not complete. There is one message in this protocol, so
-// that its failure is the turn's.
-func failureOf(m chat.MessageFinished) error {
-	if m.Status == chat.StatusCompleted {
-		return nil
-	}
-	if m.Err != nil {
-		return m.Err
-	}
-	if m.Status == "" {
-		return errEndedEarly
-	}
-	return errors.New("the message ended as " + string(m.Status))
 }
 
 // reply answers with the fold of the same events.
@@ -190,10 +171,10 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 		return nil, err
 	}
 	if len(turn.Messages) == 0 {
-		return nil, errEndedEarly
+		return nil, wire.ErrEndedEarly
 	}
 	m := turn.Messages[len(turn.Messages)-1]
-	if err := failureOf(m); err != nil {
+	if err := wire.MessageError(m); err != nil {
 		return nil, err
 	}
 	c := x.openingContext(turn)

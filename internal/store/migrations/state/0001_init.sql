@@ -30,7 +30,7 @@ CREATE TABLE turns (
     started_at       BIGINT NOT NULL,
     finished_at      BIGINT NOT NULL
 );
-CREATE INDEX turns_conversation ON turns (conversation_id, position);
+CREATE INDEX turns_conversation ON turns (conversation_id, position) WHERE conversation_id IS NOT NULL;
 CREATE INDEX turns_stateless ON turns (finished_at) WHERE conversation_id IS NULL;
 
 -- A turn's messages: the question at position 0, then the answers.

@@ -1,4 +1,4 @@
-package openai
+package upstream
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestRedact_LeavesNoKey(t *testing.T) {
-	p := &Provider{cfg: Config{APIKey: "short1"}}
+	secret := Secret("short1")
 	for _, text := range []string{
 		"Incorrect API key provided: sk-proj-SECRETSECRET.",
 		"header Authorization: Bearer SECRETx was refused",
@@ -17,20 +17,20 @@ func TestRedact_LeavesNoKey(t *testing.T) {
 		strings.Repeat("x ", 2*maxFailure/2-6) + "sk-SECRETSECRETSECRET",
 		strings.Repeat("x", 10*maxFailure),
 	} {
-		got := p.redact([]byte(text))
+		got := secret.Redact([]byte(text))
 		if strings.Contains(got, "SECRET") || len(got) > maxFailure+8 {
 			t.Errorf("%.60q → %d bytes, %.60q", text, len(got), got)
 		}
 	}
-	if got := p.redact([]byte("a\nb  short1, the model `gpt-4o` does not exist")); got != "a b [redacted], the model `gpt-4o` does not exist" {
+	if got := secret.Redact([]byte("a\nb  short1, the model `gpt-4o` does not exist")); got != "a b [redacted], the model `gpt-4o` does not exist" {
 		t.Errorf("got %q", got)
 	}
-	one := &Provider{cfg: Config{APIKey: "k"}}
-	if got := one.redact([]byte("for sk-SECRETSECRET")); strings.Contains(got, "SECRET") {
+	one := Secret("k")
+	if got := one.Redact([]byte("for sk-SECRETSECRET")); strings.Contains(got, "SECRET") {
 		t.Errorf("a short key hides a long one from the pattern: %q", got)
 	}
 	cut := []byte(strings.Repeat("x ", maxFailure) + "sk-SECRETSECRET")[:2*maxFailure]
-	if got := p.redact(cut); strings.Contains(got, "SE") {
+	if got := secret.Redact(cut); strings.Contains(got, "SE") {
 		t.Errorf("half a key: %q", got[len(got)-30:])
 	}
 }

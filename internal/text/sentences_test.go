@@ -1,4 +1,4 @@
-package ingest
+package text
 
 import (
 	"testing"
@@ -33,12 +33,28 @@ func TestSentences_EndWhereAReaderWouldEndThem(t *testing.T) {
 		{"hindi", "यह एक वाक्य है। यह दूसरा है।", []string{"यह एक वाक्य है।", "यह दूसरा है।"}},
 		{"only marks", "... --- ...", []string{"... --- ..."}},
 		{"white space", " \n\t ", nil},
+		{"two", "It is covered. You pay 20%.", []string{"It is covered.", "You pay 20%."}},
+		{"abbreviations", "See Dr. Smith, e.g. at 3.5 p.m. today. Done.", []string{"See Dr. Smith, e.g. at 3.5 p.m. today.", "Done."}},
+		{"a line break within a sentence", "The plan\ncovers it. It\nis good.", []string{"The plan\ncovers it.", "It\nis good."}},
+		{"a blank line ends a sentence", "A heading\n\nThe text.", []string{"A heading", "The text."}},
+		{"list items", "Items:\n• one\n• two\n1. three\n2) four", []string{"Items:", "• one", "• two", "1. three", "2) four"}},
+		{"chinese without spaces", "这是第一句。这是第二句！", []string{"这是第一句。", "这是第二句！"}},
+		{"quotes close", `He said "Stop." Then he left.`, []string{`He said "Stop."`, "Then he left."}},
+		{"initials before a verb", "J. R. Smith wrote it. It sold.", []string{"J. R. Smith wrote it.", "It sold."}},
+		{"nothing", "  \n ", nil},
+		{"numbered items with sentences", "Do this:\n1. Open it. Look.\n2. Close it.",
+			[]string{"Do this:", "1. Open it.", "Look.", "2. Close it."}},
+		{"a dash amid a line", "The plan - the old one - went on.\nIt ended.", []string{"The plan - the old one - went on.", "It ended."}},
+		{"firms", "Contoso Inc. Sells shoes. It is owned by Fabrikam Ltd. They agree.",
+			[]string{"Contoso Inc. Sells shoes.", "It is owned by Fabrikam Ltd.", "They agree."}},
+		{"dates", "On Jan. 5 it snowed. By Feb. It was gone.", []string{"On Jan. 5 it snowed.", "By Feb.", "It was gone."}},
+		{"bytes that are no text", "One\xff. Two\xfe.", []string{"One\xff.", "Two\xfe."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, iv := range sentenceIntervals(tt.text) {
-				got = append(got, tt.text[iv.start:iv.end])
+			for _, sp := range Sentences(tt.text) {
+				got = append(got, tt.text[sp.Start:sp.End])
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// endpoint is an OpenAI-compatible server that the configuration names.
+type endpoint struct {
+	BaseURL   string   `yaml:"base_url" json:"base_url"`
+	APIKeyEnv string   `yaml:"api_key_env" json:"api_key_env,omitempty"` // the variable that holds the key; "" for none
+	Reasoning []string `yaml:"reasoning" json:"reasoning,omitempty"`     // models that reason
+}
+
+// endpoints are the servers by name, as JSON; "" for none.
+type endpoints string
+
+// UnmarshalText reads a YAML mapping.
+func (e *endpoints) UnmarshalText(text []byte) error {
+	var list map[string]endpoint
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
+		return errors.New("expected names of providers, each with base_url, api_key_env and reasoning")
+	}
+	if len(list) == 0 {
+		*e = ""
+		return nil
+	}
+	b, err := json.Marshal(list)
+	*e = endpoints(b)
+	return err
+}
+
+// list returns the endpoints by name. The text was written by UnmarshalText.
+func (e endpoints) list() map[string]endpoint {
+	var list map[string]endpoint
+	if e != "" {
+		_ = json.Unmarshal([]byte(e), &list)
+	}
+	return list
+}
+
+// names returns the names in alphabetical order.
+func (e endpoints) names() []string { return slices.Sorted(maps.Keys(e.list())) }
+
+var endpointName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+func (e endpoints) check() error {
+	for _, name := range e.names() {
+		if !endpointName.MatchString(name) {
+			return fmt.Errorf("%q is no name for a provider: small letters, digits and dashes make one", name)
+		}
+		if slices.ContainsFunc(providers, func(p provider) bool { return p.name == name }) {
+			return fmt.Errorf("%q is a provider that there is already", name)
+		}
+		if err := checkURL(e.list()[name].BaseURL); err != nil {
+			return fmt.Errorf("base_url of %s: %w", name, err)
+		}
+	}
+	return nil
+}

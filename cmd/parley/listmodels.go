@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/llm/price"
+)
+
+// modelsCmd lists the models that can be used.
+type modelsCmd struct {
+	Names []string `arg:"" optional:"" name:"provider" help:"Providers to list; by default all."`
+}
+
+// probeTime is how long a provider may take to list its models.
+const probeTime = 5 * time.Second
+
+// listing is what is known of one provider.
+type listing struct {
+	name   string
+	state  string
+	models []llm.ModelInfo
+}
+
+// Run asks all providers at once and prints what they say. That one can't be reached is a result.
+func (c modelsCmd) Run(ctx context.Context, p *program) error {
+	prices, err := readPrices(p.config)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.Names {
+		if names := p.config.providerNames(); !slices.Contains(names, name) {
+			return usagef("there is no provider %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	var listings []*listing
+	var probes sync.WaitGroup
+	for _, provider := range p.providersOf(p.config) {
+		if len(c.Names) > 0 && !slices.Contains(c.Names, provider.name) {
+			continue
+		}
+		l := &listing{name: provider.name}
+		listings = append(listings, l)
+		probes.Go(func() { l.probe(ctx, provider, p.config) })
+	}
+	probes.Wait()
+	for _, l := range listings {
+		l.add(append([]string{p.config.Model}, p.config.Fallback...))
+		if err := l.print(p.stdout, prices); err != nil {
+			return fmt.Errorf("print the models: %w", err)
+		}
+	}
+	return ctx.Err()
+}
+
+func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
+	if need := provider.missing(cfg); need != "" {
+		l.state = "not configured: " + need
+		return
+	}
+	m, err := provider.open(cfg)
+	if err != nil {
+		l.state = "not usable: " + err.Error()
+		return
+	}
+	lister, ok := m.(llm.Lister)
+	if !ok {
+		l.state, l.models = "in this program, free of charge", []llm.ModelInfo{{Name: strings.TrimPrefix(builtinModel, l.name+":")}}
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	l.models, err = lister.Models(ctx)
+	switch {
+	case err != nil:
+		l.state = "not reachable: " + err.Error()
+	case len(l.models) == 0:
+		l.state = "reachable; it does not say which models it has"
+	default:
+		l.state = "reachable"
+	}
+}
+
+// add puts the models in that are configured but that the provider does not list.
+func (l *listing) add(keys []string) {
+	for _, key := range keys {
+		name, model, _ := strings.Cut(key, ":")
+		if name == l.name && !slices.ContainsFunc(l.models, func(m llm.ModelInfo) bool { return m.Name == model }) {
+			l.models = append(l.models, llm.ModelInfo{Name: model})
+		}
+	}
+	slices.SortFunc(l.models, func(a, b llm.ModelInfo) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (l *listing) print(w io.Writer, prices *price.Table) error {
+	if _, err := fmt.Fprintf(w, "%s (%s)\n", l.name, l.state); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, m := range l.models {
+		p, known := prices.Find(l.name, m.Name)
+		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\n", l.name, m.Name, contextSize(m, p), priceOf(l.name, p, known))
+	}
+	return t.Flush()
+}
+
+func contextSize(m llm.ModelInfo, p price.Price) string {
+	if n := max(m.Context, 0); n > 0 {
+		return strconv.Itoa(n)
+	}
+	if p.Context > 0 {
+		return strconv.Itoa(p.Context)
+	}
+	return "unknown"
+}
+
+// priceOf says what a million tokens cost.
+func priceOf(provider string, p price.Price, known bool) string {
+	if provider == "builtin" {
+		return "free"
+	}
+	if !known || !p.Until.IsZero() && time.Now().After(p.Until.AddDate(0, 0, 1)) {
+		return "price unknown"
+	}
+	cached := "unknown"
+	if p.Cached != nil {
+		cached = p.Cached.String()
+	}
+	s := fmt.Sprintf("%s in, %s cached, %s out for a million tokens", p.Input, cached, p.Output)
+	if p.Above > 0 {
+		s += fmt.Sprintf("; another price above %d", p.Above)
+	}
+	return s
+}

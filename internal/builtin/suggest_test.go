@@ -1,0 +1,158 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+)
+
+func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
+	p := newProduct(index(t, "../../docs", inProcess{}))
+	suggested, inContext := 0, 0
+	for _, line := range readLines(t, "docs.tsv") {
+		question, _, _ := strings.Cut(line, "\t")
+		turn := p.ask(t, question)
+		if len(turn.FollowUps) > maxSuggestions {
+			t.Errorf("%q: %d suggestions", question, len(turn.FollowUps))
+		}
+		if diff := cmp.Diff(turn.FollowUps, p.ask(t, question).FollowUps); diff != "" {
+			t.Errorf("%q: suggestions differ: %s", question, diff)
+		}
+		asked := [][]string{topicTerms(question)}
+		for _, q := range turn.FollowUps {
+			suggested++
+			if refuses(p.ask(t, q)) {
+				t.Errorf("%q suggests %q, which is refused", question, q)
+			}
+			if !refuses(p.ask(t, question, turn.Messages[0].Text, q)) {
+				inContext++
+			}
+			if slices.ContainsFunc(asked, func(a []string) bool { return sameTopic(a, topicTerms(q)) }) {
+				t.Errorf("%q suggests %q, which asks the same", question, q)
+			}
+			asked = append(asked, topicTerms(q))
+			if again := p.ask(t, q, "Something.", question).FollowUps; slices.Contains(again, q) {
+				t.Errorf("%q is suggested after it was asked", q)
+			}
+		}
+	}
+	t.Logf("%d suggestions, %d of them are answered as the next question", suggested, inContext)
+	if suggested < 60 {
+		t.Errorf("only %d suggestions", suggested)
+	}
+	if float64(inContext) < 0.95*float64(suggested) {
+		t.Errorf("%d of %d suggestions are answered as the next question", inContext, suggested)
+	}
+}
+
+// suggestInput is what the engine would give after a question to which one passage was found, when
+// further searches find another.
+func suggestInput(question string, passage, other retrieval.Passage) chat.SuggestInput {
+	return chat.SuggestInput{
+		Question: question, Query: question, Passages: []retrieval.Passage{passage},
+		Search: func(ctx context.Context, text string) (retrieval.Result, error) {
+			return found{other}.Search(ctx, retrieval.Query{Text: text})
+		},
+	}
+}
+
+func TestSuggest_LeavesOutWhatCannotBeAnswered(t *testing.T) {
+	p := stored("a.md", 0, "A locker is a box for your clothes.")
+	p.Chunk.Headings = []string{"Opening hours", "Submarine voyages to Atlantis"}
+	other := stored("a.md", 0, "The hours of opening are from eight to ten. A badge is a card with your picture.")
+	got, err := Suggest(context.Background(), suggestInput("What is a locker?", p, other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"What should I know about opening hours?", "What is a badge?"}, got); diff != "" {
+		t.Errorf("suggestions differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestSuggest_BoundsItsSearches(t *testing.T) {
+	p := stored("a.md", 0, "Nothing of this is here.")
+	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
+		p.Chunk.Headings = append(p.Chunk.Headings, "Walnuts and "+string(c)+"alnuts")
+	}
+	in := suggestInput("What is a locker?", p, stored("b.md", 0, "Nothing of this is there."))
+	search, searches := in.Search, 0
+	in.Search = func(ctx context.Context, text string) (retrieval.Result, error) {
+		searches++
+		return search(ctx, text)
+	}
+	if got, err := Suggest(context.Background(), in); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if searches != 1+maxCandidates {
+		t.Errorf("%d searches", searches)
+	}
+}
+
+func TestSuggest_ReturnsTheErrorOfASearch(t *testing.T) {
+	broken := errors.New("broken")
+	p := stored("a.md", 0, "The office opens at eight.")
+	p.Chunk.Headings = []string{"Opening hours"}
+	for fails := range 2 {
+		in := suggestInput("What is a locker?", p, p)
+		search, searches := in.Search, 0
+		in.Search = func(ctx context.Context, text string) (retrieval.Result, error) {
+			if searches++; searches > fails {
+				return retrieval.Result{}, broken
+			}
+			return search(ctx, text)
+		}
+		if got, err := Suggest(context.Background(), in); !errors.Is(err, broken) || got != nil {
+			t.Errorf("search %d: got %q, %v", fails+1, got, err)
+		}
+	}
+}
+
+func TestFromHeading_MakesQuestions(t *testing.T) {
+	for _, c := range []struct{ heading, above, want string }{
+		{"How to enrol", "Plans", "How do I enrol?"},
+		{"Reset your password", "Accounts", "How do I reset your password?"},
+		{"Let a model write the answers", "Guide", "How do I let a model write the answers?"},
+		{"Why a file was not indexed", "Ingestion", "Can you explain why a file was not indexed?"},
+		{"Who can reach Parley", "Security", "Can you explain who can reach Parley?"},
+		{"Is it free?", "FAQ", "Is it free?"},
+		{"Exceptions", "Dental plan", "What does Dental plan say about exceptions?"},
+		{"3.2 Parental leave", "Handbook", "What should I know about parental leave?"},
+		{"2026-11-21: exit codes for scripts", "Decisions", "What should I know about exit codes for scripts?"},
+		{"PARENTAL LEAVE", "Handbook", "What should I know about parental leave?"},
+		{"The Northwind Plan", "Handbook", "What should I know about The Northwind Plan?"},
+		{"What it does", "Handbook", ""},
+		{"Of the", "Handbook", ""},
+		{"1,000 / 2,000 (%)", "Handbook", ""},
+		{strings.Repeat("very long ", 10), "Handbook", ""},
+		{"", "Handbook", ""},
+	} {
+		if got := fromHeading(c.heading, c.above); got != c.want {
+			t.Errorf("fromHeading(%q, %q) = %q, want %q", c.heading, c.above, got, c.want)
+		}
+	}
+}
+
+func TestFromDefinition_MakesQuestions(t *testing.T) {
+	for in, want := range map[string]string{
+		"Coinsurance is the share that you pay.":            "What is coinsurance?",
+		"An Out-of-Network Provider is a doctor elsewhere.": "What is an Out-of-Network Provider?",
+		"Deductibles are the amounts that you pay.":         "What are deductibles?",
+		"HMO refers to a kind of plan.":                     "What is HMO?",
+		"The Executive Board is the highest body.":          "What is the Executive Board?",
+		"The following are the rules.":                      "",
+		"It is a plan.":                                     "",
+		"This plan is the best.":                            "",
+		"The sun shines.":                                   "",
+	} {
+		if got := fromDefinition(in); got != want {
+			t.Errorf("fromDefinition(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

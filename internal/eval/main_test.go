@@ -1,0 +1,133 @@
+package eval
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/store"
+)
+
+func TestMain(m *testing.M) {
+	extract.RunWorkerIfAsked(ingest.Post)
+	goleak.VerifyTestMain(m)
+}
+
+// shared returns a path in the folder beside the project, and skips the test when it is absent.
+func shared(t *testing.T, path string) string {
+	t.Helper()
+	path = filepath.Join("..", "..", "..", "shared", path)
+	if _, err := os.Stat(path); err != nil {
+		missing(t, path)
+	}
+	return path
+}
+
+// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
+func missing(t *testing.T, component string) {
+	t.Helper()
+	if os.Getenv("PARLEY_TEST_ALL") == "1" {
+		t.Fatalf("needs %s", component)
+	}
+	t.Skipf("needs %s", component)
+}
+
+// product is Parley without a model over an empty corpus.
+type product struct {
+	Env
+	db     *store.DB
+	engine *chat.Engine
+}
+
+func newProduct(t *testing.T) *product {
+	t.Helper()
+	ctx := context.Background()
+	db, err := store.Open(ctx, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	corpus, err := retrieval.Open(ctx, db.Corpus(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &product{db: db, engine: chat.NewEngine(chat.Config{
+		Retriever: corpus, Rewrite: builtin.Rewrite,
+		Models: &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
+	})}
+	p.Env = Env{Corpus: corpus, Namespace: "default", Rewrite: builtin.Rewrite, Ask: p.ask}
+	return p
+}
+
+func (p *product) ask(ctx context.Context, question string) (*chat.Turn, error) {
+	return p.askIn(ctx, nil, question)
+}
+
+// askIn asks a question at the end of a conversation.
+func (p *product) askIn(ctx context.Context, conversation []Message, question string) (*chat.Turn, error) {
+	return chat.Collect(p.engine.Run(ctx, chat.Request{
+		Options:  p.engine.Defaults(),
+		Messages: append(history(conversation), chat.TextMessage(llm.User, question)),
+	}))
+}
+
+// load returns a data set that is known to be there.
+func load(t *testing.T, dir string) *Dataset {
+	t.Helper()
+	d, err := Load(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// index puts the passages of a data set into the product's corpus.
+func (p *product) index(t *testing.T, d *Dataset) {
+	t.Helper()
+	if _, err := Index(context.Background(), p.Env, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list is the ranking of one query.
+type list struct {
+	query Query
+	asked string // the text that was searched for
+	ids   []string
+}
+
+// lists returns the rankings from which Rank takes its measures, by the form of the queries.
+func (p *product) lists(t *testing.T, d *Dataset) map[string][]list {
+	t.Helper()
+	ctx := context.Background()
+	ids, err := documentIDs(ctx, p.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := make(map[string][]list)
+	for _, f := range forms(ctx, p.Env) {
+		for _, q := range d.Queries {
+			text, terms, ok := f.query(q)
+			if !ok {
+				continue
+			}
+			hits, err := p.Corpus.Rank(ctx, retrieval.Query{
+				Filter: retrieval.Filter{Namespace: p.Namespace}, Text: text, Context: terms, Limit: depth,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists[f.name] = append(lists[f.name], list{q, text, ranked(hits, ids)})
+		}
+	}
+	return lists
+}

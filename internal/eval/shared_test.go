@@ -1,0 +1,100 @@
+package eval
+
+import (
+	"context"
+	"testing"
+
+	"parley/internal/extract"
+	"parley/internal/ingest"
+)
+
+// goal is a least value of a measure of one form of the queries.
+type goal struct {
+	dataset, form, measure string
+	least                  float64
+}
+
+// goals are those of the data sets of passages.
+var goals = []goal{
+	{"scifact", "last_turn", "nDCG@10", 0.68},
+	{"cacm", "last_turn", "MAP", 0.31},
+	{"mtrag-fiqa", "human_rewrite", "R@10", 0.27},
+	{"mtrag-fiqa", "rewrite", "R@10", 0.25},
+	{"mtrag-govt", "rewrite", "R@10", 0.65},
+}
+
+// measuring skips a test that is about quality on large data sets.
+func measuring(t *testing.T) {
+	t.Helper()
+	if raceDetector || testing.Short() {
+		t.Skip("indexes whole data sets")
+	}
+}
+
+func TestRank_ReachesItsGoals(t *testing.T) {
+	measuring(t)
+	for _, dataset := range []string{"scifact", "cacm", "mtrag-fiqa", "mtrag-govt"} {
+		t.Run(dataset, func(t *testing.T) {
+			d := load(t, shared(t, "data/"+dataset))
+			p := newProduct(t)
+			p.index(t, d)
+			rankings, err := Rank(context.Background(), p.Env, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range goals {
+				if g.dataset != dataset {
+					continue
+				}
+				reached := false
+				for _, r := range rankings {
+					if r.Form == g.form {
+						t.Logf("%s of %s: %.4f", g.measure, g.form, measures(r)[g.measure])
+						reached = measures(r)[g.measure] >= g.least
+					}
+				}
+				if !reached {
+					t.Errorf("%s of %s is below %v", g.measure, g.form, g.least)
+				}
+			}
+		})
+	}
+}
+
+func TestAskPages_ReachesItsGoals(t *testing.T) {
+	measuring(t)
+	ctx := context.Background()
+	d := load(t, shared(t, "data/northwind"))
+	p := newProduct(t)
+	pool := extract.NewPool(extract.Options{CacheDir: t.TempDir()})
+	defer pool.Close()
+	in := ingest.New(ingest.Config{
+		Corpus: p.Corpus, Store: p.db.Corpus(), Blobs: p.db.Blobs(), Extractor: pool,
+		Namespace: p.Namespace, Supports: extract.Supports,
+	})
+	if _, err := in.Run(ctx, []string{d.Documents}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := AskPages(ctx, p.Env, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", r)
+	const rounding = 1e-9
+	for _, m := range []struct {
+		name       string
+		got, least float64
+	}{
+		{"gold page in the top 5", r.Gold5, 0.65},
+		{"the same within one page", r.Near5, 0.75},
+		{"cited gold pages", r.CitedGold, 0.45},
+		{"precision of citations", r.CitePrecision, 0.4},
+	} {
+		if m.got < m.least-rounding {
+			t.Errorf("%s: %.4f, at least %v", m.name, m.got, m.least)
+		}
+	}
+	if r.MostCited > 3 || r.Questions != 20 {
+		t.Errorf("%d questions, up to %d pages cited", r.Questions, r.MostCited)
+	}
+}

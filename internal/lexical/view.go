@@ -1,0 +1,112 @@
+package lexical
+
+import "math/bits"
+
+// View is the part of a reader's chunks that a caller may see. It is immutable and safe for
+// concurrent use.
+type View struct {
+	reader *Reader
+	shown  []set // per segment: its revisions that are shown
+}
+
+// View returns a view of the revisions for which visible returns true. It gets positions: of a
+// segment in the reader's, and of a revision in its Revisions. Nil shows everything.
+func (r *Reader) View(visible func(segment, revision int) bool) *View {
+	v := &View{reader: r, shown: make([]set, len(r.segments))}
+	for i, s := range r.segments {
+		if visible == nil {
+			v.shown[i] = set{n: len(s.revisions), all: true}
+			continue
+		}
+		v.shown[i] = newSet(len(s.revisions), func(n int) bool { return visible(i, n) })
+	}
+	return v
+}
+
+// set is a set of the numbers below a bound.
+type set struct {
+	n    int // how many it has
+	all  bool
+	bits []uint64 // nil when it has all of them or none
+}
+
+func newSet(bound int, has func(i int) bool) set {
+	s := set{bits: make([]uint64, (bound+63)/64)}
+	for i := range bound {
+		if has(i) {
+			s.bits[i/64] |= 1 << (i % 64)
+			s.n++
+		}
+	}
+	if s.all = s.n == bound; s.all || s.n == 0 {
+		s.bits = nil
+	}
+	return s
+}
+
+// next returns the least number in the set that is not less than i, or one out of bounds.
+func (s *set) next(i int) int {
+	if s.all {
+		return i
+	}
+	if i/64 >= len(s.bits) {
+		return len(s.bits) * 64
+	}
+	word := s.bits[i/64] >> (i % 64)
+	if word != 0 {
+		return i + bits.TrailingZeros64(word)
+	}
+	for w := i/64 + 1; w < len(s.bits); w++ {
+		if s.bits[w] != 0 {
+			return w*64 + bits.TrailingZeros64(s.bits[w])
+		}
+	}
+	return len(s.bits) * 64
+}
+
+// Stat is what a view tells of a term.
+type Stat struct {
+	IDF   float64 // that of a term in a single chunk when Known is false
+	Known bool    // some chunk of the view holds the term
+}
+
+// Stat returns what the view tells of a term.
+func (v *View) Stat(term string) Stat {
+	df, known := 0, false
+	for i, s := range v.reader.segments {
+		if e, ok := s.find(term); ok {
+			df += e.df
+			known = known || s.shows(&v.shown[i], e.post)
+		}
+	}
+	if !known {
+		df = 0
+	}
+	return Stat{IDF: v.reader.idf(df), Known: known}
+}
+
+// shows reports whether a postings list has a chunk of a shown revision.
+func (s *Segment) shows(shown *set, post []byte) bool {
+	if shown.all {
+		return len(post) > 0
+	}
+	if shown.n == 0 {
+		return false
+	}
+	at := shown.next(0)
+	for l := newList(post); ; {
+		p, ok := l.next()
+		if !ok {
+			return false
+		}
+		for at < len(s.revisions) && s.revisions[at].first+s.revisions[at].chunks <= p.doc {
+			at = shown.next(at + 1)
+		}
+		if at >= len(s.revisions) {
+			return false
+		}
+		if s.revisions[at].first <= p.doc {
+			return true
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package anthropic is a model provider for Anthropic's Messages API (POST {base}/v1/messages with
+// "stream": true, version 2023-06-01), over net/http alone.
+//
+// https://platform.claude.com/docs/en/api/messages and
+// https://platform.claude.com/docs/en/build-with-claude/streaming
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+// version is the API version of each request: the only one in which older models still take a
+// temperature.
+const version = "2023-06-01"
+
+// Config says where the upstream is. Zero fields mean the default.
+type Config struct {
+	BaseURL string       // without /v1; https://api.anthropic.com
+	APIKey  string       // sent as x-api-key
+	HTTP    *http.Client // the default is that of package upstream
+
+	FirstByte time.Duration // until the upstream answers; 60 s
+	Idle      time.Duration // between two events of a stream; 60 s
+	Overall   time.Duration // for one completion; 10 min
+}
+
+// Provider makes completions. It is safe for concurrent use.
+type Provider struct {
+	base   string
+	key    string
+	client *upstream.Client
+}
+
+var (
+	_ llm.Model  = (*Provider)(nil)
+	_ llm.Lister = (*Provider)(nil)
+)
+
+// New returns a provider, or an error when the base URL is not one.
+func New(cfg Config) (*Provider, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = "https://api.anthropic.com"
+	}
+	u, err := url.Parse(cfg.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the base URL of the Anthropic provider is not an http or https URL")
+	}
+	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")
+	return &Provider{base: base, key: cfg.APIKey, client: upstream.NewClient(upstream.Config{
+		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+	})}, nil
+}
+
+// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return p.client.Stream(ctx, func() (upstream.Call, error) {
+		call := p.call("/v1/messages")
+		var err error
+		call.Body, err = encodeRequest(req)
+		call.Decoder = newDecoder(req, call.Failed)
+		return call, err
+	})
+}
+
+func (p *Provider) call(path string) upstream.Call {
+	h := http.Header{"Anthropic-Version": {version}}
+	if p.key != "" {
+		h.Set("X-Api-Key", p.key)
+	}
+	return upstream.Call{URL: p.base + path, Header: h, Secret: upstream.Secret(p.key), Failure: classify}
+}
+
+// Models implements llm.Lister with GET /v1/models, of which it asks for one page.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	body, err := p.client.Get(ctx, p.call("/v1/models?limit=1000"))
+	if err != nil {
+		return nil, err
+	}
+	var w struct {
+		Data []struct {
+			ID             string `json:"id"`
+			MaxInputTokens int    `json:"max_input_tokens"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	}
+	models := make([]llm.ModelInfo, 0, len(w.Data))
+	for _, m := range w.Data {
+		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.ID), Context: max(m.MaxInputTokens, 0)})
+	}
+	return models, nil
+}
+
+// statuses are those that the types of errors stand for, which come in streams without a status.
+// https://platform.claude.com/docs/en/api/errors
+var statuses = map[string]int{
+	"invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+	"not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
+	"timeout_error": 504, "overloaded_error": 529,
+}
+
+func classify(body []byte) *llm.Error {
+	var w struct {
+		Error struct {
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &w) != nil {
+		return &llm.Error{}
+	}
+	return upstream.StatusError(statuses[w.Error.Type])
+}

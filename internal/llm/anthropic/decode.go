@@ -1,0 +1,178 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+type wireEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		ID    string    `json:"id"`
+		Model string    `json:"model"`
+		Usage wireUsage `json:"usage"`
+	} `json:"message"`
+	ContentBlock struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"content_block"`
+	Delta struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		Thinking    string `json:"thinking"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage wireUsage `json:"usage"`
+}
+
+// wireUsage counts are cumulative, and null where an event has nothing new to say. They are
+// floats so that a count that can't be is no reason to lose the answer.
+type wireUsage struct {
+	Input         *float64 `json:"input_tokens"` // without those of the cache
+	CacheCreation *float64 `json:"cache_creation_input_tokens"`
+	CacheRead     *float64 `json:"cache_read_input_tokens"`
+	Output        *float64 `json:"output_tokens"` // thinking included
+}
+
+// decoder turns the events of one stream into chunks.
+type decoder struct {
+	tally    upstream.Tally
+	failed   func(object []byte) *llm.Error
+	finished bool
+	calls    []llm.ToolCall
+	block    int // the index of the block that the last call came from
+
+	input, creation, read, output float64
+}
+
+func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
+	return &decoder{tally: upstream.NewTally(req), failed: failed}
+}
+
+// Decode implements upstream.Decoder. Events that are not known are skipped, as the API's
+// versioning policy demands.
+func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
+	var w wireEvent
+	if err := json.Unmarshal(event, &w); err != nil {
+		return c, false, false, upstream.Undecodable(err)
+	}
+	switch w.Type {
+	case "message_start":
+		d.count(w.Message.Usage)
+		c.Model, c.Vendor = llm.CleanName(w.Message.Model), &llm.Vendor{ID: llm.CleanName(w.Message.ID)}
+		if c.Model == "" {
+			c.Model = d.tally.Requested
+		}
+		return c, true, false, nil
+	case "content_block_start":
+		c.Text = w.ContentBlock.Text
+		err = d.open(&w)
+	case "content_block_delta":
+		c.Text, c.Reasoning = w.Delta.Text, w.Delta.Thinking
+		err = d.extend(&w)
+	case "message_delta":
+		d.count(w.Usage)
+		if r := w.Delta.StopReason; r != "" && !d.finished {
+			d.finished = true
+			c.FinishReason, c.ToolCalls = finishReason(r), d.called()
+		}
+	case "message_stop":
+		return c, false, true, nil
+	case "error":
+		return c, false, false, d.failed(event)
+	}
+	if err != nil {
+		return c, false, false, err
+	}
+	return c, c.Text != "" || c.Reasoning != "" || c.FinishReason != "", false, d.tally.Add(&c)
+}
+
+func (d *decoder) open(w *wireEvent) error {
+	if w.ContentBlock.Type != "tool_use" {
+		return nil
+	}
+	if len(d.calls) == upstream.MaxToolCalls {
+		return &llm.Error{Err: errors.New("the completion calls too many tools")}
+	}
+	d.calls = append(d.calls, llm.ToolCall{ID: llm.CleanName(w.ContentBlock.ID), Name: llm.CleanName(w.ContentBlock.Name)})
+	d.block = w.Index
+	return nil
+}
+
+func (d *decoder) extend(w *wireEvent) error {
+	if w.Delta.Type != "input_json_delta" {
+		return nil
+	}
+	if len(d.calls) == 0 || w.Index != d.block {
+		return nil // of a block that is no call of ours
+	}
+	d.calls[len(d.calls)-1].Arguments += w.Delta.PartialJSON
+	return d.tally.AddArguments(w.Delta.PartialJSON)
+}
+
+// called returns the calls. For a tool without arguments no piece of them comes.
+func (d *decoder) called() []llm.ToolCall {
+	for i := range d.calls {
+		if d.calls[i].Arguments == "" {
+			d.calls[i].Arguments = "{}"
+		}
+	}
+	return d.calls
+}
+
+func finishReason(r string) string {
+	switch r {
+	case "max_tokens", "model_context_window_exceeded":
+		return "length"
+	case "tool_use":
+		return "tool_calls"
+	case "refusal":
+		return "content_filter"
+	}
+	return "stop"
+}
+
+func (d *decoder) count(u wireUsage) {
+	for _, c := range []struct {
+		to   *float64
+		from *float64
+	}{{&d.input, u.Input}, {&d.creation, u.CacheCreation}, {&d.read, u.CacheRead}, {&d.output, u.Output}} {
+		if c.from != nil {
+			*c.to = *c.from
+		}
+	}
+}
+
+// usage returns nil when what was reported is no whole numbers.
+func (d *decoder) usage() *llm.Usage {
+	for _, n := range []float64{d.input, d.creation, d.read, d.output} {
+		if n < 0 || n > 1e9 || n != float64(int(n)) {
+			return nil
+		}
+	}
+	return &llm.Usage{Input: int(d.input + d.creation + d.read), Output: int(d.output), Cached: int(d.read)}
+}
+
+// Ended implements upstream.Decoder: without message_stop, the reason to stop has to have come.
+func (d *decoder) Ended() error {
+	if d.finished {
+		return nil
+	}
+	return upstream.Cut()
+}
+
+// Last implements upstream.Decoder.
+func (d *decoder) Last() llm.Chunk {
+	c := llm.Chunk{Usage: d.tally.Usage(d.usage())}
+	if !d.finished {
+		c.FinishReason, c.ToolCalls = "stop", d.called()
+	}
+	return c
+}

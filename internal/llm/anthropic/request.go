@@ -1,0 +1,170 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+type wireRequest struct {
+	Model       string        `json:"model"`
+	MaxTokens   int           `json:"max_tokens"`
+	System      string        `json:"system,omitempty"`
+	Messages    []wireMessage `json:"messages"`
+	Stream      bool          `json:"stream"`
+	Temperature *float64      `json:"temperature,omitempty"`
+	Tools       []wireTool    `json:"tools,omitempty"`
+	Thinking    *wireThinking `json:"thinking,omitempty"`
+	Output      *wireOutput   `json:"output_config,omitempty"`
+}
+
+type wireThinking struct {
+	Type    string `json:"type"`
+	Display string `json:"display"`
+}
+
+type wireOutput struct {
+	Effort string      `json:"effort,omitempty"`
+	Format *wireFormat `json:"format,omitempty"`
+}
+
+type wireFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+type wireTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type wireMessage struct {
+	Role    string      `json:"role"`
+	Content []wireBlock `json:"content"`
+}
+
+type wireBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Source    *wireSource     `json:"source,omitempty"`      // of an image
+	ID        string          `json:"id,omitempty"`          // of a tool_use
+	Name      string          `json:"name,omitempty"`        // of a tool_use
+	Input     json.RawMessage `json:"input,omitempty"`       // of a tool_use
+	ToolUseID string          `json:"tool_use_id,omitempty"` // of a tool_result
+	Content   string          `json:"content,omitempty"`     // of a tool_result
+}
+
+type wireSource struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+// defaultMaxTokens stands in for the limit that every request must have; no model allows less.
+const defaultMaxTokens = 4096
+
+func encodeRequest(req llm.Request) ([]byte, error) {
+	w := wireRequest{Model: llm.CleanName(req.Model), MaxTokens: req.MaxOutputTokens, Stream: true}
+	if w.MaxTokens <= 0 {
+		w.MaxTokens = defaultMaxTokens
+	}
+	takes := capable(w.Model)
+	if takes.effort && req.Effort != "" {
+		w.Output = &wireOutput{Effort: effort(req.Effort)}
+		w.Thinking = &wireThinking{Type: "adaptive", Display: "summarized"}
+	}
+	if takes.schema && req.Schema != nil {
+		if w.Output == nil {
+			w.Output = &wireOutput{}
+		}
+		w.Output.Format = &wireFormat{Type: "json_schema", Schema: req.Schema}
+	}
+	if takes.sampling && w.Thinking == nil {
+		t := min(req.Temperature, 1) // the range ends at 1 here
+		w.Temperature = &t
+	}
+	for _, t := range req.Tools {
+		schema := t.Parameters
+		if schema == nil {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		w.Tools = append(w.Tools, wireTool{Name: t.Name, Description: t.Description, InputSchema: schema})
+	}
+	w.System, w.Messages = encodeMessages(req.Messages)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(w)
+	return b.Bytes(), err
+}
+
+// effort maps to the levels there are: low, medium, high and more.
+func effort(e string) string {
+	if e == "minimal" {
+		return "low"
+	}
+	return e
+}
+
+// encodeMessages takes the system messages out, and joins messages of the same role: the results
+// of all tools that one message called have to stand in one message.
+func encodeMessages(all []llm.Message) (system string, messages []wireMessage) {
+	var instructions []string
+	for _, m := range all {
+		if m.Role == llm.System {
+			instructions = append(instructions, m.Text())
+			continue
+		}
+		role := "user"
+		if m.Role == llm.Assistant {
+			role = "assistant"
+		}
+		blocks := encodeBlocks(m)
+		if last := len(messages) - 1; last >= 0 && messages[last].Role == role {
+			messages[last].Content = append(messages[last].Content, blocks...)
+		} else if len(blocks) > 0 {
+			messages = append(messages, wireMessage{Role: role, Content: blocks})
+		}
+	}
+	return strings.Join(instructions, "\n\n"), messages
+}
+
+// encodeBlocks leaves out texts without a character that is no space, which the API refuses.
+func encodeBlocks(m llm.Message) (blocks []wireBlock) {
+	if m.Role == llm.ToolRole {
+		return []wireBlock{{Type: "tool_result", ToolUseID: m.ToolCallID, Content: m.Text()}}
+	}
+	for _, p := range m.Parts {
+		switch {
+		case p.Image != "":
+			blocks = append(blocks, wireBlock{Type: "image", Source: encodeImage(p.Image)})
+		case strings.TrimSpace(p.Text) != "":
+			blocks = append(blocks, wireBlock{Type: "text", Text: p.Text})
+		}
+	}
+	for _, c := range m.ToolCalls {
+		blocks = append(blocks, wireBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: object(c.Arguments)})
+	}
+	return blocks
+}
+
+func encodeImage(image string) *wireSource {
+	if kind, data, ok := upstream.DataURI(image); ok {
+		return &wireSource{Type: "base64", MediaType: kind, Data: data}
+	}
+	return &wireSource{Type: "url", URL: image}
+}
+
+// object returns arguments if they are a JSON object, which they have to be, else an empty one.
+func object(arguments string) json.RawMessage {
+	var o map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(arguments)
+}

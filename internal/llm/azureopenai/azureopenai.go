@@ -1,0 +1,137 @@
+// Package azureopenai is a model provider for Azure OpenAI, whose protocol is OpenAI's at other
+// addresses: a model is a deployment, an API version stands in each URL, and the credentials are a
+// key or a token of Microsoft Entra ID. The verdicts of the content filter are passed through as
+// llm.Vendor.
+//
+//	POST {endpoint}/openai/deployments/{deployment}/chat/completions?api-version={version}
+//
+// https://learn.microsoft.com/azure/ai-services/openai/reference (2024-10-21), and for the API
+// version "v1" https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle.
+package azureopenai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
+)
+
+// DefaultAPIVersion is the API version that is asked for when the configuration names none: the
+// last dated one that is generally available, and the first that reports usage in streams.
+const DefaultAPIVersion = "2024-10-21"
+
+// Config says where the resource is and how to be let in: with APIKey, or else with a token of
+// Entra ID from Token or TokenFile. Zero fields mean the default.
+type Config struct {
+	Endpoint   string   // https://RESOURCE.openai.azure.com
+	APIVersion string   // a date, or "v1" for the unversioned API; DefaultAPIVersion
+	APIKey     string   // sent as api-key
+	Token      string   // sent as a bearer token
+	TokenFile  string   // holds the token, and is read for each call, since tokens last an hour
+	Reasoning  []string // deployments of models that reason, where the name doesn't tell
+	HTTP       *http.Client
+
+	FirstByte time.Duration // until the upstream answers; 60 s
+	Idle      time.Duration // between two events of a stream; 60 s
+	Overall   time.Duration // for one completion; 10 min
+}
+
+// Provider makes completions. It is safe for concurrent use.
+type Provider struct{ *openai.Provider }
+
+var (
+	_ llm.Model  = (*Provider)(nil)
+	_ llm.Lister = (*Provider)(nil)
+)
+
+// Models implements llm.Lister. The list is always empty: which models the resource could deploy
+// can be asked, which makes the error worth something, but not which deployments it has.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	_, err := p.Provider.Models(ctx)
+	return nil, err
+}
+
+// New returns the provider, or an error when the endpoint is not a URL or credentials are missing.
+func New(cfg Config) (*Provider, error) {
+	u, err := url.Parse(cfg.Endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the endpoint of Azure OpenAI is not an http or https URL")
+	}
+	if cfg.APIKey == "" && cfg.Token == "" && cfg.TokenFile == "" {
+		return nil, errors.New("a key or a token for Azure OpenAI is needed")
+	}
+	if cfg.APIVersion == "" {
+		cfg.APIVersion = DefaultAPIVersion
+	}
+	u.RawQuery, u.Fragment = "", ""
+	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/openai")
+	p, err := openai.New(openai.Config{
+		BaseURL: base + "/openai", Reasoning: cfg.Reasoning, Authorize: cfg.authorize,
+		Path: cfg.path, ModelsPath: cfg.modelsPath(),
+		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+	})
+	return &Provider{p}, err
+}
+
+func (c *Config) path(deployment string) (string, error) {
+	if c.APIVersion == "v1" {
+		return "/v1/chat/completions", nil
+	}
+	if strings.Trim(deployment, ".") == "" { // would be a step in the path
+		return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
+	}
+	return "/deployments/" + url.PathEscape(deployment) + "/chat/completions?api-version=" + url.QueryEscape(c.APIVersion), nil
+}
+
+// modelsPath is where the models stand that the resource could deploy.
+func (c *Config) modelsPath() string {
+	if c.APIVersion == "v1" {
+		return "/v1/models"
+	}
+	return "/models?api-version=" + url.QueryEscape(c.APIVersion)
+}
+
+func (c *Config) authorize(h http.Header) (upstream.Secret, error) {
+	if c.APIKey != "" {
+		h.Set("Api-Key", c.APIKey)
+		return upstream.Secret(c.APIKey), nil
+	}
+	token := c.Token
+	if token == "" {
+		var err error
+		if token, err = readToken(c.TokenFile); err != nil {
+			return "", err
+		}
+	}
+	h.Set("Authorization", "Bearer "+token)
+	return upstream.Secret(token), nil
+}
+
+// maxToken is more than a token of Entra ID has, in bytes.
+const maxToken = 64 << 10
+
+func readToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token of Azure OpenAI: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxToken))
+	if err != nil {
+		return "", fmt.Errorf("read the token of Azure OpenAI: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if token == "" || strings.ContainsAny(token, " \r\n") {
+		return "", fmt.Errorf("read the token of Azure OpenAI: %s does not hold a token", path)
+	}
+	return token, nil
+}

@@ -1,0 +1,145 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// BreakerOptions tunes Breakers. Zero fields mean the default.
+type BreakerOptions struct {
+	Failures int              // in a row that open a breaker; 5
+	Probe    time.Duration    // between two calls of an endpoint whose breaker is open; 10 s
+	Now      func() time.Time // nil is time.Now
+}
+
+// Breakers keep calls from endpoints that are down. A breaker opens after so many failures in a
+// row; then one call each so often goes through as a probe, and the first that brings something
+// closes it again. Refusals are no failures: neither is a limit of calls, which says itself when it
+// ends, nor what is wrong with a request. Its methods may be called concurrently.
+type Breakers struct {
+	opts BreakerOptions
+
+	mu   sync.Mutex
+	down map[string]*circuit // by endpoint; those that failed last
+}
+
+type circuit struct {
+	failures int
+	next     time.Time // when the next probe may be, once open
+}
+
+// maxCircuits bounds the memory for endpoints, whose names may hold what clients sent.
+const maxCircuits = 1000
+
+// NewBreakers returns breakers that are all closed.
+func NewBreakers(opts BreakerOptions) *Breakers {
+	if opts.Failures == 0 {
+		opts.Failures = 5
+	}
+	if opts.Probe == 0 {
+		opts.Probe = 10 * time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Breakers{opts: opts, down: map[string]*circuit{}}
+}
+
+// Wrap returns a model whose calls go through the breaker of the endpoint: what fails together. A
+// call that does not go through has an *Error, which is not retryable.
+func (b *Breakers) Wrap(m Model, endpoint string) Model { return &broken{b, m, endpoint} }
+
+type broken struct {
+	*Breakers
+	model    Model
+	endpoint string
+}
+
+// Stream implements Model.
+func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		wait, ok := m.enter(m.endpoint)
+		if !ok {
+			err := fmt.Errorf("%s failed %d times in a row and is left alone", m.endpoint, m.opts.Failures)
+			yield(Chunk{}, &Error{RetryAfter: wait, Err: err})
+			return
+		}
+		begun := false
+		for c, err := range m.model.Stream(ctx, req) {
+			if err != nil {
+				if isDown(err) {
+					m.fail(m.endpoint)
+				}
+				yield(Chunk{}, err)
+				return
+			}
+			if !begun && says(&c) {
+				begun = true
+				m.answer(m.endpoint)
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+		m.complete(m.endpoint)
+	}
+}
+
+func isDown(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Retryable && !e.Filtered && e.Status != http.StatusTooManyRequests
+}
+
+// enter reports whether a call may be made, and if not, in what time the next probe may.
+func (b *Breakers) enter(endpoint string) (time.Duration, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.down[endpoint]
+	if c == nil || c.failures < b.opts.Failures {
+		return 0, true
+	}
+	now := b.opts.Now()
+	if wait := c.next.Sub(now); wait > 0 {
+		return wait, false
+	}
+	c.next = now.Add(b.opts.Probe)
+	return 0, true
+}
+
+func (b *Breakers) fail(endpoint string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.down[endpoint]
+	if c == nil {
+		if len(b.down) >= maxCircuits {
+			clear(b.down) // to forget that endpoints are down costs a few calls
+		}
+		c = &circuit{}
+		b.down[endpoint] = c
+	}
+	c.failures++
+	if c.failures == b.opts.Failures {
+		c.next = b.opts.Now().Add(b.opts.Probe)
+	}
+}
+
+// answer closes an open breaker. A closed one keeps its count until a completion is complete,
+// since an endpoint that cuts every stream off is down too.
+func (b *Breakers) answer(endpoint string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.down[endpoint]; c != nil && c.failures >= b.opts.Failures {
+		delete(b.down, endpoint)
+	}
+}
+
+func (b *Breakers) complete(endpoint string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.down, endpoint)
+}

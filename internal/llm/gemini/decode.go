@@ -1,0 +1,161 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+type wireResponse struct {
+	Candidates []struct {
+		Index        int         `json:"index"`
+		Content      wireContent `json:"content"`
+		FinishReason string      `json:"finishReason"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	Usage        json.RawMessage `json:"usageMetadata"`
+	ModelVersion string          `json:"modelVersion"`
+	ResponseID   string          `json:"responseId"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// decoder turns the events of one stream into chunks.
+type decoder struct {
+	tally    upstream.Tally
+	failed   func(object []byte) *llm.Error
+	named    bool
+	finished bool
+	usage    *llm.Usage
+	calls    []llm.ToolCall
+}
+
+func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
+	return &decoder{tally: upstream.NewTally(req), failed: failed}
+}
+
+// Decode implements upstream.Decoder.
+func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
+	var w wireResponse
+	if err := json.Unmarshal(event, &w); err != nil {
+		return c, false, false, upstream.Undecodable(err)
+	}
+	if len(w.Error) > 0 && string(w.Error) != "null" {
+		return c, false, false, d.failed(event)
+	}
+	if r := w.PromptFeedback.BlockReason; r != "" {
+		return c, false, false, &llm.Error{Filtered: true, Err: fmt.Errorf("the prompt was blocked: %s", llm.CleanName(r))}
+	}
+	if u := readUsage(w.Usage); u != nil {
+		d.usage = u // of all that came so far
+	}
+	if len(w.Candidates) > 0 && w.Candidates[0].Index == 0 {
+		if err := d.parts(&c, w.Candidates[0].Content.Parts); err != nil {
+			return c, false, false, err
+		}
+		if err := d.finish(&c, w.Candidates[0].FinishReason); err != nil {
+			return c, false, false, err
+		}
+	}
+	if !d.named {
+		d.named = true
+		c.Model, c.Vendor = llm.CleanName(w.ModelVersion), &llm.Vendor{ID: llm.CleanName(w.ResponseID)}
+		if c.Model == "" {
+			c.Model = d.tally.Requested
+		}
+	}
+	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != ""
+	return c, ok, false, d.tally.Add(&c)
+}
+
+func (d *decoder) parts(c *llm.Chunk, parts []wirePart) error {
+	for _, p := range parts {
+		switch {
+		case p.FunctionCall != nil:
+			if err := d.call(p); err != nil {
+				return err
+			}
+		case p.Thought:
+			c.Reasoning += p.Text
+		default:
+			c.Text += p.Text
+		}
+	}
+	return nil
+}
+
+// call takes a function call, which comes in one piece, and often without an id.
+func (d *decoder) call(p wirePart) error {
+	if len(d.calls) == upstream.MaxToolCalls {
+		return &llm.Error{Err: errors.New("the completion calls too many tools")}
+	}
+	args := string(p.FunctionCall.Args)
+	if args == "" || args == "null" {
+		args = "{}"
+	}
+	id := llm.CleanName(p.FunctionCall.ID)
+	if id == "" {
+		id = fmt.Sprintf("call_%d", len(d.calls)+1)
+	}
+	d.calls = append(d.calls, llm.ToolCall{
+		ID: id, Name: llm.CleanName(p.FunctionCall.Name), Arguments: args, Signature: p.ThoughtSignature,
+	})
+	return d.tally.AddArguments(args + p.ThoughtSignature)
+}
+
+// finish maps the reasons of https://ai.google.dev/api/generate-content#FinishReason. Those that
+// mean that the model went wrong are errors.
+func (d *decoder) finish(c *llm.Chunk, reason string) error {
+	if reason == "" || d.finished {
+		return nil
+	}
+	switch reason {
+	case "STOP":
+		c.FinishReason = "stop"
+		if len(d.calls) > 0 {
+			c.FinishReason = "tool_calls"
+		}
+	case "MAX_TOKENS":
+		c.FinishReason = "length"
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
+		c.FinishReason = "content_filter"
+	default:
+		return &llm.Error{Retryable: true, Err: fmt.Errorf("the upstream broke off: %s", llm.CleanName(reason))}
+	}
+	d.finished, c.ToolCalls = true, d.calls
+	return nil
+}
+
+// readUsage returns nil for a usage that is missing, or that no completion can have had.
+func readUsage(raw json.RawMessage) *llm.Usage {
+	var w *struct {
+		Prompt     int `json:"promptTokenCount"` // cached ones included
+		Cached     int `json:"cachedContentTokenCount"`
+		Candidates int `json:"candidatesTokenCount"` // without thoughts
+		Thoughts   int `json:"thoughtsTokenCount"`
+		ToolPrompt int `json:"toolUsePromptTokenCount"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &w) != nil || w == nil {
+		return nil
+	}
+	u := llm.Usage{Input: w.Prompt + w.ToolPrompt, Output: w.Candidates + w.Thoughts, Cached: w.Cached, Reasoning: w.Thoughts}
+	if !upstream.Plausible(u) {
+		return nil
+	}
+	return &u
+}
+
+// Ended implements upstream.Decoder.
+func (d *decoder) Ended() error {
+	if d.finished {
+		return nil
+	}
+	return upstream.Cut()
+}
+
+// Last implements upstream.Decoder.
+func (d *decoder) Last() llm.Chunk { return llm.Chunk{Usage: d.tally.Usage(d.usage)} }

@@ -1,0 +1,128 @@
+// Package gemini is a model provider for Google's Gemini API
+// (POST {base}/v1beta/models/{model}:streamGenerateContent?alt=sse), over net/http alone.
+//
+// A stream has no event that ends it: it is an answer when a finish reason came before its end.
+//
+// https://ai.google.dev/api/generate-content
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+// Config says where the upstream is. Zero fields mean the default.
+type Config struct {
+	BaseURL string       // without the version; https://generativelanguage.googleapis.com
+	APIKey  string       // sent as x-goog-api-key, never in the URL
+	HTTP    *http.Client // the default is that of package upstream
+
+	FirstByte time.Duration // until the upstream answers; 60 s
+	Idle      time.Duration // between two events of a stream; 60 s
+	Overall   time.Duration // for one completion; 10 min
+}
+
+// Provider makes completions. It is safe for concurrent use.
+type Provider struct {
+	base   string
+	key    string
+	client *upstream.Client
+}
+
+var (
+	_ llm.Model  = (*Provider)(nil)
+	_ llm.Lister = (*Provider)(nil)
+)
+
+// New returns a provider, or an error when the base URL is not one.
+func New(cfg Config) (*Provider, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = "https://generativelanguage.googleapis.com"
+	}
+	u, err := url.Parse(cfg.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the base URL of the Gemini provider is not an http or https URL")
+	}
+	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
+	return &Provider{base: base + "/v1beta", key: cfg.APIKey, client: upstream.NewClient(upstream.Config{
+		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+	})}, nil
+}
+
+// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return p.client.Stream(ctx, func() (upstream.Call, error) {
+		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
+		call := p.call("/models/" + name + ":streamGenerateContent?alt=sse")
+		var err error
+		call.Body, err = encodeRequest(req)
+		call.Decoder = newDecoder(req, call.Failed)
+		return call, err
+	})
+}
+
+func (p *Provider) call(path string) upstream.Call {
+	h := http.Header{}
+	if p.key != "" {
+		h.Set("X-Goog-Api-Key", p.key)
+	}
+	return upstream.Call{URL: p.base + path, Header: h, Secret: upstream.Secret(p.key), Failure: classify}
+}
+
+// Models implements llm.Lister with GET /v1beta/models, of which it asks for one page.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	body, err := p.client.Get(ctx, p.call("/models?pageSize=1000"))
+	if err != nil {
+		return nil, err
+	}
+	var w struct {
+		Models []struct {
+			Name    string   `json:"name"`
+			Input   int      `json:"inputTokenLimit"`
+			Methods []string `json:"supportedGenerationMethods"`
+		} `json:"models"`
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	}
+	var models []llm.ModelInfo
+	for _, m := range w.Models {
+		if len(m.Methods) == 0 || strings.Contains(strings.Join(m.Methods, " "), "enerateContent") {
+			name := llm.CleanName(strings.TrimPrefix(m.Name, "models/"))
+			models = append(models, llm.ModelInfo{Name: name, Context: max(m.Input, 0)})
+		}
+	}
+	return models, nil
+}
+
+// classify reads a google.rpc.Status (https://cloud.google.com/apis/design/errors), whose details
+// may say when to try again.
+func classify(body []byte) *llm.Error {
+	var w struct {
+		Error struct {
+			Code    int `json:"code"`
+			Details []struct {
+				RetryDelay string `json:"retryDelay"` // of a google.rpc.RetryInfo, such as "7.5s"
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &w) != nil {
+		return &llm.Error{}
+	}
+	e := upstream.StatusError(w.Error.Code)
+	for _, detail := range w.Error.Details {
+		if d, err := time.ParseDuration(detail.RetryDelay); err == nil && d > 0 {
+			e.RetryAfter = min(d, time.Hour)
+		}
+	}
+	return e
+}

@@ -1,0 +1,39 @@
+package gemini_test
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/llm"
+	"parley/internal/llm/gemini"
+	"parley/internal/llm/llmtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, url string, short bool) llm.Model {
+	cfg := gemini.Config{BaseURL: url, APIKey: "test-key", HTTP: llmtest.HTTPClient(t)}
+	if short {
+		cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
+	}
+	p, err := gemini.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
+	wants := llmtest.Wants(llmtest.Reported)
+	// The finish reason is all that says that a stream is complete.
+	wants["nofinish"] = llmtest.Want{Text: wants["none"].Text, Err: &llm.Error{Retryable: true}, Says: "cut off"}
+	wants["filter"] = llmtest.Want{Err: &llm.Error{Filtered: true}, Says: "PROHIBITED_CONTENT"}
+	wants["errchunk"] = llmtest.Want{Text: wants["eof"].Text, Err: &llm.Error{Status: 500, Retryable: true}, Says: "server error [redacted]"}
+	llmtest.RunFaults(t, llmtest.Gemini, wants, open)
+}
+
+func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Gemini, open) }
+
+func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, open) }

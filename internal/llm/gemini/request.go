@@ -1,0 +1,202 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+type wireRequest struct {
+	System   *wireContent  `json:"systemInstruction,omitempty"`
+	Contents []wireContent `json:"contents"`
+	Tools    []wireTools   `json:"tools,omitempty"`
+	Config   wireConfig    `json:"generationConfig"`
+}
+
+type wireConfig struct {
+	Temperature        *float64        `json:"temperature,omitempty"`
+	TopP               float64         `json:"topP,omitempty"`
+	MaxOutputTokens    int             `json:"maxOutputTokens,omitempty"`
+	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+	Thinking           *wireThinking   `json:"thinkingConfig,omitempty"`
+}
+
+type wireThinking struct {
+	IncludeThoughts bool   `json:"includeThoughts"`
+	Budget          int    `json:"thinkingBudget,omitempty"` // tokens; Gemini 2.5
+	Level           string `json:"thinkingLevel,omitempty"`  // Gemini 3 and later
+}
+
+type wireTools struct {
+	Functions []wireFunction `json:"functionDeclarations"`
+}
+
+type wireFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+type wireContent struct {
+	Role  string     `json:"role,omitempty"`
+	Parts []wirePart `json:"parts"`
+}
+
+type wirePart struct {
+	Text             string            `json:"text,omitempty"`
+	Thought          bool              `json:"thought,omitempty"`
+	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
+	InlineData       *wireBlob         `json:"inlineData,omitempty"`
+	FileData         *wireFile         `json:"fileData,omitempty"`
+	FunctionCall     *wireCall         `json:"functionCall,omitempty"`
+	FunctionResponse *wireFunctionDone `json:"functionResponse,omitempty"`
+}
+
+type wireBlob struct {
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type wireFile struct {
+	URI string `json:"fileUri"`
+}
+
+type wireCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+type wireFunctionDone struct {
+	Name     string     `json:"name"`
+	Response wireResult `json:"response"`
+}
+
+type wireResult struct {
+	Output string `json:"output"`
+}
+
+// thinking says how the families of models that think are told how much.
+// https://ai.google.dev/gemini-api/docs/thinking
+var thinking = []struct {
+	family  string
+	budgets map[string]int // by effort; nil for a family that takes levels
+}{
+	// What Google's own OpenAI-compatible endpoint makes of an effort:
+	// https://ai.google.dev/gemini-api/docs/openai#thinking
+	{"gemini-2.5", map[string]int{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}},
+	{"gemini-3", nil},
+	{"gemini-4", nil},
+}
+
+// skipSignature stands in for the signature of a call that came back without one, which Gemini 3
+// would refuse. https://ai.google.dev/gemini-api/docs/thought-signatures (FAQ)
+const skipSignature = "skip_thought_signature_validator"
+
+func encodeRequest(req llm.Request) ([]byte, error) {
+	w := wireRequest{Config: wireConfig{
+		Temperature: &req.Temperature, TopP: req.TopP, MaxOutputTokens: req.MaxOutputTokens,
+		Thinking: encodeThinking(req.Model, req.Effort),
+	}}
+	if req.Schema != nil {
+		w.Config.ResponseMIMEType, w.Config.ResponseJSONSchema = "application/json", req.Schema
+	}
+	if len(req.Tools) > 0 {
+		w.Tools = make([]wireTools, 1)
+	}
+	for _, t := range req.Tools {
+		w.Tools[0].Functions = append(w.Tools[0].Functions, wireFunction(t))
+	}
+	w.System, w.Contents = encodeMessages(req.Messages)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(w)
+	return b.Bytes(), err
+}
+
+// encodeThinking returns nil for a model that does not think, which refuses to be told how. One
+// that does is asked for its thoughts.
+func encodeThinking(model, effort string) *wireThinking {
+	for _, t := range thinking {
+		if !strings.HasPrefix(strings.TrimPrefix(model, "models/"), t.family) {
+			continue
+		}
+		w := &wireThinking{IncludeThoughts: true, Budget: t.budgets[effort]}
+		if t.budgets == nil {
+			w.Level = effort
+		}
+		return w
+	}
+	return nil
+}
+
+func encodeMessages(all []llm.Message) (system *wireContent, contents []wireContent) {
+	names := map[string]string{} // of tools, by the id of a call
+	for _, m := range all {
+		for _, c := range m.ToolCalls {
+			names[c.ID] = c.Name
+		}
+		if m.Role == llm.System {
+			if system == nil {
+				system = &wireContent{}
+			}
+			system.Parts = append(system.Parts, wirePart{Text: m.Text()})
+			continue
+		}
+		role := "user"
+		if m.Role == llm.Assistant {
+			role = "model"
+		}
+		parts := encodeParts(m, names)
+		if last := len(contents) - 1; last >= 0 && contents[last].Role == role {
+			contents[last].Parts = append(contents[last].Parts, parts...)
+		} else if len(parts) > 0 {
+			contents = append(contents, wireContent{Role: role, Parts: parts})
+		}
+	}
+	return system, contents
+}
+
+func encodeParts(m llm.Message, names map[string]string) (parts []wirePart) {
+	if m.Role == llm.ToolRole {
+		done := &wireFunctionDone{Name: names[m.ToolCallID], Response: wireResult{Output: m.Text()}}
+		return []wirePart{{FunctionResponse: done}}
+	}
+	for _, p := range m.Parts {
+		switch {
+		case p.Image != "":
+			parts = append(parts, encodeImage(p.Image))
+		case p.Text != "":
+			parts = append(parts, wirePart{Text: p.Text})
+		}
+	}
+	for i, c := range m.ToolCalls {
+		part := wirePart{FunctionCall: &wireCall{Name: c.Name, Args: object(c.Arguments)}, ThoughtSignature: c.Signature}
+		if i == 0 && c.Signature == "" { // only the first of several calls is signed
+			part.ThoughtSignature = skipSignature
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func encodeImage(image string) wirePart {
+	if kind, data, ok := upstream.DataURI(image); ok {
+		return wirePart{InlineData: &wireBlob{MIMEType: kind, Data: data}}
+	}
+	return wirePart{FileData: &wireFile{URI: image}}
+}
+
+// object returns arguments if they are a JSON object, which they have to be, else none.
+func object(arguments string) json.RawMessage {
+	var o map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {
+		return nil
+	}
+	return json.RawMessage(arguments)
+}

@@ -1,0 +1,101 @@
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+type wireResponse struct {
+	Model      string      `json:"model"`
+	Message    wireMessage `json:"message"`
+	Done       bool        `json:"done"`
+	DoneReason string      `json:"done_reason"`
+	Input      float64     `json:"prompt_eval_count"` // a float, so that nonsense costs no answer
+	Output     float64     `json:"eval_count"`
+	Error      string      `json:"error"`
+}
+
+// decoder turns the lines of one stream into chunks.
+type decoder struct {
+	tally    upstream.Tally
+	failed   func(object []byte) *llm.Error
+	named    bool
+	finished bool
+	usage    *llm.Usage
+	calls    []llm.ToolCall
+}
+
+func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
+	return &decoder{tally: upstream.NewTally(req), failed: failed}
+}
+
+// Decode implements upstream.Decoder. The line that says "done" is the last one.
+func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
+	var w wireResponse
+	if err := json.Unmarshal(line, &w); err != nil {
+		return c, false, false, upstream.Undecodable(err)
+	}
+	if w.Error != "" {
+		return c, false, false, d.failed(line)
+	}
+	c.Text, c.Reasoning = w.Message.Content, w.Message.Thinking
+	for _, call := range w.Message.ToolCalls {
+		if err := d.call(call); err != nil {
+			return c, false, false, err
+		}
+	}
+	if w.Done {
+		d.finish(&c, &w)
+	}
+	if !d.named {
+		d.named = true
+		if c.Model = llm.CleanName(w.Model); c.Model == "" {
+			c.Model = d.tally.Requested
+		}
+	}
+	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != ""
+	return c, ok, w.Done, d.tally.Add(&c)
+}
+
+// call takes a tool call, which comes in one piece, and from older servers without an id.
+func (d *decoder) call(w wireCall) error {
+	if len(d.calls) == upstream.MaxToolCalls {
+		return &llm.Error{Err: errors.New("the completion calls too many tools")}
+	}
+	id, args := llm.CleanName(w.ID), string(w.Function.Arguments)
+	if id == "" {
+		id = fmt.Sprintf("call_%d", len(d.calls)+1)
+	}
+	if args == "" || args == "null" {
+		args = "{}"
+	}
+	d.calls = append(d.calls, llm.ToolCall{ID: id, Name: llm.CleanName(w.Function.Name), Arguments: args})
+	return d.tally.AddArguments(args)
+}
+
+func (d *decoder) finish(c *llm.Chunk, w *wireResponse) {
+	d.finished, c.ToolCalls = true, d.calls
+	switch {
+	case len(d.calls) > 0:
+		c.FinishReason = "tool_calls"
+	case w.DoneReason == "length":
+		c.FinishReason = "length"
+	default:
+		c.FinishReason = "stop"
+	}
+	whole := func(n float64) bool { return n >= 0 && n <= 1e9 && n == float64(int(n)) }
+	// The count of the prompt is missing when all of it was in the cache.
+	if whole(w.Input) && whole(w.Output) && w.Input > 0 {
+		d.usage = &llm.Usage{Input: int(w.Input), Output: int(w.Output)}
+	}
+}
+
+// Ended implements upstream.Decoder.
+func (d *decoder) Ended() error { return upstream.Cut() }
+
+// Last implements upstream.Decoder.
+func (d *decoder) Last() llm.Chunk { return llm.Chunk{Usage: d.tally.Usage(d.usage)} }

@@ -1,0 +1,127 @@
+// Package ollama is a model provider for Ollama's own API (POST {host}/api/chat), whose streams are
+// JSON objects, one a line, over net/http alone.
+//
+// https://github.com/ollama/ollama/blob/main/docs/api.md
+package ollama
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+// Config says where the upstream is. Zero fields mean the default.
+type Config struct {
+	Host string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
+	// Context is the size of the context in tokens that models are loaded with. Ollama's own
+	// default is small, and it drops the beginning of what does not fit without a word; 0 keeps it.
+	Context int
+	HTTP    *http.Client // the default is that of package upstream
+
+	FirstByte time.Duration // until the upstream answers, which loads the model first; 5 min
+	Idle      time.Duration // between two lines of a stream; 60 s
+	Overall   time.Duration // for one completion; 10 min
+}
+
+// Provider makes completions. It is safe for concurrent use.
+type Provider struct {
+	base    string
+	context int
+	client  *upstream.Client
+}
+
+var (
+	_ llm.Model  = (*Provider)(nil)
+	_ llm.Lister = (*Provider)(nil)
+)
+
+// New returns a provider, or an error when the host is not one.
+func New(cfg Config) (*Provider, error) {
+	base, err := BaseURL(cfg.Host)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{base: base, context: cfg.Context, client: upstream.NewClient(upstream.Config{
+		HTTP: cfg.HTTP, FirstByte: cmp.Or(cfg.FirstByte, 5*time.Minute), Idle: cfg.Idle, Overall: cfg.Overall,
+	})}, nil
+}
+
+// BaseURL returns the URL of an OLLAMA_HOST, which Ollama's own server and client read alike:
+// without a port it is 11434, or that of the scheme if there is one, and the address that stands
+// for all of this machine's means this machine.
+func BaseURL(host string) (string, error) {
+	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
+	port := map[string]string{"http": "80", "https": "443"}[scheme]
+	if !ok {
+		scheme, rest, port = "http", scheme, "11434"
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	name, given, err := net.SplitHostPort(rest)
+	if err != nil {
+		name, given = strings.Trim(rest, "[]"), ""
+	}
+	if name == "" || name == "0.0.0.0" || name == "::" {
+		name = "127.0.0.1"
+	}
+	u := url.URL{Scheme: scheme, Host: net.JoinHostPort(name, cmp.Or(given, port)), Path: strings.TrimRight("/"+path, "/")}
+	parsed, err := url.Parse(u.String())
+	if err != nil || port == "" || strings.ContainsAny(parsed.Host, " @") {
+		return "", fmt.Errorf("%q is not a host for Ollama, such as 127.0.0.1:11434", host)
+	}
+	return parsed.String(), nil
+}
+
+// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return p.client.Stream(ctx, func() (upstream.Call, error) {
+		call := upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
+		var err error
+		call.Body, err = encodeRequest(req, p.context)
+		call.Decoder = newDecoder(req, call.Failed)
+		return call, err
+	})
+}
+
+// Models implements llm.Lister with GET /api/tags: the models that are on the machine.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	body, err := p.client.Get(ctx, upstream.Call{URL: p.base + "/api/tags", Failure: classify})
+	if err != nil {
+		return nil, err
+	}
+	var w struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	}
+	models := make([]llm.ModelInfo, 0, len(w.Models))
+	for _, m := range w.Models {
+		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.Name), Context: p.context})
+	}
+	return models, nil
+}
+
+// classify reads an error, which is a text alone: what it means is in the status. One that has no
+// status broke a stream off, or stands in an answer that is none.
+func classify(body []byte) *llm.Error {
+	var w struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &w) != nil || w.Error == "" {
+		return &llm.Error{}
+	}
+	return &llm.Error{Retryable: true}
+}

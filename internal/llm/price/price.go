@@ -1,0 +1,177 @@
+// Package price knows what models cost. A table comes from YAML: the one that is built in, dated
+// and with its sources, and one that the operator lays over it. What it does not know it says so;
+// it never guesses. All reckoning is in whole numbers.
+package price
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"parley/internal/llm"
+)
+
+// Rate is a price of tokens: millionths of a micro-dollar for each, which is the same number as
+// micro-dollars for a million.
+type Rate int64
+
+// rateUnit is a dollar for a million tokens.
+const rateUnit Rate = 1_000_000
+
+// UnmarshalYAML reads dollars for a million tokens as a decimal number, exactly.
+func (r *Rate) UnmarshalYAML(node *yaml.Node) error {
+	x, ok := new(big.Rat).SetString(node.Value)
+	if !ok || strings.ContainsAny(node.Value, "/eE_xXpP") {
+		return fmt.Errorf("line %d: %q is not a price in dollars", node.Line, node.Value)
+	}
+	x.Mul(x, new(big.Rat).SetInt64(int64(rateUnit)))
+	if !x.IsInt() || x.Sign() < 0 || x.Cmp(new(big.Rat).SetInt64(int64(100_000*rateUnit))) > 0 {
+		return fmt.Errorf("line %d: %q is not a price between 0 and 100000 dollars of at most six decimals", node.Line, node.Value)
+	}
+	*r = Rate(x.Num().Int64())
+	return nil
+}
+
+// String returns the price of a million tokens in dollars.
+func (r Rate) String() string {
+	s := fmt.Sprintf("%d.%06d", r/rateUnit, r%rateUnit)
+	whole := strings.IndexByte(s, '.')
+	s = strings.TrimRight(s, "0")
+	return "$" + s + strings.Repeat("0", max(0, whole+3-len(s)))
+}
+
+// Rates are the prices of the kinds of tokens.
+type Rates struct {
+	Input  Rate  `yaml:"input"`
+	Cached *Rate `yaml:"cached"` // nil when it is not known
+	Output Rate  `yaml:"output"`
+}
+
+// Price is what a model costs.
+type Price struct {
+	Rates   `yaml:",inline"`
+	Context int    `yaml:"context"` // tokens; 0 when it is not known
+	Above   int    `yaml:"above"`   // prompts of more tokens have the rates of Long; 0 for none
+	Long    *Rates `yaml:"long"`    // nil when they are not known
+	Until   day    `yaml:"until"`   // the last day of the price; zero for one without an end
+}
+
+// day is a date in UTC.
+type day struct{ time.Time }
+
+// UnmarshalYAML reads a date such as 2026-12-31.
+func (d *day) UnmarshalYAML(node *yaml.Node) (err error) {
+	d.Time, err = time.Parse(time.DateOnly, node.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: %q is not a date such as 2026-12-31", node.Line, node.Value)
+	}
+	return nil
+}
+
+// provider is a section of the file.
+type provider struct {
+	Source string           `yaml:"source"`
+	Read   day              `yaml:"read"`
+	Models map[string]Price `yaml:"models"`
+}
+
+// Table holds prices. It is only read, so it needs no lock.
+type Table struct {
+	models map[string]map[string]Price // by provider and model
+}
+
+//go:embed prices.yaml
+var builtin string
+
+// Builtin returns the table that this program comes with.
+func Builtin() *Table {
+	t, err := (&Table{}).With(strings.NewReader(builtin))
+	if err != nil {
+		panic(fmt.Sprintf("the built-in prices: %v", err)) // a test reads them
+	}
+	return t
+}
+
+// maxTable bounds a file of prices, in bytes.
+const maxTable = 4 << 20
+
+// With returns the table with the prices from a file laid over it.
+func (t *Table) With(r io.Reader) (*Table, error) {
+	var file map[string]provider
+	dec := yaml.NewDecoder(io.LimitReader(r, maxTable))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read prices: %s", strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+	}
+	out := &Table{models: map[string]map[string]Price{}}
+	for name, models := range t.models {
+		out.models[name] = maps.Clone(models)
+	}
+	for name, p := range file {
+		if out.models[name] == nil {
+			out.models[name] = map[string]Price{}
+		}
+		for model, price := range p.Models {
+			if price.Long != nil && price.Above <= 0 || price.Above < 0 || price.Context < 0 {
+				return nil, fmt.Errorf("read prices: %s:%s has numbers that can't be", name, model)
+			}
+			out.models[name][model] = price
+		}
+	}
+	return out, nil
+}
+
+// Without returns the table without the prices of a provider, for a server in its place that has
+// its own.
+func (t *Table) Without(provider string) *Table {
+	out := &Table{models: maps.Clone(t.models)}
+	delete(out.models, provider)
+	return out
+}
+
+// snapshot matches the date that names a version of a model.
+var snapshot = regexp.MustCompile(`-20\d\d-?\d\d-?\d\d$`)
+
+// Find returns the price of a model: under its own name, under that without a date, or else under
+// "*". ok is false when there is none.
+func (t *Table) Find(provider, model string) (p Price, ok bool) {
+	models := t.models[provider]
+	for _, name := range []string{model, snapshot.ReplaceAllString(model, ""), "*"} {
+		if p, ok = models[name]; ok {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Cost returns what a completion costs in micro-dollars, rounded to the nearest. known is false
+// when any part of it is not known.
+func (t *Table) Cost(provider, model string, u llm.Usage, at time.Time) (micros int64, known bool) {
+	p, ok := t.Find(provider, model)
+	if !ok || !p.Until.IsZero() && !at.Before(p.Until.AddDate(0, 0, 1)) {
+		return 0, false
+	}
+	rates := p.Rates
+	if p.Above > 0 && u.Input > p.Above {
+		if p.Long == nil {
+			return 0, false
+		}
+		rates = *p.Long
+	}
+	if u.Cached > 0 && rates.Cached == nil {
+		return 0, false
+	}
+	sum := int64(u.Input-u.Cached)*int64(rates.Input) + int64(u.Output)*int64(rates.Output)
+	if u.Cached > 0 {
+		sum += int64(u.Cached) * int64(*rates.Cached)
+	}
+	return (sum + int64(rateUnit)/2) / int64(rateUnit), true
+}

@@ -1,0 +1,131 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// RetryOptions tunes a Retrier. Zero fields mean the default.
+type RetryOptions struct {
+	Attempts int                                              // of one completion, the first included; 3
+	Base     time.Duration                                    // the first wait, which each further one doubles; 250 ms
+	MaxWait  time.Duration                                    // an upstream that wants to be left alone for longer is not tried again; 10 s
+	Sleep    func(ctx context.Context, d time.Duration) error // nil waits
+	Random   func() float64                                   // in [0,1); nil is math/rand's
+}
+
+// Retrier tries completions again that failed before their first token. All models it wraps share
+// one budget: retries are at most a fifth of all completions, and ten more, so that an upstream in
+// trouble is not given more of it. Its methods may be called concurrently.
+type Retrier struct {
+	opts RetryOptions
+
+	mu     sync.Mutex
+	budget int // in fifths of a retry
+}
+
+// The retry budget, in fifths of a retry: every completion brings one in.
+const (
+	retryCost = 5
+	maxBudget = 10 * retryCost
+)
+
+// NewRetrier returns a retrier with a full budget.
+func NewRetrier(opts RetryOptions) *Retrier {
+	if opts.Attempts == 0 {
+		opts.Attempts = 3
+	}
+	if opts.Base == 0 {
+		opts.Base = 250 * time.Millisecond
+	}
+	if opts.MaxWait == 0 {
+		opts.MaxWait = 10 * time.Second
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = sleep
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	return &Retrier{opts: opts, budget: maxBudget}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Wrap returns a model that tries m again.
+func (r *Retrier) Wrap(m Model) Model { return &retried{r, m} }
+
+type retried struct {
+	*Retrier
+	model Model
+}
+
+// Stream implements Model. After the last attempt the error is that of the upstream.
+func (m *retried) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		m.earn()
+		for attempt := 1; ; attempt++ {
+			o := once(ctx, m.model, req, yield)
+			if o.left || o.err == nil {
+				return
+			}
+			if o.begun || !m.again(ctx, attempt, o.err) {
+				yield(Chunk{}, o.err)
+				return
+			}
+		}
+	}
+}
+
+// again waits for the next attempt. It reports whether there is to be one.
+func (r *Retrier) again(ctx context.Context, attempt int, err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !e.Retryable || e.Filtered || e.RetryAfter > r.opts.MaxWait || attempt >= r.opts.Attempts || ctx.Err() != nil {
+		return false
+	}
+	wait := r.wait(attempt, e.RetryAfter)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
+	}
+	return r.spend() && r.opts.Sleep(ctx, wait) == nil
+}
+
+// wait is at least what the upstream asked for, and jittered, so that those who failed together
+// don't come back together.
+func (r *Retrier) wait(attempt int, after time.Duration) time.Duration {
+	backoff := r.opts.Base << (attempt - 1)
+	jitter := time.Duration(r.opts.Random() * float64(backoff))
+	if after > 0 {
+		return after + jitter
+	}
+	return (backoff + jitter) / 2
+}
+
+func (r *Retrier) earn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.budget = min(r.budget+1, maxBudget)
+}
+
+func (r *Retrier) spend() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.budget < retryCost {
+		return false
+	}
+	r.budget -= retryCost
+	return true
+}

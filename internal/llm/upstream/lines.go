@@ -1,0 +1,73 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"parley/internal/llm"
+)
+
+// maxLine bounds one line of a stream of lines, like an event of the other framing.
+const maxLine = 1 << 20
+
+// events are what a stream consists of; at its end the error is io.EOF.
+type events interface{ Next() ([]byte, error) }
+
+func (f Framing) reader(body io.Reader) events {
+	if f == Lines {
+		return &lines{src: bufio.NewReader(body)}
+	}
+	return llm.NewEventReader(body)
+}
+
+func (f Framing) accept() string {
+	if f == Lines {
+		return "application/x-ndjson"
+	}
+	return "text/event-stream"
+}
+
+// is reports whether a body of the media type can be a stream in this framing.
+func (f Framing) is(kind string) bool {
+	return kind == f.accept() || kind == "" || kind == "application/octet-stream"
+}
+
+// lines reads the lines of a stream that are not blank. The last one needs no line end; what a
+// read error cuts is dropped.
+type lines struct {
+	src  *bufio.Reader
+	line []byte
+}
+
+// Next returns the next line, which is valid until the next call.
+func (l *lines) Next() ([]byte, error) {
+	for {
+		err := l.read()
+		line := bytes.TrimSpace(l.line)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if len(line) > 0 {
+			return line, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *lines) read() error {
+	l.line = l.line[:0]
+	for {
+		part, err := l.src.ReadSlice('\n')
+		if len(l.line)+len(part) > maxLine {
+			return llm.ErrEventTooLarge
+		}
+		l.line = append(l.line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}

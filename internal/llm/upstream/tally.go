@@ -1,0 +1,112 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"errors"
+	"mime"
+	"strings"
+
+	"parley/internal/llm"
+)
+
+// The limits of what an upstream may send in one completion.
+const (
+	bytesPerToken    = 32      // generous: four are usual, and runs of blanks are long
+	defaultMaxTokens = 32_768  // where the request sets no limit
+	maxReasoning     = 4 << 20 // bytes
+	maxToolArguments = 1 << 20 // bytes, of all calls
+	MaxToolCalls     = 128
+)
+
+// Tally counts what a completion brings, to hold it to its limits and to estimate its usage.
+type Tally struct {
+	Requested string // the model that was asked for, fit for logs and headers
+
+	input     int // estimated
+	textLimit int
+	output    llm.TokenEstimate
+	thought   llm.TokenEstimate
+	text      int // bytes
+	reasoning int // bytes
+	arguments int // bytes
+}
+
+// NewTally returns the tally of one completion.
+func NewTally(req llm.Request) Tally {
+	tokens := req.MaxOutputTokens
+	if tokens <= 0 {
+		tokens = defaultMaxTokens
+	}
+	return Tally{
+		Requested: llm.CleanName(req.Model),
+		input:     llm.EstimateInput(req),
+		textLimit: tokens * bytesPerToken,
+	}
+}
+
+// Add counts a chunk's text and reasoning. The error says that the completion is too long.
+func (t *Tally) Add(c *llm.Chunk) error {
+	t.text += len(c.Text)
+	t.reasoning += len(c.Reasoning)
+	t.output.Add(c.Text)
+	t.thought.Add(c.Reasoning)
+	return t.check()
+}
+
+// AddArguments counts a piece of a tool call's arguments.
+func (t *Tally) AddArguments(s string) error {
+	t.arguments += len(s)
+	t.output.Add(s)
+	return t.check()
+}
+
+func (t *Tally) check() error {
+	if t.text > t.textLimit || t.reasoning > maxReasoning || t.arguments > maxToolArguments {
+		return &llm.Error{Err: errors.New("the completion is longer than the request allows")}
+	}
+	return nil
+}
+
+// Usage returns what the upstream reported, or an estimate when that is nil or can't be.
+func (t *Tally) Usage(reported *llm.Usage) *llm.Usage {
+	if reported != nil && Plausible(*reported) {
+		return reported
+	}
+	thought := t.thought.Tokens()
+	return &llm.Usage{Input: t.input, Output: t.output.Tokens() + thought, Reasoning: thought, Estimated: true}
+}
+
+// maxUsage is above what any model can read or write in one completion.
+const maxUsage = 20_000_000
+
+// Plausible reports whether a completion can have had the usage.
+func Plausible(u llm.Usage) bool {
+	return u.Input >= 0 && u.Input <= maxUsage && u.Output >= 0 && u.Output <= maxUsage &&
+		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output &&
+		u.Input+u.Output > 0
+}
+
+// DataURI returns the media type of a data: URI (RFC 2397) and its content in base64, which is
+// how every upstream takes images. ok is false for any other URL.
+func DataURI(s string) (kind, base64Data string, ok bool) {
+	rest, ok := strings.CutPrefix(s, "data:")
+	if !ok {
+		return "", "", false
+	}
+	head, body, ok := strings.Cut(rest, ",")
+	if !ok {
+		return "", "", false
+	}
+	head, ok = strings.CutSuffix(head, ";base64")
+	if !ok {
+		return "", "", false
+	}
+	kind, _, err := mime.ParseMediaType(head)
+	if err != nil {
+		return "", "", false
+	}
+	if _, err := base64.StdEncoding.DecodeString(body); err != nil {
+		return "", "", false
+	}
+	return kind, body, true
+}

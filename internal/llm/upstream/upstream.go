@@ -1,0 +1,242 @@
+// Package upstream makes the HTTP calls of the model providers beside it. What differs between
+// them is a Call and a Decoder; what may never differ is here: every wait and every body has a
+// limit, cancellation reaches the upstream at once, a stream is an answer only when the upstream
+// said that it ended, and no key stands in an error.
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"time"
+
+	"parley/internal/llm"
+)
+
+// Config tunes a Client. Zero fields mean the default.
+type Config struct {
+	// HTTP makes the calls; its Timeout must be 0, since that would cover the whole stream. The
+	// default is a client of its own, over HTTP/1.1, that follows no redirects.
+	HTTP *http.Client
+
+	FirstByte time.Duration // until the upstream answers; 60 s
+	Idle      time.Duration // between two events of a stream; 60 s
+	Overall   time.Duration // for one completion; 10 min
+}
+
+// Client makes calls. It is safe for concurrent use.
+type Client struct{ cfg Config }
+
+// NewClient returns a client.
+func NewClient(cfg Config) *Client {
+	if cfg.HTTP == nil {
+		cfg.HTTP = newHTTP()
+	}
+	if cfg.FirstByte == 0 {
+		cfg.FirstByte = time.Minute
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = time.Minute
+	}
+	if cfg.Overall == 0 {
+		cfg.Overall = 10 * time.Minute
+	}
+	return &Client{cfg: cfg}
+}
+
+func newHTTP() *http.Client {
+	t := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           512,
+		MaxIdleConnsPerHost:    256, // the default of 2 would open a connection for nearly every turn
+		IdleConnTimeout:        90 * time.Second,
+		DisableCompression:     true, // a compressor on the way would hold tokens back
+		ReadBufferSize:         4 << 10,
+		WriteBufferSize:        4 << 10,
+		MaxResponseHeaderBytes: 64 << 10,
+		Protocols:              new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true) // one connection a stream: a dead one is noticed, and delays no other
+	return &http.Client{
+		Transport: t,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // the key and the prompt go to the configured host only
+		},
+	}
+}
+
+// Framing is how an upstream delimits the events of a stream.
+type Framing int
+
+// The framings there are.
+const (
+	SSE   Framing = iota // server-sent events
+	Lines                // JSON values, one a line (NDJSON)
+)
+
+// Call is a request for one completion.
+type Call struct {
+	URL     string
+	Header  http.Header // the provider's own: its key and its version; nil for none
+	Body    []byte      // JSON
+	Framing Framing
+	Secret  Secret // to be left out of errors
+	// Failure reads an upstream's error object, which came as a body or in the stream. It sets
+	// everything but Err, and may be given what is no error object.
+	Failure func(body []byte) *llm.Error
+	Decoder Decoder
+}
+
+// Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
+type Decoder interface {
+	// Decode returns the chunk for one event. ok is false when the event gives none, done true
+	// when the upstream said with it that the stream is over.
+	Decode(event []byte) (c llm.Chunk, ok, done bool, err error)
+	// Ended judges a stream that ended without being done.
+	Ended() error
+	// Last returns the chunk after the last event: the usage, and what the upstream left out.
+	Last() llm.Chunk
+}
+
+// errLeft says that the consumer broke out of the range.
+var errLeft = errors.New("consumer left")
+
+// errSilent is the cause of a context that ended because the upstream sent nothing for too long.
+var errSilent = errors.New("nothing came from the upstream in time")
+
+// errOverall is the cause of a context that ended because the completion took too long.
+var errOverall = errors.New("the completion took longer than allowed")
+
+// Stream makes the call that prepare returns, each time it is ranged. The error is an *llm.Error,
+// or the context's when that ended.
+func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		call, err := prepare()
+		if err != nil {
+			if _, ok := errors.AsType[*llm.Error](err); !ok {
+				err = &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}
+			}
+			yield(llm.Chunk{}, err)
+			return
+		}
+		err = c.stream(ctx, &call, yield)
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(llm.Chunk{}, err)
+		}
+	}
+}
+
+func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk, error) bool) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	ctx, stop := context.WithTimeoutCause(ctx, c.cfg.Overall, errOverall)
+	defer stop()
+	watchdog := time.AfterFunc(c.cfg.FirstByte, func() { cancel(errSilent) })
+	defer watchdog.Stop()
+
+	resp, err := c.post(ctx, call)
+	if err != nil {
+		return call.broken(parent, ctx, "request completion", err)
+	}
+	defer resp.Body.Close() // before its end, this aborts the upstream
+	if err := call.refusal(resp); err != nil {
+		return err
+	}
+	watchdog.Reset(c.cfg.Idle)
+	if err := c.pump(ctx, resp.Body, call, watchdog, yield); err != nil {
+		if errors.Is(err, errLeft) {
+			return err
+		}
+		return call.broken(parent, ctx, "read completion", err)
+	}
+	if last := call.Decoder.Last(); !yield(last, nil) {
+		return errLeft
+	}
+	// What is left is the end of the response; reading it lets the connection be used again.
+	watchdog.Reset(100 * time.Millisecond)
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	return nil
+}
+
+func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, bytes.NewReader(call.Body))
+	if err != nil {
+		return nil, err
+	}
+	if call.Header != nil {
+		r.Header = call.Header
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", call.Framing.accept())
+	r.Header.Set("User-Agent", "parley")
+	return c.cfg.HTTP.Do(r)
+}
+
+// pump passes the events of a stream on until its end.
+func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *time.Timer,
+	yield func(llm.Chunk, error) bool) error {
+	events := call.Framing.reader(body)
+	for {
+		event, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return call.Decoder.Ended()
+		}
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil { // events that are in the buffer already do not outlive the context
+			return ctx.Err()
+		}
+		watchdog.Reset(c.cfg.Idle)
+		chunk, ok, done, err := call.Decoder.Decode(event)
+		if err != nil {
+			return err
+		}
+		if ok && !yield(chunk, nil) {
+			return errLeft
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// maxDocument is the most that Get reads.
+const maxDocument = 4 << 20
+
+// Get fetches a small JSON document, such as a list of models, with the URL, the header, the
+// secret and the reading of failures from call. The deadline is the context's. The error is an
+// *llm.Error, or the context's.
+func (c *Client) Get(ctx context.Context, call Call) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, call.URL, nil)
+	if err != nil {
+		return nil, &llm.Error{Err: errors.New("request of the upstream: the URL is not one")}
+	}
+	if call.Header != nil {
+		r.Header = call.Header
+	}
+	r.Header.Set("User-Agent", "parley")
+	resp, err := c.cfg.HTTP.Do(r)
+	if err != nil {
+		return nil, call.broken(ctx, ctx, "request of the upstream", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, call.status(resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
+		return nil, call.broken(ctx, ctx, "read answer of the upstream", err)
+	}
+	if len(body) > maxDocument {
+		return nil, &llm.Error{Err: fmt.Errorf("the upstream's answer is over %d bytes", maxDocument)}
+	}
+	return body, nil
+}

@@ -1,0 +1,160 @@
+package retrieval_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/lexical/lexicaltest"
+	"parley/internal/retrieval"
+)
+
+// shapes are corpora of the same number of chunks.
+var shapes = []struct {
+	name              string
+	documents, chunks int // chunks per document
+}{
+	{"documents=10000/chunks=100000", 10_000, 10},
+	{"documents=100000/chunks=100000", 100_000, 1},
+}
+
+// fill adds documents from a number on, as an ingestion does. Every tenth is restricted.
+func (w *world) fill(ctx context.Context, g *lexicaltest.Generator, from, documents, chunks, batch int) error {
+	for ; documents > 0; documents -= batch {
+		b := retrieval.Batch{Namespace: "ns"}
+		for range min(batch, documents) {
+			g.Document()
+			texts := make([]string, chunks)
+			for i := range texts {
+				texts[i] = g.Passage()
+			}
+			p := document(fmt.Sprintf("folder/report-%d.pdf", from), texts...)
+			if from%10 == 0 {
+				p.Document.Access = access.List{Groups: []string{"staff"}}
+			}
+			b.Put = append(b.Put, p)
+			from++
+		}
+		if err := w.corpus.Apply(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// percentiles asks questions until stop is closed or there were n, and returns how long they took.
+func (w *world) percentiles(g *lexicaltest.Generator, n int) (p50, p99 time.Duration) {
+	w.Helper()
+	var times []time.Duration
+	for range n {
+		q := retrieval.Query{Text: g.Question(6)}
+		began := time.Now()
+		w.search(q)
+		times = append(times, time.Since(began))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], times[len(times)*99/100]
+}
+
+// BenchmarkSearch_BesideAnIngestion reports the latency of searches while nothing else happens,
+// and while documents are added to the namespace as fast as it goes.
+func BenchmarkSearch_BesideAnIngestion(b *testing.B) {
+	for _, shape := range shapes {
+		b.Run(shape.name, func(b *testing.B) {
+			w, g := newWorld(b), lexicaltest.New(1)
+			if err := w.fill(b.Context(), g, 0, shape.documents, shape.chunks, 1000); err != nil {
+				b.Fatal(err)
+			}
+			questions := lexicaltest.New(2)
+			w.percentiles(questions, 100)
+			for b.Loop() {
+				p50, p99 := w.percentiles(questions, 1000)
+				b.ReportMetric(float64(p50.Microseconds()), "idle-p50-µs")
+				b.ReportMetric(float64(p99.Microseconds()), "idle-p99-µs")
+				ctx, stop := context.WithCancel(b.Context())
+				var ingestion sync.WaitGroup
+				added := 0
+				ingestion.Go(func() {
+					for ctx.Err() == nil {
+						if err := w.fill(ctx, g, shape.documents+added, 64, 10, 64); err == nil {
+							added += 64
+						}
+					}
+				})
+				began := time.Now()
+				p50, p99 = w.percentiles(questions, 1000)
+				rate := float64(added) / time.Since(began).Seconds()
+				stop()
+				ingestion.Wait()
+				b.ReportMetric(float64(p50.Microseconds()), "busy-p50-µs")
+				b.ReportMetric(float64(p99.Microseconds()), "busy-p99-µs")
+				b.ReportMetric(rate*10, "chunks/s")
+			}
+		})
+	}
+}
+
+// BenchmarkApply replaces a batch of documents in a large corpus.
+func BenchmarkApply(b *testing.B) {
+	for _, shape := range shapes {
+		b.Run(shape.name, func(b *testing.B) {
+			w, g := newWorld(b), lexicaltest.New(1)
+			if err := w.fill(b.Context(), g, 0, shape.documents, shape.chunks, 1000); err != nil {
+				b.Fatal(err)
+			}
+			for i := 0; b.Loop(); i++ {
+				if err := w.fill(b.Context(), g, i*8%shape.documents, 8, 1, 8); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOpen loads a stored index, and reports what it keeps in memory.
+func BenchmarkOpen(b *testing.B) {
+	for _, shape := range shapes {
+		b.Run(shape.name, func(b *testing.B) {
+			w, g := newWorld(b), lexicaltest.New(1)
+			if err := w.fill(b.Context(), g, 0, shape.documents, shape.chunks, 1000); err != nil {
+				b.Fatal(err)
+			}
+			w.corpus, g = nil, nil
+			before := heap()
+			var c *retrieval.Corpus
+			for b.Loop() {
+				c = w.open(w.db.Corpus())
+			}
+			b.ReportMetric(heap()-before, "heap-MiB")
+			b.ReportMetric(resident(), "rss-MiB")
+			runtime.KeepAlive(c)
+		})
+	}
+}
+
+// heap returns the live heap in MiB.
+func heap() float64 {
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
+}
+
+// resident returns the resident size of this process in MiB, 0 where the system does not tell.
+func resident() (mib float64) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(status), "VmRSS:")
+	fmt.Sscan(after, &mib)
+	return mib / 1024
+}

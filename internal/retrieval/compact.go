@@ -1,0 +1,76 @@
+package retrieval
+
+import (
+	"context"
+	"fmt"
+
+	"parley/internal/lexical"
+)
+
+// tierFactor is how many segments of about the same size are kept before they become one: each
+// chunk is written again once per factor by which the index grows.
+const tierFactor = 8
+
+// compact merges segments of about the same size, and rewrites those of which more than half is
+// gone, until there are none. The caller holds write. Every merge leaves fewer segments, or the
+// same with nothing gone, so that it ends.
+func (c *Corpus) compact(ctx context.Context, namespace string) error {
+	for {
+		st := c.space(namespace).state.Load()
+		if st == nil || st.expired.Load() {
+			return nil
+		}
+		group := mergeGroup(st.parts)
+		if len(group) == 0 {
+			return nil
+		}
+		b := Batch{Namespace: namespace}
+		segments := make([]*lexical.Segment, len(group))
+		for i, p := range group {
+			segments[i] = p.segment
+			b.DropSegments = append(b.DropSegments, p.id)
+		}
+		stored := func(segment, revision int) bool { return group[segment].rights[revision] != nobody }
+		if data, ok := lexical.Merge(segments, stored); ok {
+			merged, err := lexical.Open(data)
+			if err != nil {
+				return fmt.Errorf("merge %d segments: %w", len(segments), err)
+			}
+			b.AddSegments = []Segment{{
+				Generation: lexical.Generation, Revisions: merged.Revisions(), Chunks: merged.Chunks(), Data: data,
+			}}
+		}
+		if err := c.commit(ctx, b); err != nil {
+			return fmt.Errorf("replace %d segments: %w", len(segments), err)
+		}
+	}
+}
+
+// mergeGroup returns parts to merge into one: those that are wholly gone, one that is mostly
+// gone, or a full tier.
+func mergeGroup(parts []part) []part {
+	var empty []part
+	for _, p := range parts {
+		if p.gone == p.segment.Len() {
+			empty = append(empty, p)
+		}
+	}
+	if len(empty) > 0 {
+		return empty
+	}
+	tiers := make(map[int][]part)
+	for _, p := range parts {
+		if p.gone*2 > p.segment.Len() {
+			return []part{p}
+		}
+		tier := 0
+		for n := p.segment.Chunks(); n >= 64; n /= tierFactor {
+			tier++
+		}
+		tiers[tier] = append(tiers[tier], p)
+		if len(tiers[tier]) == tierFactor {
+			return tiers[tier]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package retrieval
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/internal/access"
+)
+
+// rightsID names a category together with an access list, which many documents have in common.
+type rightsID uint32
+
+// nobody may see a revision that is no longer stored.
+const nobody rightsID = 0
+
+// rightsTable numbers the rights of a namespace's documents. A copy of it stays as it is when
+// rights are added to another; the last copy only may be added to, by one goroutine.
+type rightsTable struct {
+	all []rights // by rightsID; the first stands for nobody
+	ids map[string]rightsID
+}
+
+type rights struct {
+	category string
+	access   access.List
+}
+
+func newRightsTable() rightsTable {
+	return rightsTable{all: make([]rights, 1), ids: make(map[string]rightsID)}
+}
+
+// add returns the id of some rights, a new one if need be.
+func (t *rightsTable) add(category string, l access.List) rightsID {
+	key := joined([]string{category, joined(l.Users), joined(l.Groups)})
+	id, ok := t.ids[key]
+	if !ok {
+		id = rightsID(len(t.all))
+		t.ids[key] = id
+		t.all = append(t.all, rights{category, l})
+	}
+	return id
+}
+
+// maySee returns, by rightsID, what the filter lets through.
+func (t *rightsTable) maySee(f Filter) []bool {
+	see := make([]bool, len(t.all))
+	for id := 1; id < len(see); id++ {
+		see[id] = f.MaySee(t.all[id].category, t.all[id].access)
+	}
+	return see
+}
+
+// joined returns the strings as one, from which no others give the same.
+func joined(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, s := range all {
+		b.WriteString(strconv.Itoa(len(s)))
+		b.WriteByte(':')
+		b.WriteString(s)
+	}
+	return b.String()
+}

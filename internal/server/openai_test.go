@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/internal/access"
+	"parley/internal/wire/openai"
+)
+
+const completionPath = "/v1/chat/completions"
+
+func openAIOf(runner Runner, log *slog.Logger) OpenAI {
+	return openai.New(openai.Config{
+		Runner:     runner,
+		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Namespaces: namespaces,
+		Logger:     log,
+	})
+}
+
+func namespaces(context.Context, access.Principal) ([]string, error) { return []string{"hr"}, nil }
+
+// Whatever refuses a request below /v1/, its clients can read why.
+func TestOpenAI_EveryRefusalHasItsShape(t *testing.T) {
+	s := newServer(t, options{})
+	question := `{"model":"parley",` + question[1:]
+	cases := []struct {
+		method, target, body string
+		headers              []string
+		status               int
+		code                 string
+	}{
+		{"POST", completionPath, `{}`, nil, 400, "missing_required_parameter"},
+		{"POST", completionPath, `{`, nil, 400, ""},
+		{"POST", completionPath, strings.Repeat(" ", 1<<20+1), nil, 413, "too_large"},
+		{"POST", completionPath, question, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+		{"POST", completionPath, question, []string{"Content-Type", "multipart/form-data; boundary=b"}, 415, "unsupported_media_type"},
+		{"POST", completionPath, question, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403, "forbidden_origin"},
+		{"GET", completionPath, "", nil, 405, "method_not_allowed"},
+		{"DELETE", "/v1/models/parley", "", nil, 405, "method_not_allowed"},
+		{"GET", "/v1/models/gpt-5", "", nil, 404, "model_not_found"},
+		{"GET", "/v1/models/", "", nil, 404, "model_not_found"},
+		{"POST", "/v1/responses", question, nil, 404, "not_found"},
+	}
+	for _, c := range cases {
+		w := do(s, c.method, c.target, c.body, c.headers...)
+		var got struct {
+			Error struct{ Message, Type, Code string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Errorf("%s %s: %v: %s", c.method, c.target, err, w.Body)
+		}
+		e := got.Error
+		if w.Code != c.status || e.Code != c.code || e.Type == "" || e.Message == "" {
+			t.Errorf("%s %s: %d %s, want %d and the code %q", c.method, c.target, w.Code, w.Body, c.status, c.code)
+		}
+	}
+}
+
+func TestOpenAI_RefusesHostileBodies(t *testing.T) {
+	s := newServer(t, options{})
+	for name, c := range hostileBodies() {
+		status := c.status
+		if status == http.StatusOK {
+			status = http.StatusBadRequest // it names no model
+		}
+		if w := do(s, http.MethodPost, completionPath, c.body); w.Code != status {
+			t.Errorf("%s: status %d, want %d: %.200s", name, w.Code, status, w.Body)
+		}
+	}
+}
+
+func TestOpenAI_ModelsAreFoundWithAndWithoutAnEscapedSlash(t *testing.T) {
+	s := newServer(t, options{})
+	for _, target := range []string{"/v1/models/parley", "/v1/models/parley/hr", "/v1/models/parley%2Fhr"} {
+		if w := do(s, http.MethodGet, target, ""); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+func TestOpenAI_ABrowserMaySendTheClientsHeaders(t *testing.T) {
+	w := do(newServer(t, options{}), http.MethodOptions, completionPath, "",
+		"Origin", "http://localhost:5173", "Access-Control-Request-Method", "POST")
+	allowed := w.Header().Get("Access-Control-Allow-Headers")
+	for _, name := range []string{"authorization", "x-stainless-os", "x-stainless-retry-count", "openai-organization"} {
+		if !strings.Contains(allowed, name) {
+			t.Errorf("%s is not among %s", name, allowed)
+		}
+	}
+}
+
+func TestContent_ServesTheNamespaceThatTheLinkNames(t *testing.T) {
+	l := newLibrary()
+	l.add("hr.txt", "text/plain", []byte("Salaries."))
+	doc := l.docs["hr.txt"]
+	doc.Namespace = "hr"
+	l.docs["hr.txt"] = doc
+	doc.Namespace = "closed"
+	l.docs["closed.txt"] = doc
+	s := newServer(t, options{library: l})
+	for target, status := range map[string]int{
+		"/content/hr.txt":                             404,
+		"/content/hr.txt?namespace=hr":                200,
+		"/content/hr.txt?namespace=default":           404,
+		"/content/closed.txt?namespace=closed":        404,
+		"/content/handbook.txt?namespace=hr":          404,
+		"/content/handbook.txt?namespace=":            200,
+		"/content/handbook.txt?namespace=default&x=y": 200,
+	} {
+		if w := do(s, http.MethodGet, target, ""); w.Code != status {
+			t.Errorf("%s: status %d, want %d", target, w.Code, status)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package openai
+
+import (
+	"cmp"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// annotation is a url_citation: a mark in the answer and what it points to.
+type annotation struct {
+	start, end int // of the mark, in Unicode code points; end is behind it
+	title, url string
+}
+
+// span is a part of a text, in bytes.
+type span struct{ start, end int }
+
+// annotationsOf returns an annotation for each mark in the text of an answer that is one of its
+// citations, in the order of the text.
+func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []annotation {
+	if len(m.Citations) == 0 {
+		return nil
+	}
+	cited := make(map[string]*chat.Citation, len(m.Citations))
+	for i := range m.Citations {
+		cited[m.Citations[i].Label] = &m.Citations[i]
+	}
+	var list []annotation
+	runes, counted := 0, 0 // how many code points there are before byte counted
+	index := func(offset int) int {
+		runes += utf8.RuneCountInString(m.Text[counted:offset])
+		counted = offset
+		return runes
+	}
+	for s, c := range marks(m.Text, cited) {
+		list = append(list, annotation{
+			start: index(s.start), end: index(s.end),
+			title: cmp.Or(c.Title, c.Name), url: h.linkOf(x, c),
+		})
+	}
+	return list
+}
+
+// marks yields where the text cites what: the brackets around one citation, or one of several
+// that share a pair of brackets, without them.
+func marks(text string, cited map[string]*chat.Citation) iter.Seq2[span, *chat.Citation] {
+	return func(yield func(span, *chat.Citation) bool) {
+		for from := 0; ; {
+			open := strings.IndexByte(text[from:], '[')
+			if open < 0 {
+				return
+			}
+			open += from
+			from = open + 1
+			if label := labelAt(text[from:], cited); label != "" {
+				from += len(label) + 1
+				if !yield(span{open, from}, cited[label]) {
+					return
+				}
+				continue
+			}
+			inside, ok := insideOf(text[from:])
+			if !ok {
+				continue
+			}
+			for s := range parts(inside) {
+				c, ok := cited[inside[s.start:s.end]]
+				if ok && !yield(span{from + s.start, from + s.end}, c) {
+					return
+				}
+			}
+			from += len(inside) + 1
+		}
+	}
+}
+
+// labelAt returns the citation with which s begins and behind which the bracket closes. The
+// longest one counts: names of documents may hold brackets themselves.
+func labelAt(s string, cited map[string]*chat.Citation) string {
+	best := ""
+	for label := range cited {
+		if len(label) > len(best) && strings.HasPrefix(s, label) && strings.HasPrefix(s[len(label):], "]") {
+			best = label
+		}
+	}
+	return best
+}
+
+// insideOf returns what stands before the closing bracket on the same line.
+func insideOf(s string) (string, bool) {
+	end := strings.IndexAny(s, "[]\n")
+	if end < 0 || s[end] != ']' {
+		return "", false
+	}
+	return s[:end], true
+}
+
+// parts yields the trimmed parts of a list that commas or semicolons separate.
+func parts(list string) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		for from := 0; from <= len(list); {
+			end := strings.IndexAny(list[from:], ",;")
+			if end < 0 {
+				end = len(list) - from
+			}
+			part := list[from : from+end]
+			start := from + len(part) - len(strings.TrimLeft(part, " "))
+			if !yield(span{start, start + len(strings.TrimSpace(part))}) {
+				return
+			}
+			from += end + 1
+		}
+	}
+}
+
+// linkOf returns the absolute URL at which this server shows the page that a citation points to.
+// Documents of a namespace other than the server's are asked for by its name.
+func (h *Handler) linkOf(x *exchange, c *chat.Citation) string {
+	link := wire.ContentURL(x.base, c.Name)
+	if x.req.Namespace != h.cfg.Namespace {
+		link += "?namespace=" + url.QueryEscape(x.req.Namespace)
+	}
+	if c.Page > 0 {
+		link += "#page=" + strconv.Itoa(c.Page)
+	}
+	return link
+}
+
+func appendAnnotations(dst []byte, list []annotation) []byte {
+	dst = append(dst, '[')
+	for i, a := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"type":"url_citation","url_citation":{"start_index":`...), int64(a.start), 10)
+		dst = strconv.AppendInt(append(dst, `,"end_index":`...), int64(a.end), 10)
+		dst = wire.AppendString(append(dst, `,"title":`...), a.title)
+		dst = wire.AppendString(append(dst, `,"url":`...), a.url)
+		dst = append(dst, `}}`...)
+	}
+	return append(dst, ']')
+}

@@ -1,0 +1,99 @@
+package openai
+
+import (
+	"strconv"
+
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// encoder writes the chunks of one stream, in which only the delta differs. Every method appends
+// to dst.
+type encoder struct {
+	head  []byte // of every chunk, up to its choices
+	delta []byte // of every chunk with a choice, up to its delta
+	tail  []byte // of every chunk behind its delta, as long as the answer goes on
+	end   []byte // of every chunk behind its choices
+}
+
+// newEncoder returns the encoder of an exchange. The model that answers stands in
+// system_fingerprint, which OpenAI has for "the backend configuration that the model runs with",
+// while model stays what the client asked for and can look up in /v1/models.
+func newEncoder(x *exchange, answering string) *encoder {
+	e := &encoder{end: []byte(`}`)}
+	if x.usage {
+		e.end = []byte(`,"usage":null}`)
+	}
+	e.head = append(x.appendHead(nil, "chat.completion.chunk", answering), `,"choices":[`...)
+	e.delta = append(append(e.delta, e.head...), `{"index":0,"delta":`...)
+	e.tail = append([]byte(`,"logprobs":null,"finish_reason":null}]`), e.end...)
+	return e
+}
+
+// appendHead opens an object with what a reply and a chunk have in common.
+func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
+	dst = wire.AppendString(append(dst, `{"id":`...), "chatcmpl-"+x.req.TurnID)
+	dst = wire.AppendString(append(dst, `,"object":`...), object)
+	dst = strconv.AppendInt(append(dst, `,"created":`...), x.created, 10)
+	dst = wire.AppendString(append(dst, `,"model":`...), x.model)
+	if answering == "" {
+		return dst
+	}
+	return wire.AppendString(append(dst, `,"system_fingerprint":`...), answering)
+}
+
+// first is the chunk that opens the answer.
+func (e *encoder) first(dst []byte) []byte {
+	dst = append(append(dst, e.delta...), `{"role":"assistant","content":"","refusal":null}`...)
+	return append(dst, e.tail...)
+}
+
+// text is the chunk of a piece of the answer.
+func (e *encoder) text(dst []byte, text string) []byte {
+	dst = append(append(dst, e.delta...), `{"content":`...)
+	dst = wire.AppendString(dst, text)
+	return append(append(dst, '}'), e.tail...)
+}
+
+// annotations is the chunk of the citations of the whole answer.
+func (e *encoder) annotations(dst []byte, list []annotation) []byte {
+	dst = append(append(dst, e.delta...), `{"annotations":`...)
+	return append(append(appendAnnotations(dst, list), '}'), e.tail...)
+}
+
+// last is the chunk that says why the answer ended.
+func (e *encoder) last(dst []byte, reason string) []byte {
+	dst = append(append(dst, e.delta...), `{},"logprobs":null,"finish_reason":`...)
+	dst = append(wire.AppendString(dst, reason), `}]`...)
+	return append(dst, e.end...)
+}
+
+// usage is the chunk without choices behind all others, for clients that ask for it.
+func (e *encoder) usage(dst []byte, u llm.Usage) []byte {
+	dst = append(append(dst, e.head...), `],"usage":`...)
+	return append(appendUsage(dst, u), '}')
+}
+
+// appendUsage appends a usage object. "estimated" is Parley's own: it says that the upstream
+// counted nothing.
+func appendUsage(dst []byte, u llm.Usage) []byte {
+	dst = strconv.AppendInt(append(dst, `{"prompt_tokens":`...), int64(u.Input), 10)
+	dst = strconv.AppendInt(append(dst, `,"completion_tokens":`...), int64(u.Output), 10)
+	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), int64(u.Input+u.Output), 10)
+	dst = strconv.AppendInt(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), int64(u.Cached), 10)
+	dst = strconv.AppendInt(append(dst, `},"completion_tokens_details":{"reasoning_tokens":`...), int64(u.Reasoning), 10)
+	dst = append(dst, '}')
+	if u.Estimated {
+		dst = append(dst, `,"estimated":true`...)
+	}
+	return append(dst, '}')
+}
+
+// reasonOf returns the reason as the API knows it: clients validate it.
+func reasonOf(reason string) string {
+	switch reason {
+	case "length", "content_filter":
+		return reason
+	}
+	return "stop"
+}

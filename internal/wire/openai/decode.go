@@ -1,0 +1,232 @@
+package openai
+
+import (
+	"math"
+	"net/http"
+
+	"parley/internal/wire"
+)
+
+// The limits of numbers. OpenAI's limit of output tokens is the model's; a number over it is no
+// error, because it is an upper bound only.
+const (
+	maxTemperature  = 2
+	maxOutputTokens = 32_768 // the engine's
+	// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of
+	// this size holds the likeliest token only.
+	leastTopP = 1e-6
+)
+
+// decode returns the exchange that a body asks for. With an error it returns what is known of it.
+func (h *Handler) decode(r *http.Request, body []byte) (*exchange, error) {
+	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r, h.cfg.PublicURL, false)}
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return x, err
+	}
+	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
+		return x, err
+	}
+	x.req.Options = h.cfg.Defaults
+	if err := x.readMembers(object); err != nil {
+		return x, err
+	}
+	if x.req.Namespace, err = h.namespaceOf(r.Context(), x.req.Principal, x.model); err != nil {
+		return x, err
+	}
+	messages, _ := object.Get("messages")
+	if x.req.Messages, err = h.messagesOf(messages); err != nil {
+		return x, err
+	}
+	x.req.TurnID = h.cfg.NewID()
+	return x, nil
+}
+
+// members reads each member that matters, but for messages and the two limits of length. What is not here is ignored, because
+// it is a hint (seed, user, metadata), tunes what a provider may not have (logit_bias), or is
+// unknown. null means the default everywhere.
+var members = map[string]func(x *exchange, v wire.Value) error{
+	"model":           (*exchange).readModel,
+	"stream":          (*exchange).readStream,
+	"stream_options":  (*exchange).readStreamOptions,
+	"temperature":     (*exchange).readTemperature,
+	"top_p":           (*exchange).readTopP,
+	"n":               (*exchange).readN,
+	"stop":            (*exchange).readStop,
+	"tools":           refuseList("tools", "This server calls no tools for its clients."),
+	"functions":       refuseList("functions", "This server calls no functions for its clients."),
+	"tool_choice":     refuseChoice("tool_choice"),
+	"function_call":   refuseChoice("function_call"),
+	"response_format": (*exchange).readResponseFormat,
+	"modalities":      (*exchange).readModalities,
+	"audio":           (*exchange).readAudio,
+	"logprobs":        (*exchange).readLogprobs,
+}
+
+func (x *exchange) readMembers(object wire.Object) error {
+	for key, v := range object.Members() {
+		read, known := members[key]
+		if !known || v.IsNull() {
+			continue
+		}
+		if err := read(x, v); err != nil {
+			return err
+		}
+	}
+	// The newer name wins, whatever the order.
+	for _, key := range []string{"max_tokens", "max_completion_tokens"} {
+		if v, _ := object.Get(key); isGiven(v) {
+			if err := x.readLength(v, key); err != nil {
+				return err
+			}
+		}
+	}
+	if x.model == "" {
+		return refusef("model", missing, `"model" must name a model; GET /v1/models lists them.`)
+	}
+	return nil
+}
+
+func (x *exchange) readModel(v wire.Value) error {
+	var ok bool
+	if x.model, ok = v.Text(); !ok {
+		return refusef("model", invalid, `"model" must be a string.`)
+	}
+	return nil
+}
+
+func (x *exchange) readStream(v wire.Value) (err error) {
+	x.streamed, err = boolOf(v, "stream")
+	return err
+}
+
+// readStreamOptions reads include_usage, which means nothing without a stream.
+func (x *exchange) readStreamOptions(v wire.Value) (err error) {
+	options, ok := v.Object()
+	if !ok {
+		return refusef("stream_options", invalid, `"stream_options" must be an object.`)
+	}
+	if usage, sent := options.Get("include_usage"); sent && !usage.IsNull() {
+		x.usage, err = boolOf(usage, "stream_options.include_usage")
+	}
+	return err
+}
+
+func (x *exchange) readTemperature(v wire.Value) (err error) {
+	x.req.Options.Temperature, err = numberOf(v, "temperature", maxTemperature)
+	return err
+}
+
+func (x *exchange) readTopP(v wire.Value) error {
+	p, err := numberOf(v, "top_p", 1)
+	x.req.Options.TopP = max(p, leastTopP)
+	return err
+}
+
+func (x *exchange) readLength(v wire.Value, param string) error {
+	n, ok := v.Number()
+	if !ok || n < 1 || n != math.Trunc(n) {
+		return refusef(param, invalid, "%q must be a whole number over 0.", param)
+	}
+	x.req.Options.MaxOutputTokens = int(min(n, maxOutputTokens))
+	return nil
+}
+
+func (x *exchange) readN(v wire.Value) error {
+	if n, ok := v.Number(); !ok || n != 1 {
+		return refusef("n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`)
+	}
+	return nil
+}
+
+// readStop accepts an empty list only: no model is told where to stop.
+func (x *exchange) readStop(v wire.Value) error {
+	if isEmptyList(v) {
+		return nil
+	}
+	return refusef("stop", unsupported, "This server does not support stop sequences.")
+}
+
+func refuseList(param, reason string) func(*exchange, wire.Value) error {
+	return func(_ *exchange, v wire.Value) error {
+		if isEmptyList(v) {
+			return nil
+		}
+		return refusef(param, unsupported, "%q is not supported. %s", param, reason)
+	}
+}
+
+// refuseChoice accepts what needs no tools.
+func refuseChoice(param string) func(*exchange, wire.Value) error {
+	return func(_ *exchange, v wire.Value) error {
+		if choice, _ := v.Text(); choice == "none" || choice == "auto" {
+			return nil
+		}
+		return refusef(param, unsupported, `%q must be "none" or "auto": this server calls no tools for its clients.`, param)
+	}
+}
+
+func (x *exchange) readResponseFormat(v wire.Value) error {
+	const param = "response_format"
+	format, ok := v.Object()
+	if !ok {
+		return refusef(param, invalid, `"response_format" must be an object.`)
+	}
+	kind, _ := format.Get("type")
+	if name, _ := kind.Text(); name != "text" {
+		return refusef(param, unsupportedValue, `"response_format" must be {"type":"text"}: this server answers in text, not in JSON.`)
+	}
+	return nil
+}
+
+func (x *exchange) readModalities(v wire.Value) error {
+	kinds, ok := v.Elements()
+	if !ok {
+		return refusef("modalities", invalid, `"modalities" must be a list.`)
+	}
+	for kind := range kinds {
+		if name, _ := kind.Text(); name != "text" {
+			return refusef("modalities", unsupportedValue, `"modalities" must be ["text"]: this server answers in text only.`)
+		}
+	}
+	return nil
+}
+
+func (x *exchange) readAudio(wire.Value) error {
+	return refusef("audio", unsupported, `"audio" is not supported: this server answers in text only.`)
+}
+
+func (x *exchange) readLogprobs(v wire.Value) error {
+	wanted, err := boolOf(v, "logprobs")
+	if wanted {
+		return refusef("logprobs", unsupported, `"logprobs" must be false: this server does not know them.`)
+	}
+	return err
+}
+
+func isEmptyList(v wire.Value) bool {
+	elements, ok := v.Elements()
+	if !ok {
+		return false
+	}
+	for range elements {
+		return false
+	}
+	return true
+}
+
+func boolOf(v wire.Value, param string) (bool, error) {
+	value, ok := v.Bool()
+	if !ok {
+		return false, refusef(param, invalid, "%q must be true or false.", param)
+	}
+	return value, nil
+}
+
+func numberOf(v wire.Value, param string, most float64) (float64, error) {
+	n, ok := v.Number()
+	if !ok || n < 0 || n > most {
+		return 0, refusef(param, invalid, "%q must be a number from 0 to %v.", param, most)
+	}
+	return n, nil
+}

@@ -1,0 +1,261 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+)
+
+// complete sends a body and returns what came.
+func complete(h *Handler, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	serve(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+	return w
+}
+
+type errorBody struct {
+	Error struct {
+		Message, Type string
+		Param, Code   *string
+	}
+}
+
+func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
+	const model, question = `"model":"parley"`, `"messages":[{"role":"user","content":"x"}]`
+	with := func(members string) string { return `{` + model + `,` + question + `,` + members + `}` }
+	message := func(m string) string {
+		return `{` + model + `,"messages":[` + m + `,{"role":"user","content":"x"}]}`
+	}
+	part := func(p string) string { return message(`{"role":"user","content":[` + p + `]}`) }
+	cases := []struct{ name, body, param, code, message string }{
+		{"not JSON", `model`, "", "", "the request body is not valid JSON: unexpected 'm' at byte 0"},
+		{"a key twice", with(`"n":1,"n":1`), "", "", `the request body has the key "n" twice in one object`},
+		{"no model", `{` + question + `}`, "model", missing, `"model" must name a model; GET /v1/models lists them.`},
+		{"model null", `{"model":null,` + question + `}`, "model", missing, `"model" must name a model; GET /v1/models lists them.`},
+		{"model is a number", `{"model":3,` + question + `}`, "model", invalid, `"model" must be a string.`},
+		{"no messages", `{` + model + `}`, "messages", missing, `"messages" must be a list of messages.`},
+		{"messages null", `{` + model + `,"messages":null}`, "messages", missing, `"messages" must be a list of messages.`},
+		{"messages is text", `{` + model + `,"messages":"x"}`, "messages", invalid, `"messages" must be a list of messages.`},
+		{"messages empty", `{` + model + `,"messages":[]}`, "messages", invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`},
+		{"1,001 messages", `{` + model + `,"messages":[` + strings.Repeat(`{},`, 1000) + `{}]}`, "messages", invalid, `"messages" may hold 1000 messages at most.`},
+		{"no question", `{` + model + `,"messages":[{"role":"assistant","content":"x"}]}`, "messages", invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`},
+		{"blank question", `{` + model + `,"messages":[{"role":"user","content":[{"type":"text","text":" \n"},{"type":"text","text":""}]}]}`, "messages", invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`},
+		{"message is text", message(`"x"`), "messages[0]", invalid, `"messages[0]" must be an object.`},
+		{"no role", message(`{"content":"x"}`), "messages[0].role", invalid, `"messages[0].role" must be "user", "assistant", "system" or "developer".`},
+		{"role unknown", message(`{"role":"User","content":"x"}`), "messages[0].role", invalid, `"messages[0].role" must be "user", "assistant", "system" or "developer".`},
+		{"result of a tool", message(`{"role":"tool","content":"x","tool_call_id":"1"}`), "messages[0].role", unsupported, `"messages[0]" is the result of a tool: this server calls no tools for its clients.`},
+		{"result of a function", message(`{"role":"function","content":"x"}`), "messages[0].role", unsupported, `"messages[0]" is the result of a tool: this server calls no tools for its clients.`},
+		{"call of a tool", message(`{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}`), "messages[0]", unsupported, `"messages[0]" calls a tool: this server calls no tools for its clients.`},
+		{"call of a function", message(`{"role":"assistant","content":null,"function_call":{}}`), "messages[0]", unsupported, `"messages[0]" calls a tool: this server calls no tools for its clients.`},
+		{"no content", message(`{"role":"user"}`), "messages[0].content", invalid, `"messages[0].content" must be a string or a list of parts.`},
+		{"content null", message(`{"role":"assistant","content":null}`), "messages[0].content", invalid, `"messages[0].content" must be a string or a list of parts.`},
+		{"content is an object", message(`{"role":"user","content":{}}`), "messages[0].content", invalid, `"messages[0].content" must be a string or a list of parts.`},
+		{"refusal of a user", message(`{"role":"user","content":null,"refusal":"x"}`), "messages[0].content", invalid, `"messages[0].content" must be a string or a list of parts.`},
+		{"part is text", part(`"x"`), "messages[0].content[0]", invalid, `"messages[0].content[0]" must be an object.`},
+		{"part without a type", part(`{"text":"x"}`), "messages[0].content[0]", invalid, `"messages[0].content[0].type" is none of a message of this role.`},
+		{"part without its text", part(`{"type":"text","text":"x"},{"type":"text"}`), "messages[0].content[1]", invalid, `"messages[0].content[1].text" must be a string.`},
+		{"refusal part of a user", part(`{"type":"refusal","refusal":"x"}`), "messages[0].content[0]", invalid, `"messages[0].content[0].type" is none of a message of this role.`},
+		{"audio part", part(`{"type":"input_audio","input_audio":{}}`), "messages[0].content[0]", unsupported, `"messages[0].content[0]" is audio or a file, which this server does not read.`},
+		{"file part", part(`{"type":"file","file":{}}`), "messages[0].content[0]", unsupported, `"messages[0].content[0]" is audio or a file, which this server does not read.`},
+		{"image without vision", part(`{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`), "messages[0].content[0].image_url", unsupported, `"messages[0].content[0].image_url" is an image, which the model of this server does not read.`},
+		{"image is text", part(`{"type":"image_url","image_url":"https://example.com/a.png"}`), "messages[0].content[0].image_url", invalid, `"messages[0].content[0].image_url" must be an object.`},
+		{"image without its URL", part(`{"type":"image_url","image_url":{}}`), "messages[0].content[0].image_url", invalid, `"messages[0].content[0].image_url.url" must be a data: URL of an image, or an https: URL.`},
+		{"image by http", part(`{"type":"image_url","image_url":{"url":"http://169.254.169.254/"}}`), "messages[0].content[0].image_url", invalid, `"messages[0].content[0].image_url.url" must be a data: URL of an image, or an https: URL.`},
+		{"image of the system", message(`{"role":"system","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}]}`), "messages[0].content[0]", invalid, `"messages[0].content[0].type" is none of a message of this role.`},
+		{"stream is text", with(`"stream":"yes"`), "stream", invalid, `"stream" must be true or false.`},
+		{"stream_options is a list", with(`"stream_options":[]`), "stream_options", invalid, `"stream_options" must be an object.`},
+		{"include_usage is a number", with(`"stream_options":{"include_usage":1}`), "stream_options.include_usage", invalid, `"stream_options.include_usage" must be true or false.`},
+		{"temperature is high", with(`"temperature":2.1`), "temperature", invalid, `"temperature" must be a number from 0 to 2.`},
+		{"temperature is text", with(`"temperature":"hot"`), "temperature", invalid, `"temperature" must be a number from 0 to 2.`},
+		{"top_p is negative", with(`"top_p":-0.1`), "top_p", invalid, `"top_p" must be a number from 0 to 1.`},
+		{"top_p is beyond numbers", with(`"top_p":1e999`), "top_p", invalid, `"top_p" must be a number from 0 to 1.`},
+		{"max_tokens is 0", with(`"max_tokens":0`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
+		{"max_tokens is a fraction", with(`"max_tokens":1.5`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
+		{"max_completion_tokens is negative", with(`"max_completion_tokens":-1`), "max_completion_tokens", invalid, `"max_completion_tokens" must be a whole number over 0.`},
+		{"n is 2", with(`"n":2`), "n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`},
+		{"n is 0", with(`"n":0`), "n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`},
+		{"stop is text", with(`"stop":"\n"`), "stop", unsupported, "This server does not support stop sequences."},
+		{"stop is a list", with(`"stop":["a"]`), "stop", unsupported, "This server does not support stop sequences."},
+		{"tools", with(`"tools":[{"type":"function"}]`), "tools", unsupported, `"tools" is not supported. This server calls no tools for its clients.`},
+		{"tools is text", with(`"tools":"a,b"`), "tools", unsupported, `"tools" is not supported. This server calls no tools for its clients.`},
+		{"tools is an object", with(`"tools":{}`), "tools", unsupported, `"tools" is not supported. This server calls no tools for its clients.`},
+		{"functions", with(`"functions":[{"name":"f"}]`), "functions", unsupported, `"functions" is not supported. This server calls no functions for its clients.`},
+		{"tool_choice", with(`"tool_choice":"required"`), "tool_choice", unsupported, `"tool_choice" must be "none" or "auto": this server calls no tools for its clients.`},
+		{"function_call", with(`"function_call":{"name":"f"}`), "function_call", unsupported, `"function_call" must be "none" or "auto": this server calls no tools for its clients.`},
+		{"JSON output", with(`"response_format":{"type":"json_object"}`), "response_format", unsupportedValue, `"response_format" must be {"type":"text"}: this server answers in text, not in JSON.`},
+		{"response_format is text", with(`"response_format":"text"`), "response_format", invalid, `"response_format" must be an object.`},
+		{"audio output", with(`"modalities":["text","audio"]`), "modalities", unsupportedValue, `"modalities" must be ["text"]: this server answers in text only.`},
+		{"modalities is text", with(`"modalities":"text"`), "modalities", invalid, `"modalities" must be a list.`},
+		{"audio", with(`"audio":{"voice":"ash"}`), "audio", unsupported, `"audio" is not supported: this server answers in text only.`},
+		{"logprobs", with(`"logprobs":true`), "logprobs", unsupported, `"logprobs" must be false: this server does not know them.`},
+		{"logprobs is a number", with(`"logprobs":2`), "logprobs", invalid, `"logprobs" must be true or false.`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			runner := &scripted{}
+			w := complete(handlerOf(runner, nil), c.body)
+			var got errorBody
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				t.Fatalf("%s: %v", w.Body, err)
+			}
+			e := got.Error
+			if w.Code != 400 || e.Type != "invalid_request_error" || e.Message != c.message {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if text(e.Param) != c.param || text(e.Code) != c.code {
+				t.Errorf("got param %q and code %q, want %q and %q", text(e.Param), text(e.Code), c.param, c.code)
+			}
+			if len(runner.asked) > 0 {
+				t.Error("the turn was run")
+			}
+		})
+	}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
+	cases := []struct {
+		err    error
+		status int
+		kind   string
+	}{
+		{&chat.Error{Kind: chat.Unauthorized, Msg: "The token has expired."}, 401, "authentication_error"},
+		{&chat.Error{Kind: chat.Forbidden, Msg: "Chat is not for you."}, 403, "permission_error"},
+		{errors.New("the key server is away"), 500, "server_error"},
+	}
+	for _, c := range cases {
+		runner := &scripted{}
+		h := handlerOf(runner, func(cfg *Config) {
+			cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{}, c.err }
+		})
+		requests := []*http.Request{
+			httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"nothing"}`)),
+			httptest.NewRequest(http.MethodGet, "/v1/models", nil),
+			httptest.NewRequest(http.MethodGet, "/v1/models/parley", nil),
+		}
+		for _, r := range requests {
+			w := httptest.NewRecorder()
+			serve(h).ServeHTTP(w, r)
+			var got errorBody
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != c.status || got.Error.Type != c.kind {
+				t.Errorf("%s: %v: %d %s", r.URL.Path, c.err, w.Code, w.Body)
+			}
+			if strings.Contains(w.Body.String(), "key server") {
+				t.Errorf("%s tells what is internal: %s", r.URL.Path, w.Body)
+			}
+		}
+		if len(runner.asked) > 0 {
+			t.Error("the turn was run")
+		}
+	}
+}
+
+// What the caller may ask is the server's to say; other namespaces are as if they did not exist.
+func TestComplete_AsksForTheNamespacesOfTheCaller(t *testing.T) {
+	runner := &scripted{steps: script(t, "include answer.events")}
+	h := handlerOf(runner, func(cfg *Config) {
+		cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "ada"}, nil }
+		cfg.Namespaces = func(_ context.Context, p access.Principal) ([]string, error) { return []string{p.Subject}, nil }
+	})
+	for model, status := range map[string]int{"parley": 200, "parley/default": 200, "parley/ada": 200, "parley/eve": 404, "parley/": 404, "Parley": 404, "gpt-5": 404} {
+		w := complete(h, `{"model":"`+model+`","messages":[{"role":"user","content":"x"}],"user":"eve","namespace":"eve"}`)
+		if w.Code != status {
+			t.Errorf("%s: status %d, want %d", model, w.Code, status)
+		}
+	}
+	for _, req := range runner.asked {
+		if req.Principal.Subject != "ada" || req.Namespace == "eve" {
+			t.Errorf("asked %+v", req)
+		}
+	}
+	if len(runner.asked) != 3 {
+		t.Errorf("%d turns were run, want 3", len(runner.asked))
+	}
+}
+
+func TestModels_FailsWhenTheNamespacesAreNotKnown(t *testing.T) {
+	h := handlerOf(&scripted{}, func(cfg *Config) {
+		cfg.Namespaces = func(context.Context, access.Principal) ([]string, error) { return nil, errors.New("disk full") }
+	})
+	for path, status := range map[string]int{"/v1/models": 500, "/v1/models/parley/hr": 500, "/v1/models/parley": 200} {
+		w := httptest.NewRecorder()
+		serve(h).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != status || strings.Contains(w.Body.String(), "disk full") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// Row R13: a hostile body may cost ten times its size at most, up to its refusal.
+func TestComplete_SpendsLittleOnAHostileBody(t *testing.T) {
+	const size, model = 1<<20 - 100, `{"model":"parley","messages":[`
+	bodies := map[string]string{
+		"a million messages": model + strings.Repeat(`{},`, size/3) + `{}]}`,
+		"many parts":         model + `{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":""},`, size/26-10) + `{}]}]}`,
+		"a huge content":     model + `{"role":"user","content":"` + strings.Repeat(`\n`, size/2-100) + `"}],"n":2}`,
+		"a huge model":       `{"model":"` + strings.Repeat(`ü`, size/2-10) + `"}`,
+	}
+	h := handlerOf(&scripted{}, nil)
+	for name, body := range bodies {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w := complete(h, body)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; w.Code < 400 || w.Code > 404 || used > 10*uint64(len(body)) || w.Body.Len() > 1000 {
+			t.Errorf("%s: status %d, %d bytes allocated for a body of %d: %.300s", name, w.Code, used, len(body), w.Body)
+		}
+	}
+}
+
+// FuzzComplete sends any body: the answer is JSON or a stream of JSON events, and 200, 400 or 404.
+func FuzzComplete(f *testing.F) {
+	f.Add([]byte(`{"model":"parley","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true}}`))
+	f.Add([]byte(`{"model":"parley/hr","messages":[{"role":"developer","content":[{"type":"text","text":"a"}]},{"role":"user","content":"x"}],"max_tokens":"3"}`))
+	f.Add([]byte(`{"model":"gpt","messages":[],"n":1,"stop":[],"tools":null}`))
+	steps := script(f, "include answer.events")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		w := complete(handlerOf(&scripted{steps: steps}, nil), string(body))
+		if w.Code != 200 && w.Code != 400 && w.Code != 404 {
+			t.Errorf("%q gave %d", body, w.Code)
+		}
+		if w.Header().Get("Content-Type") == "application/json" {
+			if !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%q gave %s", body, w.Body)
+			}
+			return
+		}
+		checkEvents(t, w)
+	})
+}
+
+func checkEvents(t *testing.T, w *httptest.ResponseRecorder) {
+	t.Helper()
+	last := ""
+	for scanner := bufio.NewScanner(w.Body); scanner.Scan(); {
+		if scanner.Text() == "" {
+			continue
+		}
+		data, ok := strings.CutPrefix(scanner.Text(), "data: ")
+		if last = data; !ok || data != "[DONE]" && !json.Valid([]byte(data)) {
+			t.Errorf("the stream has the line %q", scanner.Text())
+		}
+	}
+	if last != "[DONE]" {
+		t.Errorf("the stream ends with %q", last)
+	}
+}

@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// messagesOf reads the messages. The last user message is the question.
+func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
+	const param = "messages"
+	if v == nil || v.IsNull() {
+		return nil, refusef(param, missing, `"messages" must be a list of messages.`)
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, refusef(param, invalid, `"messages" must be a list of messages.`)
+	}
+	// Counting first keeps a body of a million empty messages from becoming a million structs.
+	count := 0
+	for range elements {
+		if count++; count > h.cfg.MaxMessages {
+			return nil, refusef(param, invalid, `"messages" may hold %d messages at most.`, h.cfg.MaxMessages)
+		}
+	}
+	messages := make([]chat.Message, 0, count)
+	question := ""
+	for v := range elements {
+		m, err := h.messageOf(v, element{param, len(messages)}.String())
+		if err != nil {
+			return nil, err
+		}
+		if m.Role == llm.User {
+			question = m.Text()
+		}
+		messages = append(messages, m)
+	}
+	if strings.TrimSpace(question) == "" {
+		return nil, refusef(param, invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`)
+	}
+	return messages, nil
+}
+
+// message is a message's members that matter; a nil Value was not sent.
+type message struct{ role, content, refusal, toolCalls, functionCall wire.Value }
+
+func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
+	object, ok := v.Object()
+	if !ok {
+		return chat.Message{}, refusef(param, invalid, "%q must be an object.", param)
+	}
+	var m message
+	for key, v := range object.Members() {
+		switch key {
+		case "role":
+			m.role = v
+		case "content":
+			m.content = v
+		case "refusal":
+			m.refusal = v
+		case "tool_calls":
+			m.toolCalls = v
+		case "function_call":
+			m.functionCall = v
+		}
+	}
+	role, err := m.roleOf(param)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	parts, err := h.contentOf(&m, role, param)
+	return chat.Message{Role: role, Parts: parts}, err
+}
+
+// roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's
+// system message to the engine, which trusts either least.
+func (m *message) roleOf(param string) (llm.Role, error) {
+	if isGiven(m.toolCalls) && !isEmptyList(m.toolCalls) || isGiven(m.functionCall) {
+		return "", refusef(param, unsupported, "%q calls a tool: this server calls no tools for its clients.", param)
+	}
+	switch name, _ := m.role.Text(); name {
+	case "user":
+		return llm.User, nil
+	case "assistant":
+		return llm.Assistant, nil
+	case "system", "developer":
+		return llm.System, nil
+	case "tool", "function":
+		return "", refusef(param+".role", unsupported, "%q is the result of a tool: this server calls no tools for its clients.", param)
+	}
+	return "", refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system" or "developer".`, param)
+}
+
+// contentOf reads a content: a string or a list of parts. An assistant that refused has a
+// refusal instead.
+func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, error) {
+	if refusal, ok := m.refusal.Text(); ok && !isGiven(m.content) && role == llm.Assistant {
+		return []llm.Part{{Text: refusal}}, nil
+	}
+	param += ".content"
+	if text, ok := m.content.Text(); ok {
+		return []llm.Part{{Text: text}}, nil
+	}
+	elements, ok := m.content.Elements()
+	if !ok {
+		return nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
+	}
+	return h.partsOf(elements, role, param)
+}
+
+// partsOf reads a list of parts. Each text begins a line, since whoever reads the message's text
+// as a whole would otherwise see the last word of one part run into the first of the next.
+func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, error) {
+	count := 0
+	for range elements {
+		count++
+	}
+	parts, said := make([]llm.Part, 0, count), false
+	for v := range elements {
+		p, err := h.partOf(v, role, element{param, len(parts)})
+		if err != nil {
+			return nil, err
+		}
+		if said && p.Image == "" {
+			p.Text = "\n" + p.Text
+		}
+		said = said || p.Image == ""
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// element is a place in a list; its name is put together only for an error, since a list can be
+// long.
+type element struct {
+	list string
+	i    int
+}
+
+func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
+
+func (h *Handler) partOf(v wire.Value, role llm.Role, at element) (llm.Part, error) {
+	object, ok := v.Object()
+	if !ok {
+		return llm.Part{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)
+	}
+	kind, _ := object.Get("type")
+	name, _ := kind.Text()
+	switch {
+	case name == "text", name == "refusal" && role == llm.Assistant:
+		value, _ := object.Get(name)
+		text, ok := value.Text()
+		if !ok {
+			return llm.Part{}, refusef(at.String(), invalid, `"%v.%s" must be a string.`, at, name)
+		}
+		return llm.Part{Text: text}, nil
+	case name == "image_url" && role == llm.User:
+		return h.imageOf(object, at.String()+".image_url")
+	case name == "input_audio", name == "file":
+		return llm.Part{}, refusef(at.String(), unsupported, `"%v" is audio or a file, which this server does not read.`, at)
+	}
+	return llm.Part{}, refusef(at.String(), invalid, `"%v.type" is none of a message of this role.`, at)
+}
+
+func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
+	value, _ := part.Get("image_url")
+	image, ok := value.Object()
+	if !ok {
+		return llm.Part{}, refusef(param, invalid, "%q must be an object.", param)
+	}
+	value, _ = image.Get("url")
+	url, _ := value.Text()
+	switch {
+	case !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://"):
+		return llm.Part{}, refusef(param, invalid, `"%s.url" must be a data: URL of an image, or an https: URL.`, param)
+	case !h.cfg.Vision:
+		return llm.Part{}, refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
+	}
+	return llm.Part{Image: url}, nil
+}
+
+func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

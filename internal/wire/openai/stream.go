@@ -1,0 +1,142 @@
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// session is the streamed answer to one exchange.
+type session struct {
+	h         *Handler
+	x         *exchange
+	stream    *wire.Stream
+	chunks    *encoder // nil until the answer begins
+	requested string   // model that was asked to answer
+	message   chat.MessageFinished
+	ended     bool // the turn was seen to its end
+}
+
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+	s := &session{h: h, x: x, stream: wire.SSE(w)}
+	err := s.run(r.Context())
+	if err == nil {
+		return
+	}
+	err = wire.CauseOf(r.Context(), err)
+	if !s.stream.Begun() {
+		h.fail(w, r, x, err)
+		return
+	}
+	h.log(r, x, err)
+	// The status is sent. If the client is gone too, this fails, and nobody is left to tell. There
+	// is no [DONE] behind it: the answer is not done.
+	_ = s.stream.Send(appendError(s.stream.Line(), err))
+}
+
+// run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
+// which cancels the turn.
+func (s *session) run(ctx context.Context) error {
+	for e, err := range s.h.cfg.Runner.Run(ctx, s.x.req) {
+		if err != nil {
+			return err
+		}
+		if err := s.event(e); err != nil {
+			return err
+		}
+	}
+	if !s.ended {
+		return wire.ErrEndedEarly
+	}
+	return nil
+}
+
+func (s *session) event(e chat.Event) error {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		if err := s.begin(s.requested); err != nil {
+			return err
+		}
+		return s.stream.Send(s.chunks.text(s.stream.Line(), e.Text))
+	case chat.MessageStarted:
+		s.requested = e.Model
+	case chat.CompletionStarted:
+		return s.begin(e.Model)
+	case chat.MessageFinished:
+		s.message = e
+		return wire.MessageError(e)
+	case chat.TurnFinished:
+		return s.last(e.Usage)
+	}
+	return nil
+}
+
+// begin sends the first chunk, once: when a model has begun to answer, so that an error before
+// that has its own status.
+func (s *session) begin(answering string) error {
+	if s.chunks != nil {
+		return nil
+	}
+	s.chunks = newEncoder(s.x, answering)
+	return s.stream.Send(s.chunks.first(s.stream.Line()))
+}
+
+// last ends the stream. It waits for the end of the turn: only then is the answer known to stay.
+func (s *session) last(u llm.Usage) error {
+	if err := wire.MessageError(s.message); err != nil {
+		return err
+	}
+	if err := s.begin(s.message.Model); err != nil {
+		return err
+	}
+	if list := s.h.annotationsOf(s.x, s.message); len(list) > 0 {
+		if err := s.stream.Send(s.chunks.annotations(s.stream.Line(), list)); err != nil {
+			return err
+		}
+	}
+	if err := s.stream.Send(s.chunks.last(s.stream.Line(), reasonOf(s.message.FinishReason))); err != nil {
+		return err
+	}
+	if s.x.usage {
+		if err := s.stream.Send(s.chunks.usage(s.stream.Line(), u)); err != nil {
+			return err
+		}
+	}
+	s.ended = true
+	return s.stream.Send(append(s.stream.Line(), "[DONE]"...))
+}
+
+// reply answers with the fold of the same events.
+func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
+	if err != nil {
+		h.fail(w, r, x, wire.CauseOf(r.Context(), err))
+		return
+	}
+	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
+		h.log(r, x, err)
+	}
+}
+
+func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte, error) {
+	turn, err := chat.Collect(events)
+	if err != nil {
+		return nil, err
+	}
+	if len(turn.Messages) == 0 {
+		return nil, wire.ErrEndedEarly
+	}
+	m := turn.Messages[len(turn.Messages)-1]
+	if err := wire.MessageError(m); err != nil {
+		return nil, err
+	}
+	dst := append(x.appendHead(nil, "chat.completion", m.Model), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
+	dst = append(wire.AppendString(dst, m.Text), `,"refusal":null,"annotations":`...)
+	dst = append(appendAnnotations(dst, h.annotationsOf(x, m)), `},"logprobs":null,"finish_reason":`...)
+	dst = append(wire.AppendString(dst, reasonOf(m.FinishReason)), `}],"usage":`...)
+	return append(appendUsage(dst, turn.Usage), '}'), nil
+}

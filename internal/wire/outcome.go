@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"parley/internal/chat"
+)
+
+// ErrEndedEarly is a turn without its last event: a cut answer is not a complete one.
+var ErrEndedEarly = errors.New("the turn ended without its last event")
+
+// MessageError returns why a message did not complete, nil when it did. It is for protocols with
+// one message a turn, where the message's failure is the turn's.
+func MessageError(m chat.MessageFinished) error {
+	switch {
+	case m.Status == chat.StatusCompleted:
+		return nil
+	case m.Err != nil:
+		return m.Err
+	case m.Status == "":
+		return ErrEndedEarly
+	}
+	return errors.New("the message ended as " + string(m.Status))
+}
+
+// LevelOf returns the level at which an error that ended a request is logged. What the client
+// did, leaving included, is no fault of the server's.
+func LevelOf(ctx context.Context, err error) slog.Level {
+	switch kind := chat.KindOf(err); {
+	case errors.Is(err, ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
+		return slog.LevelDebug
+	case kind == chat.Internal:
+		return slog.LevelError
+	case kind == chat.Unavailable, kind == chat.RateLimited:
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}

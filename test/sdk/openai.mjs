@@ -1,0 +1,41 @@
+// Makes one call with OpenAI's client and prints what its user sees as one JSON object:
+// {"result"}, {"chunks"} or {"models"}, and {"thrown"} when the client threw.
+//
+//   node openai.mjs BASE_URL models|model|complete|stream|helper ARGUMENT
+//
+// ARGUMENT is the id of a model, or the JSON of a request.
+import OpenAI from "openai";
+
+const [baseURL, call, argument] = process.argv.slice(2);
+const client = new OpenAI({ baseURL, apiKey: "not-needed", maxRetries: 0 });
+
+const seen = {};
+const calls = {
+  async models() {
+    seen.models = [];
+    for await (const model of client.models.list()) seen.models.push(model.id);
+  },
+  async model() {
+    seen.result = await client.models.retrieve(argument);
+  },
+  async complete() {
+    seen.result = await client.chat.completions.create(JSON.parse(argument));
+  },
+  async stream() {
+    seen.chunks = [];
+    const stream = await client.chat.completions.create({ ...JSON.parse(argument), stream: true });
+    for await (const chunk of stream) seen.chunks.push(chunk);
+  },
+  // The client's own accumulator, which checks what it is given.
+  async helper() {
+    seen.result = await client.chat.completions.stream(JSON.parse(argument)).finalChatCompletion();
+  },
+};
+
+try {
+  await calls[call]();
+} catch (error) {
+  const { name, status, type, param, code, message, requestID } = error;
+  seen.thrown = { name: error.constructor.name || name, status, type, param, code, message, requestID };
+}
+console.log(JSON.stringify(seen));
