@@ -197,10 +197,11 @@ func testOpenAIErrors(t *testing.T, c openAIClient) {
 	}{
 		{"unknown model", "model", "gpt-5", "NotFoundError", "invalid_request_error", "model_not_found", 404},
 		{"tools", "complete", request(howTall, `,"tools":[{"type":"function","function":{"name":"f"}}]`), "BadRequestError", "invalid_request_error", "unsupported_parameter", 400},
+		// First of the faults, since the breaker keeps calls from a model that failed five times.
+		{"the model breaks off in a stream", "stream", request(howTall+faultCut, ""), "APIError", "server_error", "unavailable", 0},
 		{"the model refuses", "complete", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
 		{"the model refuses a stream", "stream", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
 		{"the model breaks off", "complete", request(howTall+faultCut, ""), "InternalServerError", "server_error", "unavailable", 503},
-		{"the model breaks off in a stream", "stream", request(howTall+faultCut, ""), "APIError", "server_error", "unavailable", 0},
 	}
 	for _, e := range cases {
 		got := c.call(t, e.call, e.argument)
