@@ -199,9 +199,10 @@ func testOpenAIErrors(t *testing.T, c openAIClient) {
 		{"tools", "complete", request(howTall, `,"tools":[{"type":"function","function":{"name":"f"}}]`), "BadRequestError", "invalid_request_error", "unsupported_parameter", 400},
 		// First of the faults, since the breaker keeps calls from a model that failed five times.
 		{"the model breaks off in a stream", "stream", request(howTall+faultCut, ""), "APIError", "server_error", "unavailable", 0},
+		{"the model breaks off", "complete", request(howTall+faultCut, ""), "InternalServerError", "server_error", "unavailable", 503},
+		// Last, since a model that keeps failing is left alone for a while, and then nothing begins.
 		{"the model refuses", "complete", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
 		{"the model refuses a stream", "stream", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
-		{"the model breaks off", "complete", request(howTall+faultCut, ""), "InternalServerError", "server_error", "unavailable", 503},
 	}
 	for _, e := range cases {
 		got := c.call(t, e.call, e.argument)

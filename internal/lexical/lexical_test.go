@@ -239,7 +239,7 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 		{"kubernetes", ""},    // nothing near
 		{"welath", "wealth"},  // the first letter decides
 		{"strasze", "strase"}, // folded as the index has it
-		{"whihc", ""},         // a function word
+		{"wheer", ""},         // a function word
 	}
 	for _, tt := range tests {
 		if got, _ := v.Similar(tt.in); got != tt.want {

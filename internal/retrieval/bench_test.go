@@ -123,11 +123,11 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
-			w, g := newWorld(b), lexicaltest.New(1)
-			if err := w.fill(b.Context(), g, 0, shape.documents, shape.chunks, 1000); err != nil {
+			w := newWorld(b)
+			if err := w.fill(b.Context(), lexicaltest.New(1), 0, shape.documents, shape.chunks, 1000); err != nil {
 				b.Fatal(err)
 			}
-			w.corpus, g = nil, nil
+			w.corpus = nil
 			before := heap()
 			var c *retrieval.Corpus
 			for b.Loop() {

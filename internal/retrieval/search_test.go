@@ -124,7 +124,7 @@ func TestSearch_SaysWhatItKnowsOfTheTerms(t *testing.T) {
 		{"a slip is corrected", "visoin", nil, []term{{"vision", "visoin", .8, true}}},
 		{"a slip beside the right word is not", "vision visoin", nil,
 			[]term{{"vision", "vision", 1, true}, {"visoin", "visoin", 1, false}}},
-		{"a misspelt function word is left out", "whihc insurance", nil, []term{{"insur", "insurance", 1, true}}},
+		{"a misspelt function word is left out", "wheer insurance", nil, []term{{"insur", "insurance", 1, true}}},
 		{"numbers are not corrected", "insurance 2025", nil, []term{{"insur", "insurance", 1, true}, {"2025", "2025", 1, false}}},
 		{"an identifier that is there", "max_output_tokens", nil, []term{
 			{"max_output_tokens", "max_output_tokens", 1, true}, {"max", "max_output_tokens", 1, true},
@@ -158,7 +158,7 @@ func TestSearch_FindsWhatASlipMeant(t *testing.T) {
 	w := newWorld(t)
 	w.put(colours(30)...)
 	w.put(document("vision.txt", "Lenses and frames are covered by the vision plan."))
-	for _, q := range []string{"lnes", "fraems", "visiom plan", "whihc lenses"} {
+	for _, q := range []string{"lnes", "fraems", "visiom plan", "wheer lenses"} {
 		if got := names(w.ask(q)); len(got) == 0 || got[0] != "vision.txt" {
 			t.Errorf("%q finds %v", q, got)
 		}

@@ -172,8 +172,8 @@ func disposition(show bool, name string) string {
 // typeOf returns the content type of an original, with the charset where its beginning shows it:
 // otherwise browsers guess one. It leaves the blob at its start.
 func typeOf(mediaType string, blob io.ReadSeeker) (string, error) {
-	media, _, err := mime.ParseMediaType(mediaType)
-	if err != nil {
+	media, _, _ := mime.ParseMediaType(mediaType)
+	if media == "" {
 		return "application/octet-stream", nil
 	}
 	if !strings.HasPrefix(media, "text/") {

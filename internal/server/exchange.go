@@ -44,7 +44,7 @@ func (s *Server) begin(w http.ResponseWriter) *exchange {
 }
 
 func (s *Server) end(x *exchange, r *http.Request) {
-	x.recorder.end()
+	x.end()
 	took, status := time.Since(x.start), x.outcome(r)
 	s.metrics.observeRequest(x.route.path, status, took)
 	// The path template stands for the path: paths and queries can hold names of documents.
@@ -90,7 +90,7 @@ func (s *Server) recoverPanic(x *exchange, r *http.Request) {
 	if v == nil {
 		return
 	}
-	if v != http.ErrAbortHandler {
+	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request panicked",
 			slog.String("request_id", x.id),
 			slog.String("route", x.route.path),

@@ -86,7 +86,7 @@ func TestOpenAPI_DescribesTheTableOfRoutesAndNothingElse(t *testing.T) {
 	if d.OpenAPI != "3.1.0" {
 		t.Errorf("openapi is %q", d.OpenAPI)
 	}
-	var described, real []string
+	var described, served []string
 	for path, item := range d.Paths {
 		if item.Get != nil {
 			described = append(described, "GET "+path)
@@ -99,14 +99,14 @@ func TestOpenAPI_DescribesTheTableOfRoutesAndNothingElse(t *testing.T) {
 		path := strings.NewReplacer("{$}", "", "...}", "}").Replace(rt.path)
 		for method := range rt.methods {
 			if method != http.MethodHead { // the document says that every GET also takes HEAD
-				real = append(real, method+" "+path)
+				served = append(served, method+" "+path)
 			}
 		}
 	}
 	slices.Sort(described)
-	slices.Sort(real)
-	if !slices.Equal(described, real) {
-		t.Errorf("the document describes\n%s\nthe server has\n%s", strings.Join(described, "\n"), strings.Join(real, "\n"))
+	slices.Sort(served)
+	if !slices.Equal(described, served) {
+		t.Errorf("the document describes\n%s\nthe server has\n%s", strings.Join(described, "\n"), strings.Join(served, "\n"))
 	}
 }
 
@@ -156,7 +156,7 @@ func (d *document) check(t *testing.T, s *Server, method, target, body string, o
 	contentType, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
 	content := d.response(described).Content
 	m, ok := content[contentType]
-	if _, any := content["*/*"]; any {
+	if _, anything := content["*/*"]; anything {
 		return
 	}
 	if !ok {

@@ -1,6 +1,7 @@
 package azureopenai_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"parley/internal/llm/azureopenai"
 	"parley/internal/llm/llmtest"
 )
+
+var update = flag.Bool("update", false, "rewrite the fixtures")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -34,7 +37,7 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.AzureOpenAI, open) }
 
-func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, open) }
+func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
 
 func TestStream_ReadsTheTokenFileForEachCall(t *testing.T) {
 	up := llmtest.NewUpstreamFor(t, llmtest.AzureOpenAI)

@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"parley/internal/llm/gemini"
 	"parley/internal/llm/llmtest"
 )
+
+var update = flag.Bool("update", false, "rewrite the fixtures")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -36,4 +39,4 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Gemini, open) }
 
-func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, open) }
+func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,8 +20,6 @@ import (
 	"parley/internal/llm"
 )
 
-var update = flag.Bool("update", false, "write what the provider sends and gives into the fixtures")
-
 // RunFixtures plays testdata/*.txtar. The text above the files of a fixture says where its bytes
 // come from. Its files are:
 //
@@ -32,8 +29,9 @@ var update = flag.Bool("update", false, "write what the provider sends and gives
 //	chunks    what the provider has to give: one llm.Chunk a line as JSON without empty fields,
 //	          and the error as a last one
 //
-// open returns the provider for an upstream at url, with "test-key" as its key.
-func RunFixtures(t *testing.T, open func(t *testing.T, url string, short bool) llm.Model) {
+// open returns the provider for an upstream at url, with "test-key" as its key. update writes what
+// the provider sends and gives into the fixtures, in place of comparing it.
+func RunFixtures(t *testing.T, update bool, open func(t *testing.T, url string, short bool) llm.Model) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no fixtures in testdata: %v", err)
@@ -50,13 +48,13 @@ func RunFixtures(t *testing.T, open func(t *testing.T, url string, short bool) l
 			sent, gave := play(t, file(t, archive, "ask").Data, file(t, archive, "response").Data, open)
 			for name, got := range map[string]string{"request": sent, "chunks": gave} {
 				f := file(t, archive, name)
-				if *update {
+				if update {
 					f.Data = []byte(got)
 				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
-			if *update {
+			if update {
 				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,7 @@
 package ollama_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/ollama"
 )
+
+var update = flag.Bool("update", false, "rewrite the fixtures")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -38,7 +41,7 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Ollama, open) }
 
-func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, open) }
+func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
 
 func TestBaseURL_ReadsWhatOllamaReads(t *testing.T) {
 	for host, want := range map[string]string{

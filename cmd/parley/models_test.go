@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/internal/llm/llmtest"
+	"parley/internal/store"
+	"parley/internal/turn"
+)
+
+// listed is an OpenAI-compatible server that lists two models to whoever has the key.
+func listed(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer groq-key" {
+			http.Error(w, `{"error":{"message":"bad key groq-key"}}`, http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":[{"id":"small","context_length":8192},{"id":"big"}]}`))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+func environment(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+}
+
+func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
+	prices := writeFile(t, "groq:\n  models:\n    small: {input: 0.05, cached: 0.025, output: 0.08}\n")
+	env := map[string]string{
+		"GROQ_API_KEY": "groq-key", "OLLAMA_HOST": "127.0.0.1:1", "ANTHROPIC_API_KEY": "", "PARLEY_PRICES": prices,
+		"PARLEY_PROVIDERS": `{groq: {base_url: "` + listed(t) + `", api_key_env: GROQ_API_KEY}, other: {base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY}}`,
+		"PARLEY_FALLBACK":  "groq:unlisted",
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"models"}, &stdout, &stderr, environment(env)); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	for _, want := range []string{
+		"builtin (in this program, free of charge)\n  builtin:extractive  context unknown  free\n",
+		"openai (not configured: set OPENAI_API_KEY, ",
+		"anthropic (not configured: set ANTHROPIC_API_KEY, ",
+		"ollama (not reachable: ",
+		"groq (reachable)\n" +
+			"  groq:big       context unknown  price unknown\n" +
+			"  groq:small     context 8192     $0.05 in, $0.025 cached, $0.08 out for a million tokens\n" +
+			"  groq:unlisted  context unknown  price unknown\n",
+		"other (not configured: set OTHER_KEY)\n",
+	} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("missing %q in:\n%s", want, stdout.String())
+		}
+	}
+	env["GROQ_API_KEY"] = "wrong-key-0123"
+	stdout.Reset()
+	_ = run(t.Context(), []string{"models", "groq"}, &stdout, &stderr, environment(env))
+	if out := stdout.String(); !strings.HasPrefix(out, "groq (not reachable: the upstream answered with status 401") || strings.Contains(out, "wrong-key") {
+		t.Errorf("with a wrong key:\n%s", out)
+	}
+	if code := run(t.Context(), []string{"models", "oracle"}, &stdout, &stderr, environment(env)); code != exitUsage {
+		t.Errorf("exit %d for a provider that there is not", code)
+	}
+}
+
+func TestProviders_ComeFromTheConfiguration(t *testing.T) {
+	file := writeFile(t, "model: groq:big\nproviders:\n  groq:\n    base_url: https://api.groq.com/openai/v1\n    api_key_env: GROQ_API_KEY\n    reasoning: [big]\n")
+	code, out, stderr := effective(t, nil, "--config", file)
+	if code != exitOK || !strings.Contains(out, "groq") {
+		t.Fatalf("exit %d: %s\n%s", code, stderr, out)
+	}
+	code, again, stderr := effective(t, nil, "--config", writeFile(t, out))
+	if code != exitOK || !strings.Contains(again, `{"groq":{"base_url":"https://api.groq.com/openai/v1","api_key_env":"GROQ_API_KEY","reasoning":["big"]}}`) {
+		t.Errorf("exit %d: %s\n%s", code, stderr, again)
+	}
+	for text, want := range map[string]string{
+		"providers: {openai: {base_url: 'http://x'}}":           `"openai" is a provider that there is already`,
+		"providers: {Groq: {base_url: 'http://x'}}":             `"Groq" is no name for a provider`,
+		"providers: {groq: {base_url: x}}":                      `base_url of groq: "x" is not an absolute`,
+		"providers: {groq: {url: 'http://x'}}":                  "expected names of providers",
+		"providers: [groq]":                                     "expected names of providers",
+		"model: groq:x":                                         "unknown provider",
+		"fallback: ['builtin:extractive', 'groq:x']":            `"groq:x" names an unknown provider`,
+		"ollama: {host: 'ftp://x'}":                             "is not a host for Ollama",
+		"azure_openai: {api_version: ''}\nlog_level: loud\n":    "log_level",
+		"providers: {1: {base_url: 'http://x'}}\nfallback: []":  `"1" is no name`,
+		"prices: x\nproviders: {a: {reasoning: {b: c}}}":        "expected names of providers",
+		"providers: {a: {base_url: 'http://x', reasoning: 1}}":  "expected names of providers",
+		"providers: {a: {base_url: 'http://x?key=1'}}":          "has a query",
+		"providers: &a {b: *a}":                                 "parley.yaml:1",
+		"providers: {a: {base_url: 'http://x'}, a: {}}\nx: yes": "parley.yaml",
+	} {
+		code, _, stderr := effective(t, nil, "--config", writeFile(t, text))
+		if code != exitUsage || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, want %q", text, code, stderr, want)
+		}
+	}
+}
+
+func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
+	down, up := llmtest.NewUpstream(t), llmtest.NewUpstream(t)
+	cfg := DefaultConfig()
+	cfg.Model, cfg.OpenAIBaseURL, cfg.Fallback = "openai:500", down.URL, []string{"spare:none"}
+	cfg.Prices = writeFile(t, "spare:\n  models:\n    none: {input: 1, cached: 0.5, output: 10}\n")
+	if err := cfg.Providers.UnmarshalText([]byte(`{spare: {base_url: "` + up.URL + `"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	prices, err := readPrices(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
+	r, err := p.newRouter(cfg, turn.NewLedger(db.State(), turn.LedgerOptions{Price: costs(prices)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, name, err := r.Resolve("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := llmtest.Ask(t.Context(), m, llmtest.Question(name))
+	if got.Err != nil || !strings.HasPrefix(got.Text, "tok0 ") || got.Model != "stub-1" || down.Calls() != 3 || up.Calls() != 1 {
+		t.Errorf("%+v after %d and %d calls", got, down.Calls(), up.Calls())
+	}
+	entries, err := db.State().Entries(t.Context(), "")
+	if err != nil || len(entries) != 4 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	last := entries[3]
+	// 12 tokens in, of which 4 were cached, and 10 out: 8 + 2 + 100.
+	if last.Provider != "spare" || last.Model != "none" || last.Status != turn.EntryCompleted || last.Cost != (turn.Cost{Micros: 110, Known: true}) {
+		t.Errorf("the last entry is %+v", last)
+	}
+	for _, e := range entries[:3] {
+		if e.Provider != "openai" || e.Status != turn.EntryFailed || e.Usage.Input+e.Usage.Output != 0 {
+			t.Errorf("an attempt is %+v", e)
+		}
+	}
+}
+
+func TestPrices_AreUnknownForAServerInAProvidersPlace(t *testing.T) {
+	cfg := DefaultConfig()
+	prices, err := readPrices(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := prices.Find("openai", "gpt-4.1"); !ok {
+		t.Error("OpenAI's own has no price")
+	}
+	cfg.OpenAIBaseURL = "http://localhost:8000/v1"
+	if prices, err = readPrices(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := prices.Find("openai", "gpt-4.1"); ok {
+		t.Error("another server has OpenAI's price")
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// moduleRoot returns the folder of the module in which the command runs.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask go for the module: %w", err)
+	}
+	mod := strings.TrimSpace(string(out))
+	if filepath.Base(mod) != "go.mod" {
+		return "", fmt.Errorf("run it in the repository of Parley")
+	}
+	return filepath.Dir(mod), nil
+}
+
+// build returns the path of the program, built as `make build` does.
+func (b *bench) build(ctx context.Context) (string, error) {
+	if b.program != "" {
+		return b.program, nil
+	}
+	path := filepath.Join(b.work, "parley")
+	if err := output(ctx, b.root, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/parley"); err != nil {
+		return "", err
+	}
+	b.program = path
+	return path, nil
+}
+
+// tool returns the path of a measuring tool, built from its source in the folder shared.
+func (b *bench) tool(ctx context.Context, name string) (string, error) {
+	source, err := b.sharedPath("tools", name)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(b.work, name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, output(ctx, source, "go", "build", "-o", path, ".")
+}
+
+// output runs a command in a folder, without cgo. Its error holds what the command said.
+func output(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said.Bytes())
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+// Command bench measures Parley and prints the table of figures that stands in README.md.
+//
+//	go run ./test/bench [-shared DIR] [search] [ingest] [start] [stream]
+//
+// Without a name it measures everything, which takes about five minutes. It builds the program
+// and the measuring tools into a temporary folder, talks over the loopback only, and leaves
+// nothing behind. What needs the data or the tools of the folder shared, or pdftotext, is skipped
+// with a message where they are missing. Sizes of processes are read from /proc, so that they
+// need Linux.
+//
+// Two programs that are compared run in turns, and the figure is the median of the turns: other
+// work on the machine then disturbs both.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// total bounds a whole run.
+const total = 30 * time.Minute
+
+// sections are what can be measured, in the order of the table.
+var sections = []struct {
+	name    string
+	measure func(*bench, context.Context) error
+}{
+	{"search", (*bench).search},
+	{"ingest", (*bench).ingest},
+	{"start", (*bench).start},
+	{"stream", (*bench).stream},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, total)
+	err := run(ctx)
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	shared := flag.String("shared", "", "folder with data and tools (default: shared beside the repository)")
+	flag.Parse()
+	wanted := flag.Args()
+	for _, name := range wanted {
+		if !isSection(name) {
+			return fmt.Errorf("there is nothing to measure that is called %q", name)
+		}
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	if *shared == "" {
+		*shared = filepath.Join(filepath.Dir(root), "shared")
+	}
+	work, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	b := &bench{root: root, shared: *shared, work: work}
+	for _, s := range sections {
+		if len(wanted) > 0 && !slices.Contains(wanted, s.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s\n", s.name)
+		b.command = "go run ./test/bench " + s.name
+		err := s.measure(b, ctx)
+		if missing, ok := errors.AsType[*missingError](err); ok {
+			fmt.Fprintf(os.Stderr, "skipped %s: %s\n", s.name, missing)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("measure %s: %w", s.name, err)
+		}
+	}
+	fmt.Print(b.table())
+	return nil
+}
+
+func isSection(name string) bool {
+	for _, s := range sections {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// bench is one run of the program.
+type bench struct {
+	root   string // the repository
+	shared string
+	work   string // a temporary folder
+
+	command string // what measures the section that is being measured
+	figures []figure
+
+	program string // the built binary; "" until somebody needs it
+	passage *passages
+}
+
+// figure is a line of the table.
+type figure struct{ name, value, goal, command string }
+
+// add adds a line to the table. A figure without a goal has an empty one.
+func (b *bench) add(name, goal, value string, args ...any) {
+	f := figure{name, fmt.Sprintf(value, args...), goal, b.command}
+	fmt.Fprintf(os.Stderr, "  %s: %s\n", f.name, f.value)
+	b.figures = append(b.figures, f)
+}
+
+// table returns the figures in Markdown.
+func (b *bench) table() string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s, %d CPUs, %s/%s\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	t.WriteString("| figure | value | goal | command |\n|---|---|---|---|\n")
+	for _, f := range b.figures {
+		fmt.Fprintf(&t, "| %s | %s | %s | `%s` |\n", f.name, f.value, f.goal, f.command)
+	}
+	return t.String()
+}
+
+// missingError is something that is not there, without which a section cannot be measured.
+type missingError struct{ what string }
+
+func (e *missingError) Error() string { return e.what }
+
+// sharedPath returns the path of something in the folder shared, or a *missingError.
+func (b *bench) sharedPath(elements ...string) (string, error) {
+	path := filepath.Join(append([]string{b.shared}, elements...)...)
+	if _, err := os.Stat(path); err != nil {
+		return "", &missingError{path + " is missing"}
+	}
+	return path, nil
+}

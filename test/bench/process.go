@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// patience is how long a server may take to answer for the first time.
+const patience = 30 * time.Second
+
+// server is a process that serves on a free port of the loopback.
+type server struct {
+	cmd  *exec.Cmd
+	addr string
+	said bytes.Buffer // on its standard error; to be read when it has ended
+}
+
+// serve starts a command that serves on addr. The caller stops it.
+func serve(ctx context.Context, addr string, env []string, name string, args ...string) (*server, error) {
+	s := &server{cmd: exec.CommandContext(ctx, name, args...), addr: addr}
+	s.cmd.Env = append(os.Environ(), env...)
+	s.cmd.Stderr = &s.said
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// parley starts the program over a data folder and waits until it is ready. It returns how long
+// that took, from the start of the process.
+func (b *bench) parley(ctx context.Context, data string, flags ...string) (*server, time.Duration, error) {
+	program, err := b.build(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	began := time.Now()
+	s, err := serve(ctx, addr, nil, program, append([]string{"serve", "--addr", addr, "--data", data}, flags...)...)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.waitFor(ctx, "/readyz"); err != nil {
+		s.stop()
+		return nil, 0, fmt.Errorf("%w\n%s", err, s.said.String())
+	}
+	return s, time.Since(began), nil
+}
+
+func (s *server) url(path string) string { return "http://" + s.addr + path }
+
+// pid returns the number of the process.
+func (s *server) pid() int { return s.cmd.Process.Pid }
+
+// waitFor asks for a path again and again until the status is 200.
+func (s *server) waitFor(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if s.answers(ctx, path) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not answer %s in %s", s.cmd.Path, path, patience)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func (s *server) answers(ctx context.Context, path string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url(path), nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// listening waits until somebody accepts connections at the server's address.
+func (s *server) listening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not listen: %w", s.cmd.Path, err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// stop ends the process in order, or at once when that takes too long.
+func (s *server) stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	kill := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
+	defer kill.Stop()
+	_ = s.cmd.Wait() // its exit code says nothing about what was measured
+}
+
+// resident returns the resident size of the process in MiB.
+func (s *server) resident() (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid()))
+	if err != nil {
+		return 0, &missingError{"the size of a process cannot be read here"}
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+			return kib / 1024, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmRSS", s.pid())
+}
+
+// freeAddr returns an address of the loopback on which nobody listens.
+func freeAddr(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	addr := l.Addr().String()
+	return addr, l.Close()
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A question about the repository's own documentation, which is what is stored.
+const question = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true}`
+
+// load is one way to drive the servers.
+type load struct {
+	name    string
+	stub    string // options of the upstream: how many tokens it streams and how fast
+	clients int
+	answers int // for one round
+	rounds  int
+}
+
+var (
+	// Tokens as fast as they come, so that what counts is the work for each.
+	fast = load{"400 tokens as fast as they come", "chunks=400,tps=0", 4, 200, 7}
+	// Tokens at the pace of a model: what counts is waking up for each.
+	paced = load{"64 streams of 150 tokens at 50 a second", "chunks=150,tps=50", 64, 192, 3}
+	// One client, so that nothing waits but for the work on its own request.
+	alone = load{"one client", "chunks=10,tps=0", 1, 300, 7}
+)
+
+// endpoints are the two protocol versions.
+var endpoints = []struct{ version, path string }{
+	{"2024-05-29", "/chat/stream"},
+	{"2024-01-28", "/chat"},
+}
+
+// stream measures what streaming an upstream's answer costs beside the floor: the least that a Go
+// server does to translate it. Both run over the same upstream, one round each in turn.
+func (b *bench) stream(ctx context.Context) error {
+	for _, l := range []load{fast, paced} {
+		rounds, err := b.drive(ctx, l)
+		if err != nil {
+			return err
+		}
+		for i, e := range endpoints {
+			var ratio, own, floor []float64
+			for _, r := range rounds {
+				own = append(own, r.parley[i].Server.PerToken)
+				floor = append(floor, r.floor.Server.PerToken)
+				ratio = append(ratio, r.parley[i].Server.PerToken/r.floor.Server.PerToken)
+			}
+			b.add(fmt.Sprintf("CPU per streamed token, %s, %s", e.version, l.name), "ratio to the floor",
+				"%.2f × floor (%.1f µs / %.1f µs)", median(ratio), median(own), median(floor))
+		}
+	}
+	rounds, err := b.drive(ctx, alone)
+	if err != nil {
+		return err
+	}
+	for i, e := range endpoints {
+		var added, floor, search []float64
+		for _, r := range rounds {
+			added = append(added, r.parley[i].FirstToken.P50-r.floor.FirstToken.P50-r.search[i])
+			floor = append(floor, r.floor.FirstToken.P50)
+			search = append(search, r.search[i])
+		}
+		b.add("time to the first token added beyond the search, "+e.version+", p50", "",
+			"%.2f ms (floor %.2f ms, search %.2f ms)", median(added), median(floor), median(search))
+	}
+	return nil
+}
+
+// report is what loadgen prints, as far as it is used.
+type report struct {
+	OK         int            `json:"ok"`
+	Errors     map[string]int `json:"errors"`
+	FirstToken struct {
+		P50 float64 `json:"p50"` // ms
+	} `json:"ttft_ms"`
+	Server struct {
+		PerToken float64 `json:"cpu_us_per_token"`
+	} `json:"server"`
+}
+
+// round is what one round has measured; parley and search are by endpoint.
+type round struct {
+	floor  report
+	parley []report
+	search []float64 // mean, ms
+}
+
+// drive starts upstream, floor and program, and loads the two in turn.
+func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
+	upstream, err := b.tooling(ctx, "stubllm", func(addr string) (env, args []string) {
+		return nil, []string{"-addr", addr}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer upstream.stop()
+	base := upstream.url("/s/" + l.stub)
+	floor, err := b.tooling(ctx, "floor", func(addr string) (env, args []string) {
+		return []string{"ADDR=" + addr, "UPSTREAM=" + base}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer floor.stop()
+	data := filepath.Join(b.work, "stream-"+strconv.Itoa(l.clients))
+	if _, err := consume(exec.CommandContext(ctx, b.program, "ingest", "--data", data, filepath.Join(b.root, "docs"))); err != nil {
+		return nil, err
+	}
+	own, _, err := b.parley(ctx, data, "--model", "openai:stub", "--openai-base-url", base+"/v1")
+	if err != nil {
+		return nil, err
+	}
+	defer own.stop()
+	var all []round
+	for range l.rounds {
+		r, err := b.round(ctx, l, floor, own)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (b *bench) round(ctx context.Context, l load, floor, own *server) (r round, err error) {
+	if r.floor, err = b.loadgen(ctx, l, floor, "/"); err != nil {
+		return r, err
+	}
+	for _, e := range endpoints {
+		before, err := retrieved(ctx, own)
+		if err != nil {
+			return r, err
+		}
+		rep, err := b.loadgen(ctx, l, own, e.path)
+		if err != nil {
+			return r, err
+		}
+		after, err := retrieved(ctx, own)
+		if err != nil {
+			return r, err
+		}
+		r.parley = append(r.parley, rep)
+		r.search = append(r.search, 1e3*(after.seconds-before.seconds)/max(1, after.searches-before.searches))
+	}
+	return r, nil
+}
+
+// tooling starts a server of the folder shared.
+func (b *bench) tooling(ctx context.Context, name string, flags func(addr string) (env, args []string)) (*server, error) {
+	program, err := b.tool(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.build(ctx); err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env, args := flags(addr)
+	s, err := serve(ctx, addr, env, program, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listening(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// loadgen loads one server and returns what was measured of it.
+func (b *bench) loadgen(ctx context.Context, l load, s *server, path string) (rep report, err error) {
+	program, err := b.tool(ctx, "loadgen")
+	if err != nil {
+		return rep, err
+	}
+	out, err := exec.CommandContext(ctx, program, "-url", s.url(path), "-pid", strconv.Itoa(s.pid()), "-mode", "ndjson",
+		"-c", strconv.Itoa(l.clients), "-n", strconv.Itoa(l.answers), "-warmup", "5", "-body", question).Output()
+	if err != nil {
+		return rep, fmt.Errorf("load %s: %w", s.cmd.Path, err)
+	}
+	if err := json.Unmarshal(out, &rep); err != nil {
+		return rep, fmt.Errorf("read the report of loadgen: %w", err)
+	}
+	if rep.OK != l.answers {
+		return rep, fmt.Errorf("%s answered %d of %d: %v", s.cmd.Path, rep.OK, l.answers, rep.Errors)
+	}
+	return rep, nil
+}
+
+// stageTime is what the program's metrics say of the searches so far.
+type stageTime struct{ seconds, searches float64 }
+
+// retrieved reads the time of the stage retrieve, which is the search, from /metrics.
+func retrieved(ctx context.Context, s *server) (t stageTime, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url("/metrics"), nil)
+	if err != nil {
+		return t, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return t, fmt.Errorf("read the metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		switch name {
+		case `parley_stage_duration_seconds_sum{stage="retrieve"}`:
+			t.seconds, err = strconv.ParseFloat(value, 64)
+		case `parley_stage_duration_seconds_count{stage="retrieve"}`:
+			t.searches, err = strconv.ParseFloat(value, 64)
+		}
+		if err != nil {
+			return t, fmt.Errorf("read the metrics: %w", err)
+		}
+	}
+	return t, lines.Err()
+}
