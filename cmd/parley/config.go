@@ -185,6 +185,9 @@ func checkOrigins(list []string) error {
 
 func checkFallback(keys, providers []string) error {
 	for _, key := range keys {
+		if key == builtinModel {
+			return fmt.Errorf("%q stands behind all models with fallback_to_builtin", key)
+		}
 		if err := checkModel(key, providers); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 
@@ -62,8 +63,12 @@ func (e endpoints) check() error {
 		if slices.ContainsFunc(providers, func(p provider) bool { return p.name == name }) {
 			return fmt.Errorf("%q is a provider that there is already", name)
 		}
-		if err := checkURL(e.list()[name].BaseURL); err != nil {
+		base := e.list()[name].BaseURL
+		if err := checkURL(base); err != nil {
 			return fmt.Errorf("base_url of %s: %w", name, err)
+		}
+		if u, err := url.Parse(base); err != nil || u.User != nil {
+			return fmt.Errorf("base_url of %s holds a password; name the variable that holds the key in api_key_env", name)
 		}
 	}
 	return nil

@@ -332,31 +332,29 @@ func edits(w, alphabet []rune) []string {
 }
 
 func TestFind_FindsEveryTermAndNoOther(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(13, 14))
-	df := make(map[string]int)
-	var revs []Revision
-	for id := range 400 {
-		w := make([]byte, 1+rnd.IntN(5)) // of few letters, so that prefixes are shared
-		for i := range w {
-			w[i] = "abx"[rnd.IntN(3)]
-		}
-		body := "z" + string(w) + "z"
-		df[text.Terms(body)[0]]++
-		revs = append(revs, Revision{ID: int64(id + 1), Chunks: []Chunk{{Body: body}}})
+	all := []string{""} // the words of up to five of three letters, which share their beginnings
+	for n := 0; len(all) < 364; n++ {
+		all = append(all, all[n]+"a", all[n]+"b", all[n]+"x")
 	}
-	s := open(t, Build(revs))
-	for term, n := range df {
-		if e, ok := s.find(term); !ok || e.df != n {
-			t.Errorf("find(%q) = %d, %v, want %d", term, e.df, ok, n)
-		}
-		for _, other := range []string{term + "a", term[:len(term)-1], "a" + term, term + "\xff", ""} {
-			if _, ok := s.find(other); ok != (df[other] > 0) {
-				t.Errorf("find(%q) = %v", other, ok)
+	rnd := rand.New(rand.NewPCG(13, 14))
+	for round := range 20 {
+		var words dictionary
+		has := make(map[string]bool)
+		for _, w := range slices.Sorted(slices.Values(all)) {
+			if rnd.IntN(2+round) == 0 && w != "" {
+				words.add([]byte(w), len(w), []byte(w))
+				has[w] = true
 			}
 		}
-	}
-	if n := testing.AllocsPerRun(100, func() { s.find("zabxz"); s.find("nothing") }); n != 0 {
-		t.Errorf("find allocates %v times", n)
+		s := open(t, encode(&chunkTable{}, &words))
+		for _, w := range all {
+			if e, ok := s.find(w); ok != has[w] || ok && (e.df != len(w) || string(e.post) != w) {
+				t.Fatalf("round %d: find(%q) = %+v, %v", round, w, e, ok)
+			}
+		}
+		if n := testing.AllocsPerRun(100, func() { s.find("abxa"); s.find("nothing") }); n != 0 {
+			t.Errorf("find allocates %v times", n)
+		}
 	}
 }
 

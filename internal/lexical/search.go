@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"math"
+	"sort"
 	"sync"
 )
 
@@ -50,39 +51,35 @@ func (r *Reader) idf(df int) float64 {
 // ingestion. Matched counts all chunks of the view with a score above zero.
 func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
 	r := v.reader
-	lists := make([][]weighted, len(r.segments))
-	at := make([]entry, len(r.segments))
+	query := make([]weighted, 0, len(terms))
 	for _, t := range terms {
-		df := 0
-		for i, s := range r.segments {
-			at[i], _ = s.find(t.Text)
-			df += at[i].df
+		at, df := v.entries(t.Text), 0
+		for _, e := range at {
+			df += e.df
 		}
-		for i, e := range at {
-			if e.df > 0 && v.shown[i].n > 0 {
-				lists[i] = append(lists[i], weighted{e.post, newWeight(t.Weight*r.idf(df), r.average)})
-			}
+		if df > 0 {
+			query = append(query, weighted{at, newWeight(t.Weight*r.idf(df), r.average)})
 		}
 	}
 	top := newTop(k)
 	scores := scratch.Get().(*[]float32)
 	defer scratch.Put(scores)
 	for i, s := range r.segments {
-		if len(lists[i]) == 0 {
+		if v.shown[i].n == 0 || len(query) == 0 {
 			continue
 		}
 		acc := zeroed(scores, s.chunks)
-		for _, l := range lists[i] {
-			s.score(acc, l.post, l.weight)
+		for _, t := range query {
+			s.score(acc, t.at[i].post, t.weight)
 		}
 		matched += s.collect(acc, &v.shown[i], top)
 	}
 	return top.hits(), matched
 }
 
-// weighted is the postings list of a term of a query in one segment.
+// weighted is a term of a query with its entry in each segment.
 type weighted struct {
-	post   []byte
+	at     []entry
 	weight weight
 }
 
@@ -100,6 +97,9 @@ func zeroed(p *[]float32, n int) []float32 {
 
 // collect offers the shown chunks with a score to top and returns how many there are.
 func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
+	if shown.all {
+		return s.collectAll(acc, top)
+	}
 	for at := shown.next(0); at < len(s.revisions); at = shown.next(at + 1) {
 		r := s.revisions[at]
 		for i, score := range acc[r.first : r.first+r.chunks] {
@@ -113,4 +113,26 @@ func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
 		}
 	}
 	return matched
+}
+
+// collectAll is collect for a segment that is shown whole: it looks for the revision of those
+// chunks only that are among the best.
+func (s *Segment) collectAll(acc []float32, top *top) (matched int) {
+	for i, score := range acc {
+		if score <= 0 {
+			continue
+		}
+		matched++
+		if score >= top.floor {
+			r := s.revisions[s.revisionAt(i)]
+			top.add(Hit{Revision: r.id, Ordinal: i - r.first, Page: int(s.page(i)), Score: float64(score)})
+		}
+	}
+	return matched
+}
+
+// revisionAt returns the position of the revision that has a chunk.
+func (s *Segment) revisionAt(chunk int) int {
+	// Of several revisions with the same first chunk, all but the last are empty.
+	return sort.Search(len(s.revisions), func(i int) bool { return s.revisions[i].first > chunk }) - 1
 }

@@ -67,6 +67,11 @@ type reader struct {
 }
 
 func (r *reader) uvarint() uint64 {
+	if len(r.data) > 0 && r.data[0] < 0x80 { // nearly all of them
+		v := r.data[0]
+		r.data = r.data[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(r.data)
 	if n <= 0 {
 		r.bad = true

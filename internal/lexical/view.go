@@ -1,12 +1,38 @@
 package lexical
 
-import "math/bits"
+import (
+	"math/bits"
+	"strings"
+)
 
 // View is the part of a reader's chunks that a caller may see. It is immutable and safe for
 // concurrent use.
 type View struct {
 	reader *Reader
-	shown  []set // per segment: its revisions that are shown
+	shown  []set              // per segment: its revisions that are shown
+	found  map[string][]entry // what ForQuery remembers, else nil
+}
+
+// ForQuery returns the same view for the time of one query: it looks up each term once, however
+// often it is asked. It is not safe for concurrent use.
+func (v *View) ForQuery() *View {
+	return &View{reader: v.reader, shown: v.shown, found: make(map[string][]entry)}
+}
+
+// entries returns the entry of a term in each segment, an empty one where the segment has none.
+func (v *View) entries(term string) []entry {
+	at, ok := v.found[term]
+	if ok {
+		return at
+	}
+	at = make([]entry, len(v.reader.segments))
+	for i, s := range v.reader.segments {
+		at[i], _ = s.find(term)
+	}
+	if v.found != nil {
+		v.found[term] = at
+	}
+	return at
 }
 
 // View returns a view of the revisions for which visible returns true. It gets positions: of a
@@ -73,16 +99,30 @@ type Stat struct {
 // Stat returns what the view tells of a term.
 func (v *View) Stat(term string) Stat {
 	df, known := 0, false
-	for i, s := range v.reader.segments {
-		if e, ok := s.find(term); ok {
-			df += e.df
-			known = known || s.shows(&v.shown[i], e.post)
-		}
+	for i, e := range v.entries(term) {
+		df += e.df
+		known = known || v.reader.segments[i].shows(&v.shown[i], e.post)
 	}
 	if !known {
 		df = 0
 	}
 	return Stat{IDF: v.reader.idf(df), Known: known}
+}
+
+// Begins reports whether a term of the index begins with prefix, in a chunk of the view or not: a
+// quick way to rule out many terms at once.
+func (v *View) Begins(prefix string) bool {
+	for _, s := range v.reader.segments {
+		for c := s.from([]byte(prefix)); c.next(); {
+			if string(c.term) >= prefix {
+				if strings.HasPrefix(string(c.term), prefix) {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
 }
 
 // shows reports whether a postings list has a chunk of a shown revision.

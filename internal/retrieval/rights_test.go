@@ -269,6 +269,21 @@ func TestSearch_FollowsAChangeOfRightsAtOnce(t *testing.T) {
 	}
 }
 
+// TestSearch_LooksAtTheStoredRightsOnceMore changes rights where nobody should, below the store.
+func TestSearch_LooksAtTheStoredRightsOnceMore(t *testing.T) {
+	w := newWorld(t)
+	w.put(colours(10)...)
+	w.put(document("report", "the merger"))
+	if got := names(w.ask("merger")); len(got) != 1 {
+		t.Fatalf("found %v", got)
+	}
+	w.exec("UPDATE documents SET restricted = 1 WHERE name = 'report'")
+	w.exec("INSERT INTO document_access SELECT revision, 0, 'ann', 0 FROM documents WHERE name = 'report'")
+	if got := names(w.ask("merger")); len(got) != 0 {
+		t.Errorf("found %v", got)
+	}
+}
+
 // TestSearch_KeepsTheStatisticsOfNamespacesApart compares a tenant alone with one beside another.
 func TestSearch_KeepsTheStatisticsOfNamespacesApart(t *testing.T) {
 	alone, beside := newWorld(t), newWorld(t)

@@ -31,10 +31,9 @@ func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
 	}
 }
 
-// searchState searches one state of the index. It is not complete when a hit is no longer stored,
-// or no longer to be seen.
+// searchState searches one state of the index. It is not complete when a hit is no longer stored.
 func (c *Corpus) searchState(ctx context.Context, st *state, q Query) (res Result, complete bool, err error) {
-	view := st.view(q.Filter)
+	view := st.view(q.Filter).ForQuery()
 	limit := max(q.Limit, 1)
 	res = Result{Mode: Text, Terms: analyzeQuery(view, q)}
 	hits, matched := rank(view, q, res.Terms, limit*pageFactor)
@@ -56,8 +55,7 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query) (res Resul
 	best := hits[0].Score
 	for _, p := range found {
 		if !q.MaySee(p.Document.Category, p.Document.Access) {
-			complete = false
-			continue
+			continue // a second look, at what is stored now
 		}
 		raw := scores[p.Chunk.Key]
 		p.Scores.BM25, p.Score = &raw, raw/best
@@ -117,7 +115,7 @@ func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := st.view(q.Filter)
+	view := st.view(q.Filter).ForQuery()
 	found, _ := rank(view, q, analyzeQuery(view, q), q.Limit)
 	hits := make([]Hit, len(found))
 	for i, h := range found {

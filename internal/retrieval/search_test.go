@@ -76,6 +76,8 @@ func TestSearch_CaptionsAreSpansOfTheText(t *testing.T) {
 			"“Vision care” costs $12 a month — it covers frames.", "Lenses are covered once a year."}},
 		{"健康保险", []string{"健康保险每年支付一次。"}},
 		{"cafe", []string{"Naïve café owners ask."}},
+		{"frames, cafe, lenses of the year", []string{
+			"“Vision care” costs $12 a month — it covers frames.", "Lenses are covered once a year."}},
 	}
 	for _, tt := range tests {
 		res := w.search(retrieval.Query{Text: tt.query, Captions: true})
@@ -171,7 +173,10 @@ func TestSearch_ADocumentThatIsNamedComesFirst(t *testing.T) {
 	w.put(document("Northwind_Standard_Benefits.pdf", same+" Standard.", "Copay of the standard plan."),
 		document("Northwind_Health_Plus.pdf", same+" Plus.", "Copay of the plus plan."),
 		document("employee_handbook.pdf", same, "Copay is explained elsewhere. Northwind. Benefits. Health."))
+	w.put(document("annual_report_2023.pdf", "Revenue grew by a tenth, and so did cost, as was to be expected."),
+		document("notes.txt", "Annual revenue: report of 2023. Revenue in the annual plan for 2023, a report."))
 	for q, want := range map[string]string{
+		"How did revenue grow in the Annual Report 2023?":            "annual_report_2023.pdf",
 		"Does Northwind Standard Benefits cover emergency services?": "Northwind_Standard_Benefits.pdf",
 		"Does Northwind Health Plus cover emergency services?":       "Northwind_Health_Plus.pdf",
 		"What does the employee handbook say about the copay?":       "employee_handbook.pdf",
@@ -185,11 +190,16 @@ func TestSearch_ADocumentThatIsNamedComesFirst(t *testing.T) {
 func TestSearch_BringsPassagesForEveryPartOfAQuestion(t *testing.T) {
 	w := newWorld(t)
 	w.put(colours(30)...)
-	// The rare words of the first part would fill the whole result.
+	// The rare words of the first part would fill the whole result, for the others are common.
+	var puts []retrieval.Put
+	puts = append(puts, document("tax", "Quarterly withholding tax declarations of partnerships."))
 	for i := range 12 {
-		w.put(document(fmt.Sprintf("tax-%d", i), "Quarterly withholding tax declarations of partnerships."))
+		puts = append(puts, document(fmt.Sprintf("tax-%d", i), "Partnerships have tax to pay."))
 	}
-	w.put(document("fee", "The fee for parking is nine euros a day."))
+	for i := range 60 {
+		puts = append(puts, document(fmt.Sprintf("other-%d", i), "Entry has a fee.", "There is parking below."))
+	}
+	w.put(append(puts, document("fee", "The fee for parking is nine euros a day."))...)
 	q := "How do partnerships make quarterly withholding tax declarations, and what is the fee for parking?"
 	res := w.search(retrieval.Query{Text: q, Limit: 5})
 	got := names(res)
@@ -238,7 +248,7 @@ func TestSearch_SpreadsOverPages(t *testing.T) {
 
 func TestSearch_ContextOnlyFillsIn(t *testing.T) {
 	w := newWorld(t)
-	w.put(colours(30)...)
+	w.put(colours(80)...)
 	w.put(document("eiffel", "The Eiffel tower has a height of 330 metres."),
 		document("brandenburg", "The Brandenburg gate has a height of 26 metres."))
 	context := []retrieval.WeightedTerm{{Word: "Eiffel", Weight: .3}, {Word: "tower", Weight: .2}}
@@ -250,7 +260,7 @@ func TestSearch_ContextOnlyFillsIn(t *testing.T) {
 	}
 	long := context
 	for i := range 200 {
-		long = append(long, retrieval.WeightedTerm{Word: fmt.Sprintf("w%dx", i%30), Weight: .01})
+		long = append(long, retrieval.WeightedTerm{Word: fmt.Sprintf("w%dx", i%80), Weight: .01})
 	}
 	res := w.search(retrieval.Query{Text: "What is its height?", Context: long})
 	if got := names(res); got[0] != "eiffel" {

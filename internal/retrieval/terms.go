@@ -92,6 +92,9 @@ func namesIn(v *lexical.View, s string) []lexical.Term {
 	}
 	var names []lexical.Term
 	for i := 0; i < len(words); i++ {
+		if !v.Begins(words[i].Term + " ") { // as no name does, for most words
+			continue
+		}
 		for n := min(maxNameWords, len(words)-i); n > 1; n-- {
 			if name := lexical.Phrase(words[i : i+n]); v.Stat(name).Known {
 				names = append(names, lexical.Term{Text: name, Weight: nameWeight})
