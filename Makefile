@@ -1,10 +1,10 @@
 # Every target is one line; what a target does stands in the script or command it calls.
 .PHONY: build test race bench lint fuzz tables ci
 
-build: ; CGO_ENABLED=0 go build -trimpath -o parley ./cmd/parley
+build: ; CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o parley ./cmd/parley
 test: ; go test ./...
 race: ; go test -race -shuffle=on ./...
-bench: ; go test -run '^$$' -bench . -benchmem ./...
+bench: ; go run ./test/bench
 lint: ; .ci/lint
 fuzz: ; .ci/fuzz $(or $(TIME),10m)
 tables: ; go test ./cmd/parley -run TestConfigTable -update

@@ -73,8 +73,9 @@ func readLimit(path string) int64 {
 const restInterval = 10 * time.Second
 
 // releaseAtRest gives the memory that a busy time has left back to the system once it is over,
-// until ctx ends. The runtime by itself keeps about as much as it uses.
-func releaseAtRest(ctx context.Context) {
+// until ctx ends. The runtime by itself keeps about as much as it uses, and the database all that
+// it has cached.
+func (s *serving) releaseAtRest(ctx context.Context) {
 	tick := time.NewTicker(restInterval)
 	defer tick.Stop()
 	var work workload
@@ -84,9 +85,13 @@ func releaseAtRest(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if work.over(allocated()) {
-			debug.FreeOSMemory()
+		if !work.over(allocated()) {
+			continue
 		}
+		if err := s.db.Shrink(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("shrink the database's caches", "error", err)
+		}
+		debug.FreeOSMemory()
 	}
 }
 

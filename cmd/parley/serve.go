@@ -54,7 +54,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		}
 	})
 	beside.Go(func() { s.keepHouse(ctx) })
-	beside.Go(func() { releaseAtRest(ctx) })
+	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()
 	beside.Wait()

@@ -17,7 +17,11 @@ func (s *Segment) blocks() int { return (s.terms + blockSize - 1) / blockSize }
 
 // blockStart returns the first term of a block, which is stored whole.
 func (s *Segment) blockStart(block int) []byte {
-	r := reader{data: s.dict[s.dictOffset(block):]}
+	d := s.dict[s.dictOffset(block):]
+	if len(d) > 1 && d[0] == 0 && d[1] < 0x80 && len(d) >= 2+int(d[1]) { // all but very long terms
+		return d[2 : 2+int(d[1])]
+	}
+	r := reader{data: d}
 	r.uvarint()
 	return r.take(r.uvarint())
 }

@@ -50,7 +50,7 @@ func (w *world) fill(ctx context.Context, g *lexicaltest.Generator, from, docume
 	return nil
 }
 
-// percentiles asks questions until stop is closed or there were n, and returns how long they took.
+// percentiles asks n questions, and returns the median and the 99th percentile of their times.
 func (w *world) percentiles(g *lexicaltest.Generator, n int) (p50, p99 time.Duration) {
 	w.Helper()
 	var times []time.Duration

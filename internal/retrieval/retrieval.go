@@ -2,8 +2,10 @@
 //
 // The Store is the truth; the lexical index is derived from it, one index per namespace, kept
 // as immutable segments that are committed in the same transaction as the chunks they cover.
-// A Corpus holds those indexes in memory, follows changes made by any process through the
-// store's version, and rebuilds what is missing or out of date when it opens.
+// A Corpus holds those indexes in memory, with the rights to what is in them; it follows changes
+// made by any process through the store's version, and rebuilds what is missing or out of date
+// when it opens. What a caller may not see is told of in no way but one: how rare a word is, and
+// so the order of passages, depends on all documents of the namespace, never on another one's.
 package retrieval
 
 import (
@@ -135,7 +137,7 @@ type Term struct {
 	Word   string  // as it stood in the query
 	Weight float64 // 1 for a term of the question, less for one of the context
 	IDF    float64 // the largest possible when Known is false
-	Known  bool    // some searchable chunk holds it
+	Known  bool    // some chunk that the filter lets through holds it
 }
 
 // Result is the answer to a Query.

@@ -107,6 +107,12 @@ func (d *database) close() error {
 	return errors.Join(d.read.Close(), d.write.Close())
 }
 
+// shrink frees the cache of the connection that writes.
+func (d *database) shrink(ctx context.Context) error {
+	_, err := d.write.ExecContext(ctx, "PRAGMA shrink_memory")
+	return d.fail("free the cache", err)
+}
+
 // update runs f in a transaction that writes, and commits unless f fails. "doing" says in errors
 // what was attempted.
 func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {

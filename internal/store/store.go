@@ -84,6 +84,12 @@ func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) 
 	return n, errors.Join(err, failed)
 }
 
+// Shrink frees what the connections that write have cached, which they never do by themselves.
+// Those that read are closed after a minute without work. It waits for a running transaction.
+func (d *DB) Shrink(ctx context.Context) error {
+	return errors.Join(d.corpus.db.shrink(ctx), d.state.db.shrink(ctx))
+}
+
 // Close ends all use of the folder. No other method may be running.
 func (d *DB) Close() error {
 	return errors.Join(d.corpus.db.close(), d.state.db.close(), d.blobs.close())

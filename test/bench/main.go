@@ -112,8 +112,8 @@ type bench struct {
 	command string // what measures the section that is being measured
 	figures []figure
 
-	program string // the built binary; "" until somebody needs it
-	passage *passages
+	program string    // the built binary; "" until somebody needs it
+	indexed *passages // nil until somebody needs them
 }
 
 // figure is a line of the table.

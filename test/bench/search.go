@@ -27,8 +27,8 @@ const namespace = "default"
 
 // passages indexes mtrag-fiqa as `parley eval` does, through the product's splitter, once a run.
 func (b *bench) passages(ctx context.Context) (p *passages, err error) {
-	if b.passage != nil {
-		return b.passage, nil
+	if b.indexed != nil {
+		return b.indexed, nil
 	}
 	dir, err := b.sharedPath("data", "mtrag-fiqa")
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *bench) passages(ctx context.Context) (p *passages, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.passage = p
+	b.indexed = p
 	return p, nil
 }
 
