@@ -9,18 +9,12 @@ import (
 
 // Intend commits a new entry durably.
 func (s *State) Intend(ctx context.Context, e turn.Entry) error {
-	insert, err := s.db.preparedWrite(ctx, `INSERT INTO ledger (id, namespace, owner, conversation_id, turn_id,
-		stage, provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
+	return s.db.updateOne(ctx, "write ledger", `INSERT INTO ledger (id, namespace, owner, conversation_id,
+		turn_id, stage, provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
 		reasoning_tokens, estimated, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)`)
-	if err != nil {
-		return s.db.fail("write ledger", err)
-	}
-	return s.db.update(ctx, "write ledger", func(tx *sql.Tx) error {
-		_, err := tx.StmtContext(ctx, insert).ExecContext(ctx, e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.TurnID, string(e.Stage),
-			e.Provider, e.Model, string(turn.EntryIntent), e.EstimatedInput, micros(e.CreatedAt))
-		return err
-	})
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)`,
+		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.TurnID, string(e.Stage),
+		e.Provider, e.Model, string(turn.EntryIntent), e.EstimatedInput, micros(e.CreatedAt))
 }
 
 // Settle writes what became of an entry. What is settled stays, except that an interrupted entry
@@ -30,19 +24,12 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 	if e.Status != turn.EntryInterrupted {
 		open = append(open, string(turn.EntryInterrupted))
 	}
-	settle, err := s.db.preparedWrite(ctx, `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?,
-		cached_tokens = ?, reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ?
-		WHERE id = ? AND status IN (`+placeholders(len(open))+")")
-	if err != nil {
-		return s.db.fail("settle ledger", err)
-	}
 	cost := sql.NullInt64{Int64: e.Cost.Micros, Valid: e.Cost.Known}
-	return s.db.update(ctx, "settle ledger", func(tx *sql.Tx) error {
-		args := append([]any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached,
-			e.Usage.Reasoning, flag(e.Usage.Estimated), cost, micros(e.SettledAt), e.ID}, open...)
-		_, err := tx.StmtContext(ctx, settle).ExecContext(ctx, args...)
-		return err
-	})
+	args := append([]any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached,
+		e.Usage.Reasoning, flag(e.Usage.Estimated), cost, micros(e.SettledAt), e.ID}, open...)
+	return s.db.updateOne(ctx, "settle ledger", `UPDATE ledger SET status = ?, input_tokens = ?,
+		output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?, cost_micros = ?,
+		settled_at = ? WHERE id = ? AND status IN (`+placeholders(len(open))+")", args...)
 }
 
 // Unsettled returns up to limit intents, oldest first.

@@ -127,6 +127,16 @@ func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) err
 	return d.fail(doing, tx.Commit())
 }
 
+// updateOne commits one statement of constant text, which is a transaction by itself: it does
+// without the statements that begin and commit one, and is compiled once.
+func (d *database) updateOne(ctx context.Context, doing, statement string, args ...any) error {
+	stmt, err := d.preparedWrite(ctx, statement)
+	if err == nil {
+		_, err = stmt.ExecContext(ctx, args...)
+	}
+	return d.fail(doing, err)
+}
+
 // view runs f in a transaction that reads, so that its queries see one state.
 func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
 	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
