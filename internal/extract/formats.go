@@ -93,7 +93,7 @@ func unsupported(name string) *Error {
 	for i, f := range formats {
 		names[i] = f.name
 	}
-	return &Error{Unsupported, fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
+	return &Error{Reason: Unsupported, Detail: fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
 }
 
 // magics are the signatures at the start of formats that have one. Those of formats that can be
@@ -179,10 +179,10 @@ func sniffOLE(f *file) (string, error) {
 	for _, off := range []int64{0, max(0, f.size-searched)} {
 		part, err := readAt(f.r, off, min(searched, f.size-off))
 		if err != nil {
-			return "", &Error{Unreadable, "the file cannot be read to its end"}
+			return "", &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 		}
 		if bytes.Contains(part, utf16le("EncryptedPackage")) {
-			return "", &Error{Encrypted, "the document needs a password"}
+			return "", &Error{Reason: Encrypted, Detail: "the document needs a password"}
 		}
 	}
 	if name, known := foreign[f.ext]; known {
