@@ -173,8 +173,8 @@ func setLines(x, y float64, lines ...string) string {
 	return b.String()
 }
 
-// makeDOCX makes a package of parts, by name and content in turn.
-func makeDOCX(t testing.TB, parts ...string) []byte {
+// makeZIP makes an archive of parts, by name and content in turn.
+func makeZIP(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

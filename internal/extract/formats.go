@@ -23,6 +23,8 @@ type format struct {
 var formats = []format{
 	{"PDF", []string{"pdf"}, readPDF, loadPDF},
 	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
+	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
+	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
@@ -32,7 +34,7 @@ var formats = []format{
 // foreign names the formats that people will try although no parser exists.
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
-	"xlsx": "Excel", "xlsm": "Excel", "xlsb": "Excel binary", "pptx": "PowerPoint", "pptm": "PowerPoint",
+	"xlsb": "Excel binary",
 	"odt": "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
 	"json": "JSON", "jsonl": "JSON Lines", "xml": "XML", "yaml": "YAML", "yml": "YAML",
