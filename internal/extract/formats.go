@@ -28,6 +28,7 @@ var formats = []format{
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
+	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
 	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
 }
 
@@ -35,9 +36,9 @@ var formats = []format{
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
 	"xlsb": "Excel binary",
-	"odt": "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
+	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
-	"json": "JSON", "jsonl": "JSON Lines", "xml": "XML", "yaml": "YAML", "yml": "YAML",
+	"xml": "XML", "yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
 	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
 }

@@ -194,7 +194,7 @@ func (n numberFormat) formatTime(v float64, epoch time.Time) string {
 	if epoch.Year() == 1899 && v < 60 {
 		seconds += 86400 // 1900 has a 29 February there, before which all is a day off
 	}
-	t := epoch.Add(time.Duration(seconds%86400) * time.Second).AddDate(0, 0, int(seconds/86400))
+	t := epoch.Add(time.Duration(seconds%86400)*time.Second).AddDate(0, 0, int(seconds/86400))
 	layout := "2006-01"
 	if n.day {
 		layout = "2006-01-02"
