@@ -51,7 +51,11 @@ type Config struct {
 
 	Providers endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key) and reasoning (its models that reason): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
 	Fallback  []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	Prompts   string    `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or take their place: a folder for each domain, with any of the files that parley prompts lists."`
 	Prices    string    `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
+
+	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
+	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
@@ -93,6 +97,8 @@ func (c *Config) validate() *settingError {
 		{"providers", c.Providers.check()},
 		{"model", checkModel(c.Model, c.providerNames())},
 		{"fallback", checkFallback(c.Fallback, c.providerNames())},
+		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.providerNames())},
+		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.providerNames())},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),

@@ -133,7 +133,7 @@ func (p *program) providersOf(cfg Config) []provider {
 }
 
 // newRouter returns the models of all providers that are configured. It is a usage error when
-// cfg.Model or one of its fallbacks is not among them.
+// a model of the configuration is not among them.
 func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error) {
 	r := &llm.Router{Default: cfg.Model, Providers: map[string]llm.Model{}, Missing: map[string]string{}}
 	for _, provider := range p.providersOf(cfg) {
@@ -147,7 +147,7 @@ func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error
 		}
 		r.Providers[provider.name] = m
 	}
-	for _, key := range append([]string{cfg.Model}, cfg.Fallback...) {
+	for _, key := range cfg.models() {
 		name, _, _ := strings.Cut(key, ":")
 		if need := r.Missing[name]; need != "" {
 			return nil, usagef("the model %s needs an API key: %s", key, need)
@@ -159,8 +159,8 @@ func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error
 
 // resilient returns what every model is wrapped in, from the inside out: each call is entered in
 // the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
-// again within the budget of its provider, and is replaced by the next model of cfg.Fallback.
-func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *turn.Ledger) func(llm.Model, string) llm.Model {
+// again within the budget of its provider, and is replaced by the next model of its stage.
+func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *turn.Ledger) func(llm.Model, string, string) llm.Model {
 	breakers := llm.NewBreakers(llm.BreakerOptions{})
 	retriers := map[string]*llm.Retrier{}
 	for name := range models {
@@ -177,13 +177,13 @@ func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *tur
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
 		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "err", err)
 	}
-	return func(m llm.Model, key string) llm.Model {
-		if name, _, _ := strings.Cut(key, ":"); name == turn.Builtin {
+	return func(m llm.Model, stage, key string) llm.Model {
+		if isBuiltin(key) {
 			return m
 		}
 		links := []llm.Link{link(key)}
-		for _, next := range cfg.Fallback {
-			if next != key {
+		for _, next := range cfg.fallbacks(stage) {
+			if next != key && !isBuiltin(next) {
 				links = append(links, link(next))
 			}
 		}

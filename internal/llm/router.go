@@ -5,19 +5,30 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
-// Router finds the model that a key of the form "provider:model" names. It is configured once
-// and then only read, so it needs no lock.
+// Router finds the model that a key of the form "provider:model" names. It is configured once;
+// after that its methods may be called concurrently.
 type Router struct {
 	Default   string            // the key that "" stands for
 	Providers map[string]Model  // by the part of the key before the colon
 	Missing   map[string]string // providers that exist but are not configured, with what they need
-	// Wrap, when set, decorates every model that Resolve returns, for example to meter its calls.
-	// The key is complete: never "".
-	Wrap func(m Model, key string) Model
+	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
+	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
+	// it returns is kept and used again for the same stage and key.
+	Wrap func(m Model, stage, key string) Model
+
+	mu      sync.Mutex
+	wrapped map[use]Model
 }
+
+// use is a model in a stage.
+type use struct{ stage, key string }
+
+// maxWrapped bounds the memory for wrapped models, whose keys may come from clients.
+const maxWrapped = 1000
 
 // UnknownModelError says that a key names no model that this server has.
 type UnknownModelError struct {
@@ -32,7 +43,10 @@ const maxModelKey = 200
 
 // Resolve returns the model for key and the name by which its provider knows it: what stands
 // after the first colon. The error is an *UnknownModelError.
-func (r *Router) Resolve(key string) (Model, string, error) {
+func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFor("", key) }
+
+// ResolveFor is Resolve for a stage, which may have fallbacks of its own (see Wrap).
+func (r *Router) ResolveFor(stage, key string) (Model, string, error) {
 	if key == "" {
 		key = r.Default
 	}
@@ -47,10 +61,24 @@ func (r *Router) Resolve(key string) (Model, string, error) {
 		}
 		return nil, "", r.unknown(key, "this server has the providers "+strings.Join(r.Names(), ", "))
 	}
-	if r.Wrap != nil {
-		m = r.Wrap(m, key)
+	return r.wrap(m, use{stage, key}), name, nil
+}
+
+func (r *Router) wrap(m Model, u use) Model {
+	if r.Wrap == nil {
+		return m
 	}
-	return m, name, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w, ok := r.wrapped[u]; ok {
+		return w
+	}
+	if r.wrapped == nil || len(r.wrapped) >= maxWrapped {
+		r.wrapped = map[use]Model{}
+	}
+	w := r.Wrap(m, u.stage, u.key)
+	r.wrapped[u] = w
+	return w
 }
 
 // Names returns the names of the configured providers, sorted.
