@@ -1,0 +1,33 @@
+package llm
+
+import "strings"
+
+// Capabilities is what a model takes beside text and sampling parameters. What a model does not
+// take, its provider leaves out of the call; the pipeline asks only to choose what to prepare, and
+// to say what it left out.
+type Capabilities struct {
+	Vision bool // images in messages
+	Tools  bool // functions that it may ask to call
+	Schema bool // an answer that follows a JSON Schema
+	Effort bool // how long it is to reason
+}
+
+// Describer is a provider that knows what its models take.
+type Describer interface {
+	// Capabilities describes one model by its own name, without the provider prefix. Of a model
+	// that it does not know it says what holds for the provider's newest ones.
+	Capabilities(model string) Capabilities
+}
+
+// Capabilities describes the model that key names: the zero value when there is none, or when its
+// provider is no Describer.
+func (r *Router) Capabilities(key string) Capabilities {
+	if key == "" {
+		key = r.Default
+	}
+	provider, name, _ := strings.Cut(key, ":")
+	if d, ok := r.Providers[provider].(Describer); ok && name != "" {
+		return d.Capabilities(name)
+	}
+	return Capabilities{}
+}
