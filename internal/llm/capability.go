@@ -2,14 +2,17 @@ package llm
 
 import "strings"
 
-// Capabilities is what a model takes beside text and sampling parameters. What a model does not
-// take, its provider leaves out of the call; the pipeline asks only to choose what to prepare, and
-// to say what it left out.
+// Capabilities is what a model takes beside text. What a model does not take, its provider leaves
+// out of the call; the pipeline asks only to choose what to prepare, and to say what it left out.
 type Capabilities struct {
-	Vision bool // images in messages
-	Tools  bool // functions that it may ask to call
-	Schema bool // an answer that follows a JSON Schema
-	Effort bool // how long it is to reason
+	Vision      bool // images in messages
+	Tools       bool // functions that it may ask to call
+	Schema      bool // an answer that follows a JSON Schema
+	Effort      bool // how long it is to reason
+	Temperature bool
+	TopP        bool
+	Stop        bool // texts at which it is to stop
+	Context     int  // tokens that fit into the prompt; 0 when that is not known
 }
 
 // Describer is a provider that knows what its models take.
