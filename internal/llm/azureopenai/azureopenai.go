@@ -100,7 +100,7 @@ func (c *Config) modelsPath() string {
 	return "/models?api-version=" + url.QueryEscape(c.APIVersion)
 }
 
-func (c *Config) authorize(h http.Header) (upstream.Secret, error) {
+func (c *Config) authorize(_ context.Context, h http.Header) (upstream.Secret, error) {
 	if c.APIKey != "" {
 		h.Set("Api-Key", c.APIKey)
 		return upstream.Secret(c.APIKey), nil
