@@ -116,9 +116,23 @@ func (p *Provider) call(ctx context.Context, path string) (upstream.Call, error)
 	call := upstream.Call{URL: p.base + path, Header: http.Header{}, Failure: classify}
 	var err error
 	if call.Secret, err = p.cfg.Authorize(ctx, call.Header); err != nil {
-		return call, fmt.Errorf("authorize the call: %w", err)
+		return call, unauthorized(ctx, err)
 	}
 	return call, nil
+}
+
+// unauthorized returns the error of a call that could not be made for want of credentials. It has a
+// status, since nothing was asked of the upstream that might cost something.
+func unauthorized(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("authorize the call: %w", ctx.Err())
+	}
+	out := llm.Error{Status: http.StatusUnauthorized, Err: err}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		out = *e
+	}
+	out.Err = fmt.Errorf("authorize the call: %w", out.Err)
+	return &out
 }
 
 // Models implements llm.Lister with GET {base}/models, or what the configuration has in its place.
