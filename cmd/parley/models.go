@@ -40,7 +40,9 @@ var providers = []provider{
 	{
 		name: "openai",
 		open: func(cfg Config) (llm.Model, error) {
-			return openai.New(openai.Config{BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey})
+			return openai.New(openai.Config{
+				BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey, Overrides: cfg.Capabilities.of("openai"),
+			})
 		},
 		missing: func(cfg Config) string {
 			// A server of one's own may need no key.
@@ -55,15 +57,18 @@ var providers = []provider{
 		open: func(cfg Config) (llm.Model, error) {
 			return azureopenai.New(azureopenai.Config{
 				Endpoint: cfg.AzureOpenAIEndpoint, APIVersion: cfg.AzureOpenAIAPIVersion, APIKey: cfg.AzureOpenAIAPIKey,
-				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Reasoning: cfg.AzureOpenAIReasoning,
+				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
+				Reasoning: cfg.AzureOpenAIReasoning, Overrides: cfg.Capabilities.of("azure-openai"),
 			})
 		},
 		missing: func(cfg Config) string {
 			if cfg.AzureOpenAIEndpoint == "" {
 				return "set AZURE_OPENAI_ENDPOINT, or azure_openai.endpoint in the configuration file"
 			}
-			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" {
-				return "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_AD_TOKEN, or azure_openai.token_file in the configuration file"
+			tokens := entra(cfg)
+			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
+				return "set AZURE_OPENAI_API_KEY, or what tokens of Entra ID need: AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, " +
+					"or azure_openai.managed_identity in the configuration file"
 			}
 			return ""
 		},
@@ -71,7 +76,9 @@ var providers = []provider{
 	{
 		name: "anthropic",
 		open: func(cfg Config) (llm.Model, error) {
-			return anthropic.New(anthropic.Config{BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey})
+			return anthropic.New(anthropic.Config{
+				BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey, Overrides: cfg.Capabilities.of("anthropic"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.AnthropicAPIKey, "set ANTHROPIC_API_KEY, or anthropic.api_key in the configuration file")
@@ -80,7 +87,9 @@ var providers = []provider{
 	{
 		name: "gemini",
 		open: func(cfg Config) (llm.Model, error) {
-			return gemini.New(gemini.Config{BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey})
+			return gemini.New(gemini.Config{
+				BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey, Overrides: cfg.Capabilities.of("gemini"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.GeminiAPIKey, "set GEMINI_API_KEY, or gemini.api_key in the configuration file")
@@ -93,6 +102,15 @@ var providers = []provider{
 		},
 		missing: func(Config) string { return "" },
 	},
+}
+
+func entra(cfg Config) azureopenai.Entra {
+	return azureopenai.Entra{
+		Tenant: cfg.AzureOpenAITenantID, Client: cfg.AzureOpenAIClientID, Secret: cfg.AzureOpenAIClientSecret,
+		AssertionFile: cfg.AzureOpenAIFederatedTokenFile, Managed: cfg.AzureOpenAIManagedIdentity,
+		Endpoint: cfg.AzureOpenAIIdentityEndpoint, Header: cfg.AzureOpenAIIdentityHeader,
+		Authority: cfg.AzureOpenAIAuthorityHost, Scope: cfg.AzureOpenAIScope,
+	}
 }
 
 func unset(value, need string) string {
@@ -119,7 +137,9 @@ func (p *program) providersOf(cfg Config) []provider {
 		all = append(all, provider{
 			name: name,
 			open: func(Config) (llm.Model, error) {
-				return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning})
+				return openai.New(openai.Config{
+					BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning, Overrides: cfg.Capabilities.of(name),
+				})
 			},
 			missing: func(Config) string {
 				if e.APIKeyEnv == "" {

@@ -105,7 +105,9 @@ func TestEntra_GetsTokensInEveryWay(t *testing.T) {
 			"GET /metadata/identity/oauth2/token api-version=2018-02-01&" + resource + " metadata=true header=",
 		},
 		"another scope": {
-			func(url string) Entra { return Entra{Managed: true, metadata: url, Scope: "https://ai.azure.com/.default"} },
+			func(url string) Entra {
+				return Entra{Managed: true, metadata: url, Scope: "https://ai.azure.com/.default"}
+			},
 			"GET /metadata/identity/oauth2/token api-version=2018-02-01&resource=https%3A%2F%2Fai.azure.com metadata=true header=",
 		},
 	} {

@@ -60,6 +60,9 @@ var families = []family{
 	{name: "gpt-oss", Capabilities: llm.Capabilities{
 		Tools: true, Schema: true, Effort: true, Temperature: true, TopP: true, Stop: true, Context: 131_072,
 	}},
+	// What the list of models has beside those that make completions.
+	{name: "text-embedding"}, {name: "text-moderation"}, {name: "omni-moderation"}, {name: "whisper"}, {name: "tts"},
+	{name: "dall-e"}, {name: "gpt-image"}, {name: "gpt-audio"}, {name: "gpt-realtime"}, {name: "sora"}, {name: "davinci"}, {name: "babbage"},
 }
 
 // newest stands for the models of OpenAI's own that are not known yet.
