@@ -58,10 +58,13 @@ type Config struct {
 	OllamaHost       string `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Where Ollama is, for ollama: models."`
 	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model; 0 leaves it to Ollama, which cuts off what is too long."`
 
-	Providers    endpoints    `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key) and reasoning (its models that reason): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
-	Capabilities capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models take, where their names do not tell: by provider:model, like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens): {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
-	Fallback     []string     `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
-	Prices       string       `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
+	Providers           endpoints    `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key), reasoning (its models that reason) and rerank (true for one that has the /rerank API in place of models that answer): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
+	Capabilities        capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models take, where their names do not tell: by provider:model, like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens): {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
+	Embedding           string       `name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small; by default none, and search is by words alone."`
+	EmbeddingDimensions int          `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors of the embedding model, for models that can shorten them; 0 means the model's own."`
+
+	Fallback []string `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
@@ -101,9 +104,12 @@ func (c *Config) validate() *settingError {
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
-		{"model", checkModel(c.Model, c.providerNames())},
+		{"model", checkModel(c.Model, c.namesThat(answers))},
+		{"fallback", checkFallback(c.Fallback, c.namesThat(answers))},
 		{"capabilities", c.Capabilities.check(c.providerNames())},
-		{"fallback", checkFallback(c.Fallback, c.providerNames())},
+		{"embedding", c.checkEmbedding()},
+		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
+			"must be between 1 and %d; 0 means the model's own", maxDimensions)},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
@@ -225,6 +231,20 @@ func checkModel(key string, providers []string) error {
 		return fmt.Errorf("%q is no model of the provider builtin; there is %s", key, builtinModel)
 	}
 	return nil
+}
+
+// maxDimensions is more than any model's vectors have.
+const maxDimensions = 16_384
+
+func (c *Config) checkEmbedding() error {
+	if c.Embedding == "" {
+		return nil
+	}
+	able := c.namesThat(embeds)
+	if name, _, _ := strings.Cut(c.Embedding, ":"); slices.Contains(c.providerNames(), name) && !slices.Contains(able, name) {
+		return fmt.Errorf("%q: the provider %s has no embeddings; %s have", c.Embedding, name, strings.Join(able, ", "))
+	}
+	return checkModel(c.Embedding, able)
 }
 
 // usageError is a mistake in the command, the environment or the configuration file.

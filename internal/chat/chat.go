@@ -110,6 +110,7 @@ const (
 	StagePrompt   Stage = "prompt"
 	StageGenerate Stage = "generate"
 	StageSuggest  Stage = "suggest"
+	StageEmbed    Stage = "embed" // of no turn: documents are embedded
 )
 
 // Citation is a passage, or a page of one, that an answer points to.

@@ -11,12 +11,17 @@ import (
 // Router finds the model that a key of the form "provider:model" names. It is configured once
 // and then only read, so it needs no lock.
 type Router struct {
-	Default   string            // the key that "" stands for
-	Providers map[string]Model  // by the part of the key before the colon
-	Missing   map[string]string // providers that exist but are not configured, with what they need
+	Default   string              // the key that "" stands for in Resolve
+	Providers map[string]Model    // by the part of the key before the colon
+	Embedders map[string]Embedder // the providers that embed
+	Rerankers map[string]Reranker // the providers that rerank
+	Missing   map[string]string   // providers that exist but are not configured, with what they need
 	// Wrap, when set, decorates every model that Resolve returns, for example to meter its calls.
-	// The key is complete: never "".
-	Wrap func(m Model, key string) Model
+	// The key is complete: never "". WrapEmbedder and WrapReranker do so for what the two other
+	// methods return.
+	Wrap         func(m Model, key string) Model
+	WrapEmbedder func(e Embedder, key string) Embedder
+	WrapReranker func(r Reranker, key string) Reranker
 }
 
 // UnknownModelError says that a key names no model that this server has.
@@ -36,16 +41,9 @@ func (r *Router) Resolve(key string) (Model, string, error) {
 	if key == "" {
 		key = r.Default
 	}
-	provider, name, ok := strings.Cut(key, ":")
-	if !ok || provider == "" || name == "" || len(key) > maxModelKey || CleanName(key) != key {
-		return nil, "", r.unknown(key, "a model is named as provider:model")
-	}
-	m, ok := r.Providers[provider]
-	if !ok {
-		if need := r.Missing[provider]; need != "" {
-			return nil, "", r.unknown(key, "the provider "+provider+" is not configured on this server: "+need)
-		}
-		return nil, "", r.unknown(key, "this server has the providers "+strings.Join(r.Names(), ", "))
+	m, name, err := resolve(r, r.Providers, key, "has no models that answer")
+	if err != nil {
+		return nil, "", err
 	}
 	if r.Wrap != nil {
 		m = r.Wrap(m, key)
@@ -53,7 +51,69 @@ func (r *Router) Resolve(key string) (Model, string, error) {
 	return m, name, nil
 }
 
-// Names returns the names of the configured providers, sorted.
+// ResolveEmbedder is Resolve for a key of a model that embeds. What it returns takes any number of
+// texts and gives nothing wrong: see Batched.
+func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
+	e, name, err := resolve(r, r.Embedders, key, "has no embeddings")
+	if err != nil {
+		return nil, "", err
+	}
+	var opts BatchOptions
+	if l, ok := e.(EmbedLimiter); ok {
+		opts.Limits = l.EmbedLimits(name)
+	}
+	if r.WrapEmbedder != nil {
+		e = r.WrapEmbedder(e, key)
+	}
+	return Batched(e, opts), name, nil
+}
+
+// ResolveReranker is Resolve for a key of a model that reranks. What it returns gives nothing
+// wrong: see CheckedReranker.
+func (r *Router) ResolveReranker(key string) (Reranker, string, error) {
+	m, name, err := resolve(r, r.Rerankers, key, "does not rerank")
+	if err != nil {
+		return nil, "", err
+	}
+	if r.WrapReranker != nil {
+		m = r.WrapReranker(m, key)
+	}
+	return CheckedReranker(m), name, nil
+}
+
+// resolve finds the provider of a key among those that can do something, and the model's name.
+func resolve[T any](r *Router, able map[string]T, key, unable string) (provider T, model string, err error) {
+	name, model, ok := strings.Cut(key, ":")
+	if !ok || name == "" || model == "" || len(key) > maxModelKey || CleanName(key) != key {
+		return provider, "", r.unknown(key, "a model is named as provider:model")
+	}
+	if provider, ok = able[name]; ok {
+		return provider, model, nil
+	}
+	return provider, "", r.unknown(key, r.without(name, unable, slices.Sorted(maps.Keys(able))))
+}
+
+// without says why there is no provider of the name among the able ones.
+func (r *Router) without(name, unable string, able []string) string {
+	if need := r.Missing[name]; need != "" {
+		return "the provider " + name + " is not configured on this server: " + need
+	}
+	why := "this server has the providers " + strings.Join(able, ", ")
+	if len(able) == 0 {
+		why = "this server has no provider for it"
+	}
+	if r.has(name) {
+		return "the provider " + name + " " + unable + "; for that, " + why
+	}
+	return why
+}
+
+// has reports whether there is a provider of the name, whatever it can do.
+func (r *Router) has(name string) bool {
+	return r.Providers[name] != nil || r.Embedders[name] != nil || r.Rerankers[name] != nil
+}
+
+// Names returns the names of the configured providers of models that answer, sorted.
 func (r *Router) Names() []string { return slices.Sorted(maps.Keys(r.Providers)) }
 
 func (r *Router) unknown(key, why string) error {
