@@ -81,6 +81,8 @@ type Config struct {
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
 
+	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
+
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
 }

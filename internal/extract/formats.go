@@ -29,6 +29,7 @@ var formats = []format{
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
 	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
+	{"image", []string{"png", "jpg", "jpeg", "gif", "webp"}, readImage, nil},
 	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
 }
 
@@ -40,7 +41,7 @@ var foreign = map[string]string{
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
 	"xml": "XML", "yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
-	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
+	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
 
 // Supports reports whether a file of this name will be read if its content is what its extension
@@ -51,6 +52,13 @@ func Supports(name string) bool {
 		return true
 	}
 	return formatOf(strings.ToLower(name[i+1:])) != nil
+}
+
+// IsImage reports whether a file of this name is an image, of which only its name and what it says
+// of itself are read as text.
+func IsImage(name string) bool {
+	f := formatOf(extOf(name))
+	return f != nil && f.name == "image"
 }
 
 // recognise finds the format of a file: by its content where that is unmistakable, else by its
@@ -110,8 +118,8 @@ var magics = []struct{ prefix, name string }{
 	{"\x89PNG\r\n\x1a\n", "image"},
 	{"\xff\xd8\xff", "image"},
 	{"GIF8", "image"},
-	{"II*\x00", "image"},
-	{"MM\x00*", "image"},
+	{"II*\x00", "TIFF"},
+	{"MM\x00*", "TIFF"},
 	{"\x7fELF", "program"},
 	{"SQLite format 3\x00", "SQLite"},
 	{"%!PS", "PostScript"},
@@ -131,6 +139,8 @@ func sniff(f *file) (string, error) {
 		}
 	}
 	switch {
+	case isWebP(head):
+		return "image", nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return sniffZIP(f)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
