@@ -25,9 +25,10 @@ const probeTime = 5 * time.Second
 
 // listing is what is known of one provider.
 type listing struct {
-	name   string
-	state  string
-	models []llm.ModelInfo
+	name    string
+	state   string
+	models  []llm.ModelInfo
+	reranks bool // its models rerank, and do nothing else
 }
 
 // Run asks all providers at once and prints what they say. That one can't be reached is a result.
@@ -53,7 +54,8 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	}
 	probes.Wait()
 	for _, l := range listings {
-		l.add(append([]string{p.config.Model}, p.config.Fallback...))
+		l.add(append([]string{p.config.Model}, p.config.Fallback...), false)
+		l.add([]string{p.config.Embedding}, true)
 		if err := l.print(p.stdout, prices); err != nil {
 			return fmt.Errorf("print the models: %w", err)
 		}
@@ -70,6 +72,9 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 	if err != nil {
 		l.state = "not usable: " + err.Error()
 		return
+	}
+	if _, answers := m.(llm.Model); !answers {
+		_, l.reranks = m.(llm.Reranker)
 	}
 	lister, ok := m.(llm.Lister)
 	if !ok {
@@ -90,11 +95,11 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 }
 
 // add puts the models in that are configured but that the provider does not list.
-func (l *listing) add(keys []string) {
+func (l *listing) add(keys []string, embed bool) {
 	for _, key := range keys {
 		name, model, _ := strings.Cut(key, ":")
 		if name == l.name && !slices.ContainsFunc(l.models, func(m llm.ModelInfo) bool { return m.Name == model }) {
-			l.models = append(l.models, llm.ModelInfo{Name: model})
+			l.models = append(l.models, llm.ModelInfo{Name: model, Embeds: embed})
 		}
 	}
 	slices.SortFunc(l.models, func(a, b llm.ModelInfo) int { return strings.Compare(a.Name, b.Name) })
@@ -107,9 +112,20 @@ func (l *listing) print(w io.Writer, prices *price.Table) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, m := range l.models {
 		p, known := prices.Find(l.name, m.Name)
-		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\n", l.name, m.Name, contextSize(m, p), priceOf(l.name, p, known))
+		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\n", l.name, m.Name, contextSize(m, p), l.task(m, p)+priceOf(l.name, p, known))
 	}
 	return t.Flush()
+}
+
+// task says what a model does, if that is not to answer.
+func (l *listing) task(m llm.ModelInfo, p price.Price) string {
+	switch {
+	case l.reranks:
+		return "reranks, "
+	case m.Embeds || p.Embeds:
+		return "embeds, "
+	}
+	return ""
 }
 
 func contextSize(m llm.ModelInfo, p price.Price) string {
@@ -129,6 +145,9 @@ func priceOf(provider string, p price.Price, known bool) string {
 	}
 	if !known || !p.Until.IsZero() && time.Now().After(p.Until.AddDate(0, 0, 1)) {
 		return "price unknown"
+	}
+	if p.Embeds {
+		return fmt.Sprintf("%s in for a million tokens", p.Input)
 	}
 	cached := "unknown"
 	if p.Cached != nil {

@@ -103,7 +103,10 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var w struct {
 		Models []struct {
-			Name string `json:"name"`
+			Name    string `json:"name"`
+			Details struct {
+				Family string `json:"family"`
+			} `json:"details"`
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -111,7 +114,9 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Models))
 	for _, m := range w.Models {
-		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.Name), Context: p.context})
+		models = append(models, llm.ModelInfo{
+			Name: llm.CleanName(m.Name), Context: p.context, Embeds: strings.HasSuffix(m.Details.Family, "bert"),
+		})
 	}
 	return models, nil
 }
