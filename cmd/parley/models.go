@@ -43,7 +43,9 @@ var providers = []provider{
 		name:   "openai",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return openai.New(openai.Config{BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey})
+			return openai.New(openai.Config{
+				BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey, Overrides: cfg.Capabilities.of("openai"),
+			})
 		},
 		missing: func(cfg Config) string {
 			// A server of one's own may need no key.
@@ -59,15 +61,18 @@ var providers = []provider{
 		open: func(cfg Config) (any, error) {
 			return azureopenai.New(azureopenai.Config{
 				Endpoint: cfg.AzureOpenAIEndpoint, APIVersion: cfg.AzureOpenAIAPIVersion, APIKey: cfg.AzureOpenAIAPIKey,
-				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Reasoning: cfg.AzureOpenAIReasoning,
+				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
+				Reasoning: cfg.AzureOpenAIReasoning, Overrides: cfg.Capabilities.of("azure-openai"),
 			})
 		},
 		missing: func(cfg Config) string {
 			if cfg.AzureOpenAIEndpoint == "" {
 				return "set AZURE_OPENAI_ENDPOINT, or azure_openai.endpoint in the configuration file"
 			}
-			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" {
-				return "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_AD_TOKEN, or azure_openai.token_file in the configuration file"
+			tokens := entra(cfg)
+			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
+				return "set AZURE_OPENAI_API_KEY, or what tokens of Entra ID need: AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, " +
+					"or azure_openai.managed_identity in the configuration file"
 			}
 			return ""
 		},
@@ -75,7 +80,9 @@ var providers = []provider{
 	{
 		name: "anthropic",
 		open: func(cfg Config) (any, error) {
-			return anthropic.New(anthropic.Config{BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey})
+			return anthropic.New(anthropic.Config{
+				BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey, Overrides: cfg.Capabilities.of("anthropic"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.AnthropicAPIKey, "set ANTHROPIC_API_KEY, or anthropic.api_key in the configuration file")
@@ -85,7 +92,9 @@ var providers = []provider{
 		name:   "gemini",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return gemini.New(gemini.Config{BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey})
+			return gemini.New(gemini.Config{
+				BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey, Overrides: cfg.Capabilities.of("gemini"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.GeminiAPIKey, "set GEMINI_API_KEY, or gemini.api_key in the configuration file")
@@ -95,10 +104,19 @@ var providers = []provider{
 		name:   "ollama",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext})
+			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext, Overrides: cfg.Capabilities.of("ollama")})
 		},
 		missing: func(Config) string { return "" },
 	},
+}
+
+func entra(cfg Config) azureopenai.Entra {
+	return azureopenai.Entra{
+		Tenant: cfg.AzureOpenAITenantID, Client: cfg.AzureOpenAIClientID, Secret: cfg.AzureOpenAIClientSecret,
+		AssertionFile: cfg.AzureOpenAIFederatedTokenFile, Managed: cfg.AzureOpenAIManagedIdentity,
+		Endpoint: cfg.AzureOpenAIIdentityEndpoint, Header: cfg.AzureOpenAIIdentityHeader,
+		Authority: cfg.AzureOpenAIAuthorityHost, Scope: cfg.AzureOpenAIScope,
+	}
 }
 
 func unset(value, need string) string {
@@ -144,7 +162,7 @@ func (p *program) providersOf(cfg Config) []provider {
 		key, _ := p.lookupEnv(e.APIKeyEnv)
 		all = append(all, provider{
 			name: name,
-			open: func(Config) (any, error) { return e.open(key) },
+			open: func(Config) (any, error) { return e.open(key, cfg.Capabilities.of(name)) },
 			missing: func(Config) string {
 				if e.APIKeyEnv == "" {
 					return ""
@@ -157,7 +175,7 @@ func (p *program) providersOf(cfg Config) []provider {
 }
 
 // newRouter returns the models of all providers that are configured. It is a usage error when
-// cfg.Model, one of its fallbacks or cfg.Embedding is not among them.
+// a model of the configuration is not among them.
 func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error) {
 	r := &llm.Router{
 		Default: cfg.Model, Providers: map[string]llm.Model{}, Embedders: map[string]llm.Embedder{},
@@ -174,7 +192,7 @@ func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error
 		}
 		register(r, provider.name, opened)
 	}
-	for _, key := range append([]string{cfg.Model, cfg.Embedding}, cfg.Fallback...) {
+	for _, key := range append(cfg.models(), cfg.Embedding) {
 		name, _, _ := strings.Cut(key, ":")
 		if need := r.Missing[name]; need != "" {
 			return nil, usagef("the model %s needs an API key: %s", key, need)
@@ -200,7 +218,7 @@ func register(r *llm.Router, name string, opened any) {
 // makeResilient sets what every model is wrapped in, from the inside out: each call is entered in
 // the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
 // again within the budget of its provider, and, if it is a completion, is replaced by the next
-// model of cfg.Fallback.
+// model of its stage.
 func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) {
 	g := guards{ledger: ledger, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
 	for _, provider := range p.providersOf(cfg) {
@@ -232,8 +250,8 @@ func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
 	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.ledger.MeterReranker(name, m), key))
 }
 
-// withFallback returns what wraps the models that answer.
-func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string) llm.Model {
+// withFallback returns what wraps the models that answer, for a stage and a key.
+func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
@@ -245,13 +263,13 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
 		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "err", err)
 	}
-	return func(m llm.Model, key string) llm.Model {
-		if name, _, _ := strings.Cut(key, ":"); name == turn.Builtin {
+	return func(m llm.Model, stage, key string) llm.Model {
+		if isBuiltin(key) {
 			return m
 		}
 		links := []llm.Link{link(key)}
-		for _, next := range cfg.Fallback {
-			if next != key {
+		for _, next := range cfg.fallbacks(stage) {
+			if next != key && !isBuiltin(next) {
 				links = append(links, link(next))
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -35,22 +36,23 @@ func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
 	prices := writeFile(t, "groq:\n  models:\n    small: {input: 0.05, cached: 0.025, output: 0.08}\n")
 	env := map[string]string{
 		"GROQ_API_KEY": "groq-key", "OLLAMA_HOST": "127.0.0.1:1", "ANTHROPIC_API_KEY": "", "PARLEY_PRICES": prices,
-		"PARLEY_PROVIDERS": `{groq: {base_url: "` + listed(t) + `", api_key_env: GROQ_API_KEY}, other: {base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY}}`,
-		"PARLEY_FALLBACK":  "groq:unlisted",
+		"PARLEY_PROVIDERS":    `{groq: {base_url: "` + listed(t) + `", api_key_env: GROQ_API_KEY}, other: {base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY}}`,
+		"PARLEY_FALLBACK":     "groq:unlisted",
+		"PARLEY_CAPABILITIES": `{'groq:big': {vision: true, tools: false, context: 4096}, 'groq:small': {like: gpt-5-mini}}`,
 	}
 	var stdout, stderr bytes.Buffer
 	if code := run(t.Context(), []string{"models"}, &stdout, &stderr, environment(env)); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	for _, want := range []string{
-		"builtin (in this program, free of charge)\n  builtin:extractive  context unknown  free\n",
+		"builtin (in this program, free of charge)\n  builtin:extractive  context unknown  text  free\n",
 		"openai (not configured: set OPENAI_API_KEY, ",
 		"anthropic (not configured: set ANTHROPIC_API_KEY, ",
 		"ollama (not reachable: ",
 		"groq (reachable)\n" +
-			"  groq:big       context unknown  price unknown\n" +
-			"  groq:small     context 8192     $0.05 in, $0.025 cached, $0.08 out for a million tokens\n" +
-			"  groq:unlisted  context unknown  price unknown\n",
+			"  groq:big       context 4096     images, schema                 price unknown\n" +
+			"  groq:small     context 8192     images, tools, schema, effort  $0.05 in, $0.025 cached, $0.08 out for a million tokens\n" +
+			"  groq:unlisted  context unknown  tools, schema                  price unknown\n",
 		"other (not configured: set OTHER_KEY)\n",
 	} {
 		if !strings.Contains(stdout.String(), want) {
@@ -105,6 +107,11 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		"providers: {a: {base_url: 'http://x?key=1'}}":                            "has a query",
 		"providers: &a {b: *a}":                                                   "parley.yaml:1",
 		"providers: {a: {base_url: 'http://x'}, a: {}}\nx: yes":                   "parley.yaml",
+		"capabilities: {gpt-5: {}}":                                               `"gpt-5" is not provider:model`,
+		"capabilities: {'groq:x': {}}":                                            `"groq:x" names an unknown provider`,
+		"capabilities: {'openai:x': {sees: true}}":                                "expected models as provider:model",
+		"capabilities: {'openai:x': {context: 0}}":                                "not a number of tokens",
+		"capabilities: {'openai:x': {like: 'openai:gpt-5'}}":                      "without its provider",
 	} {
 		code, _, stderr := effective(t, nil, "--config", writeFile(t, text))
 		if code != exitUsage || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
@@ -135,8 +142,13 @@ func TestModels_SaysWhatEmbedsAndWhatReranks(t *testing.T) {
 		lists := map[string]string{
 			"/v1beta/models": `{"models":[{"name":"models/gemini-embedding-001","inputTokenLimit":2048,"supportedGenerationMethods":["embedContent"]},` +
 				`{"name":"models/gemini-3.5-flash","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent"]},{"name":"models/aqa","supportedGenerationMethods":["generateAnswer"]}]}`,
-			"/api/tags":  `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"qwen3:8b","details":{"family":"qwen3"}}]}`,
+			"/api/tags":  `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"embeddinggemma:300m","details":{"family":"gemma3"}},{"name":"qwen3:8b","details":{"family":"qwen3"}}]}`,
 			"/v2/models": `{"models":[{"name":"rerank-v3.5","endpoints":["rerank"],"context_length":4096}]}`,
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if body, _ := io.ReadAll(r.Body); r.URL.Path == "/api/show" && bytes.Contains(body, []byte("embeddinggemma")) {
+			_, _ = w.Write([]byte(`{"capabilities":["embedding"]}`))
+			return
 		}
 		if lists[r.URL.Path] == "" {
 			http.NotFound(w, r)
@@ -156,13 +168,14 @@ func TestModels_SaysWhatEmbedsAndWhatReranks(t *testing.T) {
 	}
 	lines := strings.Split(stdout.String(), "\n")
 	for _, want := range []string{
-		"gemini:gemini-embedding-001 context 2048 embeds, $0.15 in for a million tokens",
-		"gemini:gemini-3.5-flash context 1048576 price unknown",
-		"ollama:nomic-embed-text:latest context unknown embeds, price unknown",
-		"ollama:qwen3:8b context unknown price unknown",
-		"cohere:rerank-v3.5 context 4096 reranks, price unknown",
+		"gemini:gemini-embedding-001 context 2048 embeds $0.15 in for a million tokens",
+		"gemini:gemini-3.5-flash context 1048576 images, tools, schema, effort price unknown",
+		"ollama:nomic-embed-text:latest context unknown embeds price unknown",
+		"ollama:embeddinggemma:300m context unknown embeds price unknown",
+		"ollama:qwen3:8b context unknown tools, schema, effort price unknown",
+		"cohere:rerank-v3.5 context 4096 reranks price unknown",
 		"tei (reachable; it does not say which models it has)",
-		"local:bge context unknown embeds, price unknown",
+		"local:bge context unknown embeds price unknown",
 	} {
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
 			t.Errorf("missing %q in:\n%s", want, stdout.String())
@@ -215,6 +228,27 @@ func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
 	for _, e := range entries[:3] {
 		if e.Provider != "openai" || e.Status != turn.EntryFailed || e.Usage.Input+e.Usage.Output != 0 {
 			t.Errorf("an attempt is %+v", e)
+		}
+	}
+}
+
+func TestRouter_TellsWhatModelsTake(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.OpenAIAPIKey, cfg.AzureOpenAIEndpoint, cfg.AzureOpenAIManagedIdentity = "k", "https://x.openai.azure.com", true
+	if err := cfg.Capabilities.UnmarshalText([]byte(`{'azure-openai:prod': {like: o3-mini}}`)); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
+	r, err := p.newRouter(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"": "text", "openai:gpt-4o": "images, tools, schema", "openai:text-embedding-3-small": "text",
+		"azure-openai:prod": "tools, schema, effort", "azure-openai:other": "images, tools, schema",
+	} {
+		if got := describe(r.Capabilities(key)); got != want {
+			t.Errorf("%q takes %s, want %s", key, got, want)
 		}
 	}
 }
