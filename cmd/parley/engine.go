@@ -14,6 +14,7 @@ import (
 	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/tokens"
 	"parley/internal/turn"
 )
 
@@ -38,7 +39,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices)})
+	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices), Count: tokens.Count})
 	models, err := p.newRouter(cfg, in.ledger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -220,7 +220,7 @@ func (r *Runner) save(ctx context.Context, t *running) error {
 	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
 		"namespace", rec.Scope.Namespace, "status", rec.Status)
 	if err := r.store.Save(ctx, *rec); err != nil {
-		log.ErrorContext(ctx, "save turn", "err", err)
+		log.ErrorContext(ctx, "save turn", "error", err)
 		return fmt.Errorf("save turn %s: %w", rec.ID, err)
 	}
 	log.InfoContext(ctx, "turn", "model", rec.Model, "tokens", rec.Usage.Input+rec.Usage.Output,
