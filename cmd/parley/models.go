@@ -175,7 +175,7 @@ func (p *program) providersOf(cfg Config) []provider {
 }
 
 // newRouter returns the models of all providers that are configured. It is a usage error when
-// cfg.Model, one of its fallbacks or cfg.Embedding is not among them.
+// a model of the configuration is not among them.
 func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error) {
 	r := &llm.Router{
 		Default: cfg.Model, Providers: map[string]llm.Model{}, Embedders: map[string]llm.Embedder{},
@@ -192,7 +192,7 @@ func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error
 		}
 		register(r, provider.name, opened)
 	}
-	for _, key := range append([]string{cfg.Model, cfg.Embedding}, cfg.Fallback...) {
+	for _, key := range append(cfg.models(), cfg.Embedding) {
 		name, _, _ := strings.Cut(key, ":")
 		if need := r.Missing[name]; need != "" {
 			return nil, usagef("the model %s needs an API key: %s", key, need)
@@ -218,7 +218,7 @@ func register(r *llm.Router, name string, opened any) {
 // makeResilient sets what every model is wrapped in, from the inside out: each call is entered in
 // the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
 // again within the budget of its provider, and, if it is a completion, is replaced by the next
-// model of cfg.Fallback.
+// model of its stage.
 func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) {
 	g := guards{ledger: ledger, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
 	for _, provider := range p.providersOf(cfg) {
@@ -250,8 +250,8 @@ func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
 	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.ledger.MeterReranker(name, m), key))
 }
 
-// withFallback returns what wraps the models that answer.
-func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string) llm.Model {
+// withFallback returns what wraps the models that answer, for a stage and a key.
+func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
@@ -263,13 +263,13 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
 		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "error", err)
 	}
-	return func(m llm.Model, key string) llm.Model {
-		if name, _, _ := strings.Cut(key, ":"); name == turn.Builtin {
+	return func(m llm.Model, stage, key string) llm.Model {
+		if isBuiltin(key) {
 			return m
 		}
 		links := []llm.Link{link(key)}
-		for _, next := range cfg.Fallback {
-			if next != key {
+		for _, next := range cfg.fallbacks(stage) {
+			if next != key && !isBuiltin(next) {
 				links = append(links, link(next))
 			}
 		}

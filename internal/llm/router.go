@@ -5,24 +5,35 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
-// Router finds the model that a key of the form "provider:model" names. It is configured once
-// and then only read, so it needs no lock.
+// Router finds the model that a key of the form "provider:model" names. It is configured once;
+// after that its methods may be called concurrently.
 type Router struct {
 	Default   string              // the key that "" stands for in Resolve
 	Providers map[string]Model    // by the part of the key before the colon
 	Embedders map[string]Embedder // the providers that embed
 	Rerankers map[string]Reranker // the providers that rerank
 	Missing   map[string]string   // providers that exist but are not configured, with what they need
-	// Wrap, when set, decorates every model that Resolve returns, for example to meter its calls.
-	// The key is complete: never "". WrapEmbedder and WrapReranker do so for what the two other
-	// methods return.
-	Wrap         func(m Model, key string) Model
+	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
+	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
+	// it returns is kept and used again for the same stage and key. WrapEmbedder and WrapReranker
+	// do so for what the two other methods return.
+	Wrap         func(m Model, stage, key string) Model
 	WrapEmbedder func(e Embedder, key string) Embedder
 	WrapReranker func(r Reranker, key string) Reranker
+
+	mu      sync.Mutex
+	wrapped map[use]Model
 }
+
+// use is a model in a stage.
+type use struct{ stage, key string }
+
+// maxWrapped bounds the memory for wrapped models, whose keys may come from clients.
+const maxWrapped = 1000
 
 // UnknownModelError says that a key names no model that this server has.
 type UnknownModelError struct {
@@ -37,7 +48,10 @@ const maxModelKey = 200
 
 // Resolve returns the model for key and the name by which its provider knows it: what stands
 // after the first colon. The error is an *UnknownModelError.
-func (r *Router) Resolve(key string) (Model, string, error) {
+func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFor("", key) }
+
+// ResolveFor is Resolve for a stage, which may have fallbacks of its own (see Wrap).
+func (r *Router) ResolveFor(stage, key string) (Model, string, error) {
 	if key == "" {
 		key = r.Default
 	}
@@ -45,10 +59,24 @@ func (r *Router) Resolve(key string) (Model, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if r.Wrap != nil {
-		m = r.Wrap(m, key)
+	return r.wrap(m, use{stage, key}), name, nil
+}
+
+func (r *Router) wrap(m Model, u use) Model {
+	if r.Wrap == nil {
+		return m
 	}
-	return m, name, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w, ok := r.wrapped[u]; ok {
+		return w
+	}
+	if r.wrapped == nil || len(r.wrapped) >= maxWrapped {
+		r.wrapped = map[use]Model{}
+	}
+	w := r.Wrap(m, u.stage, u.key)
+	r.wrapped[u] = w
+	return w
 }
 
 // ResolveEmbedder is Resolve for a key of a model that embeds. What it returns takes any number of

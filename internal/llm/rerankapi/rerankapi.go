@@ -94,14 +94,23 @@ func (p *Provider) rank(ctx context.Context, req llm.RerankRequest) (llm.Ranking
 		Model: llm.CleanName(req.Model), Query: req.Query, Documents: req.Documents, TopN: len(req.Documents),
 	}
 	out, err := p.post(ctx, w, len(req.Documents))
-	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Status != http.StatusUnprocessableEntity {
+	if !refused(err) {
 		return out, err
 	}
-	if out, teiErr := p.rankTEI(ctx, req); teiErr == nil {
-		p.setTEI()
-		return out, nil
+	out, teiErr := p.rankTEI(ctx, req)
+	if refused(teiErr) {
+		return llm.Ranking{}, err // what is wrong is something else
 	}
-	return llm.Ranking{}, err // what is wrong is something else
+	if teiErr == nil {
+		p.setTEI()
+	}
+	return out, teiErr
+}
+
+// refused reports whether an upstream did not understand the request.
+func refused(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Status == http.StatusUnprocessableEntity
 }
 
 func (p *Provider) isTEI() bool {
