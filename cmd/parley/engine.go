@@ -26,6 +26,7 @@ type instance struct {
 	ledger *turn.Ledger
 	engine *chat.Engine
 	runner *turn.Runner
+	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 
 // open opens the data folder and what answers from it. The caller closes the instance.
@@ -67,7 +68,14 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)
-	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{Log: p.log, Namespace: cfg.Namespace})
+	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{
+		Log: p.log, Namespace: cfg.Namespace,
+		Saved: func(r turn.Record) {
+			if in.saved != nil {
+				in.saved(r)
+			}
+		},
+	})
 	return in, nil
 }
 
