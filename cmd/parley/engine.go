@@ -15,6 +15,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/tokens"
 	"parley/internal/turn"
 )
 
@@ -28,6 +29,7 @@ type instance struct {
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
 	runner *turn.Runner
+	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 
 // open opens the data folder and what answers from it. The caller closes the instance.
@@ -41,7 +43,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices)})
+	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices), Count: tokens.Count})
 	models, err := p.newRouter(cfg, in.ledger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -72,7 +74,14 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)
-	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{Log: p.log, Namespace: cfg.Namespace})
+	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{
+		Log: p.log, Namespace: cfg.Namespace,
+		Saved: func(r turn.Record) {
+			if in.saved != nil {
+				in.saved(r)
+			}
+		},
+	})
 	return in, nil
 }
 

@@ -261,7 +261,7 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 		return llm.Link{Model: m, Name: model, Key: key}
 	}
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
-		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "err", err)
+		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "error", err)
 	}
 	return func(m llm.Model, stage, key string) llm.Model {
 		if isBuiltin(key) {

@@ -106,6 +106,7 @@ var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
+	s.saved = metrics.Saved
 	runner := metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner))
 	chat := azurechat.New(azurechat.Config{
 		Runner:    runner,

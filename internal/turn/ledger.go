@@ -13,6 +13,7 @@ import (
 type LedgerOptions struct {
 	Log          *slog.Logger     // nil discards
 	Price        Price            // nil knows no price
+	Count        Count            // counts what an upstream did not; nil means llm.EstimateTokens
 	WriteTimeout time.Duration    // of one write; 0 means 10 s
 	Now          func() time.Time // nil means time.Now
 }
@@ -33,6 +34,9 @@ func NewLedger(store LedgerStore, opts LedgerOptions) *Ledger {
 	}
 	if opts.Price == nil {
 		opts.Price = func(string, string, llm.Usage) Cost { return Cost{} }
+	}
+	if opts.Count == nil {
+		opts.Count = llm.EstimateTokens
 	}
 	if opts.WriteTimeout == 0 {
 		opts.WriteTimeout = 10 * time.Second

@@ -38,6 +38,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 			yield(llm.Chunk{}, &llm.Error{Err: err})
 			return
 		}
+		c.input = func() int { return countInput(req, m.ledger.opts.Count) }
 		// Deferred, so that a panic of whoever reads the stream is settled too.
 		defer c.settle(ctx)
 		for chunk, err := range m.model.Stream(ctx, req) {
@@ -63,10 +64,11 @@ type call struct {
 	status   EntryStatus // how it would end now
 	refused  bool        // the upstream answered with an error and nothing else
 	received bool        // a chunk has come
-	text     llm.TokenEstimate
-	thought  llm.TokenEstimate // reasoning
-	usage    *llm.Usage        // the upstream's last word
-	stale    bool              // text came after it
+	input    func() int  // counts the prompt; nil for a call that is answered in one piece
+	text     tally
+	thought  tally      // reasoning
+	usage    *llm.Usage // the upstream's last word
+	stale    bool       // text came after it
 }
 
 // begin commits the intent of a call. e says which model is called and how much it reads, and may
@@ -88,20 +90,24 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 }
 
 // add takes note of a chunk. A usage that cannot be true is taken out of it, so that nobody
-// stores or bills it.
+// stores or bills it, and one that the provider has estimated gives way to a better count.
 func (c *call) add(chunk *llm.Chunk) {
 	c.received = true
-	c.text.Add(chunk.Text)
-	c.thought.Add(chunk.Reasoning)
+	c.text.add(chunk.Text)
+	c.thought.add(chunk.Reasoning)
 	for _, t := range chunk.ToolCalls {
-		c.text.Add(t.Name)
-		c.text.Add(t.Arguments)
+		c.text.add(t.Name)
+		c.text.add(t.Arguments)
 	}
 	if chunk.Text != "" || chunk.Reasoning != "" || len(chunk.ToolCalls) > 0 {
 		c.stale = true
 	}
 	if chunk.Usage != nil && !plausible(*chunk.Usage) {
 		chunk.Usage = nil
+	}
+	if chunk.Usage != nil && chunk.Usage.Estimated {
+		counted := c.count()
+		chunk.Usage = &counted
 	}
 	if chunk.Usage != nil {
 		c.usage, c.stale = chunk.Usage, false
@@ -134,7 +140,7 @@ func (c *call) settle(ctx context.Context) {
 	defer cancel()
 	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
 		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
-			"stage", c.entry.Stage, "model", c.entry.Model, "err", err)
+			"stage", c.entry.Stage, "model", c.entry.Model, "error", err)
 	}
 }
 
@@ -148,16 +154,21 @@ func (c *call) total() llm.Usage {
 	if c.refused {
 		return llm.Usage{}
 	}
-	thought := c.thought.Tokens()
-	u := llm.Usage{
-		Input:     c.entry.EstimatedInput,
-		Output:    c.text.Tokens() + thought,
-		Reasoning: thought,
-		Estimated: true,
-	}
+	u := c.count()
 	if c.usage != nil {
 		u.Input, u.Cached = c.usage.Input, c.usage.Cached
 		u.Output, u.Reasoning = max(u.Output, c.usage.Output), max(u.Reasoning, c.usage.Reasoning)
+	}
+	return u
+}
+
+// count returns an estimate of what the call took so far, by the ledger's own count.
+func (c *call) count() llm.Usage {
+	count := c.ledger.opts.Count
+	thought := c.thought.tokens(count)
+	u := llm.Usage{Input: c.entry.EstimatedInput, Output: c.text.tokens(count) + thought, Reasoning: thought, Estimated: true}
+	if c.input != nil {
+		u.Input = c.input()
 	}
 	return u
 }

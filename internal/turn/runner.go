@@ -30,6 +30,7 @@ type Options struct {
 	HistoryTurns int                   // completed turns given to the engine; 0 means 100
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 10 s
+	Saved        func(Record)          // is told of each turn that was saved; nil tells nobody
 	Now          func() time.Time      // nil means time.Now
 }
 
@@ -220,8 +221,11 @@ func (r *Runner) save(ctx context.Context, t *running) error {
 	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
 		"namespace", rec.Scope.Namespace, "status", rec.Status)
 	if err := r.store.Save(ctx, *rec); err != nil {
-		log.ErrorContext(ctx, "save turn", "err", err)
+		log.ErrorContext(ctx, "save turn", "error", err)
 		return fmt.Errorf("save turn %s: %w", rec.ID, err)
+	}
+	if r.opts.Saved != nil {
+		r.opts.Saved(*rec)
 	}
 	log.InfoContext(ctx, "turn", "model", rec.Model, "tokens", rec.Usage.Input+rec.Usage.Output,
 		"first_token", rec.FirstToken, "duration", rec.FinishedAt.Sub(rec.StartedAt))
