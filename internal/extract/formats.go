@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +25,11 @@ var formats = []format{
 	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
 	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
 	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
+	{"OpenDocument text", []string{"odt", "ott", "odm", "sxw"}, readODF, nil},
+	{"OpenDocument spreadsheet", []string{"ods", "ots", "sxc"}, readODF, nil},
+	{"OpenDocument presentation", []string{"odp", "otp", "odg", "sxi"}, readODF, nil},
+	{"flat OpenDocument", []string{"fodt", "fods", "fodp", "fodg"}, readFlatODF, nil},
+	{"EPUB", []string{"epub"}, readEPUB, nil},
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
@@ -100,11 +105,7 @@ func formatOf(ext string) *format {
 }
 
 func unsupported(name string) *Error {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return &Error{Reason: Unsupported, Detail: fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
+	return &Error{Reason: Unsupported, Detail: name + " files are not read", Format: name}
 }
 
 // magics are the signatures at the start of formats that have one. Those of formats that can be
@@ -168,21 +169,57 @@ func sniffZIP(f *file) (string, error) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return strings.HasPrefix(e.Name, prefix) })
 	}
-	switch {
-	case has("word/"):
-		return "DOCX", nil
-	case has("xl/"):
-		return "Excel", nil
-	case has("ppt/"):
-		return "PowerPoint", nil
-	case has("META-INF/container.xml"):
+	if kind := formatOf(f.ext); has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
+		switch {
+		case has("word/"):
+			return "DOCX", nil
+		case has("xl/workbook.bin"):
+			return "Excel binary", nil
+		case has("xl/"):
+			return "Excel", nil
+		case has("ppt/"):
+			return "PowerPoint", nil
+		case kind != nil && isOOXML[kind.name]:
+			return kind.name, nil
+		}
+	}
+	if has("META-INF/container.xml") {
 		return "EPUB", nil
-	case has("mimetype") && has("content.xml"):
-		return "OpenDocument", nil
-	case f.ext == "docx" && has("[Content_Types].xml"):
-		return "DOCX", nil
+	}
+	if has("content.xml") {
+		if name := openDocumentType(archive); name != "" {
+			return name, nil
+		}
 	}
 	return "ZIP archive", nil
+}
+
+var isOOXML = map[string]bool{"DOCX": true, "Excel": true, "PowerPoint": true}
+
+// openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
+// section 3.3), in which old documents have another vendor.
+func openDocumentType(archive *zip.Reader) string {
+	part, err := openPart(archive, "mimetype")
+	if err != nil || part == nil {
+		return ""
+	}
+	defer part.Close()
+	media, err := io.ReadAll(io.LimitReader(part, 100))
+	if err != nil {
+		return ""
+	}
+	for _, kind := range []struct{ words, name string }{
+		{"text writer", "OpenDocument text"},
+		{"spreadsheet calc", "OpenDocument spreadsheet"},
+		{"presentation graphics impress draw", "OpenDocument presentation"},
+	} {
+		for word := range strings.FieldsSeq(kind.words) {
+			if strings.Contains(string(media), "."+word) {
+				return kind.name
+			}
+		}
+	}
+	return ""
 }
 
 // sniffOLE looks into a compound file (MS-CFB): the old Office formats, or a new one encrypted
