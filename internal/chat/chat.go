@@ -87,6 +87,7 @@ const (
 // Models names the model of each stage as "provider:model"; "" means the stage's default.
 type Models struct {
 	Inference string
+	Judge     string // says whether citations are borne out; "" means that words alone do
 }
 
 // Status says how a turn or a message ended.
@@ -109,6 +110,7 @@ const (
 	StageRetrieve Stage = "retrieve"
 	StagePrompt   Stage = "prompt"
 	StageGenerate Stage = "generate"
+	StageVerify   Stage = "verify" // inside generate, and only where a model judges the citations
 	StageSuggest  Stage = "suggest"
 )
 
@@ -202,10 +204,10 @@ type MessageFinished struct {
 	Agent        string      `json:"agent,omitempty"`
 	Status       Status      `json:"status"`
 	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
+	Citations    []Citation  `json:"citations"`        // in order of first appearance
+	Doubts       []Doubt     `json:"doubts,omitempty"` // what the check of a model's citations found
+	FinishReason string      `json:"finish_reason"`    // stop, length, content_filter
+	Model        string      `json:"model"`            // see CompletionStarted
 	Usage        llm.Usage   `json:"usage"`
 	Vendor       *llm.Vendor `json:"vendor,omitempty"`
 	Err          *Error      `json:"-"` // why it failed; only with StatusFailed

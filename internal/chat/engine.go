@@ -65,6 +65,7 @@ type Config struct {
 	ContextTokens    int           // what the models can read [128000]
 	Timeout          time.Duration // of a turn [10 min]
 	SuggestTimeout   time.Duration // [5 s]
+	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
 // DefaultOptions returns the options of a turn about which nothing else was said.
@@ -104,6 +105,7 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.ContextTokens, 128_000)
 	orDefault(&cfg.Timeout, 10*time.Minute)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
+	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	return &Engine{cfg: cfg}
 }
 
