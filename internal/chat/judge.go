@@ -1,8 +1,8 @@
 package chat
 
 import (
+	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,19 +12,16 @@ import (
 	"parley/internal/llm"
 )
 
-//go:embed prompts/judge.txt
-var judgePrompt string
-
 // The limits of what a judge is asked.
 const (
-	maxJudged      = 40      // citations
-	maxJudgeTokens = 12_000  // of the sentences and pages
-	maxJudgeAnswer = 4 << 10 // bytes
+	maxJudged      = 40     // citations
+	maxJudgeInput  = 12_000 // tokens of the sentences and pages
+	maxJudgeOutput = 1000   // tokens; a model that reasons takes most of them for that
 )
 
 // verdictSchema is what a judge answers with.
-const verdictSchema = `{"type":"object","properties":{"unsupported":{"type":"array","items":{"type":"integer"}}},` +
-	`"required":["unsupported"],"additionalProperties":false}`
+var verdictSchema = json.RawMessage(`{"type":"object","properties":{"unsupported":{"type":"array","items":{"type":"integer"}}},` +
+	`"required":["unsupported"],"additionalProperties":false}`)
 
 // verify finds what a finished answer cites, and what of it the cited pages do not bear out: by
 // their words and, where there is a judge, by its verdict.
@@ -37,13 +34,14 @@ func (a *answer) verify(ctx context.Context) error {
 	claims := claimsOf(a.done.Text, known)
 	question := wordsOf(a.asked + "\n" + a.query.Query)
 	doubts := support(claims, pageWords(claims, a.sent), question)
-	if a.req.Options.Models.Judge != "" && len(claims) > 0 {
-		judged := stage{StageVerify, func(ctx context.Context, _ *output) (StageFinished, error) {
+	key := cmp.Or(a.req.Options.Models.Judge, a.cfg.Defaults.Models.Judge)
+	if key != "" && !a.cfg.Grounded(key) && len(claims) > 0 {
+		judged := func(ctx context.Context, _ *output) (StageFinished, error) {
 			var done StageFinished
-			doubts, done = a.judge(ctx, claims, doubts)
+			doubts, done = a.judge(ctx, key, claims, doubts)
 			return done, nil
-		}}
-		if err := a.runStage(ctx, a.out, judged); err != nil {
+		}
+		if err := a.runStage(ctx, a.out, stage{name: StageVerify, run: judged}); err != nil {
 			return err
 		}
 	}
@@ -71,20 +69,22 @@ func (v *verifier) doubts(answer string) []Doubt {
 
 // judge asks a model which citations are not borne out. Its verdict replaces that of the words,
 // except on numbers, which either is there or is not. Without a verdict that of the words stands.
-func (a *answer) judge(ctx context.Context, claims []claim, doubts []Doubt) ([]Doubt, StageFinished) {
+func (a *answer) judge(ctx context.Context, key string, claims []claim, doubts []Doubt) ([]Doubt, StageFinished) {
 	var done StageFinished
 	cases := a.cases(claims)
-	m, err := a.resolve(a.req.Options.Models.Judge)
+	m, err := a.resolve(StageVerify, key)
 	var found []int
 	if err == nil {
-		done.Model = m.key
-		ctx, cancel := context.WithTimeout(ctx, a.cfg.JudgeTimeout)
-		defer cancel()
-		found, done.Usage, err = a.askJudge(ctx, m, cases)
+		var reply llm.Completion
+		reply, err = a.ask(ctx, m, a.cfg.JudgeTimeout, a.judgeRequest(cases))
+		done.Model, done.Usage = reply.Model, reply.Usage
+		if err == nil {
+			found, err = readVerdict(reply.Text, len(cases))
+		}
 	}
 	if err != nil {
-		a.cfg.Logger.Warn("citations could not be judged", "turn_id", a.req.TurnID, "error", err)
-		done.Note = "citations are checked by their words only"
+		a.cfg.Logger.Warn("citations could not be judged", "turn_id", a.req.TurnID, "model", key, "error", err)
+		done.Note = fmt.Sprintf("citations are checked by their words only, because %s failed", key)
 		return doubts, done
 	}
 	doubts = slices.DeleteFunc(doubts, func(d Doubt) bool {
@@ -117,7 +117,7 @@ func (a *answer) cases(claims []claim) []judgeCase {
 		}
 	}
 	var out []judgeCase
-	room := maxJudgeTokens
+	room := maxJudgeInput
 	for _, c := range claims {
 		for _, label := range c.labels {
 			one := judgeCase{c, label, sourceText(pages[label])}
@@ -131,50 +131,33 @@ func (a *answer) cases(claims []claim) []judgeCase {
 	return out
 }
 
-// askJudge returns the indices of the cases that the judge finds unsupported.
-func (a *answer) askJudge(ctx context.Context, m resolved, cases []judgeCase) ([]int, llm.Usage, error) {
+func (a *answer) judgeRequest(cases []judgeCase) llm.Request {
 	var user strings.Builder
 	for i, c := range cases {
-		fmt.Fprintf(&user, "%d. Sentence: %s\n   Source: %s\n", i+1, sourceText(strings.TrimSpace(c.claim.before+" "+c.claim.text)), c.source)
+		sentence := strings.TrimSpace(c.claim.before + " " + c.claim.text)
+		fmt.Fprintf(&user, "%d. Sentence: %s\n   Source: %s\n", i+1, sourceText(sentence), c.source)
 	}
-	req := llm.Request{
-		Model:           m.name,
-		Messages:        []llm.Message{llm.Text(llm.System, strings.TrimSpace(judgePrompt)), llm.Text(llm.User, user.String())},
-		MaxOutputTokens: maxJudgeAnswer / 4,
-		Schema:          json.RawMessage(verdictSchema),
+	return llm.Request{
+		Messages: []llm.Message{
+			llm.Text(llm.System, a.cfg.Prompts.text(a.req.Options.PromptDomain, judgePrompt)),
+			llm.Text(llm.User, user.String()),
+		},
+		MaxOutputTokens: maxJudgeOutput,
+		Effort:          "low",
+		Schema:          verdictSchema,
 	}
-	var answer strings.Builder
-	var usage *llm.Usage
-	for c, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return nil, llm.Usage{}, fmt.Errorf("judge citations with %s: %w", m.key, err)
-		}
-		if c.Usage != nil {
-			usage = c.Usage
-		}
-		if answer.Len()+len(c.Text) > maxJudgeAnswer {
-			return nil, llm.Usage{}, errors.New("the verdict is too long")
-		}
-		answer.WriteString(c.Text)
-	}
-	if usage == nil {
-		usage = &llm.Usage{Input: llm.EstimateInput(req), Output: a.cfg.Count(answer.String()), Estimated: true}
-	}
-	found, err := readVerdict(answer.String(), len(cases))
-	return found, *usage, err
 }
 
 // readVerdict reads the numbers of the cases that a judge finds unsupported, as indices.
-func readVerdict(answer string, cases int) ([]int, error) {
-	// Models that take no schema may put a fence or a word around the object.
-	start, end := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
-	if start < 0 || end < start {
+func readVerdict(reply string, cases int) ([]int, error) {
+	object, ok := llm.Object(reply)
+	if !ok {
 		return nil, errors.New("the verdict holds no object")
 	}
 	var verdict struct {
 		Unsupported *[]int `json:"unsupported"`
 	}
-	if err := json.Unmarshal([]byte(answer[start:end+1]), &verdict); err != nil {
+	if err := json.Unmarshal([]byte(object), &verdict); err != nil {
 		return nil, fmt.Errorf("decode the verdict: %w", err)
 	}
 	if verdict.Unsupported == nil || len(*verdict.Unsupported) > cases {

@@ -55,7 +55,7 @@ func TestRun_HasAModelJudgeTheCitations(t *testing.T) {
 			if strings.Contains(asked[0].Messages[0].Text(), "Flights") || !strings.Contains(asked[0].Messages[1].Text(), "1. Sentence: Staff") {
 				t.Errorf("the judge reads %q", asked[0].Messages)
 			}
-			if turn.Usage != (llm.Usage{Input: 20, Output: 2}) || stageOf(turn, chat.StageVerify).Model != "judge:j1" {
+			if turn.Usage != (llm.Usage{Input: 20, Output: 2}) || stageOf(turn, chat.StageVerify).Model != "scripted-1" {
 				t.Errorf("usage %+v, stages %+v", turn.Usage, turn.Stages)
 			}
 		})
