@@ -168,9 +168,9 @@ func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *tur
 	}
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
-		m := models[name]
+		m := ledger.Meter(name, models[name])
 		if name != turn.Builtin {
-			m = retriers[name].Wrap(breakers.Wrap(ledger.Meter(name, m), key))
+			m = retriers[name].Wrap(breakers.Wrap(m, key))
 		}
 		return llm.Link{Model: m, Name: model, Key: key}
 	}
@@ -179,7 +179,7 @@ func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *tur
 	}
 	return func(m llm.Model, key string) llm.Model {
 		if name, _, _ := strings.Cut(key, ":"); name == turn.Builtin {
-			return m
+			return ledger.Meter(name, m)
 		}
 		links := []llm.Link{link(key)}
 		for _, next := range cfg.Fallback {

@@ -13,13 +13,11 @@ import (
 const Builtin = "builtin"
 
 // Meter returns a model that enters each call of m in the ledger. The turn and the stage come
-// from the context that a Runner gives to the engine. A model of Builtin is returned as it is.
+// from the context that a Runner gives to the engine.
 //
-// The call is not made when its intent cannot be committed: nothing is spent off the record.
+// The call is not made when its intent cannot be committed: nothing is spent off the record. A
+// model of Builtin spends nothing: it needs no intent, and its entry is committed with the turn.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
-	if provider == Builtin {
-		return m
-	}
 	return &metered{ledger: l, provider: provider, model: m}
 }
 
@@ -74,9 +72,12 @@ func (m *metered) begin(ctx context.Context, req llm.Request) (*call, error) {
 	now := m.ledger.opts.Now()
 	c := &call{ledger: m.ledger, meta: turn, status: EntryCancelled, entry: Entry{
 		ID: newID(now), TurnID: turn.turnID, ConversationID: turn.conversationID, Scope: turn.scope,
-		Stage: turn.stage(), Provider: m.provider, Model: req.Model, Status: EntryIntent,
+		Account: turn.account, Stage: turn.stage(), Provider: m.provider, Model: req.Model, Status: EntryIntent,
 		EstimatedInput: llm.EstimateInput(req), CreatedAt: trim(now),
 	}}
+	if m.provider == Builtin {
+		return c, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, m.ledger.opts.WriteTimeout)
 	defer cancel()
 	if err := m.ledger.store.Intend(ctx, c.entry); err != nil {
@@ -127,10 +128,14 @@ func (c *call) fail(ctx context.Context, err error) {
 // entry that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
-	c.meta.spend(c.entry.Stage, c.entry.Usage)
+	c.entry = c.ledger.settled(c.entry, c.status)
+	c.meta.spend(c.entry)
+	if c.entry.Provider == Builtin {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
 	defer cancel()
-	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
+	if err := c.ledger.write(ctx, c.entry); err != nil {
 		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
 			"stage", c.entry.Stage, "model", c.entry.Model, "err", err)
 	}
