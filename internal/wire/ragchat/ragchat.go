@@ -1,0 +1,2 @@
+// Package ragchat speaks the Chat-with-RAG API.
+package ragchat
