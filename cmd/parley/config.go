@@ -49,9 +49,16 @@ type Config struct {
 	OllamaHost       string `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Where Ollama is, for ollama: models."`
 	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model; 0 leaves it to Ollama, which cuts off what is too long."`
 
-	Providers endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key) and reasoning (its models that reason): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
-	Fallback  []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
-	Prices    string    `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
+	Providers           endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key), reasoning (its models that reason) and rerank (true for one that has the /rerank API in place of models that answer): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
+	Embedding           string    `name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small; by default none, and search is by words alone."`
+	EmbeddingDimensions int       `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors of the embedding model, for models that can shorten them; 0 means the model's own."`
+
+	Fallback []string `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	Prompts  string   `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or take their place: a folder for each domain, with any of the files that parley prompts lists."`
+	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
+
+	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
+	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
@@ -91,8 +98,13 @@ func (c *Config) validate() *settingError {
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
-		{"model", checkModel(c.Model, c.providerNames())},
-		{"fallback", checkFallback(c.Fallback, c.providerNames())},
+		{"model", checkModel(c.Model, c.namesThat(answers))},
+		{"fallback", checkFallback(c.Fallback, c.namesThat(answers))},
+		{"embedding", c.checkEmbedding()},
+		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
+			"must be between 1 and %d; 0 means the model's own", maxDimensions)},
+		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.namesThat(answers))},
+		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
@@ -213,6 +225,20 @@ func checkModel(key string, providers []string) error {
 		return fmt.Errorf("%q is no model of the provider builtin; there is %s", key, builtinModel)
 	}
 	return nil
+}
+
+// maxDimensions is more than any model's vectors have.
+const maxDimensions = 16_384
+
+func (c *Config) checkEmbedding() error {
+	if c.Embedding == "" {
+		return nil
+	}
+	able := c.namesThat(embeds)
+	if name, _, _ := strings.Cut(c.Embedding, ":"); slices.Contains(c.providerNames(), name) && !slices.Contains(able, name) {
+		return fmt.Errorf("%q: the provider %s has no embeddings; %s have", c.Embedding, name, strings.Join(able, ", "))
+	}
+	return checkModel(c.Embedding, able)
 }
 
 // usageError is a mistake in the command, the environment or the configuration file.

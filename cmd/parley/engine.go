@@ -43,6 +43,10 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	prompts, err := readPrompts(cfg)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
@@ -51,10 +55,13 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		Models:    models,
 		Rewrite:   builtin.Rewrite,
 		Suggest:   builtin.Suggest,
+		Prompts:   prompts,
 		Namespace: cfg.Namespace,
 		Logger:    p.log,
 	}
-	config.Defaults.Models.Inference = cfg.Model
+	config.Defaults.Models = chat.Models{
+		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
+	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel
 	}

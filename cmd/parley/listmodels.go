@@ -53,7 +53,7 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	}
 	probes.Wait()
 	for _, l := range listings {
-		l.add(append([]string{p.config.Model}, p.config.Fallback...))
+		l.add(p.config.models())
 		if err := l.print(p.stdout, prices); err != nil {
 			return fmt.Errorf("print the models: %w", err)
 		}

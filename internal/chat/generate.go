@@ -23,7 +23,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	err := a.complete(ctx)
 	var done StageFinished
 	if err != nil && t.mayFallBack(ctx, a, err) {
-		m, fallbackErr := t.resolve(t.cfg.Fallback)
+		m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
 		if fallbackErr != nil {
 			return done, fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -62,18 +63,36 @@ func TestResolve_ExplainsWhatIsWrongWithAKey(t *testing.T) {
 	}
 }
 
-func TestResolve_WrapsModelsWithTheCompleteKey(t *testing.T) {
-	var keys []string
+func TestResolve_WrapsEachModelOnceForAStage(t *testing.T) {
+	var uses []string
 	r := &llm.Router{Default: "a:x", Providers: map[string]llm.Model{"a": silent{"bare"}}}
-	r.Wrap = func(m llm.Model, key string) llm.Model {
-		keys = append(keys, key)
-		return silent{"wrapped"}
+	r.Wrap = func(m llm.Model, stage, key string) llm.Model {
+		uses = append(uses, stage+" "+key)
+		return silent{"wrapped for " + stage}
 	}
-	if m, _, _ := r.Resolve(""); m != (silent{"wrapped"}) {
-		t.Errorf("model = %v, want the wrapped one", m)
+	for range 2 {
+		if m, _, _ := r.Resolve(""); m != (silent{"wrapped for "}) {
+			t.Errorf("model = %v, want the wrapped one", m)
+		}
+		if m, _, _ := r.ResolveFor("rewrite", "a:x"); m != (silent{"wrapped for rewrite"}) {
+			t.Errorf("model = %v, want the one for its stage", m)
+		}
 	}
-	if diff := cmp.Diff([]string{"a:x"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{" a:x", "rewrite a:x"}, uses); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestResolve_ForgetsWhatClientsMadeUp(t *testing.T) {
+	r := &llm.Router{Default: "a:x", Providers: map[string]llm.Model{"a": silent{"bare"}}}
+	r.Wrap = func(m llm.Model, _, _ string) llm.Model { return m }
+	for i := range 3000 {
+		if _, _, err := r.Resolve(fmt.Sprintf("a:%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.Wrapped(); n > 1000 {
+		t.Errorf("%d wrapped models are kept", n)
 	}
 }
 

@@ -31,7 +31,7 @@ type metered struct {
 // before the range over it does.
 func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		c, err := m.begin(ctx, req)
+		c, err := m.ledger.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(req)})
 		if err != nil {
 			yield(llm.Chunk{}, &llm.Error{Err: err})
 			return
@@ -67,21 +67,24 @@ type call struct {
 	stale    bool              // text came after it
 }
 
-func (m *metered) begin(ctx context.Context, req llm.Request) (*call, error) {
+// begin commits the intent of a call. e says which model is called and how much it reads, and may
+// name a stage for a call outside of a turn.
+func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
-	now := m.ledger.opts.Now()
-	c := &call{ledger: m.ledger, meta: turn, status: EntryCancelled, entry: Entry{
-		ID: newID(now), TurnID: turn.turnID, ConversationID: turn.conversationID, Scope: turn.scope,
-		Account: turn.account, Stage: turn.stage(), Provider: m.provider, Model: req.Model, Status: EntryIntent,
-		EstimatedInput: llm.EstimateInput(req), CreatedAt: trim(now),
-	}}
-	if m.provider == Builtin {
+	now := l.opts.Now()
+	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
+	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
+	if e.TurnID != "" {
+		e.Stage = turn.stage()
+	}
+	c := &call{ledger: l, meta: turn, status: EntryCancelled, entry: e}
+	if e.Provider == Builtin {
 		return c, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.ledger.opts.WriteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
-	if err := m.ledger.store.Intend(ctx, c.entry); err != nil {
-		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", m.provider, req.Model, err)
+	if err := l.store.Intend(ctx, e); err != nil {
+		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
 	}
 	return c, nil
 }

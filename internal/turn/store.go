@@ -167,8 +167,8 @@ type Entry struct {
 // AccountKey returns the account whose totals the call adds to.
 func (e Entry) AccountKey() AccountKey { return keyOf(e.Scope.Owner, e.ConversationID, e.Account) }
 
-// Embeds reports whether the call embedded a text: in a turn only the search does.
-func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve }
+// Embeds reports whether the call embedded texts: in a turn only the search does.
+func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve || e.Stage == chat.StageEmbed }
 
 // LedgerStore keeps the ledger. Implementations pass storetest.State.
 type LedgerStore interface {

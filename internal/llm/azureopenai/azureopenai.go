@@ -4,6 +4,7 @@
 // llm.Vendor.
 //
 //	POST {endpoint}/openai/deployments/{deployment}/chat/completions?api-version={version}
+//	POST {endpoint}/openai/deployments/{deployment}/embeddings?api-version={version}
 //
 // https://learn.microsoft.com/azure/ai-services/openai/reference (2024-10-21), and for the API
 // version "v1" https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle.
@@ -45,12 +46,13 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct{ *openai.Provider }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model    = (*Provider)(nil)
+	_ llm.Embedder = (*Provider)(nil)
+	_ llm.Lister   = (*Provider)(nil)
 )
 
 // Models implements llm.Lister. The list is always empty: which models the resource could deploy
@@ -76,20 +78,24 @@ func New(cfg Config) (*Provider, error) {
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/openai")
 	p, err := openai.New(openai.Config{
 		BaseURL: base + "/openai", Reasoning: cfg.Reasoning, Authorize: cfg.authorize,
-		Path: cfg.path, ModelsPath: cfg.modelsPath(),
-		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+		Path: cfg.path("chat/completions"), EmbeddingsPath: cfg.path("embeddings"), ModelsPath: cfg.modelsPath(),
+		EmbedLimits: openai.OwnEmbedLimits,
+		HTTP:        cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})
 	return &Provider{p}, err
 }
 
-func (c *Config) path(deployment string) (string, error) {
-	if c.APIVersion == "v1" {
-		return "/v1/chat/completions", nil
+// path returns the function that tells where an operation of a deployment is.
+func (c *Config) path(operation string) func(deployment string) (string, error) {
+	return func(deployment string) (string, error) {
+		if c.APIVersion == "v1" {
+			return "/v1/" + operation, nil
+		}
+		if strings.Trim(deployment, ".") == "" { // would be a step in the path
+			return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
+		}
+		return "/deployments/" + url.PathEscape(deployment) + "/" + operation + "?api-version=" + url.QueryEscape(c.APIVersion), nil
 	}
-	if strings.Trim(deployment, ".") == "" { // would be a step in the path
-		return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
-	}
-	return "/deployments/" + url.PathEscape(deployment) + "/chat/completions?api-version=" + url.QueryEscape(c.APIVersion), nil
 }
 
 // modelsPath is where the models stand that the resource could deploy.

@@ -34,7 +34,7 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
 	base    string
 	context int
@@ -42,8 +42,10 @@ type Provider struct {
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model        = (*Provider)(nil)
+	_ llm.Embedder     = (*Provider)(nil)
+	_ llm.EmbedLimiter = (*Provider)(nil)
+	_ llm.Lister       = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the host is not one.

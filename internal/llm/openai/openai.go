@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/llm"
@@ -32,8 +33,13 @@ type Config struct {
 	// Path returns what stands between the base URL and the end of the address of a model's
 	// completions, with its query; nil means "/chat/completions" for every model.
 	Path func(model string) (string, error)
+	// EmbeddingsPath is the same for embeddings; nil means "/embeddings".
+	EmbeddingsPath func(model string) (string, error)
 	// ModelsPath is the same for the list of models; "/models".
 	ModelsPath string
+	// EmbedLimits is what the upstream takes in one call of embeddings. The default is what OpenAI
+	// takes where BaseURL is its own, else not known.
+	EmbedLimits llm.EmbedLimits
 	// HTTP makes the calls; its Timeout must be 0. The default is that of package upstream.
 	HTTP *http.Client
 
@@ -42,22 +48,27 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
-	cfg    Config
-	base   string // without a slash at its end
-	client *upstream.Client
+	cfg     Config
+	base    string // without a slash at its end
+	client  *upstream.Client
+	decimal atomic.Bool // the upstream refused to send vectors in base64
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model        = (*Provider)(nil)
+	_ llm.Embedder     = (*Provider)(nil)
+	_ llm.EmbedLimiter = (*Provider)(nil)
+	_ llm.Lister       = (*Provider)(nil)
 )
+
+const ownBaseURL = "https://api.openai.com/v1"
 
 // New returns a provider, or an error when the base URL is not one.
 func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
-		cfg.BaseURL = "https://api.openai.com/v1"
+		cfg.BaseURL = ownBaseURL
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -69,8 +80,14 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Path == nil {
 		cfg.Path = func(string) (string, error) { return "/chat/completions", nil }
 	}
+	if cfg.EmbeddingsPath == nil {
+		cfg.EmbeddingsPath = func(string) (string, error) { return "/embeddings", nil }
+	}
 	if cfg.ModelsPath == "" {
 		cfg.ModelsPath = "/models"
+	}
+	if cfg.EmbedLimits == (llm.EmbedLimits{}) && strings.TrimRight(cfg.BaseURL, "/") == ownBaseURL {
+		cfg.EmbedLimits = OwnEmbedLimits
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	return &Provider{cfg: cfg, base: u.String(), client: upstream.NewClient(upstream.Config{
