@@ -185,6 +185,7 @@ type QueryRewritten struct {
 	Rewritten  bool                     `json:"rewritten"`
 	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`

@@ -34,24 +34,6 @@ func addTotals(ctx context.Context, into *sql.Stmt, k turn.AccountKey, t turn.To
 	return err
 }
 
-// addEntry adds an entry to totals, or takes it away with a sign of -1.
-func addEntry(t *turn.Totals, e turn.Entry, sign int64) {
-	if e.Embeds() {
-		t.EmbeddingTokens += sign * int64(e.Usage.Input+e.Usage.Output)
-		t.EmbeddingMicros += sign * e.Cost.Micros
-	} else {
-		t.InputTokens += sign * int64(e.Usage.Input)
-		t.OutputTokens += sign * int64(e.Usage.Output)
-		t.Micros += sign * e.Cost.Micros
-	}
-	if !e.Cost.Known {
-		t.Unpriced += sign
-	}
-	if e.Usage.Estimated {
-		t.Estimated += sign
-	}
-}
-
 // Totals returns the totals of an account, zero for one that nothing was added to.
 func (s *State) Totals(ctx context.Context, k turn.AccountKey) (t turn.Totals, err error) {
 	stmt, err := s.db.prepared(`SELECT turns, embedding_tokens, embedding_micros, input_tokens, output_tokens,

@@ -74,7 +74,7 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 			if err != nil {
 				return err
 			}
-			addEntry(&sum, old, -1)
+			sum.Add(old, -1)
 			if done, err = affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryInterrupted)...)); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 		if !done {
 			return nil
 		}
-		addEntry(&sum, e, 1)
+		sum.Add(e, 1)
 		return addTotals(ctx, tx.StmtContext(ctx, add), key, sum)
 	})
 }

@@ -123,7 +123,7 @@ func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Recor
 		if err := insertEntry(ctx, tx.StmtContext(ctx, into.entries), e); err != nil {
 			return err
 		}
-		addEntry(&sum, e, 1)
+		sum.Add(e, 1)
 	}
 	return addTotals(ctx, tx.StmtContext(ctx, into.accounts), r.AccountKey(), sum)
 }

@@ -18,9 +18,9 @@ type AccountKey struct {
 // IsZero reports whether the key stands for no account.
 func (k AccountKey) IsZero() bool { return k.User == "" && k.Conversation == "" }
 
-// keyOf returns the account of a turn. A stored conversation is an account of its own, whatever
+// AccountOf returns the account of a turn. A stored conversation is an account of its own, whatever
 // user its turns name.
-func keyOf(owner, conversationID string, a chat.Account) AccountKey {
+func AccountOf(owner, conversationID string, a chat.Account) AccountKey {
 	if conversationID != "" {
 		return AccountKey{Owner: owner, Stored: true, Conversation: conversationID}
 	}
@@ -38,6 +38,24 @@ type Totals struct {
 	Micros          int64
 	Unpriced        int64 // calls whose price is unknown; their cost counts as 0
 	Estimated       int64 // calls whose tokens are an estimate
+}
+
+// Add adds an entry to the totals, or takes it away with a sign of -1.
+func (t *Totals) Add(e Entry, sign int64) {
+	if e.Embeds() {
+		t.EmbeddingTokens += sign * int64(e.Usage.Input+e.Usage.Output)
+		t.EmbeddingMicros += sign * e.Cost.Micros
+	} else {
+		t.InputTokens += sign * int64(e.Usage.Input)
+		t.OutputTokens += sign * int64(e.Usage.Output)
+		t.Micros += sign * e.Cost.Micros
+	}
+	if !e.Cost.Known {
+		t.Unpriced += sign
+	}
+	if e.Usage.Estimated {
+		t.Estimated += sign
+	}
 }
 
 // Dimension is something that a report of usage can be grouped by.

@@ -71,7 +71,7 @@ func (r Record) home() Scope {
 
 // AccountKey returns the account whose totals the turn adds to.
 func (r Record) AccountKey() AccountKey {
-	return keyOf(r.Scope.Owner, r.ConversationID, r.Account)
+	return AccountOf(r.Scope.Owner, r.ConversationID, r.Account)
 }
 
 // Answer is a message of a turn other than its question.
@@ -165,7 +165,7 @@ type Entry struct {
 }
 
 // AccountKey returns the account whose totals the call adds to.
-func (e Entry) AccountKey() AccountKey { return keyOf(e.Scope.Owner, e.ConversationID, e.Account) }
+func (e Entry) AccountKey() AccountKey { return AccountOf(e.Scope.Owner, e.ConversationID, e.Account) }
 
 // Embeds reports whether the call embedded texts: in a turn only the search does.
 func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve || e.Stage == chat.StageEmbed }
