@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"parley/internal/llm"
 	"parley/internal/llm/openai"
 	"parley/internal/llm/rerankapi"
 )
@@ -26,11 +27,11 @@ type endpoint struct {
 }
 
 // open returns the provider at the endpoint.
-func (e endpoint) open(key string) (any, error) {
+func (e endpoint) open(key string, overrides llm.Overrides) (any, error) {
 	if e.Rerank {
 		return rerankapi.New(rerankapi.Config{BaseURL: e.BaseURL, APIKey: key})
 	}
-	return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning})
+	return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning, Overrides: overrides})
 }
 
 // endpoints are the servers by name, as JSON; "" for none.

@@ -61,6 +61,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	}
 	config.Defaults.Models = chat.Models{
 		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
+		Judge: first(cfg.StagesJudge),
 	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel

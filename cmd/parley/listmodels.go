@@ -28,6 +28,7 @@ type listing struct {
 	name   string
 	state  string
 	models []llm.ModelInfo
+	takes  func(model string) llm.Capabilities // nil when the provider does not say
 }
 
 // Run asks all providers at once and prints what they say. That one can't be reached is a result.
@@ -71,6 +72,9 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 		l.state = "not usable: " + err.Error()
 		return
 	}
+	if d, ok := m.(llm.Describer); ok {
+		l.takes = d.Capabilities
+	}
 	lister, ok := m.(llm.Lister)
 	if !ok {
 		l.state, l.models = "in this program, free of charge", []llm.ModelInfo{{Name: strings.TrimPrefix(builtinModel, l.name+":")}}
@@ -107,19 +111,41 @@ func (l *listing) print(w io.Writer, prices *price.Table) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, m := range l.models {
 		p, known := prices.Find(l.name, m.Name)
-		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\n", l.name, m.Name, contextSize(m, p), priceOf(l.name, p, known))
+		var takes llm.Capabilities
+		if l.takes != nil {
+			takes = l.takes(m.Name)
+		}
+		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\t%s\n", l.name, m.Name,
+			contextSize(m.Context, p.Context, takes.Context), describe(takes), priceOf(l.name, p, known))
 	}
 	return t.Flush()
 }
 
-func contextSize(m llm.ModelInfo, p price.Price) string {
-	if n := max(m.Context, 0); n > 0 {
-		return strconv.Itoa(n)
-	}
-	if p.Context > 0 {
-		return strconv.Itoa(p.Context)
+// contextSize returns the first size that is known.
+func contextSize(sizes ...int) string {
+	for _, n := range sizes {
+		if n > 0 {
+			return strconv.Itoa(n)
+		}
 	}
 	return "unknown"
+}
+
+// describe says what a model takes beside text.
+func describe(c llm.Capabilities) string {
+	var takes []string
+	for _, t := range []struct {
+		ok   bool
+		word string
+	}{{c.Vision, "images"}, {c.Tools, "tools"}, {c.Schema, "schema"}, {c.Effort, "effort"}} {
+		if t.ok {
+			takes = append(takes, t.word)
+		}
+	}
+	if len(takes) == 0 {
+		return "text"
+	}
+	return strings.Join(takes, ", ")
 }
 
 // priceOf says what a million tokens cost.

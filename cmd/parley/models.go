@@ -43,7 +43,9 @@ var providers = []provider{
 		name:   "openai",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return openai.New(openai.Config{BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey})
+			return openai.New(openai.Config{
+				BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey, Overrides: cfg.Capabilities.of("openai"),
+			})
 		},
 		missing: func(cfg Config) string {
 			// A server of one's own may need no key.
@@ -59,15 +61,18 @@ var providers = []provider{
 		open: func(cfg Config) (any, error) {
 			return azureopenai.New(azureopenai.Config{
 				Endpoint: cfg.AzureOpenAIEndpoint, APIVersion: cfg.AzureOpenAIAPIVersion, APIKey: cfg.AzureOpenAIAPIKey,
-				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Reasoning: cfg.AzureOpenAIReasoning,
+				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
+				Reasoning: cfg.AzureOpenAIReasoning, Overrides: cfg.Capabilities.of("azure-openai"),
 			})
 		},
 		missing: func(cfg Config) string {
 			if cfg.AzureOpenAIEndpoint == "" {
 				return "set AZURE_OPENAI_ENDPOINT, or azure_openai.endpoint in the configuration file"
 			}
-			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" {
-				return "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_AD_TOKEN, or azure_openai.token_file in the configuration file"
+			tokens := entra(cfg)
+			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
+				return "set AZURE_OPENAI_API_KEY, or what tokens of Entra ID need: AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, " +
+					"or azure_openai.managed_identity in the configuration file"
 			}
 			return ""
 		},
@@ -75,7 +80,9 @@ var providers = []provider{
 	{
 		name: "anthropic",
 		open: func(cfg Config) (any, error) {
-			return anthropic.New(anthropic.Config{BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey})
+			return anthropic.New(anthropic.Config{
+				BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey, Overrides: cfg.Capabilities.of("anthropic"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.AnthropicAPIKey, "set ANTHROPIC_API_KEY, or anthropic.api_key in the configuration file")
@@ -85,7 +92,9 @@ var providers = []provider{
 		name:   "gemini",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return gemini.New(gemini.Config{BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey})
+			return gemini.New(gemini.Config{
+				BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey, Overrides: cfg.Capabilities.of("gemini"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.GeminiAPIKey, "set GEMINI_API_KEY, or gemini.api_key in the configuration file")
@@ -95,10 +104,19 @@ var providers = []provider{
 		name:   "ollama",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext})
+			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext, Overrides: cfg.Capabilities.of("ollama")})
 		},
 		missing: func(Config) string { return "" },
 	},
+}
+
+func entra(cfg Config) azureopenai.Entra {
+	return azureopenai.Entra{
+		Tenant: cfg.AzureOpenAITenantID, Client: cfg.AzureOpenAIClientID, Secret: cfg.AzureOpenAIClientSecret,
+		AssertionFile: cfg.AzureOpenAIFederatedTokenFile, Managed: cfg.AzureOpenAIManagedIdentity,
+		Endpoint: cfg.AzureOpenAIIdentityEndpoint, Header: cfg.AzureOpenAIIdentityHeader,
+		Authority: cfg.AzureOpenAIAuthorityHost, Scope: cfg.AzureOpenAIScope,
+	}
 }
 
 func unset(value, need string) string {
@@ -144,7 +162,7 @@ func (p *program) providersOf(cfg Config) []provider {
 		key, _ := p.lookupEnv(e.APIKeyEnv)
 		all = append(all, provider{
 			name: name,
-			open: func(Config) (any, error) { return e.open(key) },
+			open: func(Config) (any, error) { return e.open(key, cfg.Capabilities.of(name)) },
 			missing: func(Config) string {
 				if e.APIKeyEnv == "" {
 					return ""

@@ -34,22 +34,23 @@ func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
 	prices := writeFile(t, "groq:\n  models:\n    small: {input: 0.05, cached: 0.025, output: 0.08}\n")
 	env := map[string]string{
 		"GROQ_API_KEY": "groq-key", "OLLAMA_HOST": "127.0.0.1:1", "ANTHROPIC_API_KEY": "", "PARLEY_PRICES": prices,
-		"PARLEY_PROVIDERS": `{groq: {base_url: "` + listed(t) + `", api_key_env: GROQ_API_KEY}, other: {base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY}}`,
-		"PARLEY_FALLBACK":  "groq:unlisted",
+		"PARLEY_PROVIDERS":    `{groq: {base_url: "` + listed(t) + `", api_key_env: GROQ_API_KEY}, other: {base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY}}`,
+		"PARLEY_FALLBACK":     "groq:unlisted",
+		"PARLEY_CAPABILITIES": `{'groq:big': {vision: true, tools: false, context: 4096}, 'groq:small': {like: gpt-5-mini}}`,
 	}
 	var stdout, stderr bytes.Buffer
 	if code := run(t.Context(), []string{"models"}, &stdout, &stderr, environment(env)); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	for _, want := range []string{
-		"builtin (in this program, free of charge)\n  builtin:extractive  context unknown  free\n",
+		"builtin (in this program, free of charge)\n  builtin:extractive  context unknown  text  free\n",
 		"openai (not configured: set OPENAI_API_KEY, ",
 		"anthropic (not configured: set ANTHROPIC_API_KEY, ",
 		"ollama (not reachable: ",
 		"groq (reachable)\n" +
-			"  groq:big       context unknown  price unknown\n" +
-			"  groq:small     context 8192     $0.05 in, $0.025 cached, $0.08 out for a million tokens\n" +
-			"  groq:unlisted  context unknown  price unknown\n",
+			"  groq:big       context 4096     images, schema                 price unknown\n" +
+			"  groq:small     context 8192     images, tools, schema, effort  $0.05 in, $0.025 cached, $0.08 out for a million tokens\n" +
+			"  groq:unlisted  context unknown  tools, schema                  price unknown\n",
 		"other (not configured: set OTHER_KEY)\n",
 	} {
 		if !strings.Contains(stdout.String(), want) {
@@ -84,6 +85,11 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		"providers: {groq: {url: 'http://x'}}":                  "expected names of providers",
 		"providers: {a: {base_url: 'http://u:canary@x'}}":       "holds a password",
 		"providers: [groq]":                                     "expected names of providers",
+		"capabilities: {gpt-5: {}}":                             `"gpt-5" is not provider:model`,
+		"capabilities: {'groq:x': {}}":                          `"groq:x" names an unknown provider`,
+		"capabilities: {'openai:x': {sees: true}}":              "expected models as provider:model",
+		"capabilities: {'openai:x': {context: 0}}":              "not a number of tokens",
+		"capabilities: {'openai:x': {like: 'openai:gpt-5'}}":    "without its provider",
 		"model: groq:x":                                         "unknown provider",
 		"fallback: ['builtin:extractive']":                      "stands behind all models",
 		"fallback: ['ollama:x', 'groq:x']":                      `"groq:x" names an unknown provider`,
@@ -144,6 +150,27 @@ func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
 	for _, e := range entries[:3] {
 		if e.Provider != "openai" || e.Status != turn.EntryFailed || e.Usage.Input+e.Usage.Output != 0 {
 			t.Errorf("an attempt is %+v", e)
+		}
+	}
+}
+
+func TestRouter_TellsWhatModelsTake(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.OpenAIAPIKey, cfg.AzureOpenAIEndpoint, cfg.AzureOpenAIManagedIdentity = "k", "https://x.openai.azure.com", true
+	if err := cfg.Capabilities.UnmarshalText([]byte(`{'azure-openai:prod': {like: o3-mini}}`)); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
+	r, err := p.newRouter(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"": "text", "openai:gpt-4o": "images, tools, schema", "openai:text-embedding-3-small": "text",
+		"azure-openai:prod": "tools, schema, effort", "azure-openai:other": "images, tools, schema",
+	} {
+		if got := describe(r.Capabilities(key)); got != want {
+			t.Errorf("%q takes %s, want %s", key, got, want)
 		}
 	}
 }

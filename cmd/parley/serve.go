@@ -129,7 +129,7 @@ func (s *serving) server() *server.Server {
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
-		Chat: chat, OpenAI: completions, Documents: documents{s.db}, Status: s,
+		Chat: chat, OpenAI: completions, MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Log: s.log, Metrics: metrics,
 	})
 }

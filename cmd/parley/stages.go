@@ -12,6 +12,7 @@ import (
 const (
 	builtinRewriter = "builtin:rules"
 	builtinSummary  = "builtin:none"
+	builtinJudge    = "builtin:words"
 )
 
 func isBuiltin(key string) bool {
@@ -22,7 +23,7 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesSummary} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
 	return keys
@@ -31,7 +32,9 @@ func (c *Config) models() []string {
 // fallbacks returns the models that stand in for the one of a stage. A stage without models of its
 // own uses the one that answers, and so its fallbacks.
 func (c *Config) fallbacks(stage string) []string {
-	own := map[chat.Stage][]string{chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary}[chat.Stage(stage)]
+	own := map[chat.Stage][]string{
+		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
+	}[chat.Stage(stage)]
 	if len(own) > 0 {
 		return own[1:]
 	}

@@ -121,6 +121,7 @@ type Models struct {
 	Rewrite   string
 	Rerank    string
 	Summary   string
+	Judge     string // of citations; where the default is "" too, their words alone are compared
 }
 
 // Status says how a turn or a message ended.
@@ -145,6 +146,7 @@ const (
 	StageRerank    Stage = "rerank" // only when asked for
 	StagePrompt    Stage = "prompt"
 	StageGenerate  Stage = "generate"
+	StageVerify    Stage = "verify"  // inside generate, and only when a model judges the citations
 	StageSuggest   Stage = "suggest" // only when asked for
 	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
 )
@@ -242,10 +244,10 @@ type MessageFinished struct {
 	Agent        string      `json:"agent,omitempty"`
 	Status       Status      `json:"status"`
 	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
+	Citations    []Citation  `json:"citations"`        // in order of first appearance
+	Doubts       []Doubt     `json:"doubts,omitempty"` // what the check of a model's citations found
+	FinishReason string      `json:"finish_reason"`    // stop, length, content_filter
+	Model        string      `json:"model"`            // see CompletionStarted
 	Usage        llm.Usage   `json:"usage"`
 	Vendor       *llm.Vendor `json:"vendor,omitempty"`
 	Err          *Error      `json:"-"` // why it failed; only with StatusFailed

@@ -69,6 +69,7 @@ type Config struct {
 	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
 	SummaryTimeout   time.Duration // of a model that sums up [15 s]
 	SuggestTimeout   time.Duration // [5 s]
+	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
 // DefaultOptions returns the options of a turn about which nothing else was said.
@@ -119,6 +120,7 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.RewriteTimeout, 8*time.Second)
 	orDefault(&cfg.SummaryTimeout, 15*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
+	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
 }
 

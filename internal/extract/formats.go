@@ -23,19 +23,22 @@ type format struct {
 var formats = []format{
 	{"PDF", []string{"pdf"}, readPDF, loadPDF},
 	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
+	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
+	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
+	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
 	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
 }
 
 // foreign names the formats that people will try although no parser exists.
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
-	"xlsx": "Excel", "xlsm": "Excel", "xlsb": "Excel binary", "pptx": "PowerPoint", "pptm": "PowerPoint",
-	"odt": "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
+	"xlsb": "Excel binary",
+	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
-	"json": "JSON", "jsonl": "JSON Lines", "xml": "XML", "yaml": "YAML", "yml": "YAML",
+	"xml": "XML", "yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
 	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
 }
@@ -93,7 +96,7 @@ func unsupported(name string) *Error {
 	for i, f := range formats {
 		names[i] = f.name
 	}
-	return &Error{Unsupported, fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
+	return &Error{Reason: Unsupported, Detail: fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
 }
 
 // magics are the signatures at the start of formats that have one. Those of formats that can be
@@ -179,10 +182,10 @@ func sniffOLE(f *file) (string, error) {
 	for _, off := range []int64{0, max(0, f.size-searched)} {
 		part, err := readAt(f.r, off, min(searched, f.size-off))
 		if err != nil {
-			return "", &Error{Unreadable, "the file cannot be read to its end"}
+			return "", &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 		}
 		if bytes.Contains(part, utf16le("EncryptedPackage")) {
-			return "", &Error{Encrypted, "the document needs a password"}
+			return "", &Error{Reason: Encrypted, Detail: "the document needs a password"}
 		}
 	}
 	if name, known := foreign[f.ext]; known {

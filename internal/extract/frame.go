@@ -10,9 +10,9 @@ import (
 
 // job is what a pool asks a worker: one file.
 type job struct {
-	Name, Path string
-	CacheDir   string
-	Limits     Limits
+	Request
+	CacheDir string
+	Limits   Limits
 }
 
 // outcome is a worker's answer: a document and what the post-processing made of it, an Error, or

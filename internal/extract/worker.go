@@ -49,10 +49,11 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 	var x *Extractor
 	for j := range jobs {
 		if x == nil {
-			x = &Extractor{Limits: j.Limits, CacheDir: j.CacheDir}
+			x = &Extractor{CacheDir: j.CacheDir}
 			confine(j.Limits)
 			go watchMemory(j.Limits.MemoryBytes)
 		}
+		x.Limits = j.Limits
 		confineCPU(loadTime)
 		begin := func() error {
 			confineCPU(j.Limits.Time)
@@ -68,7 +69,7 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 // answer does one job. It calls begin when the parser is loaded.
 func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byte, error)) outcome {
 	doc, err := extractPath(x, j, begin)
-	if err == nil && post != nil {
+	if err == nil && post != nil && len(doc.Pages) > 0 {
 		var result []byte
 		if result, err = postProcess(post, doc); err == nil {
 			return outcome{Document: doc, Post: result}
@@ -91,14 +92,14 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 func extractPath(x *Extractor, j job, begin func() error) (*Document, error) {
 	f, err := os.Open(j.Path)
 	if err != nil {
-		return nil, &Error{Unreadable, "the file cannot be opened"}
+		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, &Error{Unreadable, "it is not a regular file"}
+		return nil, &Error{Reason: Unreadable, Detail: "it is not a regular file"}
 	}
-	o, err := x.open(j.Name, f, info.Size())
+	o, err := x.open(Input{Name: j.Name, Content: f, Size: info.Size(), Spool: j.Spool, Passwords: j.Passwords})
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +114,14 @@ func extractPath(x *Extractor, j job, begin func() error) (*Document, error) {
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Error{Crashed, fmt.Sprintf("processing its text panicked: %.200v", p)}
+			err = &Error{Reason: Crashed, Detail: fmt.Sprintf("processing its text panicked: %.200v", p)}
 		}
 	}()
 	return post(doc)
 }
 
 func timeoutError(l Limits) *Error {
-	return &Error{Timeout, fmt.Sprintf("reading it takes longer than %s", l.Time)}
+	return &Error{Reason: Timeout, Detail: fmt.Sprintf("reading it takes longer than %s", l.Time)}
 }
 
 // loadTime is how long a worker may take to load a parser: compiling PDFium takes 2 s of an idle
@@ -128,7 +129,7 @@ func timeoutError(l Limits) *Error {
 const loadTime = 2 * time.Minute
 
 func loadError() *Error {
-	return &Error{Timeout, fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
+	return &Error{Reason: Timeout, Detail: fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
 }
 
 func memoryError(l Limits) *Error {

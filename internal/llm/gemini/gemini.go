@@ -22,9 +22,10 @@ import (
 
 // Config says where the upstream is. Zero fields mean the default.
 type Config struct {
-	BaseURL string       // without the version; https://generativelanguage.googleapis.com
-	APIKey  string       // sent as x-goog-api-key, never in the URL
-	HTTP    *http.Client // the default is that of package upstream
+	BaseURL   string // without the version; https://generativelanguage.googleapis.com
+	APIKey    string // sent as x-goog-api-key, never in the URL
+	Overrides llm.Overrides
+	HTTP      *http.Client // the default is that of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s
@@ -33,9 +34,10 @@ type Config struct {
 
 // Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
-	base   string
-	key    string
-	client *upstream.Client
+	base      string
+	key       string
+	overrides llm.Overrides
+	client    *upstream.Client
 }
 
 var (
@@ -43,6 +45,7 @@ var (
 	_ llm.Embedder     = (*Provider)(nil)
 	_ llm.EmbedLimiter = (*Provider)(nil)
 	_ llm.Lister       = (*Provider)(nil)
+	_ llm.Describer    = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the base URL is not one.
@@ -55,7 +58,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, errors.New("the base URL of the Gemini provider is not an http or https URL")
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
-	return &Provider{base: base + "/v1beta", key: cfg.APIKey, client: upstream.NewClient(upstream.Config{
+	return &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
@@ -66,7 +69,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
 		call := p.call("/models/" + name + ":streamGenerateContent?alt=sse")
 		var err error
-		call.Body, err = encodeRequest(req)
+		call.Body, err = p.encodeRequest(req)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})

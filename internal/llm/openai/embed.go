@@ -56,7 +56,7 @@ func (p *Provider) embed(ctx context.Context, w wireEmbed) (llm.Embeddings, erro
 	if err != nil {
 		return llm.Embeddings{}, err
 	}
-	call, err := p.call(path)
+	call, err := p.call(ctx, path)
 	if err != nil {
 		return llm.Embeddings{}, err
 	}

@@ -27,9 +27,13 @@ type Config struct {
 	APIKey  string // sent as a bearer token; none is sent when it is empty
 	// Reasoning names further models that reason, beside those that OpenAI itself serves as such.
 	Reasoning []string
+	Overrides llm.Overrides
+	// Unknown is a model that those of unknown names are taken to be like. By default they are like
+	// the newest ones at OpenAI's own address, and like open models elsewhere.
+	Unknown string
 	// Authorize, when set, puts the credentials into a request's header in place of APIKey, and
 	// returns what must stay out of errors.
-	Authorize func(http.Header) (upstream.Secret, error)
+	Authorize func(context.Context, http.Header) (upstream.Secret, error)
 	// Path returns what stands between the base URL and the end of the address of a model's
 	// completions, with its query; nil means "/chat/completions" for every model.
 	Path func(model string) (string, error)
@@ -52,6 +56,8 @@ type Config struct {
 type Provider struct {
 	cfg     Config
 	base    string // without a slash at its end
+	own     bool   // the server is OpenAI's
+	server  server
 	client  *upstream.Client
 	decimal atomic.Bool // the upstream refused to send vectors in base64
 }
@@ -61,6 +67,7 @@ var (
 	_ llm.Embedder     = (*Provider)(nil)
 	_ llm.EmbedLimiter = (*Provider)(nil)
 	_ llm.Lister       = (*Provider)(nil)
+	_ llm.Describer    = (*Provider)(nil)
 )
 
 const ownBaseURL = "https://api.openai.com/v1"
@@ -90,13 +97,14 @@ func New(cfg Config) (*Provider, error) {
 		cfg.EmbedLimits = OwnEmbedLimits
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	return &Provider{cfg: cfg, base: u.String(), client: upstream.NewClient(upstream.Config{
+	own := u.Hostname() == "api.openai.com"
+	return &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
 
-func bearer(key string) func(http.Header) (upstream.Secret, error) {
-	return func(h http.Header) (upstream.Secret, error) {
+func bearer(key string) func(context.Context, http.Header) (upstream.Secret, error) {
+	return func(_ context.Context, h http.Header) (upstream.Secret, error) {
 		if key != "" {
 			h.Set("Authorization", "Bearer "+key)
 		}
@@ -111,29 +119,43 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		if err != nil {
 			return upstream.Call{}, err
 		}
-		call, err := p.call(path)
+		call, err := p.call(ctx, path)
 		if err != nil {
 			return call, err
 		}
-		call.Body, err = encodeRequest(req, p.reasons(req.Model))
+		call.Body, err = p.encodeRequest(req)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})
 }
 
-func (p *Provider) call(path string) (upstream.Call, error) {
+func (p *Provider) call(ctx context.Context, path string) (upstream.Call, error) {
 	call := upstream.Call{URL: p.base + path, Header: http.Header{}, Failure: classify}
 	var err error
-	if call.Secret, err = p.cfg.Authorize(call.Header); err != nil {
-		return call, &llm.Error{Err: fmt.Errorf("authorize the call: %w", err)}
+	if call.Secret, err = p.cfg.Authorize(ctx, call.Header); err != nil {
+		return call, unauthorized(ctx, err)
 	}
 	return call, nil
 }
 
-// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place. The protocol says nothing of context sizes,
-// but vLLM and OpenRouter do.
+// unauthorized returns the error of a call that could not be made for want of credentials. It has a
+// status, since nothing was asked of the upstream that might cost something.
+func unauthorized(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("authorize the call: %w", ctx.Err())
+	}
+	out := llm.Error{Status: http.StatusUnauthorized, Err: err}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		out = *e
+	}
+	out.Err = fmt.Errorf("authorize the call: %w", out.Err)
+	return &out
+}
+
+// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place.
+// The protocol says nothing of context sizes, but vLLM and OpenRouter do.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
-	call, err := p.call(p.cfg.ModelsPath)
+	call, err := p.call(ctx, p.cfg.ModelsPath)
 	if err != nil {
 		return nil, err
 	}

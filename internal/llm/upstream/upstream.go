@@ -120,6 +120,10 @@ var errOverall = errors.New("the call took longer than allowed")
 func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		call, err := prepare()
+		if err != nil && ctx.Err() != nil {
+			yield(llm.Chunk{}, fmt.Errorf("prepare completion request: %w", ctx.Err()))
+			return
+		}
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
 				err = &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}
