@@ -37,7 +37,7 @@ func citable(passages []retrieval.Passage) map[string]Citation {
 	for i := range passages {
 		p := &passages[i]
 		for _, s := range p.Chunk.Spans {
-			label := CitationLabel(p.Document.Name, s.Page)
+			label := citationLabel(p.Document.Name, s.Page)
 			if _, ok := known[label]; ok {
 				continue
 			}

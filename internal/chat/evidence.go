@@ -36,7 +36,7 @@ func (t *turn) evidence() *llm.Evidence {
 func marks(p *retrieval.Passage) []llm.Mark {
 	var out []llm.Mark
 	for i, s := range p.Chunk.Spans {
-		m := llm.Mark{Offset: s.Offset, Citation: CitationLabel(p.Document.Name, s.Page)}
+		m := llm.Mark{Offset: s.Offset, Citation: citationLabel(p.Document.Name, s.Page)}
 		if i == 0 {
 			m.Offset = 0
 		} else if out[len(out)-1].Citation == m.Citation {

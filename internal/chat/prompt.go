@@ -110,7 +110,7 @@ func quote(heading string, texts ...string) string {
 
 // source returns a passage as the model reads it, on one line, and what it costs in tokens.
 func (t *turn) source(p *retrieval.Passage) (string, int) {
-	label := CitationLabel(p.Document.Name, p.Chunk.Spans[0].Page)
+	label := citationLabel(p.Document.Name, p.Chunk.Spans[0].Page)
 	cost := p.Chunk.Tokens
 	if cost <= 0 {
 		cost = t.cfg.Count(p.Chunk.Text)
@@ -118,8 +118,8 @@ func (t *turn) source(p *retrieval.Passage) (string, int) {
 	return label + ": " + sourceText(p.Chunk.Text), cost + t.cfg.Count(label) + 2
 }
 
-// CitationLabel returns what stands between the brackets of a citation.
-func CitationLabel(name string, page int) string {
+// citationLabel returns what stands between the brackets of a citation.
+func citationLabel(name string, page int) string {
 	name = splitAngles(onOneLine(name))
 	if page == 0 {
 		return name
@@ -131,7 +131,7 @@ func CitationLabel(name string, page int) string {
 func passageLabels(p *retrieval.Passage) []string {
 	var labels []string
 	for _, s := range p.Chunk.Spans {
-		if label := CitationLabel(p.Document.Name, s.Page); !slices.Contains(labels, label) {
+		if label := citationLabel(p.Document.Name, s.Page); !slices.Contains(labels, label) {
 			labels = append(labels, label)
 		}
 	}

@@ -38,7 +38,7 @@ func (x *exchange) sourcesOf(t *chat.Turn) []source {
 }
 
 func (x *exchange) sourceOf(p *retrieval.Passage) source {
-	label := chat.CitationLabel(p.Document.Name, p.Chunk.Spans[0].Page)
+	label := chat.CitationOf(*p)
 	return source{
 		ID:    fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal),
 		Score: &p.Score,
