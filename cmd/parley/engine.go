@@ -53,6 +53,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	config := chat.Config{
 		Retriever: in.corpus,
 		Models:    models,
+		Rerankers: models,
 		Rewrite:   builtin.Rewrite,
 		Suggest:   builtin.Suggest,
 		Prompts:   prompts,
@@ -60,7 +61,11 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		Logger:    p.log,
 	}
 	config.Defaults.Models = chat.Models{
-		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
+		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite),
+		Rerank: first(cfg.StagesRerank), Summary: first(cfg.StagesSummary),
+	}
+	if len(cfg.StagesRerank) > 1 {
+		config.RerankFallback = cfg.StagesRerank[1:]
 	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel

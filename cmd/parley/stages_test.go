@@ -21,6 +21,8 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {rewrite: ['builtin:rules', 'ollama:x']}":    `"builtin:rules" never fails`,
 		"stages: {rewrite: ['builtin:extractive']}":           `there is builtin:rules`,
 		"stages: {summary: ['ollama:x', 'builtin:rules']}":    `there is builtin:none`,
+		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
+		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
 		"stages: {sumary: ['ollama:x']}":                      `unknown key "stages.sumary"`,
 		"stages: {rewrite: ['ollama:x', 'ollama:y', 'gpt:']}": `"gpt:" is not provider:model`,
 	} {
