@@ -56,7 +56,7 @@ const maxPassageRunes = 1500
 // textOf returns a passage as a model reads it, below the headings that it stands under.
 func textOf(p *retrieval.Passage) string {
 	above := append([]string{p.Document.Title}, p.Chunk.Headings...)
-	return strings.Join(above, " › ") + "\n" + clip(p.Chunk.Text, maxPassageRunes)
+	return strings.Join(above, " › ") + ":\n" + clip(p.Chunk.Text, maxPassageRunes)
 }
 
 func clip(s string, runes int) string {
