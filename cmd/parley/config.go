@@ -70,6 +70,7 @@ type Config struct {
 	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
 	StagesRerank  []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
 	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
+	StagesJudge   []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
 
 	Tools           []string   `name:"tools" env:"PARLEY_TOOLS" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, where not all may: {hr: [calculator]}."`
@@ -81,6 +82,8 @@ type Config struct {
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
+
+	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
 
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
@@ -117,8 +120,8 @@ func (c *Config) validate() *settingError {
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
-		{"model", checkModel(c.Model, c.namesThat(answers))},
-		{"fallback", checkFallback(c.Fallback, c.namesThat(answers))},
+		{"model", c.checkAnswers(c.Model)},
+		{"fallback", c.checkFallback()},
 		{"capabilities", c.Capabilities.check(c.providerNames())},
 		{"embedding", c.checkEmbedding()},
 		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
@@ -126,6 +129,7 @@ func (c *Config) validate() *settingError {
 		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.namesThat(answers))},
 		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
 		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
+		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
@@ -221,16 +225,37 @@ func checkOrigins(list []string) error {
 	return nil
 }
 
-func checkFallback(keys, providers []string) error {
-	for _, key := range keys {
+func (c *Config) checkFallback() error {
+	for _, key := range c.Fallback {
 		if key == builtinModel {
 			return fmt.Errorf("%q stands behind all models with fallback_to_builtin", key)
 		}
-		if err := checkModel(key, providers); err != nil {
+		if err := c.checkAnswers(key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *Config) checkAnswers(key string) error {
+	return c.checkAble(key, answers, "has no models that answer")
+}
+
+func (c *Config) checkEmbedding() error {
+	if c.Embedding == "" {
+		return nil
+	}
+	return c.checkAble(c.Embedding, embeds, "has no embeddings")
+}
+
+// checkAble checks a key of a model, of which not every provider has any.
+func (c *Config) checkAble(key string, able func(provider) bool, unable string) error {
+	names := c.namesThat(able)
+	name, _, _ := strings.Cut(key, ":")
+	if slices.Contains(c.providerNames(), name) && !slices.Contains(names, name) {
+		return fmt.Errorf("%q: the provider %s %s; for that, there are %s", key, name, unable, strings.Join(names, ", "))
+	}
+	return checkModel(key, names)
 }
 
 func checkOllamaHost(s string) error {
@@ -255,17 +280,6 @@ func checkModel(key string, providers []string) error {
 
 // maxDimensions is more than any model's vectors have.
 const maxDimensions = 16_384
-
-func (c *Config) checkEmbedding() error {
-	if c.Embedding == "" {
-		return nil
-	}
-	able := c.namesThat(embeds)
-	if name, _, _ := strings.Cut(c.Embedding, ":"); slices.Contains(c.providerNames(), name) && !slices.Contains(able, name) {
-		return fmt.Errorf("%q: the provider %s has no embeddings; %s have", c.Embedding, name, strings.Join(able, ", "))
-	}
-	return checkModel(c.Embedding, able)
-}
 
 // usageError is a mistake in the command, the environment or the configuration file.
 type usageError struct{ error }

@@ -13,6 +13,7 @@ const (
 	builtinRewriter = "builtin:rules"
 	builtinReranker = "builtin:lexical"
 	builtinSummary  = "builtin:none"
+	builtinJudge    = "builtin:words"
 )
 
 func isBuiltin(key string) bool {
@@ -23,7 +24,7 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
 	return keys
@@ -36,7 +37,9 @@ func (c *Config) fallbacks(stage string) []string {
 	if chat.Stage(stage) == chat.StageRerank {
 		return nil
 	}
-	own := map[chat.Stage][]string{chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary}[chat.Stage(stage)]
+	own := map[chat.Stage][]string{
+		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
+	}[chat.Stage(stage)]
 	if len(own) > 0 {
 		return own[1:]
 	}

@@ -46,10 +46,21 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // ULID; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string
+	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
 	Messages       []Message // oldest first; the last user message is the question
 	Options        Options
+
+	Home    string  // namespace that the conversation belongs to; "" means Namespace
+	Kind    string  // of the conversation; one of a kind other than "" must exist already
+	Account Account // on whose bill the turn stands
+}
+
+// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
+// caller who names it: two callers who name the same account have two.
+type Account struct {
+	User         string // as the client names its user; "" for none
+	Conversation string // as the client names its conversation; "" for none
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -110,6 +121,7 @@ type Models struct {
 	Rewrite   string
 	Rerank    string
 	Summary   string
+	Judge     string // of citations; where the default is "" too, their words alone are compared
 }
 
 // Status says how a turn or a message ended.
@@ -134,6 +146,7 @@ const (
 	StageRerank    Stage = "rerank" // only when asked for
 	StagePrompt    Stage = "prompt"
 	StageGenerate  Stage = "generate"
+	StageVerify    Stage = "verify"  // inside generate, and only when a model judges the citations
 	StageSuggest   Stage = "suggest" // only when asked for
 	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
 )
@@ -174,6 +187,7 @@ type QueryRewritten struct {
 	Rewritten  bool                     `json:"rewritten"`
 	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
@@ -230,10 +244,10 @@ type MessageFinished struct {
 	Agent        string      `json:"agent,omitempty"`
 	Status       Status      `json:"status"`
 	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
+	Citations    []Citation  `json:"citations"`        // in order of first appearance
+	Doubts       []Doubt     `json:"doubts,omitempty"` // what the check of a model's citations found
+	FinishReason string      `json:"finish_reason"`    // stop, length, content_filter
+	Model        string      `json:"model"`            // see CompletionStarted
 	Usage        llm.Usage   `json:"usage"`
 	Vendor       *llm.Vendor `json:"vendor,omitempty"`
 	Err          *Error      `json:"-"` // why it failed; only with StatusFailed

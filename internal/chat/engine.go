@@ -58,13 +58,15 @@ type Config struct {
 	Suggest   SuggestFunc      // nil: only models suggest questions
 	Prompts   *Prompts         // what models are told [the built-in ones]
 
-	Defaults       Options               // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace      string                // of requests that name none ["default"]
-	RerankFallback []string              // keys of the models that rerank, in this order, when another one fails [none]
-	Fallback       string                // key of the model that answers when another one fails before its first token [none]
-	Grounded       func(key string) bool // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Count          func(text string) int // counts tokens [llm.EstimateTokens]
-	Logger         *slog.Logger          // for what does not fail the turn [none]
+	Defaults       Options                           // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace      string                            // of requests that name none ["default"]
+	RerankFallback []string                          // keys of the models that rerank, in this order, when another one fails [none]
+	Fallback       string                            // key of the model that answers when another one fails before its first token [none]
+	Grounded       func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities // what a model takes [nothing but text]
+	PageImage      ImageFunc                         // pictures of sources [none]
+	Count          func(text string) int             // counts tokens [llm.EstimateTokens]
+	Logger         *slog.Logger                      // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
@@ -78,6 +80,7 @@ type Config struct {
 	SummaryTimeout   time.Duration // of a model that sums up [15 s]
 	RerankTimeout    time.Duration // of a model that reranks [8 s]
 	SuggestTimeout   time.Duration // [5 s]
+	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
 // DefaultOptions returns the options of a turn about which nothing else was said.
@@ -129,6 +132,7 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.SummaryTimeout, 15*time.Second)
 	orDefault(&cfg.RerankTimeout, 8*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
+	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
 }
 
