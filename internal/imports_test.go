@@ -22,6 +22,7 @@ const module = "parley"
 var allowed = map[string][]string{
 	"access":    {},
 	"text":      {},
+	"tokens":    {},
 	"extract":   {},
 	"fetch":     {},
 	"tool":      {"fetch", "llm", "retrieval"},
@@ -33,7 +34,7 @@ var allowed = map[string][]string{
 	"chat":      {"retrieval", "llm", "text"},
 	"builtin":   {"chat", "retrieval", "llm", "text"},
 	"turn":      {"chat", "retrieval", "llm"},
-	"ingest":    {"retrieval", "extract", "text"},
+	"ingest":    {"retrieval", "extract", "text", "tokens"},
 	"store":     {"chat", "turn", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "chat", "retrieval", "llm"},

@@ -82,6 +82,8 @@ type Config struct {
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
 
+	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
+
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
 }
@@ -117,8 +119,8 @@ func (c *Config) validate() *settingError {
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
-		{"model", checkModel(c.Model, c.namesThat(answers))},
-		{"fallback", checkFallback(c.Fallback, c.namesThat(answers))},
+		{"model", c.checkAnswers(c.Model)},
+		{"fallback", c.checkFallback()},
 		{"capabilities", c.Capabilities.check(c.providerNames())},
 		{"embedding", c.checkEmbedding()},
 		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
@@ -221,16 +223,37 @@ func checkOrigins(list []string) error {
 	return nil
 }
 
-func checkFallback(keys, providers []string) error {
-	for _, key := range keys {
+func (c *Config) checkFallback() error {
+	for _, key := range c.Fallback {
 		if key == builtinModel {
 			return fmt.Errorf("%q stands behind all models with fallback_to_builtin", key)
 		}
-		if err := checkModel(key, providers); err != nil {
+		if err := c.checkAnswers(key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *Config) checkAnswers(key string) error {
+	return c.checkAble(key, answers, "has no models that answer")
+}
+
+func (c *Config) checkEmbedding() error {
+	if c.Embedding == "" {
+		return nil
+	}
+	return c.checkAble(c.Embedding, embeds, "has no embeddings")
+}
+
+// checkAble checks a key of a model, of which not every provider has any.
+func (c *Config) checkAble(key string, able func(provider) bool, unable string) error {
+	names := c.namesThat(able)
+	name, _, _ := strings.Cut(key, ":")
+	if slices.Contains(c.providerNames(), name) && !slices.Contains(names, name) {
+		return fmt.Errorf("%q: the provider %s %s; for that, there are %s", key, name, unable, strings.Join(names, ", "))
+	}
+	return checkModel(key, names)
 }
 
 func checkOllamaHost(s string) error {
@@ -255,17 +278,6 @@ func checkModel(key string, providers []string) error {
 
 // maxDimensions is more than any model's vectors have.
 const maxDimensions = 16_384
-
-func (c *Config) checkEmbedding() error {
-	if c.Embedding == "" {
-		return nil
-	}
-	able := c.namesThat(embeds)
-	if name, _, _ := strings.Cut(c.Embedding, ":"); slices.Contains(c.providerNames(), name) && !slices.Contains(able, name) {
-		return fmt.Errorf("%q: the provider %s has no embeddings; %s have", c.Embedding, name, strings.Join(able, ", "))
-	}
-	return checkModel(c.Embedding, able)
-}
 
 // usageError is a mistake in the command, the environment or the configuration file.
 type usageError struct{ error }

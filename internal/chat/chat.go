@@ -50,10 +50,21 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // ULID; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string
+	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
 	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
+
+	Home    string  // namespace that the conversation belongs to; "" means Namespace
+	Kind    string  // of the conversation; one of a kind other than "" must exist already
+	Account Account // on whose bill the turn stands
+}
+
+// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
+// caller who names it: two callers who name the same account have two.
+type Account struct {
+	User         string // as the client names its user; "" for none
+	Conversation string // as the client names its conversation; "" for none
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -186,6 +197,7 @@ type QueryRewritten struct {
 	Rewritten  bool                     `json:"rewritten"`
 	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`

@@ -51,12 +51,14 @@ type Config struct {
 	Suggest   SuggestFunc // nil: only models suggest questions
 	Prompts   *Prompts    // what models are told [the built-in ones]
 
-	Defaults  Options               // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace string                // of requests that name none ["default"]
-	Fallback  string                // key of the model that answers when another one fails before its first token [none]
-	Grounded  func(key string) bool // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Count     func(text string) int // counts tokens [llm.EstimateTokens]
-	Logger    *slog.Logger          // for what does not fail the turn [none]
+	Defaults     Options                           // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace    string                            // of requests that name none ["default"]
+	Fallback     string                            // key of the model that answers when another one fails before its first token [none]
+	Grounded     func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities func(key string) llm.Capabilities // what a model takes [nothing but text]
+	PageImage    ImageFunc                         // pictures of sources [none]
+	Count        func(text string) int             // counts tokens [llm.EstimateTokens]
+	Logger       *slog.Logger                      // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]

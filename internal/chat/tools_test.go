@@ -28,7 +28,9 @@ func calls(text string, calls ...llm.ToolCall) *llmtest.Model {
 	}}
 }
 
-func call(id, args string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "weather", Arguments: args} }
+func call(id, args string) llm.ToolCall {
+	return llm.ToolCall{ID: id, Name: "weather", Arguments: args}
+}
 
 func TestRun_EndsTheTurnWithTheCallsThatTheClientMustRun(t *testing.T) {
 	want := []llm.ToolCall{call("c1", `{"city":"Oslo"}`), {ID: "c2", Name: "weather", Arguments: "{}", Signature: "sig"}}

@@ -7,7 +7,7 @@ import (
 
 func TestFile_GoesByContentBeforeExtension(t *testing.T) {
 	pdf := makePDF(set("R", 11, 72, 700, "A sentence in a PDF document."))
-	docx := makeZIP(t, "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
+	docx := makeZIP(t, "[Content_Types].xml", "", "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -38,7 +38,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.txt", "", Limits{}, Empty, "no bytes"},
 		{"a.txt", " \n\t\n", Limits{}, Empty, "no text"},
 		{"a.md", "[//]: # (nothing)\n", Limits{}, Empty, "no text"},
-		{"a.rtf", "{\\rtf1 hello}", Limits{}, Unsupported, "RTF files are not read; supported are PDF, DOCX"},
+		{"a.rtf", "{\\rtf1 hello}", Limits{}, Unsupported, "RTF files are not read"},
 		{"a.xyz", "hello", Limits{}, Unsupported, ".xyz"},
 		{"a.xlsx", "hello", Limits{}, Damaged, "cut off"},
 		{"a.xlsb", "hello", Limits{}, Unsupported, "Excel"},

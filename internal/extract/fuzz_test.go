@@ -18,6 +18,9 @@ func FuzzFile(f *testing.F) {
 	f.Add("a.json", []byte(`[{"a":[1,"b"],"c":{"d":null}}]`))
 	f.Add("a.pptx", makePPTX(f, []string{slide(sp("title", ap("x")), sp("body", ap("y")))}))
 	f.Add("a.xlsx", makeXLSX(f, []string{"S", xrow(1, "A1=a", "B1=b") + xrow(2, "A2#0=1")}))
+	f.Add("a.odt", makeODF(f, "text", `<text:h text:outline-level="1">x</text:h><text:list><text:list-item><text:p>y</text:p></text:list-item></text:list>`))
+	f.Add("a.ods", makeODF(f, "spreadsheet", `<table:table table:name="S">`+odfRow("a", "b")+odfRow("1", "2")+`</table:table>`))
+	f.Add("a.epub", makeZIP(f, "META-INF/container.xml", epubContainer, "OEBPS/book.opf", epubPackageXML, "OEBPS/one.xhtml", "<h1>a</h1>b"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		if bytes.Contains(data, []byte("%PDF-")) {
 			t.Skip()

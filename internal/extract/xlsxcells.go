@@ -79,7 +79,7 @@ func (w *sheetWalker) endCell() error {
 		return nil
 	}
 	if w.left -= int64(len(text)); w.left < 0 {
-		return w.x.out.budget.spend(int(w.x.out.budget.left) + 1)
+		return w.x.out.budget.exceeded()
 	}
 	w.cells = append(w.cells, gridCell{w.cell.column, text})
 	return nil

@@ -29,7 +29,7 @@ func (m *meteredEmbedder) Embed(ctx context.Context, req llm.EmbedRequest) (out 
 	e := Entry{Provider: m.provider, Model: req.Model, Stage: chat.StageEmbed, EstimatedInput: estimate.Input}
 	err = m.ledger.meter(ctx, e, func() (llm.Usage, error) {
 		out, err = m.embedder.Embed(ctx, req)
-		out.Usage = llm.EmbedUsage(req, out.Usage)
+		out.Usage = m.ledger.recount(llm.EmbedUsage(req, out.Usage), req.Texts, "")
 		return out.Usage, err
 	})
 	return out, err
@@ -56,7 +56,7 @@ func (m *meteredReranker) Rerank(ctx context.Context, req llm.RerankRequest) (ou
 	e := Entry{Provider: m.provider, Model: req.Model, EstimatedInput: estimate.Input}
 	err = m.ledger.meter(ctx, e, func() (llm.Usage, error) {
 		out, err = m.reranker.Rerank(ctx, req)
-		out.Usage = llm.RerankUsage(req, out.Usage)
+		out.Usage = m.ledger.recount(llm.RerankUsage(req, out.Usage), req.Documents, req.Query)
 		return out.Usage, err
 	})
 	return out, err
@@ -77,4 +77,22 @@ func (l *Ledger) meter(ctx context.Context, e Entry, answer func() (llm.Usage, e
 	}
 	c.usage, c.status = &usage, EntryCompleted
 	return nil
+}
+
+// recount returns a usage that an upstream reported, or a better count than an estimate: of the
+// texts, with each of which the query is read.
+func (l *Ledger) recount(u llm.Usage, texts []string, query string) llm.Usage {
+	if !u.Estimated {
+		return u
+	}
+	room := maxCounted - len(query)
+	u.Input = len(texts) * l.opts.Count(query)
+	for _, text := range texts {
+		if room -= len(text); room < 0 {
+			u.Input += llm.EstimateTokens(text)
+			continue
+		}
+		u.Input += l.opts.Count(text)
+	}
+	return u
 }

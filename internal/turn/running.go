@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"time"
 
 	"parley/internal/chat"
@@ -17,14 +18,16 @@ type running struct {
 	turn    chat.Turn
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
+	claim   *claim      // of the request's key; nil for none
+	packed  *packer     // of a turn with a claim
 }
 
 // begin returns the fold of a turn before its first event.
 func (r *Runner) begin(scope Scope, req chat.Request) *running {
 	now := trim(r.opts.Now())
 	rec := Record{
-		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID,
-		Results: results(req.Messages), StartedAt: now,
+		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
+		Results: results(req.Messages), StartedAt: now, Account: req.Account,
 	}
 	for i := range rec.Results {
 		identify(&rec.Results[i], now)
@@ -36,7 +39,7 @@ func (r *Runner) begin(scope Scope, req chat.Request) *running {
 	}
 	return &running{
 		record: rec,
-		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope},
+		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
 	}
 }
 
@@ -55,6 +58,9 @@ func identify(m *chat.Message, now time.Time) {
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
 	t.turn.Add(e)
+	if t.packed != nil {
+		t.packed.add(e)
+	}
 	for len(t.began) < len(t.turn.Messages) {
 		t.began = append(t.began, trim(now))
 	}
@@ -70,6 +76,31 @@ func (t *running) add(e chat.Event, now time.Time) {
 	case chat.TurnFinished:
 		t.total = &e.Usage
 	}
+}
+
+// took returns what the turn took from budgets. A request that was rejected took nothing.
+func (t *running) took() spent {
+	if !t.started {
+		return spent{}
+	}
+	total, _ := t.meta.took()
+	total.requests = 1
+	return total
+}
+
+// answer completes the record of the request's key, where there is one.
+func (t *running) answer(now time.Time) error {
+	if t.claim == nil {
+		return nil
+	}
+	events, err := t.packed.bytes()
+	if err != nil {
+		return fmt.Errorf("pack events: %w", err)
+	}
+	a := t.claim.answered
+	a.TurnID, a.Events, a.At = t.record.ID, events, trim(now)
+	t.record.Answered = &a
+	return nil
 }
 
 // end says how the turn ended, and so the answers that are still open.
@@ -102,6 +133,7 @@ func (t *running) finish(now time.Time, count func(string) int) {
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
+	_, rec.Free = t.meta.took()
 }
 
 // tokensOf counts an answer with the calls of tools in it.
