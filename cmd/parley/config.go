@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/alecthomas/kong"
@@ -85,6 +86,22 @@ type Config struct {
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
 
+	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Time over which budgets are added up; one of a day begins at midnight UTC."`
+	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in the window; 0 is no limit. Further requests get 429 with Retry-After."`
+	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"The same in tokens, input and output."`
+	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"The same in US dollars; a model without a known price counts as nothing."`
+	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in the window; 0 is no limit."`
+	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"The same in tokens."`
+	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"The same in US dollars."`
+
+	RAGChatSessionExpiry         duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message; 0 keeps it for ever."`
+	RAGChatShowProcessingSteps   bool     `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, where a request does not say."`
+	RAGChatUseWebSearch          bool     `name:"ragchat-use-web-search" env:"PARLEY_RAGCHAT_USE_WEB_SEARCH" yaml:"ragchat.use_web_search" default:"false" help:"Whether that API searches the web, where a request does not say and the server can."`
+	RAGChatClarify               bool     `name:"ragchat-clarify" env:"PARLEY_RAGCHAT_CLARIFY" yaml:"ragchat.clarify" default:"false" help:"Whether that API asks back when a model finds a question ambiguous, where a request does not say."`
+	RAGChatDebugVerbose          bool     `name:"ragchat-debug-verbose" env:"PARLEY_RAGCHAT_DEBUG_VERBOSE,DEBUG_VERBOSE" yaml:"ragchat.debug_verbose" default:"false" help:"Log questions and answers of that API at the level debug."`
+	RAGChatDebugLogKeys          bool     `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at the level debug."`
+	RAGChatDebugLogTruncateChars int      `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
+
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
 }
@@ -151,6 +168,13 @@ func (c *Config) validate() *settingError {
 		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
+		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 is no limit")},
+		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions for ever")},
+		{"ragchat-debug-log-truncate-chars", unless(c.RAGChatDebugLogTruncateChars >= 0, "must not be negative")},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
 		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
 	}
