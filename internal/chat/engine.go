@@ -55,6 +55,7 @@ type Config struct {
 	Models    ModelResolver
 	Rerankers RerankerResolver // nil: models that answer rerank
 	Rewrite   RewriteFunc      // nil: the question is the query
+	Tools     Toolbox          // that the server runs [none]
 	Suggest   SuggestFunc      // nil: only models suggest questions
 	Prompts   *Prompts         // what models are told [the built-in ones]
 
