@@ -191,6 +191,7 @@ type turn struct {
 	summarizer resolved // its Model is nil where nothing is summed up
 
 	question Message
+	pending  []Message // what follows it: calls of tools with their results
 	asked    string    // the text of question
 	quoted   []string  // client's system messages, oldest first
 	older    []Message // what does not fit of the messages before the question
@@ -204,6 +205,7 @@ type turn struct {
 	sent   []retrieval.Passage // those that are in the prompt
 
 	answer    string
+	called    bool     // the client is to run tools
 	suggested []string // by the model itself
 	usage     llm.Usage
 }
@@ -224,7 +226,7 @@ func (t *turn) run(ctx context.Context, out *output) error {
 		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank }},
 		{StagePrompt, t.runPrompt, nil},
 		{StageGenerate, t.runGenerate, nil},
-		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps }},
+		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }},
 	}
 	for _, s := range stages {
 		if s.when != nil && !s.when() {
