@@ -203,7 +203,7 @@ type QueryRewritten struct {
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// PassagesRetrieved carries what was found, best first.
+// PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
 	HasVector bool                `json:"has_vector"`

@@ -318,6 +318,22 @@ func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error
 	}
 }
 
+// Expire deletes the conversations of a kind whose last turn finished longer ago than idle, and
+// returns how many.
+func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (int, error) {
+	before := r.opts.Now().Add(-idle)
+	for total := 0; ; {
+		n, err := r.store.Expire(ctx, kind, before, purgeBatch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("expire conversations: %w", err)
+		}
+		if n < purgeBatch {
+			return total, nil
+		}
+	}
+}
+
 // newID returns a ULID. Its random part is unguessable.
 func newID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
