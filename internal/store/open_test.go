@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -127,20 +128,53 @@ func TestOpen_RefusesAFolderOfANewerVersion(t *testing.T) {
 		dir := t.TempDir()
 		db := mustOpen(t, dir)
 		d := map[string]*database{"corpus.db": db.corpus.db, "state.db": db.state.db}[name]
+		migrations, err := readMigrations(strings.TrimSuffix(name, ".db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := len(migrations)
 		if _, err := d.write.Exec("INSERT INTO migrations (version, applied_at) VALUES (99, 0)"); err != nil {
 			t.Fatal(err)
 		}
 		db.Close()
-		_, err := Open(t.Context(), dir, nil)
+		_, err = Open(t.Context(), dir, nil)
 		newer, ok := errors.AsType[*NewerError](err)
-		if !ok || newer.Have != 99 || newer.Want != 1 || newer.Path != filepath.Join(dir, name) {
+		if !ok || newer.Have != 99 || newer.Want != known || newer.Path != filepath.Join(dir, name) {
 			t.Fatalf("Open: %v, want a NewerError", err)
 		}
-		want := newer.Path + " was written by a newer version of Parley (schema 99, this program knows 1): " +
-			"use that version, or choose another folder with --data"
+		want := fmt.Sprintf("%s was written by a newer version of Parley (schema 99, this program knows %d): "+
+			"use that version, or choose another folder with --data", newer.Path, known)
 		if err.Error() != want {
 			t.Errorf("Open says:\n%s\nwant:\n%s", err, want)
 		}
+	}
+}
+
+func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
+	dir := t.TempDir()
+	db := mustOpen(t, dir)
+	b := retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{{Document: retrieval.Document{ID: "a", Revision: 1, Name: "a"},
+		Chunks: []retrieval.Chunk{{Key: retrieval.ChunkKey{Revision: 1}, Text: "text"}}}}}
+	if _, err := db.Corpus().NextRevisions(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Corpus().Apply(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	// As the first version left it.
+	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
+		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')", "DELETE FROM migrations WHERE version = 2"} {
+		if _, err := db.corpus.db.write.Exec(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Close()
+	c := mustOpen(t, dir).Corpus()
+	if v, err := c.VectorVersion(t.Context()); v != 0 || err != nil {
+		t.Errorf("version %d of the vectors (%v), want 0", v, err)
+	}
+	if all, err := c.Unembedded(t.Context(), 1, retrieval.ChunkKey{}, 10); len(all) != 1 || err != nil {
+		t.Errorf("%d chunks without a vector (%v), want 1", len(all), err)
 	}
 }
 
