@@ -83,12 +83,8 @@ func (b *Block) revisionAt(i int) int64 {
 // Score returns the dot product of the query with the vector of a chunk; ok is false when it has
 // none in the block.
 func (b *Block) Score(query []float32, revision int64, ordinal int) (score float64, ok bool) {
-	n, _ := slices.BinarySearchFunc(b.order, revision, func(run int32, revision int64) int {
-		return cmp.Compare(b.runs[run].revision, revision)
-	})
-	for ; n < len(b.order) && b.runs[b.order[n]].revision == revision; n++ {
-		run := int(b.order[n])
-		for i := b.runs[run].first; i < b.end(run); i++ {
+	for _, run := range b.runsOf(revision) {
+		for i := b.runs[run].first; i < b.end(int(run)); i++ {
 			if b.ordinals[i] == int32(ordinal) {
 				return float64(dot(query, b.vector(i))), true
 			}
@@ -97,49 +93,89 @@ func (b *Block) Score(query []float32, revision int64, ordinal int) (score float
 	return 0, false
 }
 
-// Builder adds vectors to blocks, of which the last one may be one that exists already: it is not
-// changed, but what is built may share its memory. No block may be built on twice.
-type Builder struct {
-	dimensions int
-	full       []*Block
-	last       Block
+// Runs returns the runs of a revision, none when the block has none.
+func (b *Block) Runs(revision int64) []int {
+	var runs []int
+	for _, run := range b.runsOf(revision) {
+		runs = append(runs, int(run))
+	}
+	return runs
 }
 
-// NewBuilder returns a builder for vectors of a length, which goes on after a block unless that is
-// nil or full.
-func NewBuilder(dimensions int, after *Block) *Builder {
-	b := &Builder{dimensions: dimensions, last: Block{dimensions: dimensions}}
-	if after != nil {
-		b.last = *after
+func (b *Block) runsOf(revision int64) []int32 {
+	n := len(b.order)
+	if n == 0 || revision < b.runs[b.order[0]].revision || revision > b.runs[b.order[n-1]].revision {
+		return nil // as nearly all blocks say, since revisions ascend in time
 	}
-	return b
+	start, _ := slices.BinarySearchFunc(b.order, revision, func(run int32, revision int64) int {
+		return cmp.Compare(b.runs[run].revision, revision)
+	})
+	end := start
+	for end < n && b.runs[b.order[end]].revision == revision {
+		end++
+	}
+	return b.order[start:end]
+}
+
+// Join returns a block with the vectors of a and then those of b, or nil when that would be more
+// than fits into one. Neither is changed, but the result may share the memory of a, so that no
+// block may be the first of two.
+func Join(a, b *Block) *Block {
+	if a.Len()+b.Len() > limit(a.dimensions) {
+		return nil
+	}
+	joined := *a
+	joined.values = append(joined.values, b.values...)
+	for i, r := range b.runs {
+		joined.runs = append(joined.runs, run{r.revision, a.Len() + r.first})
+		joined.ordinals = append(joined.ordinals, b.ordinals[r.first:b.end(i)]...)
+	}
+	return joined.sorted()
+}
+
+// limit is how many vectors of a length are in a full block.
+func limit(dimensions int) int { return max(1, blockBytes/4/dimensions) }
+
+// Builder makes blocks of vectors.
+type Builder struct {
+	full []*Block
+	last Block
+}
+
+// NewBuilder returns a builder for vectors of a length.
+func NewBuilder(dimensions int) *Builder {
+	return &Builder{last: Block{dimensions: dimensions}}
 }
 
 // Add appends a vector as Encode returned it. Its length is that of the builder, or there is an
 // error.
 func (b *Builder) Add(revision int64, ordinal int, encoded []byte) error {
-	if limit := max(1, blockBytes/4/b.dimensions); b.last.Len() >= limit {
-		b.last.values = exactly(b.last.values)
+	dimensions := b.last.dimensions
+	if b.last.Len() == limit(dimensions) {
 		b.flush()
-		b.last.values = make([]float32, 0, limit*b.dimensions) // there are many: it will be filled
+		b.last.values = make([]float32, 0, limit(dimensions)*dimensions) // there are many: it will be filled
 	}
-	values, err := appendDecoded(b.last.values, encoded, b.dimensions)
+	values, err := appendDecoded(b.last.values, encoded, dimensions)
 	if err != nil {
 		return err
 	}
 	b.last.values = values
-	b.place(revision, ordinal)
+	b.last.place(revision, ordinal)
 	return nil
 }
 
 // place says which chunk the vector belongs to that was appended last.
-func (b *Builder) place(revision int64, ordinal int) {
-	l := &b.last
-	// A run that stood there before belongs to another block too, which ends with it.
-	if n := len(l.runs); n == 0 || l.runs[n-1].revision != revision {
-		l.runs = append(l.runs, run{revision, len(l.ordinals)})
+func (b *Block) place(revision int64, ordinal int) {
+	if n := len(b.runs); n == 0 || b.runs[n-1].revision != revision {
+		b.runs = append(b.runs, run{revision, len(b.ordinals)})
 	}
-	l.ordinals = append(l.ordinals, int32(ordinal))
+	b.ordinals = append(b.ordinals, int32(ordinal))
+}
+
+func (b *Builder) flush() {
+	b.last.values = exactly(b.last.values)
+	b.full = append(b.full, b.last.sorted())
+	b.last = Block{dimensions: b.last.dimensions}
 }
 
 // exactly returns values without room for more, which a slice that has grown has.
@@ -148,11 +184,6 @@ func exactly(values []float32) []float32 {
 		return values
 	}
 	return append(make([]float32, 0, len(values)), values...)
-}
-
-func (b *Builder) flush() {
-	b.full = append(b.full, b.last.sorted())
-	b.last = Block{dimensions: b.dimensions}
 }
 
 // sorted returns the block with its runs in order.
@@ -165,7 +196,7 @@ func (b Block) sorted() *Block {
 	return &b
 }
 
-// Blocks returns the blocks that were built, the one that was gone on after in the place of itself.
+// Blocks returns what was built.
 func (b *Builder) Blocks() []*Block {
 	if b.last.Len() > 0 {
 		b.flush()
@@ -175,20 +206,20 @@ func (b *Builder) Blocks() []*Block {
 
 // Keep returns a block of the runs for which kept returns true, nil when there are none.
 func (b *Block) Keep(kept func(run int) bool) *Block {
-	to := NewBuilder(b.dimensions, nil)
+	to := Block{dimensions: b.dimensions}
 	for i, r := range b.runs {
 		if !kept(i) {
 			continue
 		}
 		first, end := r.first, b.end(i)
-		to.last.values = append(to.last.values, b.values[first*b.dimensions:end*b.dimensions]...)
+		to.values = append(to.values, b.values[first*b.dimensions:end*b.dimensions]...)
 		for _, ordinal := range b.ordinals[first:end] {
 			to.place(r.revision, int(ordinal))
 		}
 	}
-	if to.last.Len() == 0 {
+	if to.Len() == 0 {
 		return nil
 	}
-	to.last.values = exactly(to.last.values)
-	return to.last.sorted()
+	to.values = exactly(to.values)
+	return to.sorted()
 }

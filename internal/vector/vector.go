@@ -6,8 +6,11 @@
 // belong to. What a caller may not see is left out by spans over the blocks, before the best are
 // chosen.
 //
-//	blocks := builder.Blocks()
-//	shown := []vector.Shown{{Block: blocks[0], Spans: blocks[0].Spans(maySee)}}
+//	b := vector.NewBuilder(len(v))
+//	err := b.Add(revision, ordinal, vector.Encode(v))
+//	…
+//	block := b.Blocks()[0]
+//	shown := []vector.Shown{{Block: block, Spans: block.Spans(maySee)}}
 //	found, err := vector.Search(ctx, shown, query, 10)
 package vector
 
@@ -61,7 +64,7 @@ func Normalize(v []float32) ([]float32, error) {
 		sum += float64(x) * float64(x)
 	}
 	if !(sum > 0) || math.IsInf(sum, 0) { // a NaN is not above zero
-		return nil, errDirection
+		return nil, ErrDirection
 	}
 	scale := 1 / math.Sqrt(sum)
 	unit := make([]float32, len(v))
@@ -71,7 +74,7 @@ func Normalize(v []float32) ([]float32, error) {
 	return unit, nil
 }
 
-var errDirection = errors.New("the vector is zero, or holds what is no number")
+var ErrDirection = errors.New("the vector is zero, or holds what is no number")
 
 // Encode returns a vector as little-endian bytes.
 func Encode(v []float32) []byte {
@@ -91,7 +94,7 @@ func appendDecoded(values []float32, b []byte, dimensions int) ([]float32, error
 	for ; len(b) > 0; b = b[4:] {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(b))
 		if !(x >= -2 && x <= 2) { // of a unit vector, with room for rounding
-			return nil, errDirection
+			return nil, ErrDirection
 		}
 		values = append(values, x)
 	}

@@ -39,10 +39,10 @@ type stored struct {
 	values []float32
 }
 
-// build adds n random vectors after a block, of revisions with up to four chunks each.
-func build(t testing.TB, rnd *rand.Rand, after *Block, dimensions, n int, revision int64) ([]*Block, []stored) {
+// build makes blocks of n random vectors, of revisions with up to four chunks each.
+func build(t testing.TB, rnd *rand.Rand, dimensions, n int, revision int64) ([]*Block, []stored) {
 	t.Helper()
-	b := NewBuilder(dimensions, after)
+	b := NewBuilder(dimensions)
 	var all []stored
 	for len(all) < n {
 		for ordinal := range 1 + rnd.IntN(4) {
@@ -58,7 +58,7 @@ func build(t testing.TB, rnd *rand.Rand, after *Block, dimensions, n int, revisi
 }
 
 // slowly is what Search does, in the plainest way.
-func slowly(all []stored, shown func(revision int64) bool, query []float32, k int) (hits []Hit, matched int) {
+func slowly(all []stored, shown func(revision int64) bool, query []float32, k int) (hits []Hit, matched int, mean float64) {
 	for _, s := range all {
 		if !shown(s.Revision) {
 			continue
@@ -71,12 +71,14 @@ func slowly(all []stored, shown func(revision int64) bool, query []float32, k in
 			matched++
 		}
 		s.Score = sum
+		mean += sum
 		hits = append(hits, s.Hit)
 	}
+	mean /= float64(max(1, len(hits)))
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
-	return hits[:min(k, len(hits))], matched
+	return hits[:min(k, len(hits))], matched, mean
 }
 
 func show(blocks []*Block, shown func(revision int64) bool) []Shown {
@@ -98,7 +100,7 @@ func sameHits(a, b []Hit) bool {
 func TestSearch_FindsWhatAPlainScanFinds(t *testing.T) {
 	rnd := random(t)
 	for _, c := range []struct{ dimensions, vectors int }{{1, 5}, {3, 40}, {8, 1}, {24, 3000}, {1537, 900}, {40_000, 70}} {
-		blocks, all := build(t, rnd, nil, c.dimensions, c.vectors, 1)
+		blocks, all := build(t, rnd, c.dimensions, c.vectors, 1)
 		for _, share := range []int{0, 1, 50, 99, 100} {
 			hidden := map[int64]bool{}
 			for _, s := range all {
@@ -106,21 +108,21 @@ func TestSearch_FindsWhatAPlainScanFinds(t *testing.T) {
 			}
 			shown := func(revision int64) bool { return !hidden[revision] }
 			query, k := unitVector(t, rnd, c.dimensions), 1+rnd.IntN(30)
-			want, matched := slowly(all, shown, query, k)
+			want, matched, mean := slowly(all, shown, query, k)
 			got, err := Search(t.Context(), show(blocks, shown), query, k)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !sameHits(want, got.Hits) || got.Matched != matched {
-				t.Errorf("%d × %d, %d%% shown: %d hits %v of %d, want %d hits %v of %d", c.vectors, c.dimensions, share,
-					len(got.Hits), got.Hits, got.Matched, len(want), want, matched)
+			if !sameHits(want, got.Hits) || got.Matched != matched || math.Abs(got.Mean-mean) > 1e-5 {
+				t.Errorf("%d × %d, %d%% shown: %d hits %v of %d, mean %v, want %d hits %v of %d, mean %v", c.vectors, c.dimensions,
+					share, len(got.Hits), got.Hits, got.Matched, got.Mean, len(want), want, matched, mean)
 			}
 		}
 	}
 }
 
 func TestSearch_BreaksTiesByTheOrderOfIngestion(t *testing.T) {
-	b := NewBuilder(2, nil)
+	b := NewBuilder(2)
 	same := Encode([]float32{0, 1})
 	for _, at := range []Hit{{Revision: 7, Ordinal: 1}, {Revision: 7, Ordinal: 0}, {Revision: 3, Ordinal: 2}, {Revision: 9}} {
 		if err := b.Add(at.Revision, at.Ordinal, same); err != nil {
@@ -138,7 +140,7 @@ func TestSearch_BreaksTiesByTheOrderOfIngestion(t *testing.T) {
 }
 
 func TestSearch_EndsWithItsContext(t *testing.T) {
-	blocks, _ := build(t, random(t), nil, 8, 100, 1)
+	blocks, _ := build(t, random(t), 8, 100, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Search(ctx, show(blocks, func(int64) bool { return true }), make([]float32, 8), 1)
@@ -147,9 +149,10 @@ func TestSearch_EndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestBuilder_LeavesTheBlockAsItIs goes on after the last block again and again, as additions to a
-// corpus do, while the blocks before are still in use.
-func TestBuilder_LeavesTheBlockAsItIs(t *testing.T) {
+// TestJoin_LeavesTheBlocksAsTheyAre joins again and again, as additions to a corpus do, while what
+// was joined before is still in use.
+func TestJoin_LeavesTheBlocksAsTheyAre(t *testing.T) {
+	const dimensions = 16_384
 	rnd := random(t)
 	type moment struct {
 		blocks []*Block
@@ -158,39 +161,43 @@ func TestBuilder_LeavesTheBlockAsItIs(t *testing.T) {
 	var moments []moment
 	var now moment
 	for round := range 40 {
-		var after *Block
-		kept := now.blocks
-		if n := len(kept); n > 0 {
-			after, kept = kept[n-1], kept[:n-1]
-		}
 		// Every third round goes on with the revision that the last one ended with.
-		revision := int64(1 + round - round%3)
-		blocks, added := build(t, rnd, after, 16_384, 1+rnd.IntN(10), revision)
-		now = moment{slices.Concat(kept, blocks), slices.Concat(now.all, added)}
+		blocks, added := build(t, rnd, dimensions, 1+rnd.IntN(10), int64(1+round-round%3))
+		kept := slices.Clone(now.blocks)
+		for _, b := range blocks {
+			if n := len(kept); n > 0 {
+				if joined := Join(kept[n-1], b); joined != nil {
+					kept[n-1] = joined
+					continue
+				}
+			}
+			kept = append(kept, b)
+		}
+		now = moment{kept, slices.Concat(now.all, added)}
 		moments = append(moments, now)
 	}
-	query := unitVector(t, rnd, 16_384)
+	query := unitVector(t, rnd, dimensions)
 	everything := func(int64) bool { return true }
 	for i, m := range moments {
-		want, _ := slowly(m.all, everything, query, 1000)
+		want, _, _ := slowly(m.all, everything, query, 1000)
 		got, err := Search(t.Context(), show(m.blocks, everything), query, 1000)
 		if err != nil || !sameHits(want, got.Hits) {
 			t.Errorf("after round %d: %d hits, want %d, or others (%v)", i, len(got.Hits), len(want), err)
 		}
 	}
-	if n := len(now.blocks); n < 2 {
-		t.Errorf("everything is in %d blocks, want the test to fill some", n)
+	if n := len(now.blocks); n < 2 || n > 10 {
+		t.Errorf("everything is in %d blocks, want a few", n)
 	}
 }
 
 func TestKeep_LeavesOutRuns(t *testing.T) {
 	rnd := random(t)
-	blocks, all := build(t, rnd, nil, 8, 200, 1)
+	blocks, all := build(t, rnd, 8, 200, 1)
 	odd := func(revision int64) bool { return revision%2 == 1 }
 	revisions := blocks[0].Revisions()
 	kept := blocks[0].Keep(func(run int) bool { return odd(revisions[run]) })
 	query := unitVector(t, rnd, 8)
-	want, _ := slowly(all, odd, query, 50)
+	want, _, _ := slowly(all, odd, query, 50)
 	got, err := Search(t.Context(), show([]*Block{kept}, func(int64) bool { return true }), query, 50)
 	if err != nil || !sameHits(want, got.Hits) {
 		t.Errorf("found %v (%v), want %v", got.Hits, err, want)
@@ -202,7 +209,7 @@ func TestKeep_LeavesOutRuns(t *testing.T) {
 
 func TestScore_FindsTheVectorOfAChunk(t *testing.T) {
 	rnd := random(t)
-	b := NewBuilder(8, nil)
+	b := NewBuilder(8)
 	var all []stored
 	for i, revision := range []int64{50, 50, 1, 90, 90, 90, 50, 2} { // out of order, and 50 has two runs
 		s := stored{Hit{Revision: revision, Ordinal: i}, unitVector(t, rnd, 8)}
@@ -213,7 +220,7 @@ func TestScore_FindsTheVectorOfAChunk(t *testing.T) {
 	}
 	block, query := b.Blocks()[0], unitVector(t, rnd, 8)
 	for _, s := range all {
-		want, _ := slowly([]stored{s}, func(int64) bool { return true }, query, 1)
+		want, _, _ := slowly([]stored{s}, func(int64) bool { return true }, query, 1)
 		got, ok := block.Score(query, s.Revision, s.Ordinal)
 		if !ok || math.Abs(got-want[0].Score) > 1e-5 {
 			t.Errorf("score of %v: %v, %v, want %v", s.Hit, got, ok, want[0].Score)
@@ -264,7 +271,7 @@ func TestAdd_RefusesWhatIsNoUnitVector(t *testing.T) {
 		"too short": Encode([]float32{1}), "too long": Encode([]float32{1, 0, 0}), "empty": {}, "torn": {1, 2, 3, 4, 5},
 		"not a number": Encode([]float32{nan, 1}), "huge": Encode([]float32{1e9, 1}),
 	} {
-		if err := NewBuilder(2, nil).Add(1, 0, bytes); err == nil {
+		if err := NewBuilder(2).Add(1, 0, bytes); err == nil {
 			t.Errorf("%s: Add took it", name)
 		}
 	}
@@ -274,7 +281,7 @@ func TestAdd_RefusesWhatIsNoUnitVector(t *testing.T) {
 func BenchmarkSearch(b *testing.B) {
 	for _, dimensions := range []int{384, 1536} {
 		rnd := rand.New(rand.NewPCG(1, 1))
-		builder := NewBuilder(dimensions, nil)
+		builder := NewBuilder(dimensions)
 		for i := range 100_000 {
 			if err := builder.Add(int64(i/10), i%10, Encode(unitVector(b, rnd, dimensions))); err != nil {
 				b.Fatal(err)
