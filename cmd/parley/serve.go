@@ -106,6 +106,7 @@ var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
+	s.saved = metrics.Saved
 	runner := metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner))
 	chat := azurechat.New(azurechat.Config{
 		Runner:    runner,
@@ -114,6 +115,7 @@ func (s *serving) server() *server.Server {
 		Defaults:  s.engine.Defaults(),
 		Namespace: s.cfg.Namespace,
 		Model:     s.cfg.Model,
+		Vision:    s.sees(),
 		Logger:    s.log,
 	})
 	completions := openai.New(openai.Config{
@@ -123,13 +125,15 @@ func (s *serving) server() *server.Server {
 		Defaults:   s.engine.Defaults(),
 		Namespace:  s.cfg.Namespace,
 		PublicURL:  s.cfg.PublicURL,
+		Vision:     s.sees(),
 		Logger:     s.log,
 	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+		Capabilities: server.Capabilities{Vision: s.sees()},
 	}, server.Deps{
-		Chat: chat, OpenAI: completions, Documents: documents{s.db}, Status: s,
+		Chat: chat, OpenAI: completions, MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Log: s.log, Metrics: metrics,
 	})
 }

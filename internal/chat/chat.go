@@ -46,10 +46,21 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // ULID; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string
+	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
 	Messages       []Message // oldest first; the last user message is the question
 	Options        Options
+
+	Home    string  // namespace that the conversation belongs to; "" means Namespace
+	Kind    string  // of the conversation; one of a kind other than "" must exist already
+	Account Account // on whose bill the turn stands
+}
+
+// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
+// caller who names it: two callers who name the same account have two.
+type Account struct {
+	User         string // as the client names its user; "" for none
+	Conversation string // as the client names its conversation; "" for none
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -67,11 +78,28 @@ type Options struct {
 	RequireUser     bool // see retrieval.Filter
 	RequireGroup    bool
 	PromptTemplate  string // ">>>text" is put after the default instructions, other text replaces them
+	PromptDomain    string // which prompts the models are given; "" means "default"
 	Temperature     float64
 	TopP            float64 // 0 means the provider's default
 	MaxOutputTokens int     // 0 means the provider's default
 	Images          ImageInput
 	Models          Models
+	Rewrite         RewriteOptions
+	Summary         SummaryOptions
+}
+
+// RewriteOptions says how a follow-up question is made standalone.
+type RewriteOptions struct {
+	Off       bool    // the question is searched for as it stands, without words of the conversation
+	Threshold float64 // the confidence from which a rewritten question is used, in [0, 1]
+	Turns     int     // how many turns a model is shown; 0 means the last three
+}
+
+// SummaryOptions says what becomes of a conversation that is too long.
+type SummaryOptions struct {
+	Turns  int // that stay as they are, at most; 0 means as many as fit
+	Input  int // tokens that are summed up at a time; 0 means 8000
+	Output int // tokens of the summary; 0 means 400
 }
 
 // ImageInput says what of a document goes to a vision model.
@@ -84,9 +112,16 @@ const (
 	ImagesOnly    ImageInput = "images"
 )
 
-// Models names the model of each stage as "provider:model"; "" means the stage's default.
+// Models names the model of each stage as "provider:model". "" means the stage's default, which is
+// that of Config.Defaults. Where that is "" too, the model that answers rewrites and sums up, if it
+// reads prompts, and the built-in reranker reranks. Any model of the provider builtin stands for
+// what the stage does without a model: rewriting by rules, reranking by words, no summary.
 type Models struct {
 	Inference string
+	Rewrite   string
+	Rerank    string
+	Summary   string
+	Judge     string // of citations; where the default is "" too, their words alone are compared
 }
 
 // Status says how a turn or a message ended.
@@ -104,12 +139,16 @@ type Stage string
 
 // The stages.
 const (
-	StageHistory  Stage = "history"
-	StageRewrite  Stage = "rewrite"
-	StageRetrieve Stage = "retrieve"
-	StagePrompt   Stage = "prompt"
-	StageGenerate Stage = "generate"
-	StageSuggest  Stage = "suggest"
+	StageHistory   Stage = "history"
+	StageSummarize Stage = "summarize" // only when a model sums up what does not fit
+	StageRewrite   Stage = "rewrite"
+	StageRetrieve  Stage = "retrieve"
+	StageRerank    Stage = "rerank" // only when asked for
+	StagePrompt    Stage = "prompt"
+	StageGenerate  Stage = "generate"
+	StageVerify    Stage = "verify"  // inside generate, and only when a model judges the citations
+	StageSuggest   Stage = "suggest" // only when asked for
+	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
 )
 
 // Citation is a passage, or a page of one, that an answer points to.
@@ -146,7 +185,10 @@ type QueryRewritten struct {
 	Original   string                   `json:"original"`
 	Query      string                   `json:"query"` // equals Original when not Rewritten
 	Rewritten  bool                     `json:"rewritten"`
-	Confidence float64                  `json:"confidence"` // in [0, 1]; 0 when nothing was tried
+	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
+	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
+	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
@@ -202,10 +244,10 @@ type MessageFinished struct {
 	Agent        string      `json:"agent,omitempty"`
 	Status       Status      `json:"status"`
 	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
+	Citations    []Citation  `json:"citations"`        // in order of first appearance
+	Doubts       []Doubt     `json:"doubts,omitempty"` // what the check of a model's citations found
+	FinishReason string      `json:"finish_reason"`    // stop, length, content_filter
+	Model        string      `json:"model"`            // see CompletionStarted
 	Usage        llm.Usage   `json:"usage"`
 	Vendor       *llm.Vendor `json:"vendor,omitempty"`
 	Err          *Error      `json:"-"` // why it failed; only with StatusFailed

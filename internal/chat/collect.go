@@ -83,7 +83,7 @@ func (t *Turn) End(status Status) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Status == "" {
 			m.Status = status
-			m.Citations, m.Unsupported = findCitations(m.Text, sent)
+			m.Citations = findCitations(m.Text, citable(sent))
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	err := a.complete(ctx)
 	var done StageFinished
 	if err != nil && t.mayFallBack(ctx, a, err) {
-		m, fallbackErr := t.resolve(t.cfg.Fallback)
+		m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
 		if fallbackErr != nil {
 			return done, fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
 		}
@@ -35,7 +35,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if err != nil {
 		return done, err
 	}
-	finished, err := a.finish()
+	finished, err := a.finish(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -57,6 +57,7 @@ type answer struct {
 	model   resolved
 	holding bool // follow-ups come in the text
 	hold    holdBack
+	check   *verifier // nil for a model that answers with the passages' own words
 
 	begun     bool // CompletionStarted was emitted
 	delta     TextDelta
@@ -67,7 +68,7 @@ type answer struct {
 }
 
 func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
-	return &answer{
+	a := &answer{
 		turn:    t,
 		out:     out,
 		model:   m,
@@ -75,6 +76,10 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 	}
+	if !m.grounded {
+		a.check = &verifier{passages: t.sent, given: t.wasGiven}
+	}
+	return a
 }
 
 // complete runs the model and emits what it says.
@@ -131,6 +136,9 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.holding && text != "" {
 		text = a.hold.add(text)
 	}
+	if a.check != nil && text != "" {
+		text = a.check.add(text)
+	}
 	return a.say(text, c.Vendor)
 }
 
@@ -157,11 +165,15 @@ func (a *answer) say(text string, vendor *llm.Vendor) error {
 }
 
 // finish returns the event that ends the message.
-func (a *answer) finish() (MessageFinished, error) {
+func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.begin(); err != nil {
 		return a.done, err
 	}
-	if err := a.say(a.hold.end(), nil); err != nil {
+	rest := a.hold.end()
+	if a.check != nil {
+		rest = a.check.add(rest) + a.check.end()
+	}
+	if err := a.say(rest, nil); err != nil {
 		return a.done, err
 	}
 	a.done.Text = a.text.String()
@@ -171,7 +183,9 @@ func (a *answer) finish() (MessageFinished, error) {
 	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
 		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
 	}
-	a.done.Citations, a.done.Unsupported = findCitations(a.done.Text, a.sent)
+	if err := a.verify(ctx); err != nil {
+		return a.done, err
+	}
 	if a.usage == nil {
 		a.usage = a.estimate()
 	}

@@ -90,6 +90,7 @@ func TestPrompt_KeepsTheLongestHistoryThatFits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEngine(llmtest.Says("x"), passages(), func(cfg *chat.Config) { cfg.MaxHistoryTokens = c.budget })
 			req := ask(e, "new?")
+			req.Options.Models.Summary = "builtin:none"
 			req.Messages = append(c.in, req.Messages...)
 			messages := collect(t, e, req).Prompt.Messages
 			var got []string

@@ -15,6 +15,10 @@ const (
 	maxTop          = 50
 	maxOutputTokens = 32_768
 	maxNameBytes    = 256 // of a namespace or category
+	maxTurns        = 1000
+	maxSummaryInput = 100_000 // tokens
+	// maxSummaryOutput keeps a summary from filling the prompt.
+	maxSummaryOutput = 4000 // tokens
 )
 
 // builtinProvider is the provider of the models that answer from evidence, without a prompt.
@@ -34,20 +38,7 @@ func (e *Engine) begin(req Request) (*turn, error) {
 	if err := t.checkOptions(&t.req.Options); err != nil {
 		return t, err
 	}
-	m, err := e.resolve(t.req.Options.Models.Inference)
-	t.model = m
-	return t, err
-}
-
-func (e *Engine) resolve(key string) (resolved, error) {
-	if key == "" {
-		key = e.cfg.Defaults.Models.Inference
-	}
-	m, name, err := e.cfg.Models.Resolve(key)
-	if err != nil {
-		return resolved{}, err
-	}
-	return resolved{Model: m, key: key, name: name, grounded: e.cfg.Grounded(key)}, nil
+	return t, t.findModels()
 }
 
 func invalid(format string, args ...any) error {
@@ -120,12 +111,22 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The value of top_p is not between 0 and 1.")
 	case o.MaxOutputTokens < 0 || o.MaxOutputTokens > maxOutputTokens:
 		return invalid("The number of output tokens is not between 0 and %d.", maxOutputTokens)
+	case !within(o.Rewrite.Threshold, 0, 1):
+		return invalid("The confidence that a rewritten question needs is not between 0 and 1.")
+	case min(o.Rewrite.Turns, o.Summary.Turns) < 0 || max(o.Rewrite.Turns, o.Summary.Turns) > maxTurns:
+		return invalid("The number of turns of the conversation is not between 0 and %d.", maxTurns)
+	case o.Summary.Input < 0 || o.Summary.Input > maxSummaryInput:
+		return invalid("The number of tokens to sum up is not between 0 and %d.", maxSummaryInput)
+	case o.Summary.Output < 0 || o.Summary.Output > maxSummaryOutput:
+		return invalid("The number of tokens of the summary is not between 0 and %d.", maxSummaryOutput)
 	case o.Images != ImagesOff && o.Images != TextAndImages && o.Images != ImagesOnly:
 		return invalid("The image input is not known.")
 	case len(o.PromptTemplate) > t.cfg.MaxTemplateBytes:
 		return invalid("The prompt template is longer than %d bytes.", t.cfg.MaxTemplateBytes)
 	case !utf8.ValidString(o.PromptTemplate):
 		return invalid("The prompt template is not valid UTF-8.")
+	case !t.cfg.Prompts.has(o.PromptDomain):
+		return invalid("There is no prompt domain of that name. There are: %s.", strings.Join(t.cfg.Prompts.Domains(), ", "))
 	case max(len(t.req.Namespace), len(o.IncludeCategory), len(o.ExcludeCategory)) > maxNameBytes:
 		return invalid("A namespace or category is longer than %d bytes.", maxNameBytes)
 	}

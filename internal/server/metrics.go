@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"parley/internal/chat"
+	"parley/internal/turn"
 )
 
 // Metrics are the figures of /metrics, in a registry of their own. Labels take few values:
@@ -149,10 +150,13 @@ func (m *Metrics) observe(e chat.Event) {
 		m.deltas.Inc()
 	case chat.StageFinished:
 		m.stages.WithLabelValues(string(e.Stage)).Observe(e.Duration.Seconds())
-	case chat.TurnFinished:
-		m.tokens.WithLabelValues("input").Add(float64(max(e.Usage.Input, 0)))
-		m.tokens.WithLabelValues("output").Add(float64(max(e.Usage.Output, 0)))
 	}
+}
+
+// Saved counts the tokens of a turn, which are known of one that was cut off only when it is saved.
+func (m *Metrics) Saved(r turn.Record) {
+	m.tokens.WithLabelValues("input").Add(float64(max(r.Usage.Input, 0)))
+	m.tokens.WithLabelValues("output").Add(float64(max(r.Usage.Output, 0)))
 }
 
 func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request) error {

@@ -65,6 +65,9 @@ func (s *Server) table() []*route {
 		rt.errors = openai.WriteFailure
 	}
 	routes := append(withSlashes(append(turns, sdk...)), ofOpenAI...)
+	if s.deps.MCP != nil {
+		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
+	}
 	routes = append(routes,
 		get("/{$}", s.index),
 		get("/auth_setup", s.authSetup),

@@ -124,6 +124,7 @@ var _ OpenAI = (*openai.Handler)(nil)
 type Deps struct {
 	Chat      AzureChat
 	OpenAI    OpenAI
+	MCP       http.Handler // answers /mcp; nil: there is no such route
 	Documents Documents
 	Status    Status
 	Principal func(*http.Request) (access.Principal, error) // nil: every caller is anonymous

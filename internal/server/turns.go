@@ -81,6 +81,14 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// mcp answers a message of the Model Context Protocol. The transport has no streams of the server's
+// own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+	s.deps.MCP.ServeHTTP(w, r)
+	return nil
+}
+
 func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
 	s.deps.OpenAI.Models(w, r)
 	return nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -30,9 +31,9 @@ func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, t
 	err = s.db.view(ctx, "read conversation", func(tx *sql.Tx) error {
 		c.ID = id
 		var created, updated int64
-		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, completed, created_at, updated_at
+		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, kind, completed, created_at, updated_at
 			FROM conversations WHERE id = ?`, id).
-			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Completed, &created, &updated)
+			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Kind, &c.Completed, &created, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
 			return turn.ErrNotFound
 		}
@@ -67,13 +68,9 @@ func history(ctx context.Context, tx *sql.Tx, conversation string, turns int) (a
 	return all, err
 }
 
-// Save commits a turn and its messages, and begins its conversation if need be.
+// Save commits a turn and its messages, with all that its record says.
 func (s *State) Save(ctx context.Context, r turn.Record) error {
-	intoTurns, err := s.db.preparedWrite(ctx, insertTurns)
-	if err != nil {
-		return s.db.fail("save turn", err)
-	}
-	intoMessages, err := s.db.preparedWrite(ctx, insertMessages)
+	into, err := s.saving(ctx)
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
@@ -82,21 +79,53 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 		if err != nil {
 			return err
 		}
-		if err := insertTurn(ctx, tx.StmtContext(ctx, intoTurns), r, position); err != nil {
+		if err := insertTurn(ctx, tx.StmtContext(ctx, into.turns), r, position); err != nil {
 			return err
 		}
-		into := tx.StmtContext(ctx, intoMessages)
+		messages := tx.StmtContext(ctx, into.messages)
 		question := turn.Answer{Message: r.Question, Status: chat.StatusCompleted}
-		if err := insertMessage(ctx, into, r.ID, 0, question); err != nil {
+		if err := insertMessage(ctx, messages, r.ID, 0, question); err != nil {
 			return err
 		}
 		for i, a := range r.Answers {
-			if err := insertMessage(ctx, into, r.ID, i+1, a); err != nil {
+			if err := insertMessage(ctx, messages, r.ID, i+1, a); err != nil {
 				return err
 			}
 		}
-		return nil
+		if err := insertAnswered(ctx, tx, r.Answered); err != nil {
+			return err
+		}
+		return into.account(ctx, tx, r)
 	})
+}
+
+// saveStatements are the statements of Save that are compiled once.
+type saveStatements struct{ turns, messages, entries, accounts *sql.Stmt }
+
+func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
+	for query, stmt := range map[string]**sql.Stmt{
+		insertTurns: &into.turns, insertMessages: &into.messages, insertFree: &into.entries, addToAccount: &into.accounts,
+	} {
+		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
+			return into, err
+		}
+	}
+	return into, nil
+}
+
+// account enters the turn's free calls in the ledger, and adds the turn to its account.
+func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Record) error {
+	var sum turn.Totals
+	if r.Status == chat.StatusCompleted {
+		sum.Turns = 1
+	}
+	for _, e := range r.Free {
+		if err := insertEntry(ctx, tx.StmtContext(ctx, into.entries), e); err != nil {
+			return err
+		}
+		sum.Add(e, 1)
+	}
+	return addTotals(ctx, tx.StmtContext(ctx, into.accounts), r.AccountKey(), sum)
 }
 
 // goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
@@ -105,24 +134,31 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 		return 0, nil
 	}
 	at := micros(r.FinishedAt)
-	_, err = tx.ExecContext(ctx, `INSERT INTO conversations
-		(id, namespace, owner, turns, completed, created_at, updated_at)
-		VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ConversationID, r.Scope.Namespace, r.Scope.Owner, micros(r.StartedAt), at)
-	if err != nil {
-		return 0, err
+	home := turn.Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
+	if r.Kind == "" {
+		_, err = tx.ExecContext(ctx, `INSERT INTO conversations
+			(id, namespace, owner, turns, completed, created_at, updated_at)
+			VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			r.ConversationID, home.Namespace, home.Owner, micros(r.StartedAt), at)
+		if err != nil {
+			return 0, err
+		}
 	}
 	var scope turn.Scope
+	var kind string
 	var completed int64
 	err = tx.QueryRowContext(ctx, `UPDATE conversations SET turns = turns + 1,
 		completed = completed + ?, updated_at = ? WHERE id = ?
-		RETURNING namespace, owner, turns, completed`,
+		RETURNING namespace, owner, kind, turns, completed`,
 		flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
-		Scan(&scope.Namespace, &scope.Owner, &position, &completed)
+		Scan(&scope.Namespace, &scope.Owner, &kind, &position, &completed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, turn.ErrNotFound
+	}
 	if err != nil {
 		return 0, err
 	}
-	if scope != r.Scope {
+	if scope != home || kind != r.Kind {
 		return 0, turn.ErrForeign
 	}
 	if r.Status == chat.StatusCompleted && completed != r.Seen+1 {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"time"
 
 	"parley/internal/chat"
@@ -17,6 +18,8 @@ type running struct {
 	turn    chat.Turn
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
+	claim   *claim      // of the request's key; nil for none
+	packed  *packer     // of a turn with a claim
 }
 
 // begin returns the fold of a turn before its first event.
@@ -32,10 +35,10 @@ func (r *Runner) begin(scope Scope, req chat.Request) *running {
 	q.CreatedAt = trim(q.CreatedAt)
 	return &running{
 		record: Record{
-			ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID,
-			Question: q, StartedAt: now,
+			ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
+			Question: q, StartedAt: now, Account: req.Account,
 		},
-		meta: &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope},
+		meta: &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
 	}
 }
 
@@ -43,6 +46,9 @@ func (r *Runner) begin(scope Scope, req chat.Request) *running {
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
 	t.turn.Add(e)
+	if t.packed != nil {
+		t.packed.add(e)
+	}
 	for len(t.began) < len(t.turn.Messages) {
 		t.began = append(t.began, trim(now))
 	}
@@ -58,6 +64,31 @@ func (t *running) add(e chat.Event, now time.Time) {
 	case chat.TurnFinished:
 		t.total = &e.Usage
 	}
+}
+
+// took returns what the turn took from budgets. A request that was rejected took nothing.
+func (t *running) took() spent {
+	if !t.started {
+		return spent{}
+	}
+	total, _ := t.meta.took()
+	total.requests = 1
+	return total
+}
+
+// answer completes the record of the request's key, where there is one.
+func (t *running) answer(now time.Time) error {
+	if t.claim == nil {
+		return nil
+	}
+	events, err := t.packed.bytes()
+	if err != nil {
+		return fmt.Errorf("pack events: %w", err)
+	}
+	a := t.claim.answered
+	a.TurnID, a.Events, a.At = t.record.ID, events, trim(now)
+	t.record.Answered = &a
+	return nil
 }
 
 // end says how the turn ended, and so the answers that are still open.
@@ -86,6 +117,7 @@ func (t *running) finish(now time.Time, count func(string) int) {
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
+	_, rec.Free = t.meta.took()
 }
 
 // usage is what the turn took: what the engine says of a finished one, else the sum of its

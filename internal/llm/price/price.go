@@ -62,6 +62,7 @@ type Price struct {
 	Above   int    `yaml:"above"`   // prompts of more tokens have the rates of Long; 0 for none
 	Long    *Rates `yaml:"long"`    // nil when they are not known
 	Until   day    `yaml:"until"`   // the last day of the price; zero for one without an end
+	Embeds  bool   `yaml:"embeds"`  // the model embeds: it writes nothing, and has no other rate than Input
 }
 
 // day is a date in UTC.
@@ -122,6 +123,9 @@ func (t *Table) With(r io.Reader) (*Table, error) {
 		for model, price := range p.Models {
 			if price.Long != nil && price.Above <= 0 || price.Above < 0 || price.Context < 0 {
 				return nil, fmt.Errorf("read prices: %s:%s has numbers that can't be", name, model)
+			}
+			if price.Embeds && (price.Output != 0 || price.Cached != nil) {
+				return nil, fmt.Errorf("read prices: %s:%s embeds, and so has a price of input only", name, model)
 			}
 			out.models[name][model] = price
 		}

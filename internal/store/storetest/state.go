@@ -36,6 +36,15 @@ func State(t *testing.T, open func(t *testing.T) StateStore) {
 		{"purge deletes old stateless turns only", testPurge},
 		{"an entry is settled once", testLedger},
 		{"an interrupted entry yields to its real end", testInterrupted},
+		{"totals follow what is settled", testTotals},
+		{"accounts are kept apart", testAccountsApart},
+		{"totals are the sum of the ledger", testTotalsAreTheSum},
+		{"usage is grouped", testUsage},
+		{"a conversation of a kind must exist", testKinds},
+		{"conversations are listed in pages", testListConversations},
+		{"a conversation is reset and deleted", testResetAndDelete},
+		{"conversations expire", testExpire},
+		{"a key is answered once", testKeys},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, state{t, open(t)}) })
 	}

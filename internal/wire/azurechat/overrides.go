@@ -1,6 +1,7 @@
 package azurechat
 
 import (
+	"fmt"
 	"math"
 
 	"parley/internal/chat"
@@ -11,6 +12,8 @@ import (
 const (
 	maxTop         = 50
 	maxTemperature = 2
+	maxTemplate    = 8 << 10 // bytes, as the engine has it; here, so that the error names the key
+	maxCategory    = 256     // bytes
 )
 
 // overlay puts the settings of a request over the defaults. at is the path of the settings, for
@@ -55,11 +58,11 @@ func (o *overrides) set(key string, v wire.Value) string {
 	case "suggest_followup_questions":
 		return setBool(&o.FollowUps, v)
 	case "include_category":
-		return setText(&o.IncludeCategory, v)
+		return setText(&o.IncludeCategory, v, maxCategory)
 	case "exclude_category":
-		return setText(&o.ExcludeCategory, v)
+		return setText(&o.ExcludeCategory, v, maxCategory)
 	case "prompt_template":
-		return setText(&o.PromptTemplate, v)
+		return setText(&o.PromptTemplate, v, maxTemplate)
 	case "minimum_search_score":
 		return o.setMinScore(v)
 	case "minimum_reranker_score":
@@ -168,10 +171,13 @@ func setBool(to *bool, v wire.Value) string {
 	return ""
 }
 
-func setText(to *string, v wire.Value) string {
+func setText(to *string, v wire.Value, limit int) string {
 	text, ok := v.Text()
 	if !ok {
 		return "a string"
+	}
+	if len(text) > limit {
+		return fmt.Sprintf("at most %d bytes long", limit)
 	}
 	*to = text
 	return ""
