@@ -13,6 +13,7 @@ import (
 	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/llm"
+	"parley/internal/llm/price"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/tokens"
@@ -29,6 +30,8 @@ type instance struct {
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
 	runner *turn.Runner
+	keys   *turn.Keys
+	prices *price.Table
 	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 
@@ -43,6 +46,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	in.prices, in.keys = prices, turn.NewKeys(db.State(), nil)
 	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices), Count: tokens.Count})
 	models, err := p.newRouter(cfg, in.ledger)
 	if err != nil {
@@ -59,6 +63,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
+		Rerankers:    models,
 		Capabilities: models.Capabilities,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
 		Rewrite:      builtin.Rewrite,
@@ -68,8 +73,11 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		Logger:       p.log,
 	}
 	config.Defaults.Models = chat.Models{
-		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
-		Judge: first(cfg.StagesJudge),
+		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Rerank: first(cfg.StagesRerank),
+		Summary: first(cfg.StagesSummary), Judge: first(cfg.StagesJudge),
+	}
+	if len(cfg.StagesRerank) > 1 {
+		config.RerankFallback = cfg.StagesRerank[1:]
 	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel

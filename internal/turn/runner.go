@@ -176,7 +176,8 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	if req.ConversationID == "" {
 		return nil
 	}
-	if !slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Role == llm.User }) {
+	isQuestion := func(m chat.Message) bool { return m.Role == llm.User }
+	if len(t.record.Results) == 0 && !slices.ContainsFunc(req.Messages, isQuestion) {
 		// The engine would take the last stored question for a new one.
 		return &chat.Error{Kind: chat.Invalid, Msg: "There is no user message to answer."}
 	}
@@ -191,6 +192,9 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 			Msg: "The conversation could not be read. Please try again.", Err: err}
 	}
 	t.record.Seen = c.Completed
+	if len(t.record.Results) > 0 {
+		req.Messages = t.record.Results // what else the client sent with them is stored
+	}
 	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
 	return nil
 }
@@ -314,9 +318,34 @@ func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error
 	}
 }
 
+// Expire deletes the conversations of a kind whose last turn finished longer ago than idle, and
+// returns how many.
+func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (int, error) {
+	before := r.opts.Now().Add(-idle)
+	for total := 0; ; {
+		n, err := r.store.Expire(ctx, kind, before, purgeBatch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("expire conversations: %w", err)
+		}
+		if n < purgeBatch {
+			return total, nil
+		}
+	}
+}
+
 // newID returns a ULID. Its random part is unguessable.
 func newID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// results returns the results of tools with which messages end.
+func results(messages []chat.Message) []chat.Message {
+	from := len(messages)
+	for from > 0 && messages[from-1].Role == llm.ToolRole {
+		from--
+	}
+	return slices.Clone(messages[from:])
 }
 
 // question returns the last user message.

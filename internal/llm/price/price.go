@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +155,12 @@ func (t *Table) Find(provider, model string) (p Price, ok bool) {
 		}
 	}
 	return Price{}, false
+}
+
+// Models returns the names of a provider's models whose prices are known, sorted, without "*".
+func (t *Table) Models(provider string) []string {
+	names := slices.Sorted(maps.Keys(t.models[provider]))
+	return slices.DeleteFunc(names, func(name string) bool { return name == "*" })
 }
 
 // Cost returns what a completion costs in micro-dollars, rounded to the nearest. known is false
