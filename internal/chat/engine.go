@@ -45,7 +45,8 @@ type SuggestInput struct {
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search looks for a text with the filter and the mode of this turn.
+	// Search looks for a text by its words, with the filter of this turn. What is looked for stands
+	// in the documents, and a dozen calls of an embedder would cost more than they give.
 	Search func(ctx context.Context, text string) (retrieval.Result, error)
 }
 
