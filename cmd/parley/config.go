@@ -69,16 +69,17 @@ type Config struct {
 	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
 
 	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
+	StagesRerank  []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
 	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
 	StagesJudge   []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
 
-	Tools           []string   `name:"tools" env:"PARLEY_TOOLS" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
+	Tools           []string   `name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, where not all may: {hr: [calculator]}."`
 	ToolsDomains    toolLists  `name:"tools-domains" env:"PARLEY_TOOLS_DOMAINS" yaml:"tools.domains" mapping:"" placeholder:"MAPPING" help:"The same for prompt domains."`
 	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily."`
 	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Where the search engine is; brave and tavily have an address of their own."`
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
-	MCP             mcpServers `name:"mcp-servers" env:"PARLEY_MCP_SERVERS" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
+	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
@@ -143,6 +144,7 @@ func (c *Config) validate() *settingError {
 		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
 			"must be between 1 and %d; 0 means the model's own", maxDimensions)},
 		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.namesThat(answers))},
+		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
 		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
 		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
 		{"namespace", checkNamespace(c.Namespace)},
@@ -160,10 +162,10 @@ func (c *Config) validate() *settingError {
 		{"gemini-base-url", checkURL(c.GeminiBaseURL)},
 		{"ollama-host", checkOllamaHost(c.OllamaHost)},
 		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to Ollama")},
-		{"tools", checkTools(c.Tools)},
+		{"tools-enabled", checkTools(c.Tools)},
 		{"web-search-engine", checkWebSearch(c)},
 		{"web-search-url", checkOptionalURL(c.WebSearchURL)},
-		{"mcp-servers", c.MCP.check()},
+		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},

@@ -63,6 +63,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
+		Rerankers:    models,
 		Capabilities: models.Capabilities,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
 		Rewrite:      builtin.Rewrite,
@@ -72,8 +73,11 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		Logger:       p.log,
 	}
 	config.Defaults.Models = chat.Models{
-		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
-		Judge: first(cfg.StagesJudge),
+		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Rerank: first(cfg.StagesRerank),
+		Summary: first(cfg.StagesSummary), Judge: first(cfg.StagesJudge),
+	}
+	if len(cfg.StagesRerank) > 1 {
+		config.RerankFallback = cfg.StagesRerank[1:]
 	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel

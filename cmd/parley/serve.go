@@ -132,7 +132,7 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vision: s.sees()},
+		Capabilities: server.Capabilities{Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
 		Chat: chat, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage, Log: s.log, Metrics: metrics,

@@ -11,6 +11,7 @@ import (
 // What stages do without a model, as their models are named in the configuration.
 const (
 	builtinRewriter = "builtin:rules"
+	builtinReranker = "builtin:lexical"
 	builtinSummary  = "builtin:none"
 	builtinJudge    = "builtin:words"
 )
@@ -23,15 +24,19 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesSummary, c.StagesJudge} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
 	return keys
 }
 
 // fallbacks returns the models that stand in for the one of a stage. A stage without models of its
-// own uses the one that answers, and so its fallbacks.
+// own uses the one that answers, and so its fallbacks. Of rerankers, which are not all models that
+// answer, the engine knows those that stand in.
 func (c *Config) fallbacks(stage string) []string {
+	if chat.Stage(stage) == chat.StageRerank {
+		return nil
+	}
 	own := map[chat.Stage][]string{
 		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
 	}[chat.Stage(stage)]
@@ -40,6 +45,10 @@ func (c *Config) fallbacks(stage string) []string {
 	}
 	return c.Fallback
 }
+
+// reranks reports whether a model reranks. What builtin:lexical does is no "semantic ranker", which
+// is what front ends would call it.
+func (c *Config) reranks() bool { return len(c.StagesRerank) > 0 && !isBuiltin(c.StagesRerank[0]) }
 
 // first returns the model of a stage, "" when it has none of its own.
 func first(keys []string) string {

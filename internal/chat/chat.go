@@ -15,6 +15,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Message struct {
 	Citations []Citation // a snapshot: readable after the documents have changed
 	Tokens    int        // counted once, 0 when not counted
 	CreatedAt time.Time  // UTC
+
+	ToolCalls  []llm.ToolCall // what an assistant message asks the client to run
+	ToolCallID string         // the call that a tool message answers
 }
 
 // Text returns the text parts of m, concatenated.
@@ -48,7 +52,7 @@ type Request struct {
 	Principal      access.Principal
 	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
-	Messages       []Message // oldest first; the last user message is the question
+	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
@@ -80,8 +84,14 @@ type Options struct {
 	PromptTemplate  string // ">>>text" is put after the default instructions, other text replaces them
 	PromptDomain    string // which prompts the models are given; "" means "default"
 	Temperature     float64
-	TopP            float64 // 0 means the provider's default
-	MaxOutputTokens int     // 0 means the provider's default
+	TopP            float64         // 0 means the provider's default
+	MaxOutputTokens int             // 0 means the provider's default
+	Stop            []string        // texts before which the answer is to end; at most llm.MaxStop
+	Effort          string          // how long a model that reasons is to do so: minimal, low, medium, high; "" means its default
+	Schema          json.RawMessage // JSON Schema of the object that the answer is to be; nil means text
+	Tools           []llm.Tool      // that the client runs; a call of one ends the turn
+	ToolChoice      string          // see llm.Request
+	OneTool         bool            // call one tool at a time
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
@@ -193,7 +203,7 @@ type QueryRewritten struct {
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// PassagesRetrieved carries what was found, best first.
+// PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
 	HasVector bool                `json:"has_vector"`
@@ -238,19 +248,26 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
+// ToolCalled says that the model asks the client to run a tool, which ends the turn.
+type ToolCalled struct {
+	ID   string       `json:"id"` // of the message
+	Call llm.ToolCall `json:"call"`
+}
+
 // MessageFinished ends a message. Text is the concatenation of its deltas.
 type MessageFinished struct {
-	ID           string      `json:"id"`
-	Agent        string      `json:"agent,omitempty"`
-	Status       Status      `json:"status"`
-	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`        // in order of first appearance
-	Doubts       []Doubt     `json:"doubts,omitempty"` // what the check of a model's citations found
-	FinishReason string      `json:"finish_reason"`    // stop, length, content_filter
-	Model        string      `json:"model"`            // see CompletionStarted
-	Usage        llm.Usage   `json:"usage"`
-	Vendor       *llm.Vendor `json:"vendor,omitempty"`
-	Err          *Error      `json:"-"` // why it failed; only with StatusFailed
+	ID           string         `json:"id"`
+	Agent        string         `json:"agent,omitempty"`
+	Status       Status         `json:"status"`
+	Text         string         `json:"text"`
+	Citations    []Citation     `json:"citations"`            // in order of first appearance
+	Doubts       []Doubt        `json:"doubts,omitempty"`     // what the check of a model's citations found
+	FinishReason string         `json:"finish_reason"`        // stop, length, content_filter, tool_calls
+	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // what the client is to run; only with that reason
+	Model        string         `json:"model"`                // see CompletionStarted
+	Usage        llm.Usage      `json:"usage"`
+	Vendor       *llm.Vendor    `json:"vendor,omitempty"`
+	Err          *Error         `json:"-"` // why it failed; only with StatusFailed
 }
 
 // FollowUpsSuggested carries questions that the user may ask next; only when asked for, and
@@ -274,6 +291,7 @@ func (MessageStarted) event()     {}
 func (CompletionStarted) event()  {}
 func (TextDelta) event()          {}
 func (ReasoningDelta) event()     {}
+func (ToolCalled) event()         {}
 func (MessageFinished) event()    {}
 func (FollowUpsSuggested) event() {}
 func (TurnFinished) event()       {}

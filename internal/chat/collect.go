@@ -53,6 +53,9 @@ func (t *Turn) Add(e Event) {
 	case ReasoningDelta:
 		t.reasoned.WriteString(e.Text)
 		t.Reasoning = t.reasoned.String()
+	case ToolCalled:
+		m := &t.Messages[t.index(e.ID)]
+		m.ToolCalls = append(m.ToolCalls, e.Call)
 	case MessageFinished:
 		m := &t.Messages[t.index(e.ID)]
 		e.Agent, e.Model = cmp.Or(e.Agent, m.Agent), cmp.Or(e.Model, m.Model)

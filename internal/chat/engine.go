@@ -24,6 +24,12 @@ type ModelResolver interface {
 	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
+// RerankerResolver finds the model that a key names, if it was made for reranking; an error says that
+// there is none. llm.Router is one.
+type RerankerResolver interface {
+	ResolveReranker(key string) (llm.Reranker, string, error)
+}
+
 // RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns
 // either the query or, as Candidate with its confidence, what the engine may take for it.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
@@ -47,18 +53,20 @@ type SuggestInput struct {
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rewrite   RewriteFunc // nil: the question is the query
-	Suggest   SuggestFunc // nil: only models suggest questions
-	Prompts   *Prompts    // what models are told [the built-in ones]
+	Rerankers RerankerResolver // nil: models that answer rerank
+	Rewrite   RewriteFunc      // nil: the question is the query
+	Suggest   SuggestFunc      // nil: only models suggest questions
+	Prompts   *Prompts         // what models are told [the built-in ones]
 
-	Defaults     Options                           // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace    string                            // of requests that name none ["default"]
-	Fallback     string                            // key of the model that answers when another one fails before its first token [none]
-	Grounded     func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Capabilities func(key string) llm.Capabilities // what a model takes [nothing but text]
-	PageImage    ImageFunc                         // pictures of sources [none]
-	Count        func(text string) int             // counts tokens [llm.EstimateTokens]
-	Logger       *slog.Logger                      // for what does not fail the turn [none]
+	Defaults       Options                           // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace      string                            // of requests that name none ["default"]
+	RerankFallback []string                          // keys of the models that rerank, in this order, when another one fails [none]
+	Fallback       string                            // key of the model that answers when another one fails before its first token [none]
+	Grounded       func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities // what a model takes [nothing but text]
+	PageImage      ImageFunc                         // pictures of sources [none]
+	Count          func(text string) int             // counts tokens [llm.EstimateTokens]
+	Logger         *slog.Logger                      // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
@@ -70,6 +78,7 @@ type Config struct {
 	Timeout          time.Duration // of a turn [10 min]
 	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
 	SummaryTimeout   time.Duration // of a model that sums up [15 s]
+	RerankTimeout    time.Duration // of a model that reranks [8 s]
 	SuggestTimeout   time.Duration // [5 s]
 	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
@@ -121,6 +130,7 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.MaxSummaries, 1000)
 	orDefault(&cfg.RewriteTimeout, 8*time.Second)
 	orDefault(&cfg.SummaryTimeout, 15*time.Second)
+	orDefault(&cfg.RerankTimeout, 8*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
 	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
@@ -181,6 +191,7 @@ type turn struct {
 	summarizer resolved // its Model is nil where nothing is summed up
 
 	question Message
+	pending  []Message // what follows it: calls of tools with their results
 	asked    string    // the text of question
 	quoted   []string  // client's system messages, oldest first
 	older    []Message // what does not fit of the messages before the question
@@ -194,6 +205,7 @@ type turn struct {
 	sent   []retrieval.Passage // those that are in the prompt
 
 	answer    string
+	called    bool     // the client is to run tools
 	suggested []string // by the model itself
 	usage     llm.Usage
 }
@@ -211,9 +223,10 @@ func (t *turn) run(ctx context.Context, out *output) error {
 		{StageSummarize, t.runSummarize, t.summarizes},
 		{StageRewrite, t.runRewrite, nil},
 		{StageRetrieve, t.runRetrieve, nil},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank }},
 		{StagePrompt, t.runPrompt, nil},
 		{StageGenerate, t.runGenerate, nil},
-		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps }},
+		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }},
 	}
 	for _, s := range stages {
 		if s.when != nil && !s.when() {

@@ -39,8 +39,11 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if err != nil {
 		return done, err
 	}
-	t.answer, t.suggested = finished.Text, a.hold.questions()
+	t.answer, t.suggested, t.called = finished.Text, a.hold.questions(), len(finished.ToolCalls) > 0
 	done.Model, done.Usage = finished.Model, finished.Usage
+	if a.refused > 0 {
+		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
+	}
 	return done, out.emit(finished)
 }
 
@@ -60,6 +63,7 @@ type answer struct {
 	check   *verifier // nil for a model that answers with the passages' own words
 
 	begun     bool // CompletionStarted was emitted
+	refused   int  // calls of tools that were left out
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
@@ -77,7 +81,7 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 	}
 	if !m.grounded {
-		a.check = &verifier{passages: t.sent, given: t.wasGiven}
+		a.check = &verifier{passages: t.sent, given: t.wasGiven, json: t.req.Options.Schema != nil}
 	}
 	return a
 }
@@ -91,6 +95,11 @@ func (a *answer) complete(ctx context.Context) error {
 		Temperature:     o.Temperature,
 		TopP:            o.TopP,
 		MaxOutputTokens: o.MaxOutputTokens,
+		Stop:            o.Stop,
+		Effort:          o.Effort,
+		Schema:          o.Schema,
+		Tools:           o.Tools,
+		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
 	}
 	for c, err := range a.model.Stream(ctx, req) {
@@ -120,7 +129,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	if c.FinishReason != "" {
 		a.done.FinishReason = c.FinishReason
 	}
-	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" {
+	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" && len(c.ToolCalls) == 0 {
 		return nil
 	}
 	if err := a.begin(); err != nil {
@@ -139,7 +148,10 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.check != nil && text != "" {
 		text = a.check.add(text)
 	}
-	return a.say(text, c.Vendor)
+	if err := a.say(text, c.Vendor); err != nil {
+		return err
+	}
+	return a.call(c.ToolCalls)
 }
 
 // begin emits CompletionStarted, once: when the model has said something, so that until then
@@ -180,6 +192,9 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if a.done.FinishReason == "" {
 		a.done.FinishReason = "stop"
 	}
+	if err := a.settleCalls(); err != nil {
+		return a.done, err
+	}
 	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
 		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
 	}
@@ -198,7 +213,10 @@ func (a *answer) estimate() *llm.Usage {
 	for _, m := range a.prompt.Messages {
 		u.Input += a.cfg.Count(m.Text()) + messageTokens
 	}
-	u.Output = u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
+	for _, c := range a.done.ToolCalls {
+		u.Output += a.cfg.Count(c.Name) + a.cfg.Count(c.Arguments)
+	}
+	u.Output += u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
 	return u
 }
 

@@ -34,6 +34,11 @@ func (t *turn) findModels() error {
 	if t.rewriter, err = t.helper(StageRewrite, cmp.Or(asked.Rewrite, usual.Rewrite)); err != nil {
 		return err
 	}
+	if asked.Rerank != "" {
+		if _, err := t.reranker(asked.Rerank); err != nil {
+			return err
+		}
+	}
 	if t.model.grounded && t.rewriter.Model == nil {
 		return nil // nobody would read the summary
 	}

@@ -30,6 +30,7 @@ var formats = []format{
 	{"OpenDocument presentation", []string{"odp", "otp", "odg", "sxi"}, readODF, nil},
 	{"flat OpenDocument", []string{"fodt", "fods", "fodp", "fodg"}, readFlatODF, nil},
 	{"EPUB", []string{"epub"}, readEPUB, nil},
+	{"RTF", []string{"rtf"}, readRTF, nil},
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},

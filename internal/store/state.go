@@ -83,12 +83,8 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 			return err
 		}
 		messages := tx.StmtContext(ctx, into.messages)
-		question := turn.Answer{Message: r.Question, Status: chat.StatusCompleted}
-		if err := insertMessage(ctx, messages, r.ID, 0, question); err != nil {
-			return err
-		}
-		for i, a := range r.Answers {
-			if err := insertMessage(ctx, messages, r.ID, i+1, a); err != nil {
+		for i, a := range messagesOf(r) {
+			if err := insertMessage(ctx, messages, r.ID, i, a); err != nil {
 				return err
 			}
 		}
@@ -97,6 +93,18 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 		}
 		return into.account(ctx, tx, r)
 	})
+}
+
+// messagesOf returns the messages of a turn in their order.
+func messagesOf(r turn.Record) []turn.Answer {
+	var all []turn.Answer
+	if r.Question.Role != "" {
+		all = append(all, turn.Answer{Message: r.Question, Status: chat.StatusCompleted})
+	}
+	for _, m := range r.Results {
+		all = append(all, turn.Answer{Message: m, Status: chat.StatusCompleted})
+	}
+	return append(all, r.Answers...)
 }
 
 // saveStatements are the statements of Save that are compiled once.
@@ -194,10 +202,18 @@ type messagePart struct {
 	Image string `json:"image,omitempty"`
 }
 
+// toolCall is an llm.ToolCall as it is stored.
+type toolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Signature string `json:"signature,omitempty"`
+}
+
 const insertMessages = `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
 	citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
-	reasoning_tokens, estimated, created_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	reasoning_tokens, estimated, created_at, doubts, tool_calls, tool_call_id)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position int, a turn.Answer) error {
 	stored := make([]messagePart, len(a.Parts))
@@ -212,23 +228,52 @@ func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position 
 	if err != nil {
 		return fmt.Errorf("encode citations: %w", err)
 	}
+	doubts, err := list(a.Doubts)
+	if err != nil {
+		return fmt.Errorf("encode doubts: %w", err)
+	}
+	called := make([]toolCall, len(a.ToolCalls))
+	for i, c := range a.ToolCalls {
+		called[i] = toolCall(c)
+	}
+	calls, err := list(called)
+	if err != nil {
+		return fmt.Errorf("encode calls of tools: %w", err)
+	}
 	_, err = into.ExecContext(ctx, turnID, position, a.ID, string(a.Role), a.Agent, string(a.Status), string(parts), string(citations),
 		a.FinishReason, a.Model, a.Tokens, a.Usage.Input, a.Usage.Output, a.Usage.Cached,
-		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt))
+		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt), doubts, calls, a.ToolCallID)
 	return err
+}
+
+// list encodes a list that is empty for most messages.
+func list[E any](elements []E) (string, error) {
+	if len(elements) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(elements)
+	return string(b), err
+}
+
+// unlist decodes what list encoded.
+func unlist[E any](raw []byte) (elements []E, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &elements)
+	}
+	return elements, err
 }
 
 const messageColumns = `m.id, m.role, m.agent, m.status, m.parts, m.citations, m.finish_reason, m.model,
 	m.tokens, m.input_tokens, m.output_tokens, m.cached_tokens, m.reasoning_tokens, m.estimated,
-	m.created_at`
+	m.created_at, m.doubts, m.tool_calls, m.tool_call_id`
 
 // scanMessage reads messageColumns.
 func scanMessage(r row) (a turn.Answer, err error) {
-	var parts, citations sql.RawBytes
+	var parts, citations, doubts, calls sql.RawBytes
 	var created int64
 	err = r.Scan(&a.ID, &a.Role, &a.Agent, &a.Status, &parts, &citations, &a.FinishReason, &a.Model,
 		&a.Tokens, &a.Usage.Input, &a.Usage.Output, &a.Usage.Cached, &a.Usage.Reasoning,
-		&a.Usage.Estimated, &created)
+		&a.Usage.Estimated, &created, &doubts, &calls, &a.ToolCallID)
 	if err != nil {
 		return a, err
 	}
@@ -242,6 +287,16 @@ func scanMessage(r row) (a turn.Answer, err error) {
 	}
 	if err := json.Unmarshal(citations, &a.Citations); err != nil {
 		return a, fmt.Errorf("decode citations: %w", err)
+	}
+	if a.Doubts, err = unlist[chat.Doubt](doubts); err != nil {
+		return a, fmt.Errorf("decode doubts: %w", err)
+	}
+	called, err := unlist[toolCall](calls)
+	if err != nil {
+		return a, fmt.Errorf("decode calls of tools: %w", err)
+	}
+	for _, c := range called {
+		a.ToolCalls = append(a.ToolCalls, llm.ToolCall(c))
 	}
 	return a, nil
 }
@@ -260,9 +315,12 @@ func (s *State) Turn(ctx context.Context, scope turn.Scope, id string) (turn.Rec
 			" FROM messages m WHERE m.turn_id = ? ORDER BY m.position", id)
 		return scanAll(rows, err, func(rows *sql.Rows) error {
 			a, err := scanMessage(rows)
-			if r.Question.Role == "" {
+			switch a.Role {
+			case llm.User:
 				r.Question = a.Message
-			} else {
+			case llm.ToolRole:
+				r.Results = append(r.Results, a.Message)
+			default:
 				r.Answers = append(r.Answers, a)
 			}
 			return err

@@ -176,7 +176,8 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	if req.ConversationID == "" {
 		return nil
 	}
-	if !slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Role == llm.User }) {
+	isQuestion := func(m chat.Message) bool { return m.Role == llm.User }
+	if len(t.record.Results) == 0 && !slices.ContainsFunc(req.Messages, isQuestion) {
 		// The engine would take the last stored question for a new one.
 		return &chat.Error{Kind: chat.Invalid, Msg: "There is no user message to answer."}
 	}
@@ -191,6 +192,9 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 			Msg: "The conversation could not be read. Please try again.", Err: err}
 	}
 	t.record.Seen = c.Completed
+	if len(t.record.Results) > 0 {
+		req.Messages = t.record.Results // what else the client sent with them is stored
+	}
 	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
 	return nil
 }
@@ -333,6 +337,15 @@ func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (i
 // newID returns a ULID. Its random part is unguessable.
 func newID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// results returns the results of tools with which messages end.
+func results(messages []chat.Message) []chat.Message {
+	from := len(messages)
+	for from > 0 && messages[from-1].Role == llm.ToolRole {
+		from--
+	}
+	return slices.Clone(messages[from:])
 }
 
 // question returns the last user message.

@@ -25,21 +25,33 @@ type running struct {
 // begin returns the fold of a turn before its first event.
 func (r *Runner) begin(scope Scope, req chat.Request) *running {
 	now := trim(r.opts.Now())
-	q := question(req.Messages)
-	if q.ID == "" {
-		q.ID = newID(now)
+	rec := Record{
+		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
+		Results: results(req.Messages), StartedAt: now, Account: req.Account,
 	}
-	if q.CreatedAt.IsZero() {
-		q.CreatedAt = now
+	for i := range rec.Results {
+		identify(&rec.Results[i], now)
 	}
-	q.CreatedAt = trim(q.CreatedAt)
+	// The question that the results belong to is stored with the turn that called the tools.
+	if len(rec.Results) == 0 || req.ConversationID == "" {
+		rec.Question = question(req.Messages)
+		identify(&rec.Question, now)
+	}
 	return &running{
-		record: Record{
-			ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
-			Question: q, StartedAt: now, Account: req.Account,
-		},
-		meta: &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
+		record: rec,
+		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
 	}
+}
+
+// identify gives a message that came with the request what it needs to be stored.
+func identify(m *chat.Message, now time.Time) {
+	if m.ID == "" {
+		m.ID = newID(now)
+	}
+	if m.CreatedAt.IsZero() {
+		m.CreatedAt = now
+	}
+	m.CreatedAt = trim(m.CreatedAt)
 }
 
 // add folds one event into the turn.
@@ -105,19 +117,32 @@ func (t *running) finish(now time.Time, count func(string) int) {
 	rec.Requested = t.turn.Requested
 	rec.Stages = t.turn.Stages
 	rec.Question.Tokens = count(rec.Question.Text())
+	for i := range rec.Results {
+		rec.Results[i].Tokens = count(rec.Results[i].Text())
+	}
 	rec.Answers = make([]Answer, len(t.turn.Messages))
 	for i, m := range t.turn.Messages {
 		rec.Answers[i] = Answer{
 			Message: chat.Message{
 				ID: m.ID, Role: llm.Assistant, Agent: m.Agent, Parts: []llm.Part{{Text: m.Text}},
-				Citations: m.Citations, Tokens: count(m.Text), CreatedAt: t.began[i],
+				Citations: m.Citations, Tokens: tokensOf(m, count), CreatedAt: t.began[i], ToolCalls: m.ToolCalls,
 			},
+			Doubts: m.Doubts,
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
 		}
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
 	_, rec.Free = t.meta.took()
+}
+
+// tokensOf counts an answer with the calls of tools in it.
+func tokensOf(m chat.MessageFinished, count func(string) int) int {
+	n := count(m.Text)
+	for _, c := range m.ToolCalls {
+		n += count(c.Name) + count(c.Arguments)
+	}
+	return n
 }
 
 // usage is what the turn took: what the engine says of a finished one, else the sum of its

@@ -47,12 +47,13 @@ type Record struct {
 	Kind           string // of the conversation; one other than "" is not begun by Save; not kept
 	Seen           int64  // Conversation.Completed when the turn began; not kept
 	Status         chat.Status
-	ErrorKind      chat.Kind // with StatusFailed
-	Question       chat.Message
-	Query          string   // the standalone form of the question; "" when it did not come so far
-	Answers        []Answer // in order of their beginning
-	Requested      string   // the model asked for
-	Model          string   // the model that answered
+	ErrorKind      chat.Kind      // with StatusFailed
+	Question       chat.Message   // "" as its role where the turn goes on with Results alone
+	Results        []chat.Message // of tools that an earlier turn asked the client to run
+	Query          string         // the standalone form of the question; "" when it did not come so far
+	Answers        []Answer       // in order of their beginning
+	Requested      string         // the model asked for
+	Model          string         // the model that answered
 	Usage          llm.Usage
 	Stages         []chat.StageFinished
 	FirstToken     time.Duration // from StartedAt; 0 when there was none
@@ -77,6 +78,7 @@ func (r Record) AccountKey() AccountKey {
 // Answer is a message of a turn other than its question.
 type Answer struct {
 	chat.Message
+	Doubts       []chat.Doubt // citations that the check did not bear out
 	Status       chat.Status
 	FinishReason string // "" for a partial answer
 	Model        string

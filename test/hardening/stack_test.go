@@ -4,6 +4,7 @@
 package hardening
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -43,6 +44,7 @@ type stack struct {
 
 	fault atomic.Value                        // string: how the upstream answers
 	found func(context.Context, string) error // called for each search
+	saved chan turn.Record                    // gets every turn that is saved
 }
 
 // options is what a test changes of a stack. Zero fields mean the default.
@@ -50,6 +52,7 @@ type options struct {
 	idle   time.Duration // of the upstream; 500 ms
 	write  time.Duration // for a client to take what is written; 30 s
 	models chat.Models
+	output int                // most tokens of an answer; 1024
 	count  func(n int) string // chooses the fault of the n-th call
 }
 
@@ -58,7 +61,7 @@ func newStack(t testing.TB, o options) *stack {
 	if o.idle == 0 {
 		o.idle = 500 * time.Millisecond
 	}
-	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, client: &http.Client{Transport: &http.Transport{}}}
+	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{}}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.fault.Store("none")
 	if s.up.Fault = o.count; o.count == nil {
@@ -72,11 +75,13 @@ func newStack(t testing.TB, o options) *stack {
 	s.db = db
 	t.Cleanup(func() { _ = db.Close() })
 	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Log: log, Count: tokens.Count})
+	defaults := chat.DefaultOptions()
+	defaults.Models, defaults.MaxOutputTokens = o.models, cmp.Or(o.output, defaults.MaxOutputTokens)
 	engine := chat.NewEngine(chat.Config{
 		Retriever: s, Models: s.router(t, ledger, o), Rewrite: builtin.Rewrite, Suggest: builtin.Suggest, Logger: log,
-		Defaults: chat.Options{Models: o.models},
+		Defaults: defaults,
 	})
-	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log})
+	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Saved: func(r turn.Record) { s.saved <- r }})
 	s.serve(t, o, engine, runner, log)
 	return s
 }
