@@ -43,6 +43,7 @@ var formats = []format{
 	{name: "Word XML", read: readWordXML},
 	{name: "Excel XML", read: readExcelXML},
 	{name: "XML", extensions: []string{"xml", "rdf", "dita", "docbook", "dbk", "tei"}, read: readXML, vague: true},
+	{name: "image", extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, read: readImage, binary: true},
 	{name: "e-mail", extensions: []string{"eml", "mht", "mhtml"}, read: readMail},
 	{name: "Outlook message", extensions: []string{"msg"}, read: readMSG, binary: true},
 	{name: "mailbox", extensions: []string{"mbox", "mbx"}, read: readMailbox},
@@ -57,11 +58,9 @@ var formats = []format{
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
 	"xlsb": "Excel binary",
-	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
-	"rtf": "RTF", "epub": "EPUB",
 	"yaml": "YAML", "yml": "YAML",
 	"7z": "7-Zip archive", "rar": "RAR archive", "xz": "xz archive", "zst": "Zstandard archive",
-	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
+	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
 
 // Supports reports whether a file of this name will be read if its content is what its extension
@@ -72,6 +71,13 @@ func Supports(name string) bool {
 		return true
 	}
 	return formatOf(strings.ToLower(name[i+1:])) != nil
+}
+
+// IsImage reports whether a file of this name is an image, of which only its name and what it says
+// of itself are read as text.
+func IsImage(name string) bool {
+	f := formatOf(extOf(name))
+	return f != nil && f.name == "image"
 }
 
 // recognise finds the format of a file: by its content where that is unmistakable, else by its
@@ -136,8 +142,8 @@ var magics = []struct{ prefix, name string }{
 	{"\x89PNG\r\n\x1a\n", "image"},
 	{"\xff\xd8\xff", "image"},
 	{"GIF8", "image"},
-	{"II*\x00", "image"},
-	{"MM\x00*", "image"},
+	{"II*\x00", "TIFF"},
+	{"MM\x00*", "TIFF"},
 	{"\x7fELF", "program"},
 	{"SQLite format 3\x00", "SQLite"},
 	{"%!PS", "PostScript"},
@@ -159,6 +165,8 @@ func sniff(f *file) (string, error) {
 		}
 	}
 	switch {
+	case isWebP(head):
+		return "image", nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return sniffZIP(f)
 	case isTAR(head):

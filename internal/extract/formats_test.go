@@ -45,7 +45,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.xlsb", "hello", Limits{}, Unsupported, "Excel"},
 		{"a", "\x7fELF\x01\x02", Limits{}, Unsupported, "program"},
 		{"a", "\x01\x02\x03", Limits{}, Unsupported, "this"},
-		{"a.png", "\x89PNG\r\n\x1a\n", Limits{}, Unsupported, "image"},
+		{"a.svg", "<svg/>", Limits{}, Unsupported, "SVG"},
 		{"a.pdf", "hello", Limits{}, Damaged, "PDF"},
 		{"a.pdf", "%PDF-1.4\nhello", Limits{}, Damaged, "PDF"},
 		{"a.docx", "PK\x03\x04 and no more", Limits{}, Damaged, "cut off"},

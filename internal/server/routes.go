@@ -64,13 +64,22 @@ func (s *Server) table() []*route {
 	for _, rt := range ofOpenAI {
 		rt.errors = openai.WriteFailure
 	}
-	routes := append(withSlashes(append(turns, sdk...)), ofOpenAI...)
+	for _, rt := range slices.Concat(turns, sdk, ofOpenAI) {
+		if answer, ok := rt.methods[http.MethodPost]; ok {
+			rt.methods[http.MethodPost] = s.once(answer)
+		}
+	}
+	routes := append(withSlashes(slices.Concat(turns, sdk, s.ragChatRoutes())), ofOpenAI...)
+	if s.deps.MCP != nil {
+		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
+	}
 	routes = append(routes,
 		get("/{$}", s.index),
 		get("/auth_setup", s.authSetup),
 		get("/config", s.frontEndConfig),
 		get("/content/{path...}", s.content),
 		get("/openapi.json", s.openAPI),
+		get("/api/usage", s.usage),
 		quiet(get("/healthz", s.healthz)),
 		quiet(get("/readyz", s.readyz)),
 		quiet(get("/metrics", s.metricsPage)),
