@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -127,16 +128,20 @@ func TestOpen_RefusesAFolderOfANewerVersion(t *testing.T) {
 		dir := t.TempDir()
 		db := mustOpen(t, dir)
 		d := map[string]*database{"corpus.db": db.corpus.db, "state.db": db.state.db}[name]
+		known, err := d.schemaVersion(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := d.write.Exec("INSERT INTO migrations (version, applied_at) VALUES (99, 0)"); err != nil {
 			t.Fatal(err)
 		}
 		db.Close()
-		_, err := Open(t.Context(), dir, nil)
+		_, err = Open(t.Context(), dir, nil)
 		newer, ok := errors.AsType[*NewerError](err)
-		if !ok || newer.Have != 99 || newer.Want != 1 || newer.Path != filepath.Join(dir, name) {
+		if !ok || newer.Have != 99 || newer.Want != known || newer.Path != filepath.Join(dir, name) {
 			t.Fatalf("Open: %v, want a NewerError", err)
 		}
-		want := newer.Path + " was written by a newer version of Parley (schema 99, this program knows 1): " +
+		want := newer.Path + fmt.Sprintf(" was written by a newer version of Parley (schema 99, this program knows %d): ", known) +
 			"use that version, or choose another folder with --data"
 		if err.Error() != want {
 			t.Errorf("Open says:\n%s\nwant:\n%s", err, want)
