@@ -50,6 +50,18 @@ type Request struct {
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
 	Messages       []Message // oldest first; the last user message is the question
 	Options        Options
+
+	Team     bool      // the team of agents answers, where there is one (package team)
+	Material *Material // what one agent of a team answers from; nil: what it finds
+	Heard    []Message // what other agents of the team have said to the question; Agent names them
+}
+
+// Material is what an agent of a team answers from in place of what it would have to find: others
+// have searched for it.
+type Material struct {
+	Query    QueryRewritten
+	Passages []retrieval.Passage // best first
+	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -129,13 +141,15 @@ type Event interface{ event() }
 
 // StageStarted says that a stage began.
 type StageStarted struct {
-	Stage Stage `json:"stage"`
+	Stage Stage  `json:"stage"`
+	Agent string `json:"agent,omitempty"` // whose stage it is, in multi-agent chats
 }
 
 // StageFinished says that a stage ended well.
 type StageFinished struct {
 	Stage    Stage         `json:"stage"`
-	Duration time.Duration `json:"duration"` // nanoseconds
+	Agent    string        `json:"agent,omitempty"` // see StageStarted
+	Duration time.Duration `json:"duration"`        // nanoseconds
 	Model    string        `json:"model,omitempty"`
 	Usage    llm.Usage     `json:"usage"`
 	Note     string        `json:"note,omitempty"` // what people should know, e.g. a fallback
@@ -158,6 +172,7 @@ type PassagesRetrieved struct {
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
+	Terms     []retrieval.Term    `json:"terms,omitempty"` // of the query, as the index knows them
 }
 
 // PromptBuilt carries the messages that the model is given.
@@ -170,9 +185,10 @@ type PromptBuilt struct {
 
 // MessageStarted says that an answer begins: everything before the model's first token is known.
 type MessageStarted struct {
-	ID    string `json:"id"`
-	Agent string `json:"agent,omitempty"`
-	Model string `json:"model"` // the requested model, without the provider unless that is builtin
+	ID       string `json:"id"`
+	Agent    string `json:"agent,omitempty"`
+	Model    string `json:"model"`              // the requested model, without the provider unless that is builtin
+	Replaces string `json:"replaces,omitempty"` // the message that the agent takes back for this one; it fails
 }
 
 // CompletionStarted names the model that really answers, as its provider does; a built-in one has

@@ -208,7 +208,7 @@ func (t *turn) run(ctx context.Context, out *output) error {
 		{StageSuggest, t.runSuggest},
 	}
 	for _, s := range stages {
-		if s.name == StageSuggest && !t.req.Options.FollowUps {
+		if t.skips(s.name) {
 			continue
 		}
 		if err := t.runStage(ctx, out, s); err != nil {

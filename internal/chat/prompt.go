@@ -27,7 +27,7 @@ const injectPrefix = ">>>"
 func (t *turn) runPrompt(_ context.Context, out *output) (StageFinished, error) {
 	o := &t.req.Options
 	system := systemText(o.PromptTemplate, o.FollowUps && !t.model.grounded)
-	before := quote(t.quoted)
+	before := quote(t.quoted) + t.colleagues()
 	room := t.cfg.ContextTokens - o.MaxOutputTokens - 3*messageTokens -
 		t.cfg.Count(system) - t.cfg.Count(before) - t.cfg.Count(t.asked)
 

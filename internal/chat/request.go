@@ -34,6 +34,7 @@ func (e *Engine) begin(req Request) (*turn, error) {
 	if err := t.checkOptions(&t.req.Options); err != nil {
 		return t, err
 	}
+	t.take(t.req.Material)
 	m, err := e.resolve(t.req.Options.Models.Inference)
 	t.model = m
 	return t, err

@@ -32,6 +32,7 @@ func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, err
 		Captions:  o.Captions,
 		Matched:   found.Matched,
 		Passages:  found.Passages,
+		Terms:     found.Terms,
 	})
 }
 

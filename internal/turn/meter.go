@@ -59,6 +59,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 type call struct {
 	ledger   *Ledger
 	meta     *meta
+	at       place
 	entry    Entry
 	status   EntryStatus // how it would end now
 	refused  bool        // the upstream answered with an error and nothing else
@@ -71,10 +72,11 @@ type call struct {
 
 func (m *metered) begin(ctx context.Context, req llm.Request) (*call, error) {
 	turn := metaOf(ctx)
+	at := turn.at(agentOf(ctx))
 	now := m.ledger.opts.Now()
-	c := &call{ledger: m.ledger, meta: turn, status: EntryCancelled, entry: Entry{
+	c := &call{ledger: m.ledger, meta: turn, at: at, status: EntryCancelled, entry: Entry{
 		ID: newID(now), TurnID: turn.turnID, ConversationID: turn.conversationID, Scope: turn.scope,
-		Stage: turn.stage(), Provider: m.provider, Model: req.Model, Status: EntryIntent,
+		Stage: at.stage, Provider: m.provider, Model: req.Model, Status: EntryIntent,
 		EstimatedInput: llm.EstimateInput(req), CreatedAt: trim(now),
 	}}
 	ctx, cancel := context.WithTimeout(ctx, m.ledger.opts.WriteTimeout)
@@ -127,7 +129,7 @@ func (c *call) fail(ctx context.Context, err error) {
 // entry that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
-	c.meta.spend(c.entry.Stage, c.entry.Usage)
+	c.meta.spend(c.at, c.entry.Usage)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
 	defer cancel()
 	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
