@@ -35,7 +35,12 @@ func (s *sniffer) look(text string) bool {
 
 // opensBlock reports whether a line begins like a heading, a list, a quotation or a table.
 func opensBlock(line string) bool {
-	line = strings.TrimLeft(line, " ")
+	for line != "" && line[0] == ' ' {
+		line = line[1:]
+	}
+	if line == "" || strings.IndexByte("-*+>|#0123456789", line[0]) < 0 {
+		return false
+	}
 	for _, mark := range []string{"- ", "* ", "+ ", "> ", "| "} {
 		if strings.HasPrefix(line, mark) {
 			return true
