@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -230,13 +229,10 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, body []byte) {
 
 // refuse answers with an error of the store or of the request.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	known := errors.Is(err, context.Canceled) || slices.Contains([]chat.Kind{
-		chat.Invalid, chat.TooLarge, chat.Unauthorized, chat.Forbidden,
-	}, chat.KindOf(err))
 	switch {
 	case errors.Is(err, transcript.ErrNotFound):
 		err = errNoChat
-	case !known:
+	case chat.KindOf(err) == chat.Internal && !errors.Is(err, context.Canceled):
 		err = &chat.Error{Kind: chat.Unavailable, Msg: "The chats cannot be reached. Please try again.", Err: err}
 	}
 	h.logHistory(r, err)
