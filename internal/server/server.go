@@ -120,13 +120,15 @@ type OpenAI interface {
 
 var _ OpenAI = (*openai.Handler)(nil)
 
-// Deps is what the server works with. Chat, OpenAI, Documents and Status are required.
+// Deps is what the server works with. What is above Principal is required.
 type Deps struct {
-	Chat      AzureChat
-	OpenAI    OpenAI
-	Documents Documents
-	Status    Status
-	Principal func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
+	Chat         AzureChat
+	AzureHistory AzureHistory
+	ChatUI       ChatUI
+	OpenAI       OpenAI
+	Documents    Documents
+	Status       Status
+	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
 
 	// Namespaces returns the namespaces whose documents a caller may ask for by ?namespace=, beside
 	// Config.Namespace. Nil means that there are no others.

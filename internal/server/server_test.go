@@ -205,7 +205,7 @@ func newServer(t testing.TB, o options) *Server {
 		})
 	}
 	return New(o.cfg, Deps{
-		Chat: o.chat, OpenAI: openAIOf(metrics.Observe(o.runner), log), Documents: o.library,
+		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log), OpenAI: openAIOf(metrics.Observe(o.runner), log), Documents: o.library,
 		Status: o.state, Namespaces: namespaces, Log: log, Metrics: metrics,
 	})
 }
@@ -280,7 +280,9 @@ func errorOf(t testing.TB, body []byte) string {
 
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
-	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool { return path == completionPath })
+	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
+		return path == completionPath || path == "/api/chat" || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
+	})
 }
 
 func pathsOf(s *Server, method string) []string {
@@ -296,5 +298,5 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley").Replace(pattern)
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored).Replace(pattern)
 }

@@ -64,23 +64,6 @@ func (s *Server) fixed(form azurechat.Form) handler {
 	}
 }
 
-// completion answers POST /v1/chat/completions.
-func (s *Server) completion(w http.ResponseWriter, r *http.Request) error {
-	multipart, err := isMultipart(r.Header)
-	if err != nil {
-		return err
-	}
-	if multipart {
-		return &refusalError{unsupportedType}
-	}
-	body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
-	if err != nil {
-		return err
-	}
-	s.deps.OpenAI.Complete(w, r, body)
-	return nil
-}
-
 func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
 	s.deps.OpenAI.Models(w, r)
 	return nil
