@@ -12,13 +12,26 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"parley/internal/llm"
+	"parley/internal/llm/openai"
+	"parley/internal/llm/rerankapi"
 )
 
-// endpoint is an OpenAI-compatible server that the configuration names.
+// endpoint is a server that the configuration names: OpenAI-compatible, or one that reranks.
 type endpoint struct {
 	BaseURL   string   `yaml:"base_url" json:"base_url"`
 	APIKeyEnv string   `yaml:"api_key_env" json:"api_key_env,omitempty"` // the variable that holds the key; "" for none
 	Reasoning []string `yaml:"reasoning" json:"reasoning,omitempty"`     // models that reason
+	Rerank    bool     `yaml:"rerank" json:"rerank,omitempty"`           // it has the /rerank API, and no models that answer
+}
+
+// open returns the provider at the endpoint.
+func (e endpoint) open(key string, overrides llm.Overrides) (any, error) {
+	if e.Rerank {
+		return rerankapi.New(rerankapi.Config{BaseURL: e.BaseURL, APIKey: key})
+	}
+	return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning, Overrides: overrides})
 }
 
 // endpoints are the servers by name, as JSON; "" for none.
@@ -30,7 +43,7 @@ func (e *endpoints) UnmarshalText(text []byte) error {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New("expected names of providers, each with base_url, api_key_env and reasoning")
+		return errors.New("expected names of providers, each with base_url, api_key_env, reasoning and rerank")
 	}
 	if len(list) == 0 {
 		*e = ""

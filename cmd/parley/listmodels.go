@@ -25,9 +25,11 @@ const probeTime = 5 * time.Second
 
 // listing is what is known of one provider.
 type listing struct {
-	name   string
-	state  string
-	models []llm.ModelInfo
+	name    string
+	state   string
+	models  []llm.ModelInfo
+	takes   func(model string) llm.Capabilities // nil when the provider does not say
+	reranks bool                                // its models rerank, and do nothing else
 }
 
 // Run asks all providers at once and prints what they say. That one can't be reached is a result.
@@ -53,7 +55,8 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	}
 	probes.Wait()
 	for _, l := range listings {
-		l.add(append([]string{p.config.Model}, p.config.Fallback...))
+		l.add(p.config.models(), false)
+		l.add([]string{p.config.Embedding}, true)
 		if err := l.print(p.stdout, prices); err != nil {
 			return fmt.Errorf("print the models: %w", err)
 		}
@@ -70,6 +73,12 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 	if err != nil {
 		l.state = "not usable: " + err.Error()
 		return
+	}
+	if d, ok := m.(llm.Describer); ok {
+		l.takes = d.Capabilities
+	}
+	if _, answers := m.(llm.Model); !answers {
+		_, l.reranks = m.(llm.Reranker)
 	}
 	lister, ok := m.(llm.Lister)
 	if !ok {
@@ -90,11 +99,11 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 }
 
 // add puts the models in that are configured but that the provider does not list.
-func (l *listing) add(keys []string) {
+func (l *listing) add(keys []string, embed bool) {
 	for _, key := range keys {
 		name, model, _ := strings.Cut(key, ":")
 		if name == l.name && !slices.ContainsFunc(l.models, func(m llm.ModelInfo) bool { return m.Name == model }) {
-			l.models = append(l.models, llm.ModelInfo{Name: model})
+			l.models = append(l.models, llm.ModelInfo{Name: model, Embeds: embed})
 		}
 	}
 	slices.SortFunc(l.models, func(a, b llm.ModelInfo) int { return strings.Compare(a.Name, b.Name) })
@@ -107,19 +116,52 @@ func (l *listing) print(w io.Writer, prices *price.Table) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, m := range l.models {
 		p, known := prices.Find(l.name, m.Name)
-		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\n", l.name, m.Name, contextSize(m, p), priceOf(l.name, p, known))
+		var takes llm.Capabilities
+		if l.takes != nil {
+			takes = l.takes(m.Name)
+		}
+		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\t%s\n", l.name, m.Name,
+			contextSize(m.Context, p.Context, takes.Context), l.task(m, p, takes), priceOf(l.name, p, known))
 	}
 	return t.Flush()
 }
 
-func contextSize(m llm.ModelInfo, p price.Price) string {
-	if n := max(m.Context, 0); n > 0 {
-		return strconv.Itoa(n)
+// task says what a model does, if that is not to answer, else what it takes.
+func (l *listing) task(m llm.ModelInfo, p price.Price, takes llm.Capabilities) string {
+	switch {
+	case l.reranks:
+		return "reranks"
+	case m.Embeds || p.Embeds:
+		return "embeds"
 	}
-	if p.Context > 0 {
-		return strconv.Itoa(p.Context)
+	return describe(takes)
+}
+
+// contextSize returns the first size that is known.
+func contextSize(sizes ...int) string {
+	for _, n := range sizes {
+		if n > 0 {
+			return strconv.Itoa(n)
+		}
 	}
 	return "unknown"
+}
+
+// describe says what a model takes beside text.
+func describe(c llm.Capabilities) string {
+	var takes []string
+	for _, t := range []struct {
+		ok   bool
+		word string
+	}{{c.Vision, "images"}, {c.Tools, "tools"}, {c.Schema, "schema"}, {c.Effort, "effort"}} {
+		if t.ok {
+			takes = append(takes, t.word)
+		}
+	}
+	if len(takes) == 0 {
+		return "text"
+	}
+	return strings.Join(takes, ", ")
 }
 
 // priceOf says what a million tokens cost.
@@ -129,6 +171,9 @@ func priceOf(provider string, p price.Price, known bool) string {
 	}
 	if !known || !p.Until.IsZero() && time.Now().After(p.Until.AddDate(0, 0, 1)) {
 		return "price unknown"
+	}
+	if p.Embeds {
+		return fmt.Sprintf("%s in for a million tokens", p.Input)
 	}
 	cached := "unknown"
 	if p.Cached != nil {

@@ -24,9 +24,11 @@ const builtinModel = "builtin:extractive"
 // provider makes the models of one provider.
 type provider struct {
 	name string
-	open func(cfg Config) (llm.Model, error)
+	// open returns what is an llm.Model, an llm.Embedder, an llm.Reranker, or several of them.
+	open func(cfg Config) (any, error)
 	// missing returns what must be set before the provider can be used, "" when nothing is.
 	missing func(cfg Config) string
+	embeds  bool // what open returns is an llm.Embedder
 }
 
 // providers are the model providers there are, beside the endpoints of the configuration. A new
@@ -34,13 +36,16 @@ type provider struct {
 var providers = []provider{
 	{
 		name:    "builtin",
-		open:    func(Config) (llm.Model, error) { return builtin.Answerer{}, nil },
+		open:    func(Config) (any, error) { return builtin.Answerer{}, nil },
 		missing: func(Config) string { return "" },
 	},
 	{
-		name: "openai",
-		open: func(cfg Config) (llm.Model, error) {
-			return openai.New(openai.Config{BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey})
+		name:   "openai",
+		embeds: true,
+		open: func(cfg Config) (any, error) {
+			return openai.New(openai.Config{
+				BaseURL: cfg.OpenAIBaseURL, APIKey: cfg.OpenAIAPIKey, Overrides: cfg.Capabilities.of("openai"),
+			})
 		},
 		missing: func(cfg Config) string {
 			// A server of one's own may need no key.
@@ -51,48 +56,67 @@ var providers = []provider{
 		},
 	},
 	{
-		name: "azure-openai",
-		open: func(cfg Config) (llm.Model, error) {
+		name:   "azure-openai",
+		embeds: true,
+		open: func(cfg Config) (any, error) {
 			return azureopenai.New(azureopenai.Config{
 				Endpoint: cfg.AzureOpenAIEndpoint, APIVersion: cfg.AzureOpenAIAPIVersion, APIKey: cfg.AzureOpenAIAPIKey,
-				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Reasoning: cfg.AzureOpenAIReasoning,
+				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
+				Reasoning: cfg.AzureOpenAIReasoning, Overrides: cfg.Capabilities.of("azure-openai"),
 			})
 		},
 		missing: func(cfg Config) string {
 			if cfg.AzureOpenAIEndpoint == "" {
 				return "set AZURE_OPENAI_ENDPOINT, or azure_openai.endpoint in the configuration file"
 			}
-			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" {
-				return "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_AD_TOKEN, or azure_openai.token_file in the configuration file"
+			tokens := entra(cfg)
+			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
+				return "set AZURE_OPENAI_API_KEY, or what tokens of Entra ID need: AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, " +
+					"or azure_openai.managed_identity in the configuration file"
 			}
 			return ""
 		},
 	},
 	{
 		name: "anthropic",
-		open: func(cfg Config) (llm.Model, error) {
-			return anthropic.New(anthropic.Config{BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey})
+		open: func(cfg Config) (any, error) {
+			return anthropic.New(anthropic.Config{
+				BaseURL: cfg.AnthropicBaseURL, APIKey: cfg.AnthropicAPIKey, Overrides: cfg.Capabilities.of("anthropic"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.AnthropicAPIKey, "set ANTHROPIC_API_KEY, or anthropic.api_key in the configuration file")
 		},
 	},
 	{
-		name: "gemini",
-		open: func(cfg Config) (llm.Model, error) {
-			return gemini.New(gemini.Config{BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey})
+		name:   "gemini",
+		embeds: true,
+		open: func(cfg Config) (any, error) {
+			return gemini.New(gemini.Config{
+				BaseURL: cfg.GeminiBaseURL, APIKey: cfg.GeminiAPIKey, Overrides: cfg.Capabilities.of("gemini"),
+			})
 		},
 		missing: func(cfg Config) string {
 			return unset(cfg.GeminiAPIKey, "set GEMINI_API_KEY, or gemini.api_key in the configuration file")
 		},
 	},
 	{
-		name: "ollama",
-		open: func(cfg Config) (llm.Model, error) {
-			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext})
+		name:   "ollama",
+		embeds: true,
+		open: func(cfg Config) (any, error) {
+			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext, Overrides: cfg.Capabilities.of("ollama")})
 		},
 		missing: func(Config) string { return "" },
 	},
+}
+
+func entra(cfg Config) azureopenai.Entra {
+	return azureopenai.Entra{
+		Tenant: cfg.AzureOpenAITenantID, Client: cfg.AzureOpenAIClientID, Secret: cfg.AzureOpenAIClientSecret,
+		AssertionFile: cfg.AzureOpenAIFederatedTokenFile, Managed: cfg.AzureOpenAIManagedIdentity,
+		Endpoint: cfg.AzureOpenAIIdentityEndpoint, Header: cfg.AzureOpenAIIdentityHeader,
+		Authority: cfg.AzureOpenAIAuthorityHost, Scope: cfg.AzureOpenAIScope,
+	}
 }
 
 func unset(value, need string) string {
@@ -110,6 +134,26 @@ func (c *Config) providerNames() []string {
 	return append(names, c.Providers.names()...)
 }
 
+// namesThat returns the names of the providers that answer, or that embed.
+func (c *Config) namesThat(do func(p provider) bool) []string {
+	var names []string
+	for _, p := range providers {
+		if do(p) {
+			names = append(names, p.name)
+		}
+	}
+	for _, name := range c.Providers.names() {
+		if !c.Providers.list()[name].Rerank {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func answers(provider) bool { return true }
+
+func embeds(p provider) bool { return p.embeds }
+
 // providersOf returns all providers, those of the configuration last.
 func (p *program) providersOf(cfg Config) []provider {
 	all := providers[:len(providers):len(providers)]
@@ -118,9 +162,7 @@ func (p *program) providersOf(cfg Config) []provider {
 		key, _ := p.lookupEnv(e.APIKeyEnv)
 		all = append(all, provider{
 			name: name,
-			open: func(Config) (llm.Model, error) {
-				return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning})
-			},
+			open: func(Config) (any, error) { return e.open(key, cfg.Capabilities.of(name)) },
 			missing: func(Config) string {
 				if e.APIKeyEnv == "" {
 					return ""
@@ -133,57 +175,103 @@ func (p *program) providersOf(cfg Config) []provider {
 }
 
 // newRouter returns the models of all providers that are configured. It is a usage error when
-// cfg.Model or one of its fallbacks is not among them.
+// a model of the configuration is not among them.
 func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error) {
-	r := &llm.Router{Default: cfg.Model, Providers: map[string]llm.Model{}, Missing: map[string]string{}}
+	r := &llm.Router{
+		Default: cfg.Model, Providers: map[string]llm.Model{}, Embedders: map[string]llm.Embedder{},
+		Rerankers: map[string]llm.Reranker{}, Missing: map[string]string{},
+	}
 	for _, provider := range p.providersOf(cfg) {
 		if need := provider.missing(cfg); need != "" {
 			r.Missing[provider.name] = need
 			continue
 		}
-		m, err := provider.open(cfg)
+		opened, err := provider.open(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("open the model provider %s: %w", provider.name, err)
 		}
-		r.Providers[provider.name] = m
+		register(r, provider.name, opened)
 	}
-	for _, key := range append([]string{cfg.Model}, cfg.Fallback...) {
+	for _, key := range append(cfg.models(), cfg.Embedding) {
 		name, _, _ := strings.Cut(key, ":")
 		if need := r.Missing[name]; need != "" {
 			return nil, usagef("the model %s needs an API key: %s", key, need)
 		}
 	}
-	r.Wrap = p.resilient(cfg, r.Providers, ledger)
+	p.makeResilient(r, cfg, ledger)
 	return r, nil
 }
 
-// resilient returns what every model is wrapped in, from the inside out: each call is entered in
-// the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
-// again within the budget of its provider, and is replaced by the next model of cfg.Fallback.
-func (p *program) resilient(cfg Config, models map[string]llm.Model, ledger *turn.Ledger) func(llm.Model, string) llm.Model {
-	breakers := llm.NewBreakers(llm.BreakerOptions{})
-	retriers := map[string]*llm.Retrier{}
-	for name := range models {
-		retriers[name] = llm.NewRetrier(llm.RetryOptions{})
+// register enters a provider for everything that it can do.
+func register(r *llm.Router, name string, opened any) {
+	if m, ok := opened.(llm.Model); ok {
+		r.Providers[name] = m
 	}
+	if e, ok := opened.(llm.Embedder); ok {
+		r.Embedders[name] = e
+	}
+	if m, ok := opened.(llm.Reranker); ok {
+		r.Rerankers[name] = m
+	}
+}
+
+// makeResilient sets what every model is wrapped in, from the inside out: each call is entered in
+// the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
+// again within the budget of its provider, and, if it is a completion, is replaced by the next
+// model of its stage.
+func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) {
+	g := guards{ledger: ledger, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
+	for _, provider := range p.providersOf(cfg) {
+		g.retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
+	}
+	r.Wrap = p.withFallback(cfg, r.Providers, g)
+	r.WrapEmbedder, r.WrapReranker = g.embedder, g.reranker
+}
+
+// guards are what stands between the pipeline and the providers.
+type guards struct {
+	ledger   *turn.Ledger
+	breakers *llm.Breakers
+	retriers map[string]*llm.Retrier // by provider
+}
+
+func (g guards) model(m llm.Model, key string) llm.Model {
+	name, _, _ := strings.Cut(key, ":")
+	return g.retriers[name].Wrap(g.breakers.Wrap(g.ledger.Meter(name, m), key))
+}
+
+func (g guards) embedder(e llm.Embedder, key string) llm.Embedder {
+	name, _, _ := strings.Cut(key, ":")
+	return g.retriers[name].WrapEmbedder(g.breakers.WrapEmbedder(g.ledger.MeterEmbedder(name, e), key))
+}
+
+func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
+	name, _, _ := strings.Cut(key, ":")
+	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.ledger.MeterReranker(name, m), key))
+}
+
+// withFallback returns what wraps the models that answer, for a stage and a key.
+func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
-		if name != turn.Builtin {
-			m = retriers[name].Wrap(breakers.Wrap(ledger.Meter(name, m), key))
+		if name == turn.Builtin {
+			m = g.ledger.Meter(name, m)
+		} else {
+			m = g.model(m, key)
 		}
 		return llm.Link{Model: m, Name: model, Key: key}
 	}
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
-		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "err", err)
+		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "error", err)
 	}
-	return func(m llm.Model, key string) llm.Model {
-		if name, _, _ := strings.Cut(key, ":"); name == turn.Builtin {
-			return m
+	return func(m llm.Model, stage, key string) llm.Model {
+		if isBuiltin(key) {
+			return g.ledger.Meter(turn.Builtin, m)
 		}
 		links := []llm.Link{link(key)}
-		for _, next := range cfg.Fallback {
-			if next != key {
+		for _, next := range cfg.fallbacks(stage) {
+			if next != key && !isBuiltin(next) {
 				links = append(links, link(next))
 			}
 		}

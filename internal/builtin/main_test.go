@@ -35,8 +35,8 @@ func missing(t *testing.T, component string) {
 // inProcess reads files without a pool, which starts faster for a few small ones.
 type inProcess struct{}
 
-func (inProcess) Extract(ctx context.Context, name, path string) (*extract.Result, error) {
-	f, err := os.Open(path)
+func (inProcess) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	f, err := os.Open(r.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (inProcess) Extract(ctx context.Context, name, path string) (*extract.Resul
 	if err != nil {
 		return nil, err
 	}
-	doc, err := extract.File(ctx, name, f, st.Size(), extract.Limits{})
+	doc, err := extract.File(ctx, r.Name, f, st.Size(), extract.Limits{})
 	return &extract.Result{Document: doc}, err
 }
 

@@ -54,8 +54,12 @@ func Rewrite(_ context.Context, history []chat.Message, question string) chat.Qu
 	}
 	candidate, confidence, reason := resolve(question, topic, named)
 	q.Confidence, q.Reason = confidence, reason
-	if candidate != question && confidence >= minConfidence {
+	switch {
+	case candidate == question:
+	case confidence >= minConfidence:
 		q.Query, q.Rewritten = candidate, true
+	default:
+		q.Candidate = candidate
 	}
 	return q
 }

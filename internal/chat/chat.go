@@ -15,6 +15,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Message struct {
 	Citations []Citation // a snapshot: readable after the documents have changed
 	Tokens    int        // counted once, 0 when not counted
 	CreatedAt time.Time  // UTC
+
+	ToolCalls  []llm.ToolCall // what an assistant message asks the client to run
+	ToolCallID string         // the call that a tool message answers
 }
 
 // Text returns the text parts of m, concatenated.
@@ -46,10 +50,14 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // ULID; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string
+	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
-	Messages       []Message // oldest first; the last user message is the question
+	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
+
+	Home    string  // namespace that the conversation belongs to; "" means Namespace
+	Kind    string  // of the conversation; one of a kind other than "" must exist already
+	Account Account // on whose bill the turn stands
 
 	Team     bool      // the team of agents answers, where there is one (package team)
 	Material *Material // what one agent of a team answers from; nil: what it finds
@@ -62,6 +70,13 @@ type Material struct {
 	Query    QueryRewritten
 	Passages []retrieval.Passage // best first
 	Terms    []retrieval.Term    // see PassagesRetrieved
+}
+
+// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
+// caller who names it: two callers who name the same account have two.
+type Account struct {
+	User         string // as the client names its user; "" for none
+	Conversation string // as the client names its conversation; "" for none
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -79,11 +94,34 @@ type Options struct {
 	RequireUser     bool // see retrieval.Filter
 	RequireGroup    bool
 	PromptTemplate  string // ">>>text" is put after the default instructions, other text replaces them
+	PromptDomain    string // which prompts the models are given; "" means "default"
 	Temperature     float64
-	TopP            float64 // 0 means the provider's default
-	MaxOutputTokens int     // 0 means the provider's default
+	TopP            float64         // 0 means the provider's default
+	MaxOutputTokens int             // 0 means the provider's default
+	Stop            []string        // texts before which the answer is to end; at most llm.MaxStop
+	Effort          string          // how long a model that reasons is to do so: minimal, low, medium, high; "" means its default
+	Schema          json.RawMessage // JSON Schema of the object that the answer is to be; nil means text
+	Tools           []llm.Tool      // that the client runs; a call of one ends the turn
+	ToolChoice      string          // see llm.Request
+	OneTool         bool            // call one tool at a time
 	Images          ImageInput
 	Models          Models
+	Rewrite         RewriteOptions
+	Summary         SummaryOptions
+}
+
+// RewriteOptions says how a follow-up question is made standalone.
+type RewriteOptions struct {
+	Off       bool    // the question is searched for as it stands, without words of the conversation
+	Threshold float64 // the confidence from which a rewritten question is used, in [0, 1]
+	Turns     int     // how many turns a model is shown; 0 means the last three
+}
+
+// SummaryOptions says what becomes of a conversation that is too long.
+type SummaryOptions struct {
+	Turns  int // that stay as they are, at most; 0 means as many as fit
+	Input  int // tokens that are summed up at a time; 0 means 8000
+	Output int // tokens of the summary; 0 means 400
 }
 
 // ImageInput says what of a document goes to a vision model.
@@ -96,9 +134,16 @@ const (
 	ImagesOnly    ImageInput = "images"
 )
 
-// Models names the model of each stage as "provider:model"; "" means the stage's default.
+// Models names the model of each stage as "provider:model". "" means the stage's default, which is
+// that of Config.Defaults. Where that is "" too, the model that answers rewrites and sums up, if it
+// reads prompts, and the built-in reranker reranks. Any model of the provider builtin stands for
+// what the stage does without a model: rewriting by rules, reranking by words, no summary.
 type Models struct {
 	Inference string
+	Rewrite   string
+	Rerank    string
+	Summary   string
+	Judge     string // of citations; where the default is "" too, their words alone are compared
 }
 
 // Status says how a turn or a message ended.
@@ -116,12 +161,16 @@ type Stage string
 
 // The stages.
 const (
-	StageHistory  Stage = "history"
-	StageRewrite  Stage = "rewrite"
-	StageRetrieve Stage = "retrieve"
-	StagePrompt   Stage = "prompt"
-	StageGenerate Stage = "generate"
-	StageSuggest  Stage = "suggest"
+	StageHistory   Stage = "history"
+	StageSummarize Stage = "summarize" // only when a model sums up what does not fit
+	StageRewrite   Stage = "rewrite"
+	StageRetrieve  Stage = "retrieve"
+	StageRerank    Stage = "rerank" // only when asked for
+	StagePrompt    Stage = "prompt"
+	StageGenerate  Stage = "generate"
+	StageVerify    Stage = "verify"  // inside generate, and only when a model judges the citations
+	StageSuggest   Stage = "suggest" // only when asked for
+	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
 )
 
 // Citation is a passage, or a page of one, that an answer points to.
@@ -160,12 +209,15 @@ type QueryRewritten struct {
 	Original   string                   `json:"original"`
 	Query      string                   `json:"query"` // equals Original when not Rewritten
 	Rewritten  bool                     `json:"rewritten"`
-	Confidence float64                  `json:"confidence"` // in [0, 1]; 0 when nothing was tried
+	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
+	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
+	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// PassagesRetrieved carries what was found, best first.
+// PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
 	HasVector bool                `json:"has_vector"`
@@ -212,19 +264,26 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
+// ToolCalled says that the model asks the client to run a tool, which ends the turn.
+type ToolCalled struct {
+	ID   string       `json:"id"` // of the message
+	Call llm.ToolCall `json:"call"`
+}
+
 // MessageFinished ends a message. Text is the concatenation of its deltas.
 type MessageFinished struct {
-	ID           string      `json:"id"`
-	Agent        string      `json:"agent,omitempty"`
-	Status       Status      `json:"status"`
-	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
-	Usage        llm.Usage   `json:"usage"`
-	Vendor       *llm.Vendor `json:"vendor,omitempty"`
-	Err          *Error      `json:"-"` // why it failed; only with StatusFailed
+	ID           string         `json:"id"`
+	Agent        string         `json:"agent,omitempty"`
+	Status       Status         `json:"status"`
+	Text         string         `json:"text"`
+	Citations    []Citation     `json:"citations"`            // in order of first appearance
+	Doubts       []Doubt        `json:"doubts,omitempty"`     // what the check of a model's citations found
+	FinishReason string         `json:"finish_reason"`        // stop, length, content_filter, tool_calls
+	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // what the client is to run; only with that reason
+	Model        string         `json:"model"`                // see CompletionStarted
+	Usage        llm.Usage      `json:"usage"`
+	Vendor       *llm.Vendor    `json:"vendor,omitempty"`
+	Err          *Error         `json:"-"` // why it failed; only with StatusFailed
 }
 
 // FollowUpsSuggested carries questions that the user may ask next; only when asked for, and
@@ -248,6 +307,7 @@ func (MessageStarted) event()     {}
 func (CompletionStarted) event()  {}
 func (TextDelta) event()          {}
 func (ReasoningDelta) event()     {}
+func (ToolCalled) event()         {}
 func (MessageFinished) event()    {}
 func (FollowUpsSuggested) event() {}
 func (TurnFinished) event()       {}

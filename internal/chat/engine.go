@@ -18,14 +18,20 @@ type Retriever interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 }
 
-// ModelResolver finds the model that a key names; an error says that there is none and is an
-// *llm.UnknownModelError. llm.Router is one.
+// ModelResolver finds the model that a key names, with the fallbacks of the stage that it is for;
+// an error says that there is none and is an *llm.UnknownModelError. llm.Router is one.
 type ModelResolver interface {
-	Resolve(key string) (llm.Model, string, error)
+	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
-// RewriteFunc makes a question standalone, given the messages before it, oldest first. When it
-// can't, it returns the question.
+// RerankerResolver finds the model that a key names, if it was made for reranking; an error says that
+// there is none. llm.Router is one.
+type RerankerResolver interface {
+	ResolveReranker(key string) (llm.Reranker, string, error)
+}
+
+// RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns
+// either the query or, as Candidate with its confidence, what the engine may take for it.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
 
 // SuggestFunc proposes questions that the user may ask next, best first.
@@ -47,15 +53,20 @@ type SuggestInput struct {
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rewrite   RewriteFunc // nil: the question is the query
-	Suggest   SuggestFunc // nil: only models suggest questions
+	Rerankers RerankerResolver // nil: models that answer rerank
+	Rewrite   RewriteFunc      // nil: the question is the query
+	Suggest   SuggestFunc      // nil: only models suggest questions
+	Prompts   *Prompts         // what models are told [the built-in ones]
 
-	Defaults  Options               // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace string                // of requests that name none ["default"]
-	Fallback  string                // key of the model that answers when another one fails before its first token [none]
-	Grounded  func(key string) bool // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Count     func(text string) int // counts tokens [llm.EstimateTokens]
-	Logger    *slog.Logger          // for what does not fail the turn [none]
+	Defaults       Options                           // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace      string                            // of requests that name none ["default"]
+	RerankFallback []string                          // keys of the models that rerank, in this order, when another one fails [none]
+	Fallback       string                            // key of the model that answers when another one fails before its first token [none]
+	Grounded       func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities // what a model takes [nothing but text]
+	PageImage      ImageFunc                         // pictures of sources [none]
+	Count          func(text string) int             // counts tokens [llm.EstimateTokens]
+	Logger         *slog.Logger                      // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
@@ -63,18 +74,28 @@ type Config struct {
 	MaxTemplateBytes int           // of Options.PromptTemplate [8 KiB]
 	MaxHistoryTokens int           // [4000]
 	ContextTokens    int           // what the models can read [128000]
+	MaxSummaries     int           // kept for the next turns of their conversations [1000]
 	Timeout          time.Duration // of a turn [10 min]
+	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
+	SummaryTimeout   time.Duration // of a model that sums up [15 s]
+	RerankTimeout    time.Duration // of a model that reranks [8 s]
 	SuggestTimeout   time.Duration // [5 s]
+	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
 // DefaultOptions returns the options of a turn about which nothing else was said.
 func DefaultOptions() Options {
-	return Options{Top: 3, Mode: retrieval.Hybrid, Temperature: 0.3, MaxOutputTokens: 1024}
+	return Options{
+		Top: 3, Mode: retrieval.Hybrid, Temperature: 0.3, MaxOutputTokens: 1024,
+		Rewrite: RewriteOptions{Threshold: 0.65},
+	}
 }
 
-// Engine runs turns. It holds no state between them and is safe for concurrent use.
+// Engine runs turns. It holds no state between them, but for summaries that can be made again, and
+// is safe for concurrent use.
 type Engine struct {
-	cfg Config
+	cfg       Config
+	summaries *summaries
 }
 
 // NewEngine returns an engine; Retriever and Models are required.
@@ -93,6 +114,9 @@ func NewEngine(cfg Config) *Engine {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Prompts == nil {
+		cfg.Prompts = builtInPrompts()
+	}
 	if cfg.Namespace == "" {
 		cfg.Namespace = "default"
 	}
@@ -103,8 +127,13 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.MaxHistoryTokens, 4000)
 	orDefault(&cfg.ContextTokens, 128_000)
 	orDefault(&cfg.Timeout, 10*time.Minute)
+	orDefault(&cfg.MaxSummaries, 1000)
+	orDefault(&cfg.RewriteTimeout, 8*time.Second)
+	orDefault(&cfg.SummaryTimeout, 15*time.Second)
+	orDefault(&cfg.RerankTimeout, 8*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
-	return &Engine{cfg: cfg}
+	orDefault(&cfg.JudgeTimeout, 15*time.Second)
+	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
 }
 
 func orDefault[N int | time.Duration](n *N, value N) {
@@ -156,14 +185,19 @@ func (o *output) emit(e Event) error {
 // turn is the state of one run. Each stage reads what those before it left here.
 type turn struct {
 	*Engine
-	req   Request
-	model resolved
+	req        Request
+	model      resolved // that answers
+	rewriter   resolved // its Model is nil where rules rewrite
+	summarizer resolved // its Model is nil where nothing is summed up
 
 	question Message
+	pending  []Message // what follows it: calls of tools with their results
 	asked    string    // the text of question
 	quoted   []string  // client's system messages, oldest first
-	history  []Message // what fits of the messages before the question
+	older    []Message // what does not fit of the messages before the question
+	history  []Message // what fits
 	previous []string  // all questions before
+	summary  string    // of older, or its beginning; "" for none
 
 	query  QueryRewritten
 	found  retrieval.Result
@@ -171,44 +205,31 @@ type turn struct {
 	sent   []retrieval.Passage // those that are in the prompt
 
 	answer    string
+	called    bool     // the client is to run tools
 	suggested []string // by the model itself
 	usage     llm.Usage
-}
-
-// resolved is a model with its names.
-type resolved struct {
-	llm.Model
-	key      string // "provider:model"
-	name     string // without the provider
-	grounded bool
-}
-
-// given is the name of a model that no upstream names: a built-in model answers under its key.
-// Every other model answers under the name that its provider gives it, for which "" stands.
-func (m resolved) given() string {
-	if isBuiltin(m.key) {
-		return m.key
-	}
-	return ""
 }
 
 type stage struct {
 	name Stage
 	run  func(context.Context, *output) (StageFinished, error)
+	when func() bool // nil: always
 }
 
 func (t *turn) run(ctx context.Context, out *output) error {
 	start := time.Now()
 	stages := []stage{
-		{StageHistory, t.runHistory},
-		{StageRewrite, t.runRewrite},
-		{StageRetrieve, t.runRetrieve},
-		{StagePrompt, t.runPrompt},
-		{StageGenerate, t.runGenerate},
-		{StageSuggest, t.runSuggest},
+		{StageHistory, t.runHistory, nil},
+		{StageSummarize, t.runSummarize, t.summarizes},
+		{StageRewrite, t.runRewrite, t.searches},
+		{StageRetrieve, t.runRetrieve, t.searches},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.searches() }},
+		{StagePrompt, t.runPrompt, nil},
+		{StageGenerate, t.runGenerate, nil},
+		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }},
 	}
 	for _, s := range stages {
-		if t.skips(s.name) {
+		if s.when != nil && !s.when() {
 			continue
 		}
 		if err := t.runStage(ctx, out, s); err != nil {

@@ -481,14 +481,15 @@ func TestCollect_EqualsTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := turn.Messages[0]
-	if text != "Yes [a.md][zzz.pdf#page=1]. " || m.Text != text || turn.Reasoning != reasoning {
+	if text != "Yes [a.md]. " || m.Text != text || turn.Reasoning != reasoning {
 		t.Errorf("stream %q, fold %q; reasoning %q, %q", text, m.Text, reasoning, turn.Reasoning)
 	}
 	if !cmp.Equal(turn.FollowUps, []string{"More?"}) || m.FinishReason != "length" || !m.Usage.Estimated || m.Usage.Reasoning == 0 {
 		t.Errorf("turn = %+v", turn)
 	}
-	if len(m.Citations) != 1 || m.Citations[0].Label != "a.md" || !cmp.Equal(m.Unsupported, []string{"zzz.pdf#page=1"}) {
-		t.Errorf("citations %+v, unsupported %q", m.Citations, m.Unsupported)
+	if len(m.Citations) != 1 || m.Citations[0].Label != "a.md" ||
+		!cmp.Equal(m.Doubts, []chat.Doubt{{Label: "zzz.pdf#page=1", Kind: chat.Invented, Sentence: "Yes [a.md].", Reason: "not retrieved"}}) {
+		t.Errorf("citations %+v, doubts %+v", m.Citations, m.Doubts)
 	}
 	if diff := cmp.Diff(&llm.Vendor{ID: "c1", SystemFingerprint: "fp", ContentFilter: json.RawMessage(`{"x":1}`)}, m.Vendor); diff != "" {
 		t.Error(diff)

@@ -23,7 +23,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	err := a.complete(ctx)
 	var done StageFinished
 	if err != nil && t.mayFallBack(ctx, a, err) {
-		m, fallbackErr := t.resolve(t.cfg.Fallback)
+		m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
 		if fallbackErr != nil {
 			return done, fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
 		}
@@ -35,12 +35,15 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if err != nil {
 		return done, err
 	}
-	finished, err := a.finish()
+	finished, err := a.finish(ctx)
 	if err != nil {
 		return done, err
 	}
-	t.answer, t.suggested = finished.Text, a.hold.questions()
+	t.answer, t.suggested, t.called = finished.Text, a.hold.questions(), len(finished.ToolCalls) > 0
 	done.Model, done.Usage = finished.Model, finished.Usage
+	if a.refused > 0 {
+		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
+	}
 	return done, out.emit(finished)
 }
 
@@ -57,8 +60,10 @@ type answer struct {
 	model   resolved
 	holding bool // follow-ups come in the text
 	hold    holdBack
+	check   *verifier // nil for a model that answers with the passages' own words
 
 	begun     bool // CompletionStarted was emitted
+	refused   int  // calls of tools that were left out
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
@@ -67,7 +72,7 @@ type answer struct {
 }
 
 func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
-	return &answer{
+	a := &answer{
 		turn:    t,
 		out:     out,
 		model:   m,
@@ -75,6 +80,10 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 	}
+	if !m.grounded {
+		a.check = &verifier{passages: t.sent, given: t.wasGiven, json: t.req.Options.Schema != nil}
+	}
+	return a
 }
 
 // complete runs the model and emits what it says.
@@ -86,6 +95,11 @@ func (a *answer) complete(ctx context.Context) error {
 		Temperature:     o.Temperature,
 		TopP:            o.TopP,
 		MaxOutputTokens: o.MaxOutputTokens,
+		Stop:            o.Stop,
+		Effort:          o.Effort,
+		Schema:          o.Schema,
+		Tools:           o.Tools,
+		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
 	}
 	for c, err := range a.model.Stream(ctx, req) {
@@ -115,7 +129,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	if c.FinishReason != "" {
 		a.done.FinishReason = c.FinishReason
 	}
-	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" {
+	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" && len(c.ToolCalls) == 0 {
 		return nil
 	}
 	if err := a.begin(); err != nil {
@@ -131,7 +145,13 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.holding && text != "" {
 		text = a.hold.add(text)
 	}
-	return a.say(text, c.Vendor)
+	if a.check != nil && text != "" {
+		text = a.check.add(text)
+	}
+	if err := a.say(text, c.Vendor); err != nil {
+		return err
+	}
+	return a.call(c.ToolCalls)
 }
 
 // begin emits CompletionStarted, once: when the model has said something, so that until then
@@ -157,21 +177,30 @@ func (a *answer) say(text string, vendor *llm.Vendor) error {
 }
 
 // finish returns the event that ends the message.
-func (a *answer) finish() (MessageFinished, error) {
+func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.begin(); err != nil {
 		return a.done, err
 	}
-	if err := a.say(a.hold.end(), nil); err != nil {
+	rest := a.hold.end()
+	if a.check != nil {
+		rest = a.check.add(rest) + a.check.end()
+	}
+	if err := a.say(rest, nil); err != nil {
 		return a.done, err
 	}
 	a.done.Text = a.text.String()
 	if a.done.FinishReason == "" {
 		a.done.FinishReason = "stop"
 	}
+	if err := a.settleCalls(); err != nil {
+		return a.done, err
+	}
 	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
 		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
 	}
-	a.done.Citations, a.done.Unsupported = findCitations(a.done.Text, a.sent)
+	if err := a.verify(ctx); err != nil {
+		return a.done, err
+	}
 	if a.usage == nil {
 		a.usage = a.estimate()
 	}
@@ -184,7 +213,10 @@ func (a *answer) estimate() *llm.Usage {
 	for _, m := range a.prompt.Messages {
 		u.Input += a.cfg.Count(m.Text()) + messageTokens
 	}
-	u.Output = u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
+	for _, c := range a.done.ToolCalls {
+		u.Output += a.cfg.Count(c.Name) + a.cfg.Count(c.Arguments)
+	}
+	u.Output += u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
 	return u
 }
 

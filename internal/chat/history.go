@@ -19,9 +19,9 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 	quota := maxQuoted
 	for _, m := range t.req.Messages {
 		switch {
-		case m.Text() == "":
+		case m.Text() == "" && !ofTools(m):
 		case m.Role == llm.System:
-			if n := t.tokens(m); n <= quota {
+			if n := t.tokens(&m); n <= quota {
 				quota -= n
 				t.quoted = append(t.quoted, m.Text())
 			}
@@ -32,8 +32,8 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 			spoken = append(spoken, m)
 		}
 	}
-	spoken = alternate(spoken)
-	t.history = t.suffix(spoken, t.cfg.MaxHistoryTokens)
+	spoken = alternate(answered(spoken))
+	t.older, t.history = t.divide(spoken)
 	var done StageFinished
 	if len(t.history) < len(spoken) {
 		done.Note = fmt.Sprintf("kept %d of %d messages", len(t.history), len(spoken))
@@ -41,33 +41,70 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 	return done, nil
 }
 
-func (t *turn) tokens(m Message) int {
-	if m.Tokens > 0 {
-		return m.Tokens + messageTokens
+// tokens returns what a message costs in a prompt. It is counted once.
+func (t *turn) tokens(m *Message) int {
+	if m.Tokens <= 0 {
+		m.Tokens = t.cfg.Count(m.Text())
+		for _, c := range m.ToolCalls {
+			m.Tokens += t.cfg.Count(c.Name) + t.cfg.Count(c.Arguments) + messageTokens
+		}
 	}
-	return t.cfg.Count(m.Text()) + messageTokens
+	return m.Tokens + messageTokens
 }
 
 // alternate joins neighbours that speak in the same role, since models expect user and assistant
-// in turns. A user message that nobody answered stays, joined with the next one.
+// in turns. A user message that nobody answered stays, joined with the next one. Calls of tools and
+// their results stay apart.
 func alternate(messages []Message) []Message {
 	var out []Message
 	for _, m := range messages {
 		last := len(out) - 1
-		if last < 0 || out[last].Role != m.Role {
+		if last < 0 || out[last].Role != m.Role || ofTools(m) || ofTools(out[last]) {
 			out = append(out, m)
 			continue
 		}
-		out[last] = TextMessage(m.Role, out[last].Text()+"\n\n"+m.Text())
+		joined := TextMessage(m.Role, out[last].Text()+"\n\n"+m.Text())
+		if out[last].Tokens > 0 && m.Tokens > 0 {
+			joined.Tokens = out[last].Tokens + m.Tokens + 1
+		}
+		out[last] = joined
 	}
 	return out
+}
+
+// divide parts the messages into those that the turn looks at, which are the last ones that fit,
+// and those before them. Where a model sums up the older ones, the cut is at the same place for
+// many turns, so that not every one needs a new summary: it moves only when the budget is used up,
+// and then so far that half of the budget is free.
+func (t *turn) divide(spoken []Message) (older, kept []Message) {
+	budget := t.cfg.MaxHistoryTokens
+	kept = spoken
+	if t.summarizer.Model != nil {
+		sum := 0
+		for i := range spoken {
+			if sum += t.tokens(&spoken[i]); sum <= budget {
+				continue
+			}
+			begun := len(spoken) - len(kept)
+			half := t.suffix(spoken[begun:i+1], budget/2)
+			kept, sum = spoken[i+1-len(half):], 0
+			for i := range half {
+				sum += t.tokens(&half[i])
+			}
+		}
+	}
+	kept = t.suffix(kept, budget)
+	if n := t.req.Options.Summary.Turns; n > 0 {
+		kept = lastTurns(kept, n)
+	}
+	return spoken[:len(spoken)-len(kept)], kept
 }
 
 // suffix returns the longest end of messages that fits and begins with the user.
 func (t *turn) suffix(messages []Message, budget int) []Message {
 	from := len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
-		budget -= t.tokens(messages[i])
+		budget -= t.tokens(&messages[i])
 		if budget < 0 {
 			break
 		}

@@ -9,16 +9,8 @@ import (
 // maxHeard bounds what the other agents have said in the prompt, in tokens each.
 const maxHeard = 2000
 
-// skips reports whether a stage has nothing to do in this turn.
-func (t *turn) skips(s Stage) bool {
-	switch s {
-	case StageRewrite, StageRetrieve:
-		return t.req.Material != nil
-	case StageSuggest:
-		return !t.req.Options.FollowUps
-	}
-	return false
-}
+// searches reports whether the turn finds what it answers from.
+func (t *turn) searches() bool { return t.req.Material == nil }
 
 // take puts material where the stages that are skipped would have put what they found.
 func (t *turn) take(m *Material) {
@@ -67,29 +59,12 @@ func heardText(line string, known map[string]Citation) string {
 			return b.String()
 		}
 		from += open + 1
-		end := from + citedLength(line[from:], known)
-		if end == from {
+		label, ok := knownLabel(line[from:], known)
+		if !ok {
 			continue
 		}
+		end := from + len(label) + 1
 		b.WriteString(sourceText(line[:from-1]) + line[from-1:end])
 		line, from = line[end:], 0
 	}
-}
-
-// citedLength returns how many bytes of s, which begins behind a bracket, are known citations and
-// the bracket that closes them; 0 when s begins with something else.
-func citedLength(s string, known map[string]Citation) int {
-	if label, ok := knownLabel(s, known); ok {
-		return len(label) + 1
-	}
-	label, ok := bracketText(s)
-	if !ok {
-		return 0
-	}
-	for _, l := range splitLabel(label, known) {
-		if _, ok := known[l]; !ok {
-			return 0
-		}
-	}
-	return len(label) + 1
 }

@@ -1,20 +1,70 @@
 package chat
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
-// runRewrite makes the question standalone. Without a rewriter, or when it gives nothing, the
-// question itself is the query.
+// runRewrite makes the question standalone. The RewriteFunc does it by rules, and gives the words
+// of the conversation that join the search in any case; a model, where there is one, has the last
+// word on the query. That neither can do it does not fail the turn: then the question is the query.
 func (t *turn) runRewrite(ctx context.Context, out *output) (StageFinished, error) {
+	var done StageFinished
 	t.query = QueryRewritten{Original: t.asked, Query: t.asked, Reason: "rewriting is off"}
-	if t.cfg.Rewrite != nil {
-		t.query = t.cfg.Rewrite(ctx, t.history, t.asked)
-		t.query.Original = t.asked
-	}
-	if t.query.Query == "" {
-		t.query.Query, t.query.Rewritten = t.asked, false
+	if !t.req.Options.Rewrite.Off {
+		if t.cfg.Rewrite != nil {
+			t.query = t.cfg.Rewrite(ctx, t.history, t.asked)
+			t.query.Original = t.asked
+		}
+		t.query.Tried = len(t.history) > 0 || t.summary != ""
+		if t.rewriter.Model != nil && t.query.Tried {
+			done = t.rewriteByModel(ctx)
+		}
+		t.query.settle(t.req.Options.Rewrite.Threshold)
 	}
 	if err := ctx.Err(); err != nil {
-		return StageFinished{}, err
+		return done, err
 	}
-	return StageFinished{}, out.emit(t.query)
+	return done, out.emit(t.query)
+}
+
+// settle decides between the question and the candidate for its place, if there is one.
+func (q *QueryRewritten) settle(threshold float64) {
+	if q.Candidate != "" {
+		q.Query, q.Rewritten = q.Original, false
+		if !q.Ambiguous && q.Confidence >= threshold {
+			q.Query, q.Rewritten, q.Candidate = q.Candidate, true, ""
+		}
+	}
+	if q.Query == "" {
+		q.Query, q.Rewritten = q.Original, false
+	}
+}
+
+// rewriteByModel asks the model for the query. When it fails, or replies with what is none, the
+// rules' stays.
+func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
+	reply, err := t.ask(ctx, t.rewriter, t.cfg.RewriteTimeout, t.rewriteRequest())
+	done := StageFinished{Model: reply.Model, Usage: reply.Usage}
+	var r rewriting
+	if err == nil {
+		r, err = parseRewriting(reply.Text)
+	}
+	if err == nil {
+		err = t.checkQuery(r.query)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			t.cfg.Logger.Warn("no query from the model", "turn_id", t.req.TurnID, "model", t.rewriter.key, "error", err)
+			done.Note = fmt.Sprintf("rewritten by rules, because %s failed", t.rewriter.key)
+		}
+		return done
+	}
+	q := &t.query
+	q.Query, q.Rewritten, q.Candidate = t.asked, false, ""
+	q.Confidence, q.Ambiguous, q.Reason = r.confidence, r.ambiguous, r.reason
+	if questionKey(r.query) != questionKey(t.asked) {
+		q.Candidate = r.query
+	}
+	return done
 }

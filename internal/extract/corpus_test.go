@@ -36,7 +36,7 @@ func TestPool_TakesEveryHostileFile(t *testing.T) {
 	notes := os.Getenv("PARLEY_TEST_NOTES") != ""
 	for _, path := range files {
 		start := time.Now()
-		r, err := p.Extract(context.Background(), filepath.Base(path), path)
+		r, err := p.Extract(context.Background(), Request{Name: filepath.Base(path), Path: path})
 		outcome := "document"
 		var refused *Error
 		switch {

@@ -34,7 +34,7 @@ func TestDOCX_ReadsStructure(t *testing.T) {
 		`<w:tr>` + cell("Standard") + `<w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>` + para("", "$2,000") + `</w:tc></w:tr></w:tbl>` +
 		`<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>Around the box</w:t></w:r></w:p>` +
 		`<w:p><w:r><w:sym w:font="Symbol" w:char="F0B7"/><w:t xml:space="preserve"> by hand</w:t></w:r></w:p>`
-	data := makeDOCX(t,
+	data := makeZIP(t,
 		"word/document.xml", docxStart+body+docxEnd,
 		"word/styles.xml", `<w:styles xmlns:w="w">
 			<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
@@ -74,27 +74,27 @@ P A footnote.
 }
 
 func TestDOCX_ReadsUpToTheDamage(t *testing.T) {
-	doc := read(t, "a.docx", makeDOCX(t, "word/document.xml", docxStart+para("", "Readable.")+"<w:p><w:r><w:t>cut"))
+	doc := read(t, "a.docx", makeZIP(t, "word/document.xml", docxStart+para("", "Readable.")+"<w:p><w:r><w:t>cut"))
 	if got := outline(doc); got != "P Readable.\n" || len(doc.Notes) != 1 {
 		t.Errorf("got %q, notes %q", got, doc.Notes)
 	}
-	wantReason(t, "a.docx", makeDOCX(t, "word/document.xml", "<w:document><w:p>"), Limits{}, Damaged)
-	wantReason(t, "a.docx", makeDOCX(t, "word/other.xml", "<a/>"), Limits{}, Damaged)
+	wantReason(t, "a.docx", makeZIP(t, "word/document.xml", "<w:document><w:p>"), Limits{}, Damaged)
+	wantReason(t, "a.docx", makeZIP(t, "word/other.xml", "<a/>"), Limits{}, Damaged)
 }
 
 func TestDOCX_StopsBombs(t *testing.T) {
-	bomb := makeDOCX(t, "word/document.xml", docxStart+para("", strings.Repeat("a", 300<<20))+docxEnd)
+	bomb := makeZIP(t, "word/document.xml", docxStart+para("", strings.Repeat("a", 300<<20))+docxEnd)
 	wantReason(t, "a.docx", bomb, Limits{}, TooLarge)
 
 	var many []string
 	for i := range zipEntries {
 		many = append(many, fmt.Sprintf("word/%d", i), "")
 	}
-	wantReason(t, "a.docx", makeDOCX(t, append(many, "word/document.xml", docxStart+docxEnd)...), Limits{}, TooLarge)
+	wantReason(t, "a.docx", makeZIP(t, append(many, "word/document.xml", docxStart+docxEnd)...), Limits{}, TooLarge)
 
 	nested := strings.Repeat("<w:tbl><w:tr><w:tc>", 200_000)
-	wantReason(t, "a.docx", makeDOCX(t, "word/document.xml", docxStart+nested), Limits{}, Damaged)
+	wantReason(t, "a.docx", makeZIP(t, "word/document.xml", docxStart+nested), Limits{}, Damaged)
 
 	entities := `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><w:document xmlns:w="w"><w:p><w:r><w:t>&b;</w:t></w:r></w:p></w:document>`
-	wantReason(t, "a.docx", makeDOCX(t, "word/document.xml", entities), Limits{}, Damaged)
+	wantReason(t, "a.docx", makeZIP(t, "word/document.xml", entities), Limits{}, Damaged)
 }

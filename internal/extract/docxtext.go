@@ -3,7 +3,6 @@ package extract
 import (
 	"context"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -48,39 +47,28 @@ var skippedDOCX = map[string]bool{
 const maxDOCXDepth = 100
 
 func (w *docxWalker) read(ctx context.Context, part io.Reader) error {
-	d := xml.NewDecoder(part)
-	for n := 0; ; n++ {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			w.finish()
-			return fmt.Errorf("read the document's text: %w", err)
-		}
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
+	err := eachToken(ctx, part, func(d *xml.Decoder, token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if skippedDOCX[t.Name.Local] {
-				err = d.Skip()
-			} else {
-				err = w.start(d, t)
+				return d.Skip()
 			}
+			return w.start(d, t)
 		case xml.EndElement:
-			err = w.end(t.Name.Local)
+			return w.end(t.Name.Local)
 		}
-		if err != nil {
-			return err
-		}
+		return nil
+	})
+	if isSyntaxError(err) {
+		w.finish()
 	}
+	return err
 }
 
 func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "p":
-		if e.Name.Space == drawingNamespace {
+		if isDrawing(e.Name) {
 			return nil
 		}
 		if len(w.paragraphs) >= maxDOCXDepth {
@@ -120,10 +108,6 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	}
 	return nil
 }
-
-// drawingNamespace is that of the text inside charts and diagrams, whose paragraphs are not
-// Word's.
-const drawingNamespace = "http://schemas.openxmlformats.org/drawingml/2006/main"
 
 // element takes one element inside a paragraph.
 func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {

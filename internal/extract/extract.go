@@ -3,15 +3,31 @@
 // callers in the server run them in a child process (see Pool).
 package extract
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Document is what was read from one file.
 type Document struct {
-	Title string   // from the file's own metadata or first heading; "" when it has none
-	Meta  Meta     // front matter
-	Pages []Page   // in reading order; never empty without an Error
-	Notes []string // what could not be read although the rest could, for people
+	Format string   // as people call it: "PDF", "Excel"
+	Title  string   // from the file's own metadata or first heading; "" when it has none
+	Meta   Meta     // front matter
+	Pages  []Page   // in reading order; empty only where there are parts
+	Parts  []Part   // the files inside the file, which are documents of their own
+	Notes  []string // what could not be read although the rest could, for people
 }
+
+// Part is a file inside a file: an entry of an archive, an attachment of a mail, a page of a
+// wiki's dump. The content of part i lies in the file PartName(i) of Input.Spool.
+type Part struct {
+	Name    string // where it is in the file, "/"-separated; for parts with content fs.ValidPath
+	Size    int64
+	Refused *Error // why it has no content here; nil when it has
+}
+
+// PartName is the name of the file that holds part i.
+func PartName(i int) string { return strconv.Itoa(i) }
 
 // Meta is what a document says of itself in front matter, or a sidecar file says of it.
 type Meta struct {
@@ -72,12 +88,15 @@ const (
 	Timeout     Reason = "timeout"     // took longer than allowed
 	Crashed     Reason = "crashed"     // the parser died on it
 	Unreadable  Reason = "unreadable"  // the file could not be opened
+	Busy        Reason = "busy"        // the machine had no time for it
+	UnsafeName  Reason = "unsafe-name" // its name in the archive leads out of the archive
 )
 
 // Error is why a file gave no document.
 type Error struct {
 	Reason Reason
 	Detail string // one sentence for people, without paths
+	Format string // of the file, where that is known
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }

@@ -39,7 +39,11 @@ func tryRead(t *testing.T, name string, data []byte, limits Limits) (*Document, 
 	t.Helper()
 	x := &Extractor{Limits: limits, CacheDir: testCache}
 	defer x.Close()
-	return x.File(context.Background(), name, bytes.NewReader(data), int64(len(data)))
+	return x.File(context.Background(), input(name, data))
+}
+
+func input(name string, data []byte) Input {
+	return Input{Name: name, Content: bytes.NewReader(data), Size: int64(len(data))}
 }
 
 // wantReason checks that a file is refused for a reason.
@@ -169,8 +173,8 @@ func setLines(x, y float64, lines ...string) string {
 	return b.String()
 }
 
-// makeDOCX makes a package of parts, by name and content in turn.
-func makeDOCX(t testing.TB, parts ...string) []byte {
+// makeZIP makes an archive of parts, by name and content in turn.
+func makeZIP(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -22,19 +22,28 @@ type Extractor struct {
 	pdfiumErr  error
 }
 
-// File reads one file with a throwaway Extractor.
+// Input is a file to read.
+type Input struct {
+	Name      string // says its extension
+	Content   io.ReaderAt
+	Size      int64
+	Spool     string   // folder for the files inside it, made when there are any; "" leaves them out
+	Passwords []string // to try on it
+}
+
+// File reads one file with a throwaway Extractor, and leaves out the files inside it.
 func File(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (*Document, error) {
 	x := Extractor{Limits: limits}
 	defer x.Close()
-	return x.File(ctx, name, r, size)
+	return x.File(ctx, Input{Name: name, Content: r, Size: size})
 }
 
-// File reads one file of size bytes. The name only says its extension, and the content has the
-// last word on the format. The error is an *Error, or ctx's error: ctx is looked at between
-// pages and parts, so what must end in time on hostile input belongs in a Pool. A parser that
-// panics is reported as Crashed.
-func (x *Extractor) File(ctx context.Context, name string, r io.ReaderAt, size int64) (*Document, error) {
-	o, err := x.open(name, r, size)
+// File reads one file. The name only says its extension, and the content has the last word on
+// the format. The error is an *Error, or ctx's error: ctx is looked at between pages and parts,
+// so what must end in time on hostile input belongs in a Pool. A parser that panics is reported
+// as Crashed.
+func (x *Extractor) File(ctx context.Context, in Input) (*Document, error) {
+	o, err := x.open(in)
 	if err != nil {
 		return nil, err
 	}
@@ -50,23 +59,26 @@ type opened struct {
 
 // open recognises a file and loads its parser, which for the first PDF document takes seconds. The
 // error is an *Error, or that the parser cannot be loaded.
-func (x *Extractor) open(name string, r io.ReaderAt, size int64) (o *opened, err error) {
+func (x *Extractor) open(in Input) (o *opened, err error) {
 	defer rescue(&err)
+	limits := x.Limits.withDefaults()
 	f := &file{
-		name:   name,
-		ext:    strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")),
-		r:      r,
-		size:   size,
-		limits: x.Limits.withDefaults(),
+		name:      in.Name,
+		ext:       extOf(in.Name),
+		r:         in.Content,
+		size:      in.Size,
+		limits:    limits,
+		passwords: in.Passwords,
+		spool:     &spool{dir: in.Spool, limits: limits, packed: in.Size},
 	}
-	if size > f.limits.FileBytes {
-		return nil, tooLarge("the file has %s, and at most %s are read", megabytes(size), megabytes(f.limits.FileBytes))
+	if f.size > limits.FileBytes {
+		return nil, tooLarge("the file has %s, and at most %s are read", megabytes(f.size), megabytes(limits.FileBytes))
 	}
-	if size == 0 {
-		return nil, &Error{Empty, "the file has no bytes"}
+	if f.size == 0 {
+		return nil, &Error{Reason: Empty, Detail: "the file has no bytes"}
 	}
-	if f.head, err = readAt(r, 0, min(size, headBytes)); err != nil {
-		return nil, &Error{Unreadable, "the file cannot be read to its end"}
+	if f.head, err = readAt(f.r, 0, min(f.size, headBytes)); err != nil {
+		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
 	format, err := recognise(f)
 	if err != nil {
@@ -80,16 +92,31 @@ func (x *Extractor) open(name string, r io.ReaderAt, size int64) (o *opened, err
 	return &opened{x, f, format}, nil
 }
 
+// extOf returns the extension of a name in lower case, without the dot.
+func extOf(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
+}
+
 // read makes a document of the file, as Extractor.File has it.
 func (o *opened) read(ctx context.Context) (doc *Document, err error) {
+	defer func() {
+		if refused := (*Error)(nil); errors.As(err, &refused) {
+			refused.Format = o.format.name
+		}
+	}()
 	defer rescue(&err)
 	doc, err = o.format.read(ctx, o.x, o.file)
 	if err != nil {
 		return nil, err
 	}
+	doc.Format = o.format.name
 	doc.Pages = withText(doc.Pages)
+	doc.Parts = o.file.spool.parts
 	if len(doc.Pages) == 0 {
-		return nil, &Error{Empty, "the file has no text"}
+		if len(doc.Parts) == 0 {
+			return nil, &Error{Reason: Empty, Detail: "the file has no text"}
+		}
+		return doc, nil
 	}
 	if doc.Title == "" {
 		doc.Title = firstHeading(doc.Pages)
@@ -101,7 +128,7 @@ func (o *opened) read(ctx context.Context) (doc *Document, err error) {
 // rescue is deferred: it makes an error of a panic.
 func rescue(err *error) {
 	if p := recover(); p != nil {
-		*err = &Error{Crashed, fmt.Sprintf("the parser panicked: %.200v", p)}
+		*err = &Error{Reason: Crashed, Detail: fmt.Sprintf("the parser panicked: %.200v", p)}
 	}
 }
 
@@ -119,12 +146,14 @@ func (x *Extractor) Close() error {
 
 // file is one file on its way through a parser.
 type file struct {
-	name   string
-	ext    string // lower case, without the dot
-	head   []byte // its first headBytes bytes
-	r      io.ReaderAt
-	size   int64
-	limits Limits
+	name      string
+	ext       string // lower case, without the dot
+	head      []byte // its first headBytes bytes
+	r         io.ReaderAt
+	size      int64
+	limits    Limits
+	passwords []string
+	spool     *spool // takes the files inside
 }
 
 // headBytes is how much of a file the recognition of formats looks at.
@@ -137,7 +166,7 @@ func (f *file) all(limit int64) ([]byte, error) {
 	}
 	data, err := readAt(f.r, 0, f.size)
 	if err != nil {
-		return nil, &Error{Unreadable, "the file cannot be read to its end"}
+		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
 	return data, nil
 }
@@ -182,11 +211,11 @@ func firstHeading(pages []Page) string {
 }
 
 func tooLarge(format string, args ...any) *Error {
-	return &Error{TooLarge, fmt.Sprintf(format, args...)}
+	return &Error{Reason: TooLarge, Detail: fmt.Sprintf(format, args...)}
 }
 
 func damaged(format string, args ...any) *Error {
-	return &Error{Damaged, fmt.Sprintf(format, args...)}
+	return &Error{Reason: Damaged, Detail: fmt.Sprintf(format, args...)}
 }
 
 func megabytes(n int64) string {

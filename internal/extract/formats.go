@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,21 +23,31 @@ type format struct {
 var formats = []format{
 	{"PDF", []string{"pdf"}, readPDF, loadPDF},
 	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
+	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
+	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
+	{"OpenDocument text", []string{"odt", "ott", "odm", "sxw"}, readODF, nil},
+	{"OpenDocument spreadsheet", []string{"ods", "ots", "sxc"}, readODF, nil},
+	{"OpenDocument presentation", []string{"odp", "otp", "odg", "sxi"}, readODF, nil},
+	{"flat OpenDocument", []string{"fodt", "fods", "fodp", "fodg"}, readFlatODF, nil},
+	{"EPUB", []string{"epub"}, readEPUB, nil},
+	{"RTF", []string{"rtf"}, readRTF, nil},
 	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
 	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
 	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
+	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
+	{"image", []string{"png", "jpg", "jpeg", "gif", "webp"}, readImage, nil},
 	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
 }
 
 // foreign names the formats that people will try although no parser exists.
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
-	"xlsx": "Excel", "xlsm": "Excel", "xlsb": "Excel binary", "pptx": "PowerPoint", "pptm": "PowerPoint",
-	"odt": "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
+	"xlsb": "Excel binary",
+	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
-	"json": "JSON", "jsonl": "JSON Lines", "xml": "XML", "yaml": "YAML", "yml": "YAML",
+	"xml": "XML", "yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
-	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
+	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
 
 // Supports reports whether a file of this name will be read if its content is what its extension
@@ -48,6 +58,13 @@ func Supports(name string) bool {
 		return true
 	}
 	return formatOf(strings.ToLower(name[i+1:])) != nil
+}
+
+// IsImage reports whether a file of this name is an image, of which only its name and what it says
+// of itself are read as text.
+func IsImage(name string) bool {
+	f := formatOf(extOf(name))
+	return f != nil && f.name == "image"
 }
 
 // recognise finds the format of a file: by its content where that is unmistakable, else by its
@@ -89,11 +106,7 @@ func formatOf(ext string) *format {
 }
 
 func unsupported(name string) *Error {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return &Error{Unsupported, fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
+	return &Error{Reason: Unsupported, Detail: name + " files are not read", Format: name}
 }
 
 // magics are the signatures at the start of formats that have one. Those of formats that can be
@@ -107,8 +120,8 @@ var magics = []struct{ prefix, name string }{
 	{"\x89PNG\r\n\x1a\n", "image"},
 	{"\xff\xd8\xff", "image"},
 	{"GIF8", "image"},
-	{"II*\x00", "image"},
-	{"MM\x00*", "image"},
+	{"II*\x00", "TIFF"},
+	{"MM\x00*", "TIFF"},
 	{"\x7fELF", "program"},
 	{"SQLite format 3\x00", "SQLite"},
 	{"%!PS", "PostScript"},
@@ -128,6 +141,8 @@ func sniff(f *file) (string, error) {
 		}
 	}
 	switch {
+	case isWebP(head):
+		return "image", nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return sniffZIP(f)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
@@ -155,21 +170,57 @@ func sniffZIP(f *file) (string, error) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return strings.HasPrefix(e.Name, prefix) })
 	}
-	switch {
-	case has("word/"):
-		return "DOCX", nil
-	case has("xl/"):
-		return "Excel", nil
-	case has("ppt/"):
-		return "PowerPoint", nil
-	case has("META-INF/container.xml"):
+	if kind := formatOf(f.ext); has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
+		switch {
+		case has("word/"):
+			return "DOCX", nil
+		case has("xl/workbook.bin"):
+			return "Excel binary", nil
+		case has("xl/"):
+			return "Excel", nil
+		case has("ppt/"):
+			return "PowerPoint", nil
+		case kind != nil && isOOXML[kind.name]:
+			return kind.name, nil
+		}
+	}
+	if has("META-INF/container.xml") {
 		return "EPUB", nil
-	case has("mimetype") && has("content.xml"):
-		return "OpenDocument", nil
-	case f.ext == "docx" && has("[Content_Types].xml"):
-		return "DOCX", nil
+	}
+	if has("content.xml") {
+		if name := openDocumentType(archive); name != "" {
+			return name, nil
+		}
 	}
 	return "ZIP archive", nil
+}
+
+var isOOXML = map[string]bool{"DOCX": true, "Excel": true, "PowerPoint": true}
+
+// openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
+// section 3.3), in which old documents have another vendor.
+func openDocumentType(archive *zip.Reader) string {
+	part, err := openPart(archive, "mimetype")
+	if err != nil || part == nil {
+		return ""
+	}
+	defer part.Close()
+	media, err := io.ReadAll(io.LimitReader(part, 100))
+	if err != nil {
+		return ""
+	}
+	for _, kind := range []struct{ words, name string }{
+		{"text writer", "OpenDocument text"},
+		{"spreadsheet calc", "OpenDocument spreadsheet"},
+		{"presentation graphics impress draw", "OpenDocument presentation"},
+	} {
+		for word := range strings.FieldsSeq(kind.words) {
+			if strings.Contains(string(media), "."+word) {
+				return kind.name
+			}
+		}
+	}
+	return ""
 }
 
 // sniffOLE looks into a compound file (MS-CFB): the old Office formats, or a new one encrypted
@@ -179,10 +230,10 @@ func sniffOLE(f *file) (string, error) {
 	for _, off := range []int64{0, max(0, f.size-searched)} {
 		part, err := readAt(f.r, off, min(searched, f.size-off))
 		if err != nil {
-			return "", &Error{Unreadable, "the file cannot be read to its end"}
+			return "", &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 		}
 		if bytes.Contains(part, utf16le("EncryptedPackage")) {
-			return "", &Error{Encrypted, "the document needs a password"}
+			return "", &Error{Reason: Encrypted, Detail: "the document needs a password"}
 		}
 	}
 	if name, known := foreign[f.ext]; known {

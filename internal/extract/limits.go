@@ -7,6 +7,8 @@ type Limits struct {
 	FileBytes   int64         // the file itself; 200 MiB
 	Pages       int           // of a paged format; 10,000
 	TextBytes   int64         // text taken out of it, and for text formats the file; 32 MiB
+	Parts       int           // files inside it; 10,000
+	PartsBytes  int64         // all of these together; 1 GiB
 	Time        time.Duration // wall time for one file in a Pool; 30 s
 	MemoryBytes int64         // memory of one worker of a Pool, at least 192 MiB; 512 MiB
 }
@@ -23,6 +25,12 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.TextBytes <= 0 {
 		l.TextBytes = 32 << 20
+	}
+	if l.Parts <= 0 {
+		l.Parts = 10_000
+	}
+	if l.PartsBytes <= 0 {
+		l.PartsBytes = 1 << 30
 	}
 	if l.Time <= 0 {
 		l.Time = 30 * time.Second

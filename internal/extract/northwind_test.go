@@ -122,7 +122,7 @@ func BenchmarkPDF(b *testing.B) {
 	pages := 0
 	for b.Loop() {
 		for name, data := range files {
-			doc, err := x.File(context.Background(), name, bytes.NewReader(data), int64(len(data)))
+			doc, err := x.File(context.Background(), input(name, data))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -96,13 +96,13 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits Limits) (pages []*
 func noPDFText(count, scanned, garbled, broken int) *Error {
 	switch {
 	case garbled > 0:
-		return &Error{ScanOnly, "the fonts of the document do not say which characters they show, so its text can only be seen"}
+		return &Error{Reason: ScanOnly, Detail: "the fonts of the document do not say which characters they show, so its text can only be seen"}
 	case scanned > 0:
-		return &Error{ScanOnly, fmt.Sprintf("none of its %d pages has a text layer", count)}
+		return &Error{Reason: ScanOnly, Detail: fmt.Sprintf("none of its %d pages has a text layer", count)}
 	case broken > 0 || count == 0:
 		return damaged("none of its pages can be read")
 	}
-	return &Error{Empty, "its pages are blank"}
+	return &Error{Reason: Empty, Detail: "its pages are blank"}
 }
 
 func pageNotes(scanned, garbled, broken []int) []string {

@@ -132,7 +132,7 @@ func checkCharMap(t *testing.T, data []byte) int {
 	doc := read(t, "a.pdf", data)
 	x := &Extractor{CacheDir: testCache}
 	defer x.Close()
-	if _, err := x.File(context.Background(), "a.pdf", bytes.NewReader(data), int64(len(data))); err != nil {
+	if _, err := x.File(context.Background(), input("a.pdf", data)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := x.pdfium.open(&file{r: bytes.NewReader(data), size: int64(len(data)), limits: Limits{}.withDefaults()})
@@ -260,7 +260,7 @@ func TestPDF_KeepsLimits(t *testing.T) {
 	defer cancel()
 	x := &Extractor{CacheDir: testCache}
 	defer x.Close()
-	if _, err := x.File(ctx, "a.pdf", bytes.NewReader(pages), int64(len(pages))); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := x.File(ctx, input("a.pdf", pages)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("File after the deadline = %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func (d *pdfDocument) load() error {
 	d.scratch = uint32(d.call("malloc", scratchBytes))
 	path, ok := d.cString("/" + mountedName)
 	if d.err != nil || d.scratch == 0 || !ok {
-		return &Error{Crashed, "the PDF parser does not start"}
+		return &Error{Reason: Crashed, Detail: "the PDF parser does not start"}
 	}
 	d.handle = d.call("FPDF_LoadDocument", path, 0)
 	if d.err != nil {
@@ -111,9 +111,9 @@ func (d *pdfDocument) load() error {
 	// encryption.
 	switch d.call("FPDF_GetLastError") {
 	case 4:
-		return &Error{Encrypted, "the document needs a password"}
+		return &Error{Reason: Encrypted, Detail: "the document needs a password"}
 	case 5:
-		return &Error{Encrypted, "the document is encrypted in a way that is not known here"}
+		return &Error{Reason: Encrypted, Detail: "the document is encrypted in a way that is not known here"}
 	}
 	return damaged("the file is not a PDF document that can be opened")
 }
@@ -152,7 +152,7 @@ func (d *pdfDocument) failure() *Error {
 	if uint64(d.module.Memory().Size())*10 >= uint64(limit)*wasmPage*8 {
 		return tooLarge("the document needs more memory than allowed")
 	}
-	return &Error{Crashed, "the PDF parser died on the document"}
+	return &Error{Reason: Crashed, Detail: "the PDF parser died on the document"}
 }
 
 func (d *pdfDocument) int(name string, args ...uint64) int {

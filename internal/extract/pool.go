@@ -35,9 +35,27 @@ type Pool struct {
 	active sync.WaitGroup // Extracts and the endings of idle children
 }
 
+// Request is one file for a Pool to read.
+type Request struct {
+	Name       string   // says its extension, for files that are stored under another name
+	Path       string   // where it is
+	Spool      string   // folder for the files inside it, made when there are any; "" leaves them out
+	Passwords  []string // to try on it
+	Parts      int      // most files inside it; 0 for what the pool's Limits say
+	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
+}
+
+// Image is a picture of a page.
+type Image struct {
+	Data          []byte
+	MediaType     string
+	Width, Height int // pixels
+}
+
 // Result is what a worker made of a file.
 type Result struct {
 	Document *Document
+	Image    *Image // of Render; Document is nil then
 	Post     []byte // from the function given to RunWorkerIfAsked; nil without one
 }
 
@@ -73,14 +91,34 @@ func absolute(dir string) string {
 	return abs
 }
 
-// Extract reads the file at a path; name says its extension, for files that are stored under
-// another name. A file that gives no document is an *Error. Other errors are ctx's, ErrClosed,
-// and that no worker can be started.
-func (p *Pool) Extract(ctx context.Context, name, path string) (*Result, error) {
-	path, err := filepath.Abs(path)
+// Extract reads one file. A file that gives no document is an *Error. Other errors are ctx's,
+// ErrClosed, and that no worker can be started.
+func (p *Pool) Extract(ctx context.Context, r Request) (*Result, error) {
+	j, err := p.job(r)
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
 	}
+	return p.do(ctx, j)
+}
+
+// Render draws a page of a PDF document, from 1, so that its longer side has at most the given
+// number of pixels. A file that has no such page, or is no PDF, is an *Error; other errors are as
+// Extract's.
+func (p *Pool) Render(ctx context.Context, r Request, page, pixels int) (*Image, error) {
+	j, err := p.job(r)
+	if err != nil {
+		return nil, fmt.Errorf("render: %w", err)
+	}
+	j.Render = &rendering{Page: page, Pixels: pixels}
+	res, err := p.do(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return res.Image, nil
+}
+
+// do has a worker do a job.
+func (p *Pool) do(ctx context.Context, j job) (*Result, error) {
 	if !p.begin() {
 		return nil, ErrClosed
 	}
@@ -93,7 +131,6 @@ func (p *Pool) Extract(ctx context.Context, name, path string) (*Result, error) 
 	case <-p.ctx.Done():
 		return nil, ErrClosed
 	}
-	j := job{Name: name, Path: path, CacheDir: p.options.CacheDir, Limits: p.options.Limits}
 	for {
 		c, err := p.take()
 		if err != nil {
@@ -106,10 +143,31 @@ func (p *Pool) Extract(ctx context.Context, name, path string) (*Result, error) 
 			if used {
 				continue
 			}
-			return nil, &Error{Crashed, "the extraction worker died before it saw the file"}
+			return nil, &Error{Reason: Crashed, Detail: "the extraction worker died before it saw the file"}
 		}
 		return result, err
 	}
+}
+
+// job makes a request what a worker understands, whose working folder is another one.
+func (p *Pool) job(r Request) (job, error) {
+	j := job{Request: r, CacheDir: p.options.CacheDir, Limits: p.options.Limits}
+	var err error
+	if j.Path, err = filepath.Abs(r.Path); err != nil {
+		return job{}, err
+	}
+	if r.Spool != "" {
+		if j.Spool, err = filepath.Abs(r.Spool); err != nil {
+			return job{}, err
+		}
+	}
+	if r.Parts > 0 {
+		j.Limits.Parts = min(j.Limits.Parts, r.Parts)
+	}
+	if r.PartsBytes > 0 {
+		j.Limits.PartsBytes = min(j.Limits.PartsBytes, r.PartsBytes)
+	}
+	return j, nil
 }
 
 // begin counts an activity that Close waits for, unless the pool is closed.
@@ -157,7 +215,7 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (*Result, error) {
 	case c.ranOutOfMemory():
 		return nil, memoryError(j.Limits)
 	}
-	return nil, &Error{Crashed, "the parser died on the file"}
+	return nil, &Error{Reason: Crashed, Detail: "the parser died on the file"}
 }
 
 func (o outcome) result() (*Result, error) {
@@ -167,7 +225,7 @@ func (o outcome) result() (*Result, error) {
 	case o.Failed != "":
 		return nil, fmt.Errorf("extract: %s", o.Failed)
 	}
-	return &Result{o.Document, o.Post}, nil
+	return &Result{Document: o.Document, Image: o.Image, Post: o.Post}, nil
 }
 
 // take returns an idle child, the one used last, or a new one.

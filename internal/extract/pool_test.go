@@ -33,7 +33,7 @@ func testPost(doc *Document) ([]byte, error) {
 	case "please fail":
 		return nil, errors.New("as asked")
 	case "please refuse":
-		return nil, &Error{Empty, "as asked"}
+		return nil, &Error{Reason: Empty, Detail: "as asked"}
 	case "please eat":
 		for {
 			b := make([]byte, 8<<20)
@@ -83,7 +83,7 @@ func TestNewPool_ResolvesTheCacheFolderHereAndNotInItsWorkers(t *testing.T) {
 
 func TestPool_ReturnsDocumentAndPost(t *testing.T) {
 	p := newTestPool(t, Options{})
-	r, err := p.Extract(context.Background(), "stored-as-markdown.md", written(t, "# Hello\n\nfrom *the* worker"))
+	r, err := p.Extract(context.Background(), Request{Name: "stored-as-markdown.md", Path: written(t, "# Hello\n\nfrom *the* worker")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,24 +113,24 @@ func TestPool_SurvivesWhatFilesDoToWorkers(t *testing.T) {
 		if c.want == TooLarge && raceEnabled {
 			continue // the detector itself dies of the limits
 		}
-		_, err := p.Extract(context.Background(), "a.txt", written(t, c.text))
+		_, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, c.text)})
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Reason != c.want {
 			t.Errorf("%s: %v, want reason %s", c.text, err, c.want)
 		}
-		if r, err := p.Extract(context.Background(), "a.txt", written(t, "next")); err != nil || string(r.Post) != "NEXT" {
+		if r, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "next")}); err != nil || string(r.Post) != "NEXT" {
 			t.Errorf("after %q: %v, %v", c.text, r, err)
 		}
 	}
 	var refused *Error
-	if _, err := p.Extract(context.Background(), "a.txt", written(t, "please fail")); err == nil || errors.As(err, &refused) {
+	if _, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "please fail")}); err == nil || errors.As(err, &refused) {
 		t.Errorf("a failure of post = %v, want an error that is no *Error", err)
 	}
 }
 
 func TestPool_KillsAWorkerThatTakesTooLong(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: 300 * time.Millisecond}})
-	_, err := p.Extract(context.Background(), "a.txt", written(t, "please hang"))
+	_, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "please hang")})
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Reason != Timeout {
 		t.Errorf("Extract = %v, want reason timeout", err)
@@ -145,7 +145,7 @@ func TestWorker_BeginsOnceTheParserIsLoaded(t *testing.T) {
 	x := &Extractor{CacheDir: testCache}
 	defer x.Close()
 	begun := 0
-	o := answer(x, job{Name: "a.pdf", Path: path, Limits: Limits{}.withDefaults()}, func() error {
+	o := answer(x, job{Request: Request{Name: "a.pdf", Path: path}, Limits: Limits{}.withDefaults()}, func() error {
 		if begun++; x.pdfium == nil {
 			t.Error("the time for the file began before PDFium was loaded")
 		}
@@ -162,7 +162,7 @@ func TestChild_LetsAWorkerBeginOnce(t *testing.T) {
 		begun int
 		err   error
 	}{
-		"refused at once": {[]outcome{{Refused: &Error{Empty, "as asked"}}}, 0, nil},
+		"refused at once": {[]outcome{{Refused: &Error{Reason: Empty, Detail: "as asked"}}}, 0, nil},
 		"read":            {[]outcome{{Begun: true}, {Post: []byte("x")}}, 1, nil},
 		"stalling":        {[]outcome{{Begun: true}, {Begun: true}, {Post: []byte("x")}}, 1, errBegunTwice},
 	} {
@@ -196,7 +196,7 @@ func TestPool_EndsTheJobWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		_, err := p.Extract(ctx, "a.txt", written(t, "please hang"))
+		_, err := p.Extract(ctx, Request{Name: "a.txt", Path: written(t, "please hang")})
 		done <- err
 	}()
 	cancel()
@@ -208,7 +208,7 @@ func TestPool_EndsTheJobWithItsContext(t *testing.T) {
 func TestPool_ReportsAFileThatCannotBeOpened(t *testing.T) {
 	p := newTestPool(t, Options{})
 	for _, path := range []string{filepath.Join(t.TempDir(), "none.txt"), t.TempDir()} {
-		_, err := p.Extract(context.Background(), "a.txt", path)
+		_, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: path})
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Reason != Unreadable || strings.Contains(refused.Detail, path) {
 			t.Errorf("Extract = %v, want unreadable without a path", err)
@@ -237,7 +237,7 @@ func TestPool_KeepsAWorkerAndReplacesADeadOne(t *testing.T) {
 
 func workerProcess(t *testing.T, p *Pool) int {
 	t.Helper()
-	r, err := p.Extract(context.Background(), "a.txt", written(t, "your process"))
+	r, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "your process")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestPool_EndsAnIdleWorker(t *testing.T) {
 func TestPool_GivesTheWorkerNoEnvironment(t *testing.T) {
 	t.Setenv("PARLEY_SECRET", "sesame")
 	p := newTestPool(t, Options{})
-	r, err := p.Extract(context.Background(), "a.txt", written(t, "your environment"))
+	r, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "your environment")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestPool_IsSafeForConcurrentUse(t *testing.T) {
 		}
 		path := written(t, text)
 		wg.Go(func() {
-			r, err := p.Extract(context.Background(), "a.txt", path)
+			r, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: path})
 			var refused *Error
 			switch {
 			case text == "please exit" && (!errors.As(err, &refused) || refused.Reason != Crashed):
@@ -305,7 +305,7 @@ func TestPool_CloseEndsRunningAndIdleWorkers(t *testing.T) {
 	done := make(chan error)
 	hanging := written(t, "please hang")
 	go func() {
-		_, err := p.Extract(context.Background(), "a.txt", hanging)
+		_, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: hanging})
 		done <- err
 	}()
 	go p.Close()
@@ -318,7 +318,7 @@ func TestPool_CloseEndsRunningAndIdleWorkers(t *testing.T) {
 	if process, err := os.FindProcess(pid); err == nil && process.Signal(syscall.Signal(0)) == nil {
 		t.Errorf("process %d outlived the pool", pid)
 	}
-	if _, err := p.Extract(context.Background(), "a.txt", hanging); !errors.Is(err, ErrClosed) {
+	if _, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: hanging}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Extract after Close = %v, want ErrClosed", err)
 	}
 }
@@ -329,7 +329,7 @@ func TestWorker_EndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := written(t, "please hang")
-	if err := writeFrame(c.stdin, job{Name: "a.txt", Path: path, Limits: Limits{}.withDefaults()}); err != nil {
+	if err := writeFrame(c.stdin, job{Request: Request{Name: "a.txt", Path: path}, Limits: Limits{}.withDefaults()}); err != nil {
 		t.Fatal(err)
 	}
 	c.stdin.Close() // as when the parent dies in whatever way

@@ -49,10 +49,11 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 	var x *Extractor
 	for j := range jobs {
 		if x == nil {
-			x = &Extractor{Limits: j.Limits, CacheDir: j.CacheDir}
+			x = &Extractor{CacheDir: j.CacheDir}
 			confine(j.Limits)
 			go watchMemory(j.Limits.MemoryBytes)
 		}
+		x.Limits = j.Limits
 		confineCPU(loadTime)
 		begin := func() error {
 			confineCPU(j.Limits.Time)
@@ -67,17 +68,34 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 
 // answer does one job. It calls begin when the parser is loaded.
 func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byte, error)) outcome {
-	doc, err := extractPath(x, j, begin)
-	if err == nil && post != nil {
+	if j.Render != nil {
+		var img *Image
+		err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
+			img, err = o.render(ctx, *j.Render)
+			return err
+		})
+		return outcome{Image: img}.or(err, j)
+	}
+	var doc *Document
+	err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
+		doc, err = o.read(ctx)
+		return err
+	})
+	if err == nil && post != nil && len(doc.Pages) > 0 {
 		var result []byte
 		if result, err = postProcess(post, doc); err == nil {
 			return outcome{Document: doc, Post: result}
 		}
 	}
+	return outcome{Document: doc}.or(err, j)
+}
+
+// or is the outcome unless there was an error.
+func (o outcome) or(err error, j job) outcome {
 	var refused *Error
 	switch {
 	case err == nil:
-		return outcome{Document: doc}
+		return o
 	case errors.As(err, &refused):
 		return outcome{Refused: refused}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -86,41 +104,41 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 	return outcome{Failed: err.Error()}
 }
 
-// extractPath gives up a little before the parent's patience ends, where the parser looks at its
-// context: then the worker need not be killed.
-func extractPath(x *Extractor, j job, begin func() error) (*Document, error) {
+// withFile opens a job's file and does something with it. It gives up a little before the parent's
+// patience ends, where the parser looks at its context: then the worker need not be killed.
+func withFile(x *Extractor, j job, begin func() error, do func(context.Context, *opened) error) error {
 	f, err := os.Open(j.Path)
 	if err != nil {
-		return nil, &Error{Unreadable, "the file cannot be opened"}
+		return &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, &Error{Unreadable, "it is not a regular file"}
+		return &Error{Reason: Unreadable, Detail: "it is not a regular file"}
 	}
-	o, err := x.open(j.Name, f, info.Size())
+	o, err := x.open(Input{Name: j.Name, Content: f, Size: info.Size(), Spool: j.Spool, Passwords: j.Passwords})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := begin(); err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
 	defer cancel()
-	return o.read(ctx)
+	return do(ctx, o)
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &Error{Crashed, fmt.Sprintf("processing its text panicked: %.200v", p)}
+			err = &Error{Reason: Crashed, Detail: fmt.Sprintf("processing its text panicked: %.200v", p)}
 		}
 	}()
 	return post(doc)
 }
 
 func timeoutError(l Limits) *Error {
-	return &Error{Timeout, fmt.Sprintf("reading it takes longer than %s", l.Time)}
+	return &Error{Reason: Timeout, Detail: fmt.Sprintf("reading it takes longer than %s", l.Time)}
 }
 
 // loadTime is how long a worker may take to load a parser: compiling PDFium takes 2 s of an idle
@@ -128,7 +146,7 @@ func timeoutError(l Limits) *Error {
 const loadTime = 2 * time.Minute
 
 func loadError() *Error {
-	return &Error{Timeout, fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
+	return &Error{Reason: Timeout, Detail: fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
 }
 
 func memoryError(l Limits) *Error {

@@ -35,7 +35,7 @@ func openPart(archive *zip.Reader, name string) (io.ReadCloser, error) {
 			continue
 		}
 		if entry.Flags&1 != 0 {
-			return nil, &Error{Encrypted, "the archive needs a password"}
+			return nil, &Error{Reason: Encrypted, Detail: "the archive needs a password"}
 		}
 		r, err := entry.Open()
 		if err != nil {

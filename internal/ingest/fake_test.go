@@ -170,7 +170,8 @@ type fakeExtractor struct {
 	before func(ctx context.Context, name string) error // called first
 }
 
-func (x *fakeExtractor) Extract(ctx context.Context, name, path string) (*extract.Result, error) {
+func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	name, path := r.Name, r.Path
 	x.mu.Lock()
 	x.read = append(x.read, name)
 	x.mu.Unlock()

@@ -46,11 +46,11 @@ type Blobs interface {
 	Open(sha256 string) (*os.File, error)
 }
 
-// Extractor reads the file at a path; name says its extension. What comes from Post in the
-// result is used, else the document is cut in this process. The error is an *extract.Error, ctx's
-// error, or one that has nothing to do with the file and ends the run. It is called concurrently.
+// Extractor reads one file. What comes from Post in the result is used, else the document is cut
+// in this process. The error is an *extract.Error, ctx's error, or one that has nothing to do with
+// the file and ends the run. It is called concurrently.
 type Extractor interface {
-	Extract(ctx context.Context, name, path string) (*extract.Result, error)
+	Extract(ctx context.Context, r extract.Request) (*extract.Result, error)
 }
 
 var _ Extractor = (*extract.Pool)(nil)

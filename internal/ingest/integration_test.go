@@ -95,7 +95,7 @@ func TestIngestion_EndToEnd(t *testing.T) {
 	w.write("fish.txt", "Salmon swim up the river to spawn.\n")
 	w.write("staff.csv", "Name,Room\nAnn Miller,17\nBob Stone,18\n")
 	w.write("page.html", "<html><title>Whales</title><body><h1>Whales</h1><p>Whales are mammals that live in the sea and sing.</p></body></html>")
-	w.write("picture.png", "\x89PNG\r\n\x1a\n")
+	w.write("picture.svg", "<svg/>")
 	w.write("broken.docx", "PK\x03\x04 and nothing more")
 	w.write("secret.md", "---\ngroups: [board]\n---\nThe merger with Otters Inc is planned.\n")
 

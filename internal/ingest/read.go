@@ -240,7 +240,7 @@ func (r *run) extract(ctx context.Context, c *candidate, o original) (
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, "", fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
-	result, err := r.cfg.Extractor.Extract(ctx, path.Base(c.path), f.Name())
+	result, err := r.cfg.Extractor.Extract(ctx, extract.Request{Name: path.Base(c.path), Path: f.Name()})
 	if err != nil {
 		return nil, nil, "", err
 	}

@@ -63,10 +63,8 @@ type broken struct {
 // Stream implements Model.
 func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		wait, ok := m.enter(m.endpoint)
-		if !ok {
-			err := fmt.Errorf("%s failed %d times in a row and is left alone", m.endpoint, m.opts.Failures)
-			yield(Chunk{}, &Error{RetryAfter: wait, Err: err})
+		if err := m.enter(m.endpoint); err != nil {
+			yield(Chunk{}, err)
 			return
 		}
 		begun := false
@@ -90,25 +88,81 @@ func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error
 	}
 }
 
+// WrapEmbedder is Wrap for an embedder.
+func (b *Breakers) WrapEmbedder(e Embedder, endpoint string) Embedder {
+	return &brokenEmbedder{b, e, endpoint}
+}
+
+type brokenEmbedder struct {
+	*Breakers
+	embedder Embedder
+	endpoint string
+}
+
+// Embed implements Embedder.
+func (e *brokenEmbedder) Embed(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
+	err = e.guard(e.endpoint, func() error {
+		out, err = e.embedder.Embed(ctx, req)
+		return err
+	})
+	return out, err
+}
+
+// WrapReranker is Wrap for a reranker.
+func (b *Breakers) WrapReranker(r Reranker, endpoint string) Reranker {
+	return &brokenReranker{b, r, endpoint}
+}
+
+type brokenReranker struct {
+	*Breakers
+	reranker Reranker
+	endpoint string
+}
+
+// Rerank implements Reranker.
+func (r *brokenReranker) Rerank(ctx context.Context, req RerankRequest) (out Ranking, err error) {
+	err = r.guard(r.endpoint, func() error {
+		out, err = r.reranker.Rerank(ctx, req)
+		return err
+	})
+	return out, err
+}
+
+// guard makes a call that is answered in one piece.
+func (b *Breakers) guard(endpoint string, call func() error) error {
+	if err := b.enter(endpoint); err != nil {
+		return err
+	}
+	err := call()
+	switch {
+	case err == nil:
+		b.complete(endpoint)
+	case isDown(err):
+		b.fail(endpoint)
+	}
+	return err
+}
+
 func isDown(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Retryable && !e.Filtered && e.Status != http.StatusTooManyRequests
 }
 
-// enter reports whether a call may be made, and if not, in what time the next probe may.
-func (b *Breakers) enter(endpoint string) (time.Duration, bool) {
+// enter returns an *Error when a call may not be made, which says in what time the next probe may.
+func (b *Breakers) enter(endpoint string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.down[endpoint]
 	if c == nil || c.failures < b.opts.Failures {
-		return 0, true
+		return nil
 	}
 	now := b.opts.Now()
 	if wait := c.next.Sub(now); wait > 0 {
-		return wait, false
+		err := fmt.Errorf("%s failed %d times in a row and is left alone", endpoint, b.opts.Failures)
+		return &Error{RetryAfter: wait, Err: err}
 	}
 	c.next = now.Add(b.opts.Probe)
-	return 0, true
+	return nil
 }
 
 func (b *Breakers) fail(endpoint string) {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"iter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,15 +56,62 @@ func EstimateTokens(s string) int {
 	return e.Tokens()
 }
 
-// EstimateInput returns the estimated prompt tokens of a request, with four more for each
-// message, which is what chat templates cost.
+// EstimateInput returns the estimated prompt tokens of a request.
 func EstimateInput(req Request) int {
 	var e TokenEstimate
-	for _, m := range req.Messages {
-		e.quarters += 16
+	for text := range req.texts() {
+		e.Add(text)
+	}
+	return e.Tokens() + req.overhead()
+}
+
+// CountInput returns the prompt tokens of a request as count has it for texts.
+func CountInput(req Request, count func(text string) int) int {
+	n := req.overhead()
+	for text := range req.texts() {
+		n += count(text)
+	}
+	return n
+}
+
+// texts ranges over all that a prompt is made of.
+func (r *Request) texts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, m := range r.Messages {
+			for _, p := range m.Parts {
+				if !yield(p.Text) {
+					return
+				}
+			}
+			for _, c := range m.ToolCalls {
+				if !yield(c.Name) || !yield(c.Arguments) {
+					return
+				}
+			}
+		}
+		for _, t := range r.Tools {
+			if !yield(t.Name) || !yield(t.Description) || !yield(string(t.Parameters)) {
+				return
+			}
+		}
+		_ = yield(string(r.Schema))
+	}
+}
+
+// What is not text costs roughly this, in tokens.
+const (
+	messageTokens = 4    // what chat templates put around a message
+	imageTokens   = 1000 // providers take from some hundred to 1,600, by the image's size
+)
+
+func (r *Request) overhead() int {
+	n := messageTokens * len(r.Messages)
+	for _, m := range r.Messages {
 		for _, p := range m.Parts {
-			e.Add(p.Text)
+			if p.Image != "" {
+				n += imageTokens
+			}
 		}
 	}
-	return e.Tokens()
+	return n
 }

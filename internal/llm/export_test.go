@@ -6,3 +6,10 @@ func (b *Breakers) Len() int {
 	defer b.mu.Unlock()
 	return len(b.down)
 }
+
+// Wrapped returns the number of wrapped models that are kept.
+func (r *Router) Wrapped() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.wrapped)
+}

@@ -67,14 +67,25 @@ type ToolCall struct {
 	Signature string // the provider's own, to be given back with the call; "" for most
 }
 
+// What Request.ToolChoice can be beside the name of a tool, which therefore no tool may have.
+const (
+	ToolsNone     = "none"     // call none, though there are some
+	ToolsRequired = "required" // call at least one
+)
+
+// MaxStop is how many texts there may be in Request.Stop, which is what every provider takes.
+const MaxStop = 4
+
 // Request asks a model for one completion.
 type Request struct {
 	Model           string // the provider's own model name, without the provider prefix
 	Messages        []Message
 	Tools           []Tool
-	Temperature     float64 // in [0, 2]
-	TopP            float64 // 0 means the provider's default
-	MaxOutputTokens int     // 0 means the provider's default
+	ToolChoice      string   // "" for as the model likes, ToolsNone, ToolsRequired, or the name of one of Tools
+	Temperature     float64  // in [0, 2]
+	TopP            float64  // 0 means the provider's default
+	MaxOutputTokens int      // 0 means the provider's default
+	Stop            []string // texts before which the completion is to end; at most MaxStop, none empty
 	// Effort is how long a model that reasons is to do so: minimal, low, medium or high; "" means
 	// its default. Models that do not reason are asked without it.
 	Effort string
@@ -181,6 +192,7 @@ type Model interface {
 type ModelInfo struct {
 	Name    string // as in Request.Model
 	Context int    // tokens that fit into the prompt; 0 when the provider does not say
+	Embeds  bool   // the provider says that it is a model that embeds
 }
 
 // Lister is a provider that can say which models it has, and so whether it can be reached.

@@ -11,16 +11,16 @@ import (
 
 // RetryOptions tunes a Retrier. Zero fields mean the default.
 type RetryOptions struct {
-	Attempts int                                              // of one completion, the first included; 3
+	Attempts int                                              // of one call, the first included; 3
 	Base     time.Duration                                    // the first wait, which each further one doubles; 250 ms
 	MaxWait  time.Duration                                    // an upstream that wants to be left alone for longer is not tried again; 10 s
 	Sleep    func(ctx context.Context, d time.Duration) error // nil waits
 	Random   func() float64                                   // in [0,1); nil is math/rand's
 }
 
-// Retrier tries completions again that failed before their first token. All models it wraps share
-// one budget: retries are at most a fifth of all completions, and ten more, so that an upstream in
-// trouble is not given more of it. Its methods may be called concurrently.
+// Retrier tries calls again that failed, completions only before their first token. All that it
+// wraps shares one budget: retries are at most a fifth of all calls, and ten more, so that an
+// upstream in trouble is not given more of it. Its methods may be called concurrently.
 type Retrier struct {
 	opts RetryOptions
 
@@ -28,7 +28,7 @@ type Retrier struct {
 	budget int // in fifths of a retry
 }
 
-// The retry budget, in fifths of a retry: every completion brings one in.
+// The retry budget, in fifths of a retry: every call brings one in.
 const (
 	retryCost = 5
 	maxBudget = 10 * retryCost
@@ -76,16 +76,57 @@ type retried struct {
 // Stream implements Model. After the last attempt the error is that of the upstream.
 func (m *retried) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		m.earn()
-		for attempt := 1; ; attempt++ {
+		err := m.try(ctx, func() (final bool, err error) {
 			o := once(ctx, m.model, req, yield)
-			if o.left || o.err == nil {
-				return
-			}
-			if o.begun || !m.again(ctx, attempt, o.err) {
-				yield(Chunk{}, o.err)
-				return
-			}
+			return o.begun || o.left, o.err
+		})
+		if err != nil {
+			yield(Chunk{}, err)
+		}
+	}
+}
+
+// WrapEmbedder returns an embedder that tries e again.
+func (r *Retrier) WrapEmbedder(e Embedder) Embedder { return &retriedEmbedder{r, e} }
+
+type retriedEmbedder struct {
+	*Retrier
+	embedder Embedder
+}
+
+// Embed implements Embedder. After the last attempt the error is that of the upstream.
+func (e *retriedEmbedder) Embed(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
+	err = e.try(ctx, func() (bool, error) {
+		out, err = e.embedder.Embed(ctx, req)
+		return false, err
+	})
+	return out, err
+}
+
+// WrapReranker returns a reranker that tries m again.
+func (r *Retrier) WrapReranker(m Reranker) Reranker { return &retriedReranker{r, m} }
+
+type retriedReranker struct {
+	*Retrier
+	reranker Reranker
+}
+
+// Rerank implements Reranker. After the last attempt the error is that of the upstream.
+func (m *retriedReranker) Rerank(ctx context.Context, req RerankRequest) (out Ranking, err error) {
+	err = m.try(ctx, func() (bool, error) {
+		out, err = m.reranker.Rerank(ctx, req)
+		return false, err
+	})
+	return out, err
+}
+
+// try makes a call until it succeeds, is final, or is not to be made again.
+func (r *Retrier) try(ctx context.Context, call func() (final bool, err error)) error {
+	r.earn()
+	for attempt := 1; ; attempt++ {
+		final, err := call()
+		if err == nil || final || !r.again(ctx, attempt, err) {
+			return err
 		}
 	}
 }

@@ -5,19 +5,35 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
-// Router finds the model that a key of the form "provider:model" names. It is configured once
-// and then only read, so it needs no lock.
+// Router finds the model that a key of the form "provider:model" names. It is configured once;
+// after that its methods may be called concurrently.
 type Router struct {
-	Default   string            // the key that "" stands for
-	Providers map[string]Model  // by the part of the key before the colon
-	Missing   map[string]string // providers that exist but are not configured, with what they need
-	// Wrap, when set, decorates every model that Resolve returns, for example to meter its calls.
-	// The key is complete: never "".
-	Wrap func(m Model, key string) Model
+	Default   string              // the key that "" stands for in Resolve
+	Providers map[string]Model    // by the part of the key before the colon
+	Embedders map[string]Embedder // the providers that embed
+	Rerankers map[string]Reranker // the providers that rerank
+	Missing   map[string]string   // providers that exist but are not configured, with what they need
+	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
+	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
+	// it returns is kept and used again for the same stage and key. WrapEmbedder and WrapReranker
+	// do so for what the two other methods return.
+	Wrap         func(m Model, stage, key string) Model
+	WrapEmbedder func(e Embedder, key string) Embedder
+	WrapReranker func(r Reranker, key string) Reranker
+
+	mu      sync.Mutex
+	wrapped map[use]Model
 }
+
+// use is a model in a stage.
+type use struct{ stage, key string }
+
+// maxWrapped bounds the memory for wrapped models, whose keys may come from clients.
+const maxWrapped = 1000
 
 // UnknownModelError says that a key names no model that this server has.
 type UnknownModelError struct {
@@ -32,28 +48,100 @@ const maxModelKey = 200
 
 // Resolve returns the model for key and the name by which its provider knows it: what stands
 // after the first colon. The error is an *UnknownModelError.
-func (r *Router) Resolve(key string) (Model, string, error) {
+func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFor("", key) }
+
+// ResolveFor is Resolve for a stage, which may have fallbacks of its own (see Wrap).
+func (r *Router) ResolveFor(stage, key string) (Model, string, error) {
 	if key == "" {
 		key = r.Default
 	}
-	provider, name, ok := strings.Cut(key, ":")
-	if !ok || provider == "" || name == "" || len(key) > maxModelKey || CleanName(key) != key {
-		return nil, "", r.unknown(key, "a model is named as provider:model")
+	m, name, err := resolve(r, r.Providers, key, "has no models that answer")
+	if err != nil {
+		return nil, "", err
 	}
-	m, ok := r.Providers[provider]
-	if !ok {
-		if need := r.Missing[provider]; need != "" {
-			return nil, "", r.unknown(key, "the provider "+provider+" is not configured on this server: "+need)
-		}
-		return nil, "", r.unknown(key, "this server has the providers "+strings.Join(r.Names(), ", "))
-	}
-	if r.Wrap != nil {
-		m = r.Wrap(m, key)
-	}
-	return m, name, nil
+	return r.wrap(m, use{stage, key}), name, nil
 }
 
-// Names returns the names of the configured providers, sorted.
+func (r *Router) wrap(m Model, u use) Model {
+	if r.Wrap == nil {
+		return m
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w, ok := r.wrapped[u]; ok {
+		return w
+	}
+	if r.wrapped == nil || len(r.wrapped) >= maxWrapped {
+		r.wrapped = map[use]Model{}
+	}
+	w := r.Wrap(m, u.stage, u.key)
+	r.wrapped[u] = w
+	return w
+}
+
+// ResolveEmbedder is Resolve for a key of a model that embeds. What it returns takes any number of
+// texts and gives nothing wrong: see Batched.
+func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
+	e, name, err := resolve(r, r.Embedders, key, "has no embeddings")
+	if err != nil {
+		return nil, "", err
+	}
+	var opts BatchOptions
+	if l, ok := e.(EmbedLimiter); ok {
+		opts.Limits = l.EmbedLimits(name)
+	}
+	if r.WrapEmbedder != nil {
+		e = r.WrapEmbedder(e, key)
+	}
+	return Batched(e, opts), name, nil
+}
+
+// ResolveReranker is Resolve for a key of a model that reranks. What it returns gives nothing
+// wrong: see CheckedReranker.
+func (r *Router) ResolveReranker(key string) (Reranker, string, error) {
+	m, name, err := resolve(r, r.Rerankers, key, "does not rerank")
+	if err != nil {
+		return nil, "", err
+	}
+	if r.WrapReranker != nil {
+		m = r.WrapReranker(m, key)
+	}
+	return CheckedReranker(m), name, nil
+}
+
+// resolve finds the provider of a key among those that can do something, and the model's name.
+func resolve[T any](r *Router, able map[string]T, key, unable string) (provider T, model string, err error) {
+	name, model, ok := strings.Cut(key, ":")
+	if !ok || name == "" || model == "" || len(key) > maxModelKey || CleanName(key) != key {
+		return provider, "", r.unknown(key, "a model is named as provider:model")
+	}
+	if provider, ok = able[name]; ok {
+		return provider, model, nil
+	}
+	return provider, "", r.unknown(key, r.without(name, unable, slices.Sorted(maps.Keys(able))))
+}
+
+// without says why there is no provider of the name among the able ones.
+func (r *Router) without(name, unable string, able []string) string {
+	if need := r.Missing[name]; need != "" {
+		return "the provider " + name + " is not configured on this server: " + need
+	}
+	why := "this server has the providers " + strings.Join(able, ", ")
+	if len(able) == 0 {
+		why = "this server has no provider for it"
+	}
+	if r.has(name) {
+		return "the provider " + name + " " + unable + "; for that, " + why
+	}
+	return why
+}
+
+// has reports whether there is a provider of the name, whatever it can do.
+func (r *Router) has(name string) bool {
+	return r.Providers[name] != nil || r.Embedders[name] != nil || r.Rerankers[name] != nil
+}
+
+// Names returns the names of the configured providers of models that answer, sorted.
 func (r *Router) Names() []string { return slices.Sorted(maps.Keys(r.Providers)) }
 
 func (r *Router) unknown(key, why string) error {

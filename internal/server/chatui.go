@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 
-	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 )
@@ -33,9 +32,9 @@ var (
 	_ AzureHistory = (*azurechat.History)(nil)
 )
 
-// ofChatUI returns the routes of the Chat UI API. Its standard chat has no form with a slash
+// chatUIRoutes returns the routes of the Chat UI API. Its standard chat has no form with a slash
 // behind it, except below /p/: that path is the AI Chat Protocol's.
-func (s *Server) ofChatUI() []*route {
+func (s *Server) chatUIRoutes() []*route {
 	chat := []*route{post("/api/chat", s.chatUI(chatui.Form{}))}
 	slashed := []*route{
 		post("/api/chat/sse", s.chatUI(chatui.Form{Stream: chatui.Always})),
@@ -63,12 +62,12 @@ func (s *Server) ofChatUI() []*route {
 // chatHistory returns the routes of the Chat UI's history below a path.
 func (s *Server) chatHistory(path string) []*route {
 	ui := s.deps.ChatUI
-	put := s.withJSON(func(w http.ResponseWriter, r *http.Request, body []byte) {
+	put := s.withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		ui.PutMessages(w, r, r.PathValue("id"), body)
 	})
 	list, one, messages := get(path, answering(ui.Chats)), &route{path: path + "/{id}"}, get(path+"/{id}/messages", answering(
 		func(w http.ResponseWriter, r *http.Request) { ui.Messages(w, r, r.PathValue("id")) }))
-	list.methods[http.MethodPost] = s.withJSON(ui.CreateChat)
+	list.methods[http.MethodPost] = s.withBody(ui.CreateChat)
 	messages.methods[http.MethodPut] = put
 	one.methods = map[string]handler{
 		http.MethodPut: put,
@@ -89,7 +88,7 @@ func (s *Server) azureHistory() []*route {
 		h.Delete(w, r, r.PathValue("id"))
 	})
 	return []*route{
-		post("/chat_history", s.withJSON(h.Save)),
+		post("/chat_history", s.withBody(h.Save)),
 		get("/chat_history/sessions", answering(h.Sessions)),
 		one,
 	}
@@ -97,34 +96,7 @@ func (s *Server) azureHistory() []*route {
 
 // chatUI answers on a path of the Chat UI API.
 func (s *Server) chatUI(form chatui.Form) handler {
-	return s.withJSON(func(w http.ResponseWriter, r *http.Request, body []byte) {
+	return s.once(s.withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.deps.ChatUI.Chat(w, r, form, body)
-	})
-}
-
-// answering is a handler that answers whatever comes.
-func answering(answer http.HandlerFunc) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		answer(w, r)
-		return nil
-	}
-}
-
-// withJSON is a handler that reads a JSON body first.
-func (s *Server) withJSON(answer func(http.ResponseWriter, *http.Request, []byte)) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		multipart, err := isMultipart(r.Header)
-		if err != nil {
-			return err
-		}
-		if multipart {
-			return &refusalError{unsupportedType}
-		}
-		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
-		if err != nil {
-			return err
-		}
-		answer(w, r, body)
-		return nil
-	}
+	}))
 }

@@ -53,7 +53,7 @@ func azureHistoryOf(log *slog.Logger) AzureHistory {
 
 // isChatUI reports whether a path is one of the Chat UI API.
 func isChatUI(path string) bool {
-	if strings.HasPrefix(path, "/p/chatui/") {
+	if path == "/api/chat" || strings.HasPrefix(path, "/p/chatui/") {
 		return true
 	}
 	path = strings.TrimPrefix(path, "/api")
@@ -85,7 +85,7 @@ func chatUIPaths(s *Server) map[string][]string {
 	all := map[string][]string{}
 	for _, rt := range s.routes {
 		path := clientPath(rt.path)
-		if !isChatUI(path) && path != "/api/chat" {
+		if !isChatUI(path) {
 			continue
 		}
 		for method := range rt.methods {

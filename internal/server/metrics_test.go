@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/turn"
 )
 
 // samples returns the samples of /metrics by name and labels.
@@ -39,6 +41,8 @@ func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
 	do(s, http.MethodPost, "/chat", strings.Replace(question, "What is covered?", "fail", 1))
 	do(s, http.MethodPost, "/ask", strings.Replace(question, "What is covered?", "reject", 1))
 	do(s, http.MethodPost, "/chat", "{}")
+	s.metrics.Saved(turn.Record{Status: chat.StatusCompleted, Usage: llm.Usage{Input: 10, Output: 4}})
+	s.metrics.Saved(turn.Record{Status: chat.StatusCancelled, Usage: llm.Usage{Input: 4, Output: 2}})
 	for _, path := range []string{"/a", "/b", "/c"} {
 		do(s, http.MethodGet, path, "")
 	}
@@ -146,5 +150,12 @@ func TestMetrics_CountATurnThatIsLeftAsCancelled(t *testing.T) {
 	got := samples(t, s)
 	if got[`parley_turns_total{status="cancelled"}`] != "2" || got[`parley_turns_total{status="failed"}`] != "" {
 		t.Errorf("the turns are %v", got)
+	}
+}
+
+func TestMetrics_AreNotTheSameForEveryOrigin(t *testing.T) {
+	w := do(newServer(t, options{}), http.MethodGet, "/metrics", "", "Origin", "http://localhost:5173")
+	if vary := strings.Join(w.Header().Values("Vary"), ", "); !strings.Contains(vary, "Origin") {
+		t.Errorf("Vary: %s", vary)
 	}
 }

@@ -76,21 +76,30 @@ func (s *Server) table() []*route {
 		rt.errors = sdkErrors
 	}
 	ofOpenAI := []*route{
-		post("/v1/chat/completions", s.withJSON(s.deps.OpenAI.Complete)),
+		post("/v1/chat/completions", s.withBody(s.deps.OpenAI.Complete)),
 		get("/v1/models", s.models),
 		get(modelsPath+"{id...}", s.model),
 	}
 	for _, rt := range ofOpenAI {
 		rt.errors = openai.WriteFailure
 	}
-	turns = append(append(turns, sdk...), s.azureHistory()...)
-	routes := append(append(withSlashes(turns), s.ofChatUI()...), ofOpenAI...)
+	for _, rt := range slices.Concat(turns, sdk, ofOpenAI) {
+		if answer, ok := rt.methods[http.MethodPost]; ok {
+			rt.methods[http.MethodPost] = s.once(answer)
+		}
+	}
+	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
+	routes = append(routes, ofOpenAI...)
+	if s.deps.MCP != nil {
+		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
+	}
 	routes = append(routes,
 		get("/{$}", s.index),
 		get("/auth_setup", s.authSetup),
 		get("/config", s.frontEndConfig),
 		get("/content/{path...}", s.content),
 		get("/openapi.json", s.openAPI),
+		get("/api/usage", s.usage),
 		quiet(get("/healthz", s.healthz)),
 		quiet(get("/readyz", s.readyz)),
 		quiet(get("/metrics", s.metricsPage)),

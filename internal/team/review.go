@@ -82,18 +82,18 @@ type verdict struct {
 	back     bool // the answer is sent back
 }
 
-// judge checks a draft: by rule, and where that finds nothing, by the reviewer's model if it has
-// one that reads. An error says that the reviewer's message has failed.
+// judge checks a draft: by what the engine found, and where that is nothing, by the reviewer's model
+// if it has one that reads. An error says that the reviewer's message has failed.
 func (v *verdict) judge(req chat.Request, draft said) error {
-	problems := check(v.question(), draft)
+	found := problems(draft.message)
 	model := v.reviewer.Model
 	if model == "" {
 		model = req.Options.Models.Inference
 	}
-	if len(problems) == 0 && !v.cfg.Builtin(model) {
+	if len(found) == 0 && !v.cfg.Builtin(model) {
 		return v.ask(req, model, draft)
 	}
-	v.back = len(problems) > 0
+	v.back = len(found) > 0
 	v.message = chat.MessageFinished{
 		ID: ulid.Make().String(), Agent: v.reviewer.Name, Status: chat.StatusCompleted,
 		Citations: []chat.Citation{}, FinishReason: "stop", Model: checker,
@@ -108,7 +108,7 @@ func (v *verdict) judge(req chat.Request, draft said) error {
 	if !v.back {
 		return v.say(approval(draft.message))
 	}
-	return v.say("Sent back:\n- " + strings.Join(problems, "\n- "))
+	return v.say("Sent back:\n- " + strings.Join(found, "\n- "))
 }
 
 // ask has the reviewer's model read the draft beside the sources. It leaves half of the time for
@@ -133,8 +133,8 @@ func (v *verdict) ask(req chat.Request, model string, draft said) error {
 
 // second is what the reviewer says of the revision, which it does not send back again.
 func (v *verdict) second(revised said) string {
-	if problems := check(v.question(), revised); len(problems) > 0 {
-		return "In the second version is still wrong:\n- " + strings.Join(problems, "\n- ")
+	if found := problems(revised.message); len(found) > 0 {
+		return "In the second version is still wrong:\n- " + strings.Join(found, "\n- ")
 	}
 	return "Second version: " + approval(revised.message)
 }
@@ -152,13 +152,3 @@ func (v *verdict) say(text string) error {
 }
 
 func (v *verdict) finish() error { return v.emit(v.message) }
-
-// question returns what the user asks.
-func (r *run) question() string {
-	for i := len(r.req.Messages) - 1; i >= 0; i-- {
-		if r.req.Messages[i].Role == "user" {
-			return r.req.Messages[i].Text()
-		}
-	}
-	return ""
-}

@@ -117,7 +117,11 @@ func setUp(t *testing.T, agents []team.Agent, parts map[string][]llm.Model) *sta
 func says(texts ...string) []llm.Model {
 	var parts []llm.Model
 	for _, text := range texts {
-		parts = append(parts, llmtest.Says(strings.SplitAfter(text, " ")...))
+		words := strings.Split(text, " ")
+		for i := range words[1:] {
+			words[i+1] = " " + words[i+1]
+		}
+		parts = append(parts, llmtest.Says(words...))
 	}
 	return parts
 }

@@ -13,6 +13,7 @@ import (
 type LedgerOptions struct {
 	Log          *slog.Logger     // nil discards
 	Price        Price            // nil knows no price
+	Count        Count            // counts what an upstream did not; nil means llm.EstimateTokens
 	WriteTimeout time.Duration    // of one write; 0 means 10 s
 	Now          func() time.Time // nil means time.Now
 }
@@ -33,6 +34,9 @@ func NewLedger(store LedgerStore, opts LedgerOptions) *Ledger {
 	}
 	if opts.Price == nil {
 		opts.Price = func(string, string, llm.Usage) Cost { return Cost{} }
+	}
+	if opts.Count == nil {
+		opts.Count = llm.EstimateTokens
 	}
 	if opts.WriteTimeout == 0 {
 		opts.WriteTimeout = 10 * time.Second
@@ -57,7 +61,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 		}
 		for _, e := range entries {
 			e.Usage = llm.Usage{Input: e.EstimatedInput, Estimated: true}
-			if err := l.settle(ctx, e, EntryInterrupted); err != nil {
+			if err := l.write(ctx, l.settled(e, EntryInterrupted)); err != nil {
 				return total, err
 			}
 			total++
@@ -68,11 +72,18 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// settle writes what became of a call whose usage is known.
-func (l *Ledger) settle(ctx context.Context, e Entry, status EntryStatus) error {
+// settled returns an entry whose usage is known as it is written when its call has ended.
+func (l *Ledger) settled(e Entry, status EntryStatus) Entry {
 	e.Status = status
-	e.Cost = l.opts.Price(e.Provider, e.Model, e.Usage)
+	e.Cost = Cost{Known: true}
+	if e.Provider != Builtin {
+		e.Cost = l.opts.Price(e.Provider, e.Model, e.Usage)
+	}
 	e.SettledAt = trim(l.opts.Now())
+	return e
+}
+
+func (l *Ledger) write(ctx context.Context, e Entry) error {
 	if err := l.store.Settle(ctx, e); err != nil {
 		return fmt.Errorf("settle call %s: %w", e.ID, err)
 	}

@@ -17,10 +17,13 @@ type meta struct {
 	turnID         string
 	conversationID string
 	scope          Scope
+	account        chat.Account
 
 	mu     sync.Mutex // an engine may call models concurrently
 	stages []place
 	spent  []spending // of stages that have not finished
+	total  spent      // of all calls
+	free   []Entry    // calls that cost nothing
 }
 
 // place is a stage of an agent, which is "" where there are no agents.
@@ -96,10 +99,22 @@ func (m *meta) at(agent string) place {
 	return place{agent: agent}
 }
 
-func (m *meta) spend(at place, u llm.Usage) {
+// spend takes note of a call that has ended.
+func (m *meta) spend(at place, e Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spent = append(m.spent, spending{at, u})
+	m.spent = append(m.spent, spending{at, e.Usage})
+	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: e.Cost.Micros}, 1)
+	if e.Provider == Builtin {
+		m.free = append(m.free, e)
+	}
+}
+
+// took returns what the calls of the turn took so far, and those of them that cost nothing.
+func (m *meta) took() (spent, []Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total, slices.Clone(m.free)
 }
 
 // unfinished returns the sum of the calls in stages that have not finished, and their number.

@@ -13,13 +13,11 @@ import (
 const Builtin = "builtin"
 
 // Meter returns a model that enters each call of m in the ledger. The turn and the stage come
-// from the context that a Runner gives to the engine. A model of Builtin is returned as it is.
+// from the context that a Runner gives to the engine.
 //
-// The call is not made when its intent cannot be committed: nothing is spent off the record.
+// The call is not made when its intent cannot be committed: nothing is spent off the record. A
+// model of Builtin spends nothing: it needs no intent, and its entry is committed with the turn.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
-	if provider == Builtin {
-		return m
-	}
 	return &metered{ledger: l, provider: provider, model: m}
 }
 
@@ -33,11 +31,12 @@ type metered struct {
 // before the range over it does.
 func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		c, err := m.begin(ctx, req)
+		c, err := m.ledger.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(req)})
 		if err != nil {
 			yield(llm.Chunk{}, &llm.Error{Err: err})
 			return
 		}
+		c.input = func() int { return countInput(req, m.ledger.opts.Count) }
 		// Deferred, so that a panic of whoever reads the stream is settled too.
 		defer c.settle(ctx)
 		for chunk, err := range m.model.Stream(ctx, req) {
@@ -64,44 +63,55 @@ type call struct {
 	status   EntryStatus // how it would end now
 	refused  bool        // the upstream answered with an error and nothing else
 	received bool        // a chunk has come
-	text     llm.TokenEstimate
-	thought  llm.TokenEstimate // reasoning
-	usage    *llm.Usage        // the upstream's last word
-	stale    bool              // text came after it
+	input    func() int  // counts the prompt; nil for a call that is answered in one piece
+	text     tally
+	thought  tally      // reasoning
+	usage    *llm.Usage // the upstream's last word
+	stale    bool       // text came after it
 }
 
-func (m *metered) begin(ctx context.Context, req llm.Request) (*call, error) {
+// begin commits the intent of a call. e says which model is called and how much it reads, and may
+// name a stage for a call outside of a turn.
+func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
 	at := turn.at(agentOf(ctx))
-	now := m.ledger.opts.Now()
-	c := &call{ledger: m.ledger, meta: turn, at: at, status: EntryCancelled, entry: Entry{
-		ID: newID(now), TurnID: turn.turnID, ConversationID: turn.conversationID, Scope: turn.scope,
-		Stage: at.stage, Provider: m.provider, Model: req.Model, Status: EntryIntent,
-		EstimatedInput: llm.EstimateInput(req), CreatedAt: trim(now),
-	}}
-	ctx, cancel := context.WithTimeout(ctx, m.ledger.opts.WriteTimeout)
+	now := l.opts.Now()
+	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
+	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
+	if e.TurnID != "" {
+		e.Stage = at.stage
+	}
+	c := &call{ledger: l, meta: turn, at: at, status: EntryCancelled, entry: e}
+	if e.Provider == Builtin {
+		return c, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
-	if err := m.ledger.store.Intend(ctx, c.entry); err != nil {
-		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", m.provider, req.Model, err)
+	if err := l.store.Intend(ctx, e); err != nil {
+		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
 	}
 	return c, nil
 }
 
 // add takes note of a chunk. A usage that cannot be true is taken out of it, so that nobody
-// stores or bills it.
+// stores or bills it, and one that the provider has estimated gives way to a better count.
 func (c *call) add(chunk *llm.Chunk) {
 	c.received = true
-	c.text.Add(chunk.Text)
-	c.thought.Add(chunk.Reasoning)
+	c.text.add(chunk.Text)
+	c.thought.add(chunk.Reasoning)
 	for _, t := range chunk.ToolCalls {
-		c.text.Add(t.Name)
-		c.text.Add(t.Arguments)
+		c.text.add(t.Name)
+		c.text.add(t.Arguments)
 	}
 	if chunk.Text != "" || chunk.Reasoning != "" || len(chunk.ToolCalls) > 0 {
 		c.stale = true
 	}
 	if chunk.Usage != nil && !plausible(*chunk.Usage) {
 		chunk.Usage = nil
+	}
+	if chunk.Usage != nil && chunk.Usage.Estimated {
+		counted := c.count()
+		chunk.Usage = &counted
 	}
 	if chunk.Usage != nil {
 		c.usage, c.stale = chunk.Usage, false
@@ -129,12 +139,16 @@ func (c *call) fail(ctx context.Context, err error) {
 // entry that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
-	c.meta.spend(c.at, c.entry.Usage)
+	c.entry = c.ledger.settled(c.entry, c.status)
+	c.meta.spend(c.at, c.entry)
+	if c.entry.Provider == Builtin {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
 	defer cancel()
-	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
+	if err := c.ledger.write(ctx, c.entry); err != nil {
 		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
-			"stage", c.entry.Stage, "model", c.entry.Model, "err", err)
+			"stage", c.entry.Stage, "model", c.entry.Model, "error", err)
 	}
 }
 
@@ -148,16 +162,21 @@ func (c *call) total() llm.Usage {
 	if c.refused {
 		return llm.Usage{}
 	}
-	thought := c.thought.Tokens()
-	u := llm.Usage{
-		Input:     c.entry.EstimatedInput,
-		Output:    c.text.Tokens() + thought,
-		Reasoning: thought,
-		Estimated: true,
-	}
+	u := c.count()
 	if c.usage != nil {
 		u.Input, u.Cached = c.usage.Input, c.usage.Cached
 		u.Output, u.Reasoning = max(u.Output, c.usage.Output), max(u.Reasoning, c.usage.Reasoning)
+	}
+	return u
+}
+
+// count returns an estimate of what the call took so far, by the ledger's own count.
+func (c *call) count() llm.Usage {
+	count := c.ledger.opts.Count
+	thought := c.thought.tokens(count)
+	u := llm.Usage{Input: c.entry.EstimatedInput, Output: c.text.tokens(count) + thought, Reasoning: thought, Estimated: true}
+	if c.input != nil {
+		u.Input = c.input()
 	}
 	return u
 }

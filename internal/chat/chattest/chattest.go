@@ -3,7 +3,10 @@ package chattest
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,4 +135,22 @@ func Passage(name string, page int, text string) retrieval.Passage {
 		Score:    1,
 		Scores:   retrieval.Scores{BM25: &bm25},
 	}
+}
+
+// Options returns the options that are set, on one line: "{Top:3 Models:{Inference:test:m}}". A new
+// option changes no fixture that does not set it.
+func Options(o chat.Options) string { return set(reflect.ValueOf(o)) }
+
+func set(v reflect.Value) string {
+	var fields []string
+	for f, value := range v.Fields() {
+		switch {
+		case value.IsZero():
+		case value.Kind() == reflect.Struct:
+			fields = append(fields, f.Name+":"+set(value))
+		default:
+			fields = append(fields, fmt.Sprintf("%s:%v", f.Name, value))
+		}
+	}
+	return "{" + strings.Join(fields, " ") + "}"
 }

@@ -25,9 +25,10 @@ const version = "2023-06-01"
 
 // Config says where the upstream is. Zero fields mean the default.
 type Config struct {
-	BaseURL string       // without /v1; https://api.anthropic.com
-	APIKey  string       // sent as x-api-key
-	HTTP    *http.Client // the default is that of package upstream
+	BaseURL   string // without /v1; https://api.anthropic.com
+	APIKey    string // sent as x-api-key
+	Overrides llm.Overrides
+	HTTP      *http.Client // the default is that of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s
@@ -36,14 +37,16 @@ type Config struct {
 
 // Provider makes completions. It is safe for concurrent use.
 type Provider struct {
-	base   string
-	key    string
-	client *upstream.Client
+	base      string
+	key       string
+	overrides llm.Overrides
+	client    *upstream.Client
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model     = (*Provider)(nil)
+	_ llm.Lister    = (*Provider)(nil)
+	_ llm.Describer = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the base URL is not one.
@@ -56,7 +59,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, errors.New("the base URL of the Anthropic provider is not an http or https URL")
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")
-	return &Provider{base: base, key: cfg.APIKey, client: upstream.NewClient(upstream.Config{
+	return &Provider{base: base, key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
@@ -66,7 +69,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 	return p.client.Stream(ctx, func() (upstream.Call, error) {
 		call := p.call("/v1/messages")
 		var err error
-		call.Body, err = encodeRequest(req)
+		call.Body, err = p.encodeRequest(req)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})

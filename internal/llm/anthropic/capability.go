@@ -3,40 +3,68 @@ package anthropic
 import (
 	"strconv"
 	"strings"
+
+	"parley/internal/llm"
 )
 
-// capability is what a model takes of the parameters of a request.
-type capability struct {
-	sampling bool // temperature or top_p, but never both
-	effort   bool // output_config.effort, and with it adaptive thinking
-	schema   bool // output_config.format
-}
+// thinking is how a model is told to think.
+type thinking int
 
-// capabilities are ascending by the version since which they hold, for every family of models.
-//
-//   - sampling: https://platform.claude.com/docs/en/about-claude/models/migration-guide
-//   - effort: https://platform.claude.com/docs/en/build-with-claude/effort
-//   - schema: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
-var capabilities = []struct {
+const (
+	never    thinking = iota
+	budgeted          // only when it is told how many tokens to spend
+	asked             // only when it is told to, as much as it likes
+	unasked           // unless it is told not to
+	always
+)
+
+// family is what the models take that have come out since a version.
+type family struct {
 	major, minor int
-	capability
-}{
-	{0, 0, capability{sampling: true}},
-	{4, 5, capability{sampling: true, schema: true}},
-	{4, 6, capability{sampling: true, schema: true, effort: true}},
-	{4, 7, capability{schema: true, effort: true}},
+	llm.Capabilities
+	thinking thinking
 }
 
-// capable returns what a model takes. One whose name holds no version is taken for a new one.
-func capable(model string) capability {
+// families are ascending by version. Temperature and top_p exclude one another since 4.1, and a
+// request always has a temperature: so top_p is never sent.
+//
+//   - images, contexts: https://platform.claude.com/docs/en/about-claude/models/overview
+//   - sampling: https://platform.claude.com/docs/en/about-claude/models/migration-guide
+//   - effort: https://platform.claude.com/docs/en/build-with-claude/effort, and for older models
+//     https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+//   - schema: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+//   - thinking: https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking and
+//     https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
+var families = []family{
+	{0, 0, llm.Capabilities{Temperature: true, Stop: true, Context: 100_000}, never},
+	{3, 0, llm.Capabilities{Vision: true, Tools: true, Temperature: true, Stop: true, Context: 200_000}, never},
+	{3, 7, llm.Capabilities{Vision: true, Tools: true, Effort: true, Temperature: true, Stop: true, Context: 200_000}, budgeted},
+	{4, 5, llm.Capabilities{Vision: true, Tools: true, Schema: true, Effort: true, Temperature: true, Stop: true, Context: 200_000}, budgeted},
+	{4, 6, llm.Capabilities{Vision: true, Tools: true, Schema: true, Effort: true, Temperature: true, Stop: true, Context: 200_000}, asked},
+	{4, 7, llm.Capabilities{Vision: true, Tools: true, Schema: true, Effort: true, Stop: true, Context: 200_000}, asked},
+	{5, 0, llm.Capabilities{Vision: true, Tools: true, Schema: true, Effort: true, Stop: true, Context: 1_000_000}, unasked},
+	{5, 1, llm.Capabilities{Vision: true, Tools: true, Schema: true, Effort: true, Stop: true, Context: 1_000_000}, always},
+}
+
+// Capabilities implements llm.Describer.
+func (p *Provider) Capabilities(model string) llm.Capabilities { return p.family(model).Capabilities }
+
+func (p *Provider) family(model string) family {
+	f := familyOf(p.overrides.Like(model))
+	f.Capabilities = p.overrides.Apply(model, f.Capabilities)
+	return f
+}
+
+// familyOf returns what a model takes. One whose name holds no version is taken for a new one.
+func familyOf(model string) family {
 	major, minor := modelVersion(model)
-	found := capabilities[len(capabilities)-1].capability
+	found := families[len(families)-1]
 	if major == 0 {
 		return found
 	}
-	for _, c := range capabilities {
-		if major > c.major || major == c.major && minor >= c.minor {
-			found = c.capability
+	for _, f := range families {
+		if major > f.major || major == f.major && minor >= f.minor {
+			found = f
 		}
 	}
 	return found

@@ -21,11 +21,13 @@ type wireEvent struct {
 		Text string `json:"text"`
 		ID   string `json:"id"`
 		Name string `json:"name"`
+		Data string `json:"data"` // of a redacted_thinking
 	} `json:"content_block"`
 	Delta struct {
 		Type        string `json:"type"`
 		Text        string `json:"text"`
 		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
 		PartialJSON string `json:"partial_json"`
 		StopReason  string `json:"stop_reason"`
 	} `json:"delta"`
@@ -39,6 +41,9 @@ type wireUsage struct {
 	CacheCreation *float64 `json:"cache_creation_input_tokens"`
 	CacheRead     *float64 `json:"cache_read_input_tokens"`
 	Output        *float64 `json:"output_tokens"` // thinking included
+	Details       struct {
+		Thinking *float64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 // decoder turns the events of one stream into chunks.
@@ -47,9 +52,10 @@ type decoder struct {
 	failed   func(object []byte) *llm.Error
 	finished bool
 	calls    []llm.ToolCall
-	block    int // the index of the block that the last call came from
+	block    int         // the index of the block that the last call, or the last thinking, came from
+	thoughts []wireBlock // since the last call
 
-	input, creation, read, output float64
+	input, creation, read, output, thinking float64
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -95,26 +101,48 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 }
 
 func (d *decoder) open(w *wireEvent) error {
-	if w.ContentBlock.Type != "tool_use" {
+	block := &w.ContentBlock
+	switch block.Type {
+	case "thinking":
+		d.thoughts = append(d.thoughts, wireBlock{Type: block.Type, Thinking: new(string)})
+	case "redacted_thinking":
+		d.thoughts = append(d.thoughts, wireBlock{Type: block.Type, Data: block.Data})
+	case "tool_use":
+		if len(d.calls) == upstream.MaxToolCalls {
+			return &llm.Error{Err: errors.New("the completion calls too many tools")}
+		}
+		call := llm.ToolCall{ID: llm.CleanName(block.ID), Name: llm.CleanName(block.Name)}
+		sign(&call, d.tally.Requested, d.thoughts)
+		d.calls, d.thoughts = append(d.calls, call), nil
+	default:
 		return nil
 	}
-	if len(d.calls) == upstream.MaxToolCalls {
-		return &llm.Error{Err: errors.New("the completion calls too many tools")}
-	}
-	d.calls = append(d.calls, llm.ToolCall{ID: llm.CleanName(w.ContentBlock.ID), Name: llm.CleanName(w.ContentBlock.Name)})
 	d.block = w.Index
-	return nil
+	return d.tally.AddHidden(block.Data)
 }
 
 func (d *decoder) extend(w *wireEvent) error {
-	if w.Delta.Type != "input_json_delta" {
-		return nil
+	if w.Index != d.block {
+		return nil // of a block that is none of ours
 	}
-	if len(d.calls) == 0 || w.Index != d.block {
-		return nil // of a block that is no call of ours
+	switch w.Delta.Type {
+	case "input_json_delta":
+		if len(d.calls) == 0 {
+			return nil
+		}
+		d.calls[len(d.calls)-1].Arguments += w.Delta.PartialJSON
+		return d.tally.AddArguments(w.Delta.PartialJSON)
+	case "thinking_delta":
+		if n := len(d.thoughts); n > 0 && d.thoughts[n-1].Thinking != nil {
+			*d.thoughts[n-1].Thinking += w.Delta.Thinking
+		}
+	case "signature_delta":
+		if n := len(d.thoughts); n > 0 {
+			d.thoughts[n-1].Signature += w.Delta.Signature
+		}
+		return d.tally.AddHidden(w.Delta.Signature)
 	}
-	d.calls[len(d.calls)-1].Arguments += w.Delta.PartialJSON
-	return d.tally.AddArguments(w.Delta.PartialJSON)
+	return nil
 }
 
 // called returns the calls. For a tool without arguments no piece of them comes.
@@ -143,7 +171,7 @@ func (d *decoder) count(u wireUsage) {
 	for _, c := range []struct {
 		to   *float64
 		from *float64
-	}{{&d.input, u.Input}, {&d.creation, u.CacheCreation}, {&d.read, u.CacheRead}, {&d.output, u.Output}} {
+	}{{&d.input, u.Input}, {&d.creation, u.CacheCreation}, {&d.read, u.CacheRead}, {&d.output, u.Output}, {&d.thinking, u.Details.Thinking}} {
 		if c.from != nil {
 			*c.to = *c.from
 		}
@@ -152,12 +180,14 @@ func (d *decoder) count(u wireUsage) {
 
 // usage returns nil when what was reported is no whole numbers.
 func (d *decoder) usage() *llm.Usage {
-	for _, n := range []float64{d.input, d.creation, d.read, d.output} {
+	for _, n := range []float64{d.input, d.creation, d.read, d.output, d.thinking} {
 		if n < 0 || n > 1e9 || n != float64(int(n)) {
 			return nil
 		}
 	}
-	return &llm.Usage{Input: int(d.input + d.creation + d.read), Output: int(d.output), Cached: int(d.read)}
+	return &llm.Usage{
+		Input: int(d.input + d.creation + d.read), Output: int(d.output), Cached: int(d.read), Reasoning: int(d.thinking),
+	}
 }
 
 // Ended implements upstream.Decoder: without message_stop, the reason to stop has to have come.

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/internal/llm"
@@ -10,20 +11,22 @@ import (
 )
 
 type wireRequest struct {
-	Model       string        `json:"model"`
-	MaxTokens   int           `json:"max_tokens"`
-	System      string        `json:"system,omitempty"`
-	Messages    []wireMessage `json:"messages"`
-	Stream      bool          `json:"stream"`
-	Temperature *float64      `json:"temperature,omitempty"`
-	Tools       []wireTool    `json:"tools,omitempty"`
-	Thinking    *wireThinking `json:"thinking,omitempty"`
-	Output      *wireOutput   `json:"output_config,omitempty"`
+	Model       string          `json:"model"`
+	MaxTokens   int             `json:"max_tokens"`
+	System      string          `json:"system,omitempty"`
+	Messages    []wireMessage   `json:"messages"`
+	Stream      bool            `json:"stream"`
+	Stop        []string        `json:"stop_sequences,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	Tools       []wireTool      `json:"tools,omitempty"`
+	ToolChoice  *wireToolChoice `json:"tool_choice,omitempty"`
+	Thinking    *wireThinking   `json:"thinking,omitempty"`
+	Output      wireOutput      `json:"output_config,omitzero"`
 }
 
-type wireThinking struct {
-	Type    string `json:"type"`
-	Display string `json:"display"`
+type wireToolChoice struct {
+	Type string `json:"type"`
+	Name string `json:"name,omitempty"`
 }
 
 type wireOutput struct {
@@ -56,6 +59,9 @@ type wireBlock struct {
 	Input     json.RawMessage `json:"input,omitempty"`       // of a tool_use
 	ToolUseID string          `json:"tool_use_id,omitempty"` // of a tool_result
 	Content   string          `json:"content,omitempty"`     // of a tool_result
+	Thinking  *string         `json:"thinking,omitempty"`    // of a thinking, where it may be ""
+	Signature string          `json:"signature,omitempty"`   // of a thinking
+	Data      string          `json:"data,omitempty"`        // of a redacted_thinking
 }
 
 type wireSource struct {
@@ -68,23 +74,24 @@ type wireSource struct {
 // defaultMaxTokens stands in for the limit that every request must have; no model allows less.
 const defaultMaxTokens = 4096
 
-func encodeRequest(req llm.Request) ([]byte, error) {
-	w := wireRequest{Model: llm.CleanName(req.Model), MaxTokens: req.MaxOutputTokens, Stream: true}
+func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
+	takes := p.family(req.Model)
+	req = takes.Fit(req)
+	w := wireRequest{
+		Model: llm.CleanName(req.Model), MaxTokens: req.MaxOutputTokens, Stream: true,
+		Stop: stops(req.Stop), ToolChoice: encodeToolChoice(req.ToolChoice),
+	}
 	if w.MaxTokens <= 0 {
 		w.MaxTokens = defaultMaxTokens
 	}
-	takes := capable(w.Model)
-	if takes.effort && req.Effort != "" {
-		w.Output = &wireOutput{Effort: effort(req.Effort)}
-		w.Thinking = &wireThinking{Type: "adaptive", Display: "summarized"}
+	takes.think(&w, &req)
+	if takes.thinking > budgeted {
+		w.Output.Effort = effort(req.Effort)
 	}
-	if takes.schema && req.Schema != nil {
-		if w.Output == nil {
-			w.Output = &wireOutput{}
-		}
+	if req.Schema != nil {
 		w.Output.Format = &wireFormat{Type: "json_schema", Schema: req.Schema}
 	}
-	if takes.sampling && w.Thinking == nil {
+	if takes.Temperature && w.Thinking == nil {
 		t := min(req.Temperature, 1) // the range ends at 1 here
 		w.Temperature = &t
 	}
@@ -95,12 +102,29 @@ func encodeRequest(req llm.Request) ([]byte, error) {
 		}
 		w.Tools = append(w.Tools, wireTool{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
-	w.System, w.Messages = encodeMessages(req.Messages)
+	w.System, w.Messages = encodeMessages(&req)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(w)
 	return b.Bytes(), err
+}
+
+func encodeToolChoice(choice string) *wireToolChoice {
+	switch choice {
+	case "":
+		return nil
+	case llm.ToolsNone:
+		return &wireToolChoice{Type: "none"}
+	case llm.ToolsRequired:
+		return &wireToolChoice{Type: "any"}
+	}
+	return &wireToolChoice{Type: "tool", Name: choice}
+}
+
+// stops leaves out texts without a character that is no space, which the API refuses.
+func stops(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
 // effort maps to the levels there are: low, medium, high and more.
@@ -113,9 +137,9 @@ func effort(e string) string {
 
 // encodeMessages takes the system messages out, and joins messages of the same role: the results
 // of all tools that one message called have to stand in one message.
-func encodeMessages(all []llm.Message) (system string, messages []wireMessage) {
+func encodeMessages(req *llm.Request) (system string, messages []wireMessage) {
 	var instructions []string
-	for _, m := range all {
+	for _, m := range req.Messages {
 		if m.Role == llm.System {
 			instructions = append(instructions, m.Text())
 			continue
@@ -124,7 +148,7 @@ func encodeMessages(all []llm.Message) (system string, messages []wireMessage) {
 		if m.Role == llm.Assistant {
 			role = "assistant"
 		}
-		blocks := encodeBlocks(m)
+		blocks := encodeBlocks(m, req.Model)
 		if last := len(messages) - 1; last >= 0 && messages[last].Role == role {
 			messages[last].Content = append(messages[last].Content, blocks...)
 		} else if len(blocks) > 0 {
@@ -135,9 +159,13 @@ func encodeMessages(all []llm.Message) (system string, messages []wireMessage) {
 }
 
 // encodeBlocks leaves out texts without a character that is no space, which the API refuses.
-func encodeBlocks(m llm.Message) (blocks []wireBlock) {
+// Thinking stands where the model had put it: the first of it before all else.
+func encodeBlocks(m llm.Message, model string) (blocks []wireBlock) {
 	if m.Role == llm.ToolRole {
 		return []wireBlock{{Type: "tool_result", ToolUseID: m.ToolCallID, Content: m.Text()}}
+	}
+	if len(m.ToolCalls) > 0 {
+		blocks = thoughtsBefore(m.ToolCalls[0], model)
 	}
 	for _, p := range m.Parts {
 		switch {
@@ -147,7 +175,10 @@ func encodeBlocks(m llm.Message) (blocks []wireBlock) {
 			blocks = append(blocks, wireBlock{Type: "text", Text: p.Text})
 		}
 	}
-	for _, c := range m.ToolCalls {
+	for i, c := range m.ToolCalls {
+		if i > 0 {
+			blocks = append(blocks, thoughtsBefore(c, model)...)
+		}
 		blocks = append(blocks, wireBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: object(c.Arguments)})
 	}
 	return blocks

@@ -4,6 +4,7 @@
 // llm.Vendor.
 //
 //	POST {endpoint}/openai/deployments/{deployment}/chat/completions?api-version={version}
+//	POST {endpoint}/openai/deployments/{deployment}/embeddings?api-version={version}
 //
 // https://learn.microsoft.com/azure/ai-services/openai/reference (2024-10-21), and for the API
 // version "v1" https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle.
@@ -30,14 +31,16 @@ import (
 const DefaultAPIVersion = "2024-10-21"
 
 // Config says where the resource is and how to be let in: with APIKey, or else with a token of
-// Entra ID from Token or TokenFile. Zero fields mean the default.
+// Entra ID from Token, TokenFile or Entra. Zero fields mean the default.
 type Config struct {
 	Endpoint   string   // https://RESOURCE.openai.azure.com
 	APIVersion string   // a date, or "v1" for the unversioned API; DefaultAPIVersion
 	APIKey     string   // sent as api-key
 	Token      string   // sent as a bearer token
 	TokenFile  string   // holds the token, and is read for each call, since tokens last an hour
+	Entra      Entra    // how to get tokens
 	Reasoning  []string // deployments of models that reason, where the name doesn't tell
+	Overrides  llm.Overrides
 	HTTP       *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s
@@ -45,12 +48,18 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// unknown is the model that a deployment is taken for whose name tells nothing: one that does not
+// reason and takes all else.
+const unknown = "gpt-4o"
+
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct{ *openai.Provider }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model     = (*Provider)(nil)
+	_ llm.Embedder  = (*Provider)(nil)
+	_ llm.Lister    = (*Provider)(nil)
+	_ llm.Describer = (*Provider)(nil)
 )
 
 // Models implements llm.Lister. The list is always empty: which models the resource could deploy
@@ -66,8 +75,9 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("the endpoint of Azure OpenAI is not an http or https URL")
 	}
-	if cfg.APIKey == "" && cfg.Token == "" && cfg.TokenFile == "" {
-		return nil, errors.New("a key or a token for Azure OpenAI is needed")
+	authorize, err := cfg.authorization(u)
+	if err != nil {
+		return nil, err
 	}
 	if cfg.APIVersion == "" {
 		cfg.APIVersion = DefaultAPIVersion
@@ -75,21 +85,25 @@ func New(cfg Config) (*Provider, error) {
 	u.RawQuery, u.Fragment = "", ""
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/openai")
 	p, err := openai.New(openai.Config{
-		BaseURL: base + "/openai", Reasoning: cfg.Reasoning, Authorize: cfg.authorize,
-		Path: cfg.path, ModelsPath: cfg.modelsPath(),
-		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+		BaseURL: base + "/openai", Reasoning: cfg.Reasoning, Overrides: cfg.Overrides, Unknown: unknown, Authorize: authorize,
+		Path: cfg.path("chat/completions"), EmbeddingsPath: cfg.path("embeddings"), ModelsPath: cfg.modelsPath(),
+		EmbedLimits: openai.OwnEmbedLimits,
+		HTTP:        cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})
 	return &Provider{p}, err
 }
 
-func (c *Config) path(deployment string) (string, error) {
-	if c.APIVersion == "v1" {
-		return "/v1/chat/completions", nil
+// path returns the function that tells where an operation of a deployment is.
+func (c *Config) path(operation string) func(deployment string) (string, error) {
+	return func(deployment string) (string, error) {
+		if c.APIVersion == "v1" {
+			return "/v1/" + operation, nil
+		}
+		if strings.Trim(deployment, ".") == "" { // would be a step in the path
+			return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
+		}
+		return "/deployments/" + url.PathEscape(deployment) + "/" + operation + "?api-version=" + url.QueryEscape(c.APIVersion), nil
 	}
-	if strings.Trim(deployment, ".") == "" { // would be a step in the path
-		return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
-	}
-	return "/deployments/" + url.PathEscape(deployment) + "/chat/completions?api-version=" + url.QueryEscape(c.APIVersion), nil
 }
 
 // modelsPath is where the models stand that the resource could deploy.
@@ -100,20 +114,38 @@ func (c *Config) modelsPath() string {
 	return "/models?api-version=" + url.QueryEscape(c.APIVersion)
 }
 
-func (c *Config) authorize(h http.Header) (upstream.Secret, error) {
-	if c.APIKey != "" {
-		h.Set("Api-Key", c.APIKey)
-		return upstream.Secret(c.APIKey), nil
+// authorization returns the function that lets a request in.
+func (c *Config) authorization(endpoint *url.URL) (func(context.Context, http.Header) (upstream.Secret, error), error) {
+	entra := c.Entra
+	if err := entra.check(endpoint); err != nil {
+		return nil, err
 	}
-	token := c.Token
-	if token == "" {
-		var err error
-		if token, err = readToken(c.TokenFile); err != nil {
+	tokens := newTokens(entra.fetch, time.Now)
+	get := func(ctx context.Context) (string, error) { return tokens.get(ctx) }
+	switch {
+	case c.APIKey != "":
+		key := c.APIKey
+		return func(_ context.Context, h http.Header) (upstream.Secret, error) {
+			h.Set("Api-Key", key)
+			return upstream.Secret(key), nil
+		}, nil
+	case c.Token != "":
+		token := c.Token
+		get = func(context.Context) (string, error) { return token, nil }
+	case c.TokenFile != "":
+		path := c.TokenFile
+		get = func(context.Context) (string, error) { return readToken(path) }
+	case !entra.Configured():
+		return nil, errors.New("a key or a token for Azure OpenAI is needed")
+	}
+	return func(ctx context.Context, h http.Header) (upstream.Secret, error) {
+		token, err := get(ctx)
+		if err != nil {
 			return "", err
 		}
-	}
-	h.Set("Authorization", "Bearer "+token)
-	return upstream.Secret(token), nil
+		h.Set("Authorization", "Bearer "+token)
+		return upstream.Secret(token), nil
+	}, nil
 }
 
 // maxToken is more than a token of Entra ID has, in bytes.
@@ -122,16 +154,16 @@ const maxToken = 64 << 10
 func readToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("read the token of Azure OpenAI: %w", err)
+		return "", fmt.Errorf("read the token: %w", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxToken))
 	if err != nil {
-		return "", fmt.Errorf("read the token of Azure OpenAI: %w", err)
+		return "", fmt.Errorf("read the token: %w", err)
 	}
 	token := strings.TrimSpace(string(b))
 	if token == "" || strings.ContainsAny(token, " \r\n") {
-		return "", fmt.Errorf("read the token of Azure OpenAI: %s does not hold a token", path)
+		return "", fmt.Errorf("read the token: %s does not hold a token", path)
 	}
 	return token, nil
 }

@@ -22,25 +22,30 @@ import (
 
 // Config says where the upstream is. Zero fields mean the default.
 type Config struct {
-	BaseURL string       // without the version; https://generativelanguage.googleapis.com
-	APIKey  string       // sent as x-goog-api-key, never in the URL
-	HTTP    *http.Client // the default is that of package upstream
+	BaseURL   string // without the version; https://generativelanguage.googleapis.com
+	APIKey    string // sent as x-goog-api-key, never in the URL
+	Overrides llm.Overrides
+	HTTP      *http.Client // the default is that of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
-	base   string
-	key    string
-	client *upstream.Client
+	base      string
+	key       string
+	overrides llm.Overrides
+	client    *upstream.Client
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model        = (*Provider)(nil)
+	_ llm.Embedder     = (*Provider)(nil)
+	_ llm.EmbedLimiter = (*Provider)(nil)
+	_ llm.Lister       = (*Provider)(nil)
+	_ llm.Describer    = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the base URL is not one.
@@ -53,7 +58,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, errors.New("the base URL of the Gemini provider is not an http or https URL")
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
-	return &Provider{base: base + "/v1beta", key: cfg.APIKey, client: upstream.NewClient(upstream.Config{
+	return &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
@@ -64,7 +69,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
 		call := p.call("/models/" + name + ":streamGenerateContent?alt=sse")
 		var err error
-		call.Body, err = encodeRequest(req)
+		call.Body, err = p.encodeRequest(req)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})
@@ -96,9 +101,11 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var models []llm.ModelInfo
 	for _, m := range w.Models {
-		if len(m.Methods) == 0 || strings.Contains(strings.Join(m.Methods, " "), "enerateContent") {
+		methods := strings.Join(m.Methods, " ")
+		embeds := strings.Contains(methods, "mbedContent")
+		if methods == "" || embeds || strings.Contains(methods, "enerateContent") {
 			name := llm.CleanName(strings.TrimPrefix(m.Name, "models/"))
-			models = append(models, llm.ModelInfo{Name: name, Context: max(m.Input, 0)})
+			models = append(models, llm.ModelInfo{Name: name, Context: max(m.Input, 0), Embeds: embeds})
 		}
 	}
 	return models, nil

@@ -2,24 +2,35 @@ package gemini
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
-	"strings"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
 )
 
 type wireRequest struct {
-	System   *wireContent  `json:"systemInstruction,omitempty"`
-	Contents []wireContent `json:"contents"`
-	Tools    []wireTools   `json:"tools,omitempty"`
-	Config   wireConfig    `json:"generationConfig"`
+	System     *wireContent  `json:"systemInstruction,omitempty"`
+	Contents   []wireContent `json:"contents"`
+	Tools      []wireTools   `json:"tools,omitempty"`
+	ToolConfig *wireToolConf `json:"toolConfig,omitempty"`
+	Config     wireConfig    `json:"generationConfig"`
+}
+
+type wireToolConf struct {
+	Calling wireCalling `json:"functionCallingConfig"`
+}
+
+type wireCalling struct {
+	Mode    string   `json:"mode"`
+	Allowed []string `json:"allowedFunctionNames,omitempty"`
 }
 
 type wireConfig struct {
 	Temperature        *float64        `json:"temperature,omitempty"`
 	TopP               float64         `json:"topP,omitempty"`
 	MaxOutputTokens    int             `json:"maxOutputTokens,omitempty"`
+	Stop               []string        `json:"stopSequences,omitempty"`
 	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
 	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
 	Thinking           *wireThinking   `json:"thinkingConfig,omitempty"`
@@ -80,29 +91,23 @@ type wireResult struct {
 	Output string `json:"output"`
 }
 
-// thinking says how the families of models that think are told how much.
-// https://ai.google.dev/gemini-api/docs/thinking
-var thinking = []struct {
-	family  string
-	budgets map[string]int // by effort; nil for a family that takes levels
-}{
-	// What Google's own OpenAI-compatible endpoint makes of an effort:
-	// https://ai.google.dev/gemini-api/docs/openai#thinking
-	{"gemini-2.5", map[string]int{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}},
-	{"gemini-3", nil},
-	{"gemini-4", nil},
-}
-
 // skipSignature stands in for the signature of a call that came back without one, which Gemini 3
 // would refuse. https://ai.google.dev/gemini-api/docs/thought-signatures (FAQ)
 const skipSignature = "skip_thought_signature_validator"
 
-func encodeRequest(req llm.Request) ([]byte, error) {
-	w := wireRequest{Config: wireConfig{
-		Temperature: &req.Temperature, TopP: req.TopP, MaxOutputTokens: req.MaxOutputTokens,
-		Thinking: encodeThinking(req.Model, req.Effort),
+func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
+	takes := p.family(req.Model)
+	req = takes.Fit(req)
+	w := wireRequest{ToolConfig: encodeToolChoice(req.ToolChoice), Config: wireConfig{
+		TopP: req.TopP, MaxOutputTokens: req.MaxOutputTokens, Stop: req.Stop, Thinking: takes.thinking(req.Effort),
 	}}
-	if req.Schema != nil {
+	if takes.Temperature {
+		w.Config.Temperature = &req.Temperature
+	}
+	if takes.think && req.MaxOutputTokens > 0 {
+		w.Config.MaxOutputTokens += llm.ReasoningRoom(req.Effort)
+	}
+	if req.Schema != nil && (len(req.Tools) == 0 || takes.both) {
 		w.Config.ResponseMIMEType, w.Config.ResponseJSONSchema = "application/json", req.Schema
 	}
 	if len(req.Tools) > 0 {
@@ -119,20 +124,25 @@ func encodeRequest(req llm.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// encodeThinking returns nil for a model that does not think, which refuses to be told how. One
-// that does is asked for its thoughts.
-func encodeThinking(model, effort string) *wireThinking {
-	for _, t := range thinking {
-		if !strings.HasPrefix(strings.TrimPrefix(model, "models/"), t.family) {
-			continue
-		}
-		w := &wireThinking{IncludeThoughts: true, Budget: t.budgets[effort]}
-		if t.budgets == nil {
-			w.Level = effort
-		}
-		return w
+// thinking returns nil for a model that does not think, which refuses to be told how. One that
+// does is asked for its thoughts.
+func (f *family) thinking(effort string) *wireThinking {
+	if !f.think {
+		return nil
 	}
-	return nil
+	return &wireThinking{IncludeThoughts: true, Budget: f.budgets[effort], Level: f.levels[effort]}
+}
+
+func encodeToolChoice(choice string) *wireToolConf {
+	switch choice {
+	case "":
+		return nil
+	case llm.ToolsNone:
+		return &wireToolConf{wireCalling{Mode: "NONE"}}
+	case llm.ToolsRequired:
+		return &wireToolConf{wireCalling{Mode: "ANY"}}
+	}
+	return &wireToolConf{wireCalling{Mode: "ANY", Allowed: []string{choice}}}
 }
 
 func encodeMessages(all []llm.Message) (system *wireContent, contents []wireContent) {
@@ -177,7 +187,10 @@ func encodeParts(m llm.Message, names map[string]string) (parts []wirePart) {
 	}
 	for i, c := range m.ToolCalls {
 		part := wirePart{FunctionCall: &wireCall{Name: c.Name, Args: object(c.Arguments)}, ThoughtSignature: c.Signature}
-		if i == 0 && c.Signature == "" { // only the first of several calls is signed
+		if _, err := base64.StdEncoding.DecodeString(c.Signature); err != nil {
+			part.ThoughtSignature = "" // of another provider
+		}
+		if i == 0 && part.ThoughtSignature == "" { // only the first of several calls is signed
 			part.ThoughtSignature = skipSignature
 		}
 		parts = append(parts, part)

@@ -24,6 +24,10 @@ type Dialect struct {
 	broken  string // event that says that the server failed
 	odd     string // events in an unusual form, with the text "odd "
 	blocked string // event that says that the prompt was refused; "" in dialects that refuse with a status
+	// document returns the answer to a request in one piece, in dialects that don't stream; ok is
+	// false for a request that is not of the dialect, which is answered with status 422.
+	document func(fault string, request []byte) (answer string, ok bool)
+	silent   bool // document reports no usage
 }
 
 func named(_ *http.Request, body []byte) (string, bool) {

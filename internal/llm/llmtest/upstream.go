@@ -103,9 +103,13 @@ func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 	if u.refuse(w, fault) {
 		return
 	}
-	w.Header().Set("Content-Type", u.dialect.mediaType)
-	e := &events{w: w, r: r, d: &u.dialect}
-	e.answer(fault)
+	if u.dialect.document != nil {
+		u.answerDocument(w, r, fault, body)
+	} else {
+		w.Header().Set("Content-Type", u.dialect.mediaType)
+		e := &events{w: w, r: r, d: &u.dialect}
+		e.answer(fault)
+	}
 	if r.Context().Err() != nil {
 		u.aborted <- struct{}{}
 	}

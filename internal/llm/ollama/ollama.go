@@ -26,24 +26,30 @@ type Config struct {
 	Host string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
 	// Context is the size of the context in tokens that models are loaded with. Ollama's own
 	// default is small, and it drops the beginning of what does not fit without a word; 0 keeps it.
-	Context int
-	HTTP    *http.Client // the default is that of package upstream
+	Context   int
+	Overrides llm.Overrides
+	HTTP      *http.Client // the default is that of package upstream
 
 	FirstByte time.Duration // until the upstream answers, which loads the model first; 5 min
 	Idle      time.Duration // between two lines of a stream; 60 s
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
-	base    string
-	context int
-	client  *upstream.Client
+	base      string
+	context   int
+	overrides llm.Overrides
+	client    *upstream.Client
+	shown     shown
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model        = (*Provider)(nil)
+	_ llm.Embedder     = (*Provider)(nil)
+	_ llm.EmbedLimiter = (*Provider)(nil)
+	_ llm.Lister       = (*Provider)(nil)
+	_ llm.Describer    = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the host is not one.
@@ -52,7 +58,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{base: base, context: cfg.Context, client: upstream.NewClient(upstream.Config{
+	return &Provider{base: base, context: cfg.Context, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cmp.Or(cfg.FirstByte, 5*time.Minute), Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
@@ -87,7 +93,8 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 	return p.client.Stream(ctx, func() (upstream.Call, error) {
 		call := upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
 		var err error
-		call.Body, err = encodeRequest(req, p.context)
+		p.ask(ctx, req.Model)
+		call.Body, err = encodeRequest(req, p.family(req.Model), p.context)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})
@@ -101,7 +108,10 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var w struct {
 		Models []struct {
-			Name string `json:"name"`
+			Name    string `json:"name"`
+			Details struct {
+				Family string `json:"family"`
+			} `json:"details"`
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -109,7 +119,11 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Models))
 	for _, m := range w.Models {
-		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.Name), Context: p.context})
+		p.ask(ctx, m.Name) // for Capabilities
+		models = append(models, llm.ModelInfo{
+			Name: llm.CleanName(m.Name), Context: p.context,
+			Embeds: p.family(m.Name).embeds || strings.HasSuffix(m.Details.Family, "bert"),
+		})
 	}
 	return models, nil
 }

@@ -60,7 +60,7 @@ func TestBaseURL_ReadsWhatOllamaReads(t *testing.T) {
 
 func TestStream_RefusesImagesThatOllamaCannotFetch(t *testing.T) {
 	up := llmtest.NewUpstreamFor(t, llmtest.Ollama)
-	req := llmtest.Question("m")
+	req := llmtest.Question("llava")
 	req.Messages[1].Parts = append(req.Messages[1].Parts, llm.Part{Image: "https://a.example/b.png"})
 	if got := llmtest.Ask(t.Context(), open(t, up.URL, false), req); got.Err == nil || up.Calls() > 0 {
 		t.Errorf("error = %v after %d calls", got.Err, up.Calls())

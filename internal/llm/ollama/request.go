@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
+	"slices"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -21,10 +21,11 @@ type wireRequest struct {
 }
 
 type wireOptions struct {
-	Temperature float64 `json:"temperature"`
-	TopP        float64 `json:"top_p,omitempty"`
-	NumPredict  int     `json:"num_predict,omitempty"`
-	NumCtx      int     `json:"num_ctx,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        float64  `json:"top_p,omitempty"`
+	NumPredict  int      `json:"num_predict,omitempty"`
+	NumCtx      int      `json:"num_ctx,omitempty"`
+	Stop        []string `json:"stop,omitempty"`
 }
 
 type wireMessage struct {
@@ -57,23 +58,22 @@ type wireFunction struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// thinking lists the families of models that can be told to think; others refuse to be told.
-// https://docs.ollama.com/capabilities/thinking
-var thinking = []struct {
-	family string
-	levels bool // low, medium and high rather than true
-}{{"gpt-oss", true}, {"qwen3", false}, {"deepseek-r1", false}, {"deepseek-v3.1", false}, {"magistral", false}}
-
-func encodeRequest(req llm.Request, context int) ([]byte, error) {
+func encodeRequest(req llm.Request, takes family, context int) ([]byte, error) {
+	req = takes.Fit(req)
 	w := wireRequest{
-		Model:  llm.CleanName(req.Model),
-		Stream: true,
-		Format: req.Schema,
-		Think:  think(req.Model, req.Effort),
-		Options: wireOptions{
-			Temperature: req.Temperature, TopP: req.TopP, NumPredict: req.MaxOutputTokens, NumCtx: context,
-		},
+		Model:   llm.CleanName(req.Model),
+		Stream:  true,
+		Format:  req.Schema,
+		Think:   takes.think(req.Effort),
+		Options: wireOptions{TopP: req.TopP, NumPredict: req.MaxOutputTokens, NumCtx: context, Stop: req.Stop},
 	}
+	if takes.Temperature {
+		w.Options.Temperature = &req.Temperature
+	}
+	if takes.Effort && req.MaxOutputTokens > 0 { // thinking counts
+		w.Options.NumPredict += llm.ReasoningRoom(req.Effort)
+	}
+	req.Tools = chosen(req.Tools, req.ToolChoice)
 	for _, t := range req.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
 	}
@@ -92,26 +92,15 @@ func encodeRequest(req llm.Request, context int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// think returns nil where nothing is to be said: the model does not think, or does as it likes.
-func think(model, effort string) json.RawMessage {
-	if effort == "" {
+// chosen returns the tools to offer. That is all that can be said: Ollama knows no choice of tools.
+func chosen(tools []llm.Tool, choice string) []llm.Tool {
+	switch choice {
+	case "", llm.ToolsRequired:
+		return tools
+	case llm.ToolsNone:
 		return nil
 	}
-	if slash := strings.LastIndexByte(model, '/'); slash >= 0 {
-		model = model[slash+1:]
-	}
-	for _, t := range thinking {
-		switch {
-		case !strings.HasPrefix(model, t.family):
-		case !t.levels:
-			return json.RawMessage("true")
-		case effort == "minimal":
-			return json.RawMessage(`"low"`)
-		default:
-			return json.RawMessage(`"` + effort + `"`)
-		}
-	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(tools), func(t llm.Tool) bool { return t.Name != choice })
 }
 
 func encodeMessage(m llm.Message, names map[string]string) (wireMessage, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -54,6 +55,7 @@ type decoder struct {
 	finished bool
 	usage    *llm.Usage
 	calls    []llm.ToolCall
+	thoughts strings.Builder // what came as reasoning_content
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -99,6 +101,7 @@ func (d *decoder) chunk(w *wireChunk) (c llm.Chunk, err error) {
 	choice := &w.Choices[0]
 	c.Text = choice.Delta.Content + choice.Delta.Refusal
 	c.Reasoning = choice.Delta.ReasoningContent
+	d.thoughts.WriteString(c.Reasoning)
 	if c.Reasoning == "" {
 		c.Reasoning = choice.Delta.Reasoning
 	}
@@ -108,7 +111,7 @@ func (d *decoder) chunk(w *wireChunk) (c llm.Chunk, err error) {
 	if r := choice.FinishReason; r != "" && !d.finished {
 		d.finished = true
 		c.FinishReason = finishReason(r)
-		c.ToolCalls = d.calls
+		c.ToolCalls = d.called()
 	}
 	if f := choice.ContentFilterResults; present(f) && string(f) != "{}" {
 		c.Vendor = &llm.Vendor{ContentFilter: f}
@@ -155,6 +158,14 @@ func (d *decoder) assemble(deltas []wireToolDelta) error {
 	return nil
 }
 
+// called returns the calls, the first of them signed with the reasoning that led to them.
+func (d *decoder) called() []llm.ToolCall {
+	if len(d.calls) > 0 && d.thoughts.Len() > 0 {
+		d.calls[0].Signature = reasoned + d.thoughts.String()
+	}
+	return d.calls
+}
+
 // name puts the model and the vendor's fields on the first chunk that has a model or a text.
 // Azure OpenAI begins with an event that has neither, only the filter's verdict on the prompt.
 func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
@@ -198,7 +209,7 @@ func (d *decoder) Ended() error {
 func (d *decoder) Last() llm.Chunk {
 	c := llm.Chunk{Usage: d.tally.Usage(d.usage)}
 	if !d.finished {
-		c.FinishReason, c.ToolCalls = "stop", d.calls
+		c.FinishReason, c.ToolCalls = "stop", d.called()
 	}
 	if !d.named {
 		c.Model, c.Vendor = d.tally.Requested, d.vendor

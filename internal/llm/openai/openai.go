@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/llm"
@@ -26,14 +27,23 @@ type Config struct {
 	APIKey  string // sent as a bearer token; none is sent when it is empty
 	// Reasoning names further models that reason, beside those that OpenAI itself serves as such.
 	Reasoning []string
+	Overrides llm.Overrides
+	// Unknown is a model that those of unknown names are taken to be like. By default they are like
+	// the newest ones at OpenAI's own address, and like open models elsewhere.
+	Unknown string
 	// Authorize, when set, puts the credentials into a request's header in place of APIKey, and
 	// returns what must stay out of errors.
-	Authorize func(http.Header) (upstream.Secret, error)
+	Authorize func(context.Context, http.Header) (upstream.Secret, error)
 	// Path returns what stands between the base URL and the end of the address of a model's
 	// completions, with its query; nil means "/chat/completions" for every model.
 	Path func(model string) (string, error)
+	// EmbeddingsPath is the same for embeddings; nil means "/embeddings".
+	EmbeddingsPath func(model string) (string, error)
 	// ModelsPath is the same for the list of models; "/models".
 	ModelsPath string
+	// EmbedLimits is what the upstream takes in one call of embeddings. The default is what OpenAI
+	// takes where BaseURL is its own, else not known.
+	EmbedLimits llm.EmbedLimits
 	// HTTP makes the calls; its Timeout must be 0. The default is that of package upstream.
 	HTTP *http.Client
 
@@ -42,22 +52,30 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// Provider makes completions. It is safe for concurrent use.
+// Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
-	cfg    Config
-	base   string // without a slash at its end
-	client *upstream.Client
+	cfg     Config
+	base    string // without a slash at its end
+	own     bool   // the server is OpenAI's
+	server  server
+	client  *upstream.Client
+	decimal atomic.Bool // the upstream refused to send vectors in base64
 }
 
 var (
-	_ llm.Model  = (*Provider)(nil)
-	_ llm.Lister = (*Provider)(nil)
+	_ llm.Model        = (*Provider)(nil)
+	_ llm.Embedder     = (*Provider)(nil)
+	_ llm.EmbedLimiter = (*Provider)(nil)
+	_ llm.Lister       = (*Provider)(nil)
+	_ llm.Describer    = (*Provider)(nil)
 )
+
+const ownBaseURL = "https://api.openai.com/v1"
 
 // New returns a provider, or an error when the base URL is not one.
 func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
-		cfg.BaseURL = "https://api.openai.com/v1"
+		cfg.BaseURL = ownBaseURL
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -69,17 +87,24 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Path == nil {
 		cfg.Path = func(string) (string, error) { return "/chat/completions", nil }
 	}
+	if cfg.EmbeddingsPath == nil {
+		cfg.EmbeddingsPath = func(string) (string, error) { return "/embeddings", nil }
+	}
 	if cfg.ModelsPath == "" {
 		cfg.ModelsPath = "/models"
 	}
+	if cfg.EmbedLimits == (llm.EmbedLimits{}) && strings.TrimRight(cfg.BaseURL, "/") == ownBaseURL {
+		cfg.EmbedLimits = OwnEmbedLimits
+	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	return &Provider{cfg: cfg, base: u.String(), client: upstream.NewClient(upstream.Config{
+	own := u.Hostname() == "api.openai.com"
+	return &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}, nil
 }
 
-func bearer(key string) func(http.Header) (upstream.Secret, error) {
-	return func(h http.Header) (upstream.Secret, error) {
+func bearer(key string) func(context.Context, http.Header) (upstream.Secret, error) {
+	return func(_ context.Context, h http.Header) (upstream.Secret, error) {
 		if key != "" {
 			h.Set("Authorization", "Bearer "+key)
 		}
@@ -94,29 +119,43 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		if err != nil {
 			return upstream.Call{}, err
 		}
-		call, err := p.call(path)
+		call, err := p.call(ctx, path)
 		if err != nil {
 			return call, err
 		}
-		call.Body, err = encodeRequest(req, p.reasons(req.Model))
+		call.Body, err = p.encodeRequest(req)
 		call.Decoder = newDecoder(req, call.Failed)
 		return call, err
 	})
 }
 
-func (p *Provider) call(path string) (upstream.Call, error) {
+func (p *Provider) call(ctx context.Context, path string) (upstream.Call, error) {
 	call := upstream.Call{URL: p.base + path, Header: http.Header{}, Failure: classify}
 	var err error
-	if call.Secret, err = p.cfg.Authorize(call.Header); err != nil {
-		return call, &llm.Error{Err: fmt.Errorf("authorize the call: %w", err)}
+	if call.Secret, err = p.cfg.Authorize(ctx, call.Header); err != nil {
+		return call, unauthorized(ctx, err)
 	}
 	return call, nil
 }
 
-// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place. The protocol says nothing of context sizes,
-// but vLLM and OpenRouter do.
+// unauthorized returns the error of a call that could not be made for want of credentials. It has a
+// status, since nothing was asked of the upstream that might cost something.
+func unauthorized(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("authorize the call: %w", ctx.Err())
+	}
+	out := llm.Error{Status: http.StatusUnauthorized, Err: err}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		out = *e
+	}
+	out.Err = fmt.Errorf("authorize the call: %w", out.Err)
+	return &out
+}
+
+// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place.
+// The protocol says nothing of context sizes, but vLLM and OpenRouter do.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
-	call, err := p.call(p.cfg.ModelsPath)
+	call, err := p.call(ctx, p.cfg.ModelsPath)
 	if err != nil {
 		return nil, err
 	}

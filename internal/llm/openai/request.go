@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"parley/internal/llm"
@@ -13,12 +12,14 @@ type wireRequest struct {
 	Model               string            `json:"model"`
 	Messages            []wireMessage     `json:"messages"`
 	Stream              bool              `json:"stream"`
-	StreamOptions       wireStreamOptions `json:"stream_options"`
+	StreamOptions       wireStreamOptions `json:"stream_options,omitzero"`
 	Tools               []wireTool        `json:"tools,omitempty"`
+	ToolChoice          wireToolChoice    `json:"tool_choice,omitzero"`
 	Temperature         *float64          `json:"temperature,omitempty"`
 	TopP                float64           `json:"top_p,omitempty"`
 	MaxTokens           int               `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	Stop                []string          `json:"stop,omitempty"`
 	ReasoningEffort     string            `json:"reasoning_effort,omitempty"`
 	ResponseFormat      *wireFormat       `json:"response_format,omitempty"`
 }
@@ -40,8 +41,25 @@ type wireStreamOptions struct {
 type wireMessage struct {
 	Role       string         `json:"role"`
 	Content    wireContent    `json:"content"`
+	Reasoning  string         `json:"reasoning_content,omitempty"`
 	ToolCalls  []wireToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+// wireToolChoice is a word, or else the name of a tool in an object.
+type wireToolChoice string
+
+func (c wireToolChoice) MarshalJSON() ([]byte, error) {
+	if c == llm.ToolsNone || c == llm.ToolsRequired {
+		return encode(string(c))
+	}
+	type function struct {
+		Name string `json:"name"`
+	}
+	return encode(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{string(c)}})
 }
 
 // wireContent is a string when there is only text, which every server reads, else a list of parts.
@@ -96,28 +114,33 @@ type wireCallBody struct {
 	Arguments string `json:"arguments"`
 }
 
-func encodeRequest(req llm.Request, reasons bool) ([]byte, error) {
+func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
+	takes := p.family(req.Model)
+	req = takes.Fit(req)
 	w := wireRequest{
-		Model:         llm.CleanName(req.Model),
-		Messages:      make([]wireMessage, len(req.Messages)),
-		Stream:        true,
-		StreamOptions: wireStreamOptions{IncludeUsage: true},
+		Model:           llm.CleanName(req.Model),
+		Messages:        make([]wireMessage, len(req.Messages)),
+		Stream:          true,
+		StreamOptions:   wireStreamOptions{IncludeUsage: !p.server.noUsageOption},
+		ToolChoice:      wireToolChoice(req.ToolChoice),
+		TopP:            req.TopP,
+		Stop:            req.Stop,
+		ReasoningEffort: takes.effort(req.Effort),
 	}
-	if reasons {
-		w.MaxCompletionTokens, w.ReasoningEffort = req.MaxOutputTokens, req.Effort
-	} else {
-		w.Temperature, w.TopP, w.MaxTokens = &req.Temperature, req.TopP, req.MaxOutputTokens
+	if takes.Temperature {
+		w.Temperature = &req.Temperature
+	}
+	switch {
+	case !takes.reasons:
+		w.MaxTokens = req.MaxOutputTokens
+	case req.MaxOutputTokens > 0:
+		w.MaxCompletionTokens = req.MaxOutputTokens + llm.ReasoningRoom(req.Effort)
 	}
 	if req.Schema != nil {
 		w.ResponseFormat = &wireFormat{Type: "json_schema", Schema: wireSchema{Name: "answer", Schema: req.Schema}}
 	}
 	for i, m := range req.Messages {
-		w.Messages[i] = wireMessage{Role: string(m.Role), Content: m.Parts, ToolCallID: m.ToolCallID}
-		for _, c := range m.ToolCalls {
-			w.Messages[i].ToolCalls = append(w.Messages[i].ToolCalls, wireToolCall{
-				ID: c.ID, Type: "function", Function: wireCallBody{Name: c.Name, Arguments: c.Arguments},
-			})
-		}
+		w.Messages[i] = encodeMessage(m)
 	}
 	for _, t := range req.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
@@ -125,25 +148,30 @@ func encodeRequest(req llm.Request, reasons bool) ([]byte, error) {
 	return encode(w)
 }
 
-// reasoning lists the families of models that OpenAI serves as ones that reason: those refuse
-// max_tokens and any temperature and top_p but their own, and take an effort.
-// https://platform.openai.com/docs/guides/reasoning
-var reasoning = []struct {
-	family string
-	but    string // a branch of the family that does not reason
-}{{family: "o1"}, {family: "o3"}, {family: "o4"}, {"gpt-5", "-chat"}, {"gpt-6", "-chat"}}
-
-// reasons reports whether a model is one of reasoning, or of those that the configuration adds.
-func (p *Provider) reasons(model string) bool {
-	if slices.Contains(p.cfg.Reasoning, model) {
-		return true
+// effort returns the word for an effort that models of the family take.
+func (f *family) effort(e string) string {
+	if e == "minimal" && !f.minimal {
+		return "low"
 	}
-	for _, r := range reasoning {
-		if rest, ok := strings.CutPrefix(model, r.family); ok && (rest == "" || rest[0] == '-' || rest[0] == '.') {
-			return r.but == "" || !strings.HasPrefix(rest, r.but)
+	return e
+}
+
+// reasoned begins the signature of a tool call that is the reasoning before it. Of the servers that
+// tell their reasoning as reasoning_content, DeepSeek's refuses the result of a tool without it.
+// https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
+const reasoned = "reasoning_content:"
+
+func encodeMessage(m llm.Message) wireMessage {
+	w := wireMessage{Role: string(m.Role), Content: m.Parts, ToolCallID: m.ToolCallID}
+	for _, c := range m.ToolCalls {
+		w.ToolCalls = append(w.ToolCalls, wireToolCall{
+			ID: c.ID, Type: "function", Function: wireCallBody{Name: c.Name, Arguments: c.Arguments},
+		})
+		if reasoning, ok := strings.CutPrefix(c.Signature, reasoned); ok {
+			w.Reasoning = reasoning
 		}
 	}
-	return false
+	return w
 }
 
 // encode is json.Marshal without the escapes for HTML, which would only cost tokens' bytes.

@@ -19,7 +19,7 @@ import (
 // maxFailure is how much of an upstream's own error text is kept, in bytes.
 const maxFailure = 2 << 10
 
-// refusal returns the error of a response that is not a stream of events.
+// refusal returns the error of a response that is not an answer in the call's framing.
 func (c *Call) refusal(resp *http.Response) error {
 	if resp.StatusCode != http.StatusOK {
 		return c.status(resp)
@@ -29,7 +29,7 @@ func (c *Call) refusal(resp *http.Response) error {
 		return nil
 	}
 	e, body := c.failure(resp)
-	e.Err = fmt.Errorf("the upstream answered with %q, not with a stream: %s", llm.CleanName(kind), c.Secret.Redact(body))
+	e.Err = fmt.Errorf("the upstream answered with %q, not with %q: %s", llm.CleanName(kind), c.Framing.accept(), c.Secret.Redact(body))
 	e.Retryable = e.Retryable || !json.Valid(body)
 	return e
 }
@@ -104,11 +104,19 @@ func (c *Call) broken(parent, ctx context.Context, doing string, err error) erro
 
 // Undecodable returns the error for an event that is not what it should be, without what
 // encoding/json quotes of the input.
-func Undecodable(err error) *llm.Error {
+func Undecodable(err error) *llm.Error { return undecodable("event of the completion", err) }
+
+// UndecodableAnswer is Undecodable for an answer that is one document.
+func UndecodableAnswer(err error) *llm.Error { return undecodable("answer of the upstream", err) }
+
+func undecodable(what string, err error) *llm.Error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		err = fmt.Errorf("%s is a JSON %s", e.Field, e.Value)
 	}
-	return &llm.Error{Retryable: true, Err: fmt.Errorf("decode event of the completion: %w", err)}
+	return &llm.Error{Retryable: true, Err: fmt.Errorf("decode %s: %w", what, err)}
 }
 
 // Cut returns the error of a stream that ended before the upstream said so.

@@ -23,13 +23,16 @@ func (f Framing) reader(body io.Reader) events {
 }
 
 func (f Framing) accept() string {
-	if f == Lines {
+	switch f {
+	case Lines:
 		return "application/x-ndjson"
+	case Document:
+		return "application/json"
 	}
 	return "text/event-stream"
 }
 
-// is reports whether a body of the media type can be a stream in this framing.
+// is reports whether a body of the media type can be an answer in this framing.
 func (f Framing) is(kind string) bool {
 	return kind == f.accept() || kind == "" || kind == "application/octet-stream"
 }

@@ -60,6 +60,13 @@ func (t *Tally) AddArguments(s string) error {
 	return t.check()
 }
 
+// AddHidden counts what nobody reads but the upstream itself, such as a signature. It has the limit
+// of arguments, and is no part of an estimate.
+func (t *Tally) AddHidden(s string) error {
+	t.arguments += len(s)
+	return t.check()
+}
+
 func (t *Tally) check() error {
 	if t.text > t.textLimit || t.reasoning > maxReasoning || t.arguments > maxToolArguments {
 		return &llm.Error{Err: errors.New("the completion is longer than the request allows")}

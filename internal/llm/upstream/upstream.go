@@ -26,7 +26,7 @@ type Config struct {
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	Overall   time.Duration // for one call; 10 min
 }
 
 // Client makes calls. It is safe for concurrent use.
@@ -77,11 +77,12 @@ type Framing int
 
 // The framings there are.
 const (
-	SSE   Framing = iota // server-sent events
-	Lines                // JSON values, one a line (NDJSON)
+	SSE      Framing = iota // server-sent events
+	Lines                   // JSON values, one a line (NDJSON)
+	Document                // no stream: one JSON value, see Client.Post
 )
 
-// Call is a request for one completion.
+// Call is a request for one completion, or for one document.
 type Call struct {
 	URL     string
 	Header  http.Header // the provider's own: its key and its version; nil for none
@@ -91,7 +92,7 @@ type Call struct {
 	// Failure reads an upstream's error object, which came as a body or in the stream. It sets
 	// everything but Err, and may be given what is no error object.
 	Failure func(body []byte) *llm.Error
-	Decoder Decoder
+	Decoder Decoder // of a stream
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
@@ -111,14 +112,18 @@ var errLeft = errors.New("consumer left")
 // errSilent is the cause of a context that ended because the upstream sent nothing for too long.
 var errSilent = errors.New("nothing came from the upstream in time")
 
-// errOverall is the cause of a context that ended because the completion took too long.
-var errOverall = errors.New("the completion took longer than allowed")
+// errOverall is the cause of a context that ended because the call took too long.
+var errOverall = errors.New("the call took longer than allowed")
 
 // Stream makes the call that prepare returns, each time it is ranged. The error is an *llm.Error,
 // or the context's when that ended.
 func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		call, err := prepare()
+		if err != nil && ctx.Err() != nil {
+			yield(llm.Chunk{}, fmt.Errorf("prepare completion request: %w", ctx.Err()))
+			return
+		}
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
 				err = &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}

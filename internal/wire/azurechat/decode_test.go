@@ -47,6 +47,8 @@ func TestServe_RefusesBadInputNamingIt(t *testing.T) {
 		{"semantic_captions is a number", override(`"semantic_captions":1`), `"context.overrides.semantic_captions" must be true or false`},
 		{"suggest_followup_questions is an object", override(`"suggest_followup_questions":{}`), `"context.overrides.suggest_followup_questions" must be true or false`},
 		{"include_category is a list", override(`"include_category":["a"]`), `"context.overrides.include_category" must be a string`},
+		{"include_category is too long", override(`"include_category":"` + strings.Repeat("a", 257) + `"`), `"context.overrides.include_category" must be at most 256 bytes long`},
+		{"prompt_template is too long", override(`"prompt_template":"` + strings.Repeat("a", 8<<10+1) + `"`), `"context.overrides.prompt_template" must be at most 8192 bytes long`},
 		{"exclude_category is a number", override(`"exclude_category":1`), `"context.overrides.exclude_category" must be a string`},
 		{"prompt_template is true", override(`"prompt_template":true`), `"context.overrides.prompt_template" must be a string`},
 		{"minimum_search_score is text", override(`"minimum_search_score":"low"`), `"context.overrides.minimum_search_score" must be a number from 0 to 1`},

@@ -17,6 +17,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/chat/chattest"
 )
 
 var update = flag.Bool("update", false, "write what the handler answers into the fixtures")
@@ -113,7 +114,7 @@ func askedText(asked []chat.Request) string {
 		for _, m := range req.Messages {
 			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
 		}
-		fmt.Fprintf(&b, "%+v\n", req.Options)
+		fmt.Fprintln(&b, chattest.Options(req.Options))
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package azurechat
 
 import (
+	"fmt"
 	"math"
 
 	"parley/internal/chat"
@@ -11,6 +12,8 @@ import (
 const (
 	maxTop         = 50
 	maxTemperature = 2
+	maxTemplate    = 8 << 10 // bytes, as the engine has it; here, so that the error names the key
+	maxCategory    = 256     // bytes
 )
 
 // overlay puts the settings of a request over the defaults. at is the path of the settings, for
@@ -55,15 +58,15 @@ func (o *overrides) set(key string, v wire.Value) string {
 	case "suggest_followup_questions":
 		return setBool(&o.FollowUps, v)
 	case "include_category":
-		return setText(&o.IncludeCategory, v)
+		return setText(&o.IncludeCategory, v, maxCategory)
 	case "exclude_category":
-		return setText(&o.ExcludeCategory, v)
+		return setText(&o.ExcludeCategory, v, maxCategory)
 	case "prompt_template":
-		return setText(&o.PromptTemplate, v)
+		return setText(&o.PromptTemplate, v, maxTemplate)
 	case "minimum_search_score":
 		return o.setMinScore(v)
 	case "minimum_reranker_score":
-		return setNumber(&o.MinRerankScore, v)
+		return o.setMinRerankScore(v)
 	case "use_oid_security_filter":
 		return tighten(&o.RequireUser, v)
 	case "use_groups_security_filter":
@@ -98,6 +101,21 @@ func (o *overrides) setTemperature(v wire.Value) string {
 
 // setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
 // thresholds would find nothing here; the client is told rather.
+// azureRerankScale is the best score of Azure's own reranker.
+const azureRerankScale = 4
+
+// setMinRerankScore takes a threshold in [0, 1], like every other one, or on the scale of Azure's
+// reranker, on which its front ends send 1.9.
+func (o *overrides) setMinRerankScore(v wire.Value) string {
+	if want := setNumber(&o.MinRerankScore, v); want != "" {
+		return want
+	}
+	if o.MinRerankScore > 1 {
+		o.MinRerankScore = min(o.MinRerankScore/azureRerankScale, 1)
+	}
+	return ""
+}
+
 func (o *overrides) setMinScore(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok || n < 0 || n > 1 {
@@ -168,10 +186,13 @@ func setBool(to *bool, v wire.Value) string {
 	return ""
 }
 
-func setText(to *string, v wire.Value) string {
+func setText(to *string, v wire.Value, limit int) string {
 	text, ok := v.Text()
 	if !ok {
 		return "a string"
+	}
+	if len(text) > limit {
+		return fmt.Sprintf("at most %d bytes long", limit)
 	}
 	*to = text
 	return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"parley/internal/chat"
+	"parley/internal/chat/chattest"
 )
 
 var update = flag.Bool("update", false, "write what the handler answers into the fixtures")
@@ -163,7 +164,7 @@ func askedText(asked []chat.Request) string {
 		for _, m := range req.Messages {
 			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
 		}
-		fmt.Fprintf(&b, "%+v\n", req.Options)
+		fmt.Fprintln(&b, chattest.Options(req.Options))
 	}
 	return b.String()
 }

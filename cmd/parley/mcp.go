@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/internal/access"
+	"parley/internal/wire/mcp"
+)
+
+// mcpCmd serves one MCP client, which has started this process.
+type mcpCmd struct{}
+
+// Run answers until the client closes standard input. Logs go to standard error.
+func (mcpCmd) Run(ctx context.Context, p *program) error {
+	if p.config.LogLevel == "info" {
+		p.log = newLogger(p.stderr, "warn") // a client shows what its servers log
+	}
+	in, err := p.open(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := in.mcp(p, in.runner).Serve(ctx, access.Anonymous, &mcpsdk.StdioTransport{}); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve the MCP client: %w", err)
+	}
+	return nil
+}
+
+// mcp returns the MCP server over an instance.
+func (in *instance) mcp(p *program, runner mcp.Runner) *mcp.Handler {
+	return mcp.New(mcp.Config{
+		Runner: runner, Search: in.corpus, Documents: in.db.Corpus(),
+		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Namespaces: func(ctx context.Context, _ access.Principal) ([]string, error) {
+			return in.db.Corpus().Namespaces(ctx)
+		},
+		Defaults: in.engine.Defaults(), Namespace: in.cfg.Namespace, PublicURL: in.cfg.PublicURL,
+		Version: release, Logger: p.log,
+	})
+}

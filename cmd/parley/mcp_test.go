@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The SDK's own client drives the real binary over both transports.
+func TestMCP_ServesTheOfficialClient(t *testing.T) {
+	docs, data := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte("# Leave\n\nEvery employee has 30 days of annual leave.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parley(t, "ingest", "--data", data, docs)
+	served := startServe(t, nil, "--data", data)
+	if err := awaitReady(served.addr); err != nil {
+		t.Fatal(err)
+	}
+	for name, transport := range map[string]mcpsdk.Transport{
+		"stdio": &mcpsdk.CommandTransport{Command: exec.Command(binary, "mcp", "--data", data)},
+		"http":  &mcpsdk.StreamableClientTransport{Endpoint: "http://" + served.addr + "/mcp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := mcpsdk.NewClient(&mcpsdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for tool, args := range map[string]map[string]any{
+				"search": {"query": "annual leave"}, "ask": {"question": "How many days of annual leave does an employee have?"},
+			} {
+				res, err := s.CallTool(t.Context(), &mcpsdk.CallToolParams{Name: tool, Arguments: args})
+				if err != nil || res.IsError {
+					t.Fatalf("%s: %v %+v", tool, err, res)
+				}
+				if text := res.Content[0].(*mcpsdk.TextContent).Text; !strings.Contains(text, "30 days") || !strings.Contains(text, "[leave.md]") {
+					t.Errorf("%s: %q", tool, text)
+				}
+			}
+			res, err := s.ReadResource(t.Context(), &mcpsdk.ReadResourceParams{URI: "parley://default/leave.md"})
+			if err != nil || !strings.Contains(res.Contents[0].Text, "30 days") {
+				t.Errorf("%+v, %v", res, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/internal/extract"
+	"parley/internal/fetch"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/tool"
+	"parley/internal/tool/mcptool"
+)
+
+// builtinTools are the tools that the setting tools.enabled may name.
+var builtinTools = []string{"calculator", "date_time", "fetch_url", "get_weather", "search_documents", "web_search"}
+
+// noTools is the value of tools.enabled that switches all of them off.
+const noTools = "none"
+
+// toolLists name the tools that may be used in a namespace or prompt domain.
+type toolLists mapping
+
+// UnmarshalText reads a YAML mapping of names to lists of tools.
+func (l *toolLists) UnmarshalText(text []byte) error {
+	m, err := readMapping[[]string](text, "expected names, each with a list of tools")
+	*l = toolLists(m)
+	return err
+}
+
+// mcpServer is an MCP server that the configuration names.
+type mcpServer struct {
+	Command    []string          `yaml:"command" json:"command,omitempty"`
+	Env        map[string]string `yaml:"env" json:"env,omitempty"`                 // for the process
+	EnvFrom    []string          `yaml:"env_from" json:"env_from,omitempty"`       // variables of Parley's that it gets too
+	URL        string            `yaml:"url" json:"url,omitempty"`                 // in place of command
+	HeadersEnv map[string]string `yaml:"headers_env" json:"headers_env,omitempty"` // header → variable that holds its value
+	Tools      []string          `yaml:"tools" json:"tools,omitempty"`
+	Timeout    string            `yaml:"timeout" json:"timeout,omitempty"`
+}
+
+// mcpServers are the MCP servers by name.
+type mcpServers mapping
+
+// UnmarshalText reads a YAML mapping of names to servers.
+func (l *mcpServers) UnmarshalText(text []byte) error {
+	m, err := readMapping[mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools and timeout")
+	*l = mcpServers(m)
+	return err
+}
+
+func (l mcpServers) check() error {
+	list := entries[mcpServer](l)
+	for _, name := range sortedNames(list) {
+		s := list[name]
+		if !endpointName.MatchString(name) {
+			return fmt.Errorf("%q is no name for an MCP server: small letters, digits and dashes make one", name)
+		}
+		if (len(s.Command) == 0) == (s.URL == "") {
+			return fmt.Errorf("%s needs either command or url", name)
+		}
+		if s.URL != "" {
+			if err := checkURL(s.URL); err != nil {
+				return fmt.Errorf("url of %s: %w", name, err)
+			}
+		}
+		if s.Timeout != "" {
+			if d, err := time.ParseDuration(s.Timeout); err != nil || d <= 0 {
+				return fmt.Errorf("timeout of %s: %q is no duration such as 20s", name, s.Timeout)
+			}
+		}
+	}
+	return nil
+}
+
+func checkTools(enabled []string) error {
+	for _, name := range enabled {
+		if name != noTools && !slices.Contains(builtinTools, name) {
+			return fmt.Errorf("%q is none of %s, or %s alone", name, strings.Join(builtinTools, ", "), noTools)
+		}
+	}
+	return unless(!slices.Contains(enabled, noTools) || len(enabled) == 1, "%q stands beside other tools", noTools)
+}
+
+func checkWebSearch(c *Config) error {
+	if c.WebSearchEngine == "" {
+		return unless(!slices.Contains(c.Tools, "web_search"), "is empty, but the tool web_search is enabled; name searxng, brave or tavily")
+	}
+	_, err := tool.WebSearch(c.webSearch())
+	return err
+}
+
+func (c *Config) webSearch() tool.WebSearchOptions {
+	return tool.WebSearchOptions{Engine: c.WebSearchEngine, URL: c.WebSearchURL, Key: c.WebSearchAPIKey}
+}
+
+// toolbox is the tools of an instance with what they hold open.
+type toolbox struct {
+	*tool.Registry
+	mcp   *mcptool.Set
+	fetch *fetch.Client
+}
+
+// openTools connects to the MCP servers and returns all tools that are enabled.
+func (p *program) openTools(ctx context.Context, cfg Config, search tool.SearchFunc, read tool.PageReader) (*toolbox, error) {
+	b := &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
+	var tools []tool.Tool
+	for _, name := range cfg.Tools {
+		switch name {
+		case "calculator":
+			tools = append(tools, tool.Calculator())
+		case "date_time":
+			tools = append(tools, tool.Clock(nil))
+		case "fetch_url":
+			tools = append(tools, tool.ReadPage(b.fetch.Get, read))
+		case "get_weather":
+			tools = append(tools, tool.Weather(tool.WeatherOptions{}))
+		case "search_documents":
+			tools = append(tools, tool.SearchDocuments(search))
+		case "web_search":
+			t, err := tool.WebSearch(cfg.webSearch())
+			if err != nil {
+				return nil, usagef("web_search.engine: %w", err)
+			}
+			tools = append(tools, t)
+		}
+	}
+	var err error
+	if b.mcp, err = mcptool.Open(ctx, p.mcpServers(cfg), p.log); err != nil {
+		return nil, err
+	}
+	b.Registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
+		Namespaces: entries[[]string](cfg.ToolsNamespaces), Domains: entries[[]string](cfg.ToolsDomains), Logger: p.log,
+	})
+	if err != nil {
+		b.mcp.Close()
+		return nil, usagef("tools: %w", err)
+	}
+	return b, nil
+}
+
+func (p *program) mcpServers(cfg Config) []mcptool.Server {
+	list := entries[mcpServer](cfg.MCP)
+	var out []mcptool.Server
+	for _, name := range sortedNames(list) {
+		s := list[name]
+		server := mcptool.Server{Name: name, Command: s.Command, URL: s.URL, Tools: s.Tools,
+			Env: map[string]string{}, Headers: map[string]string{}}
+		for key, value := range s.Env {
+			server.Env[key] = value
+		}
+		for _, key := range s.EnvFrom {
+			if value, ok := p.lookupEnv(key); ok {
+				server.Env[key] = value
+			}
+		}
+		for header, key := range s.HeadersEnv {
+			server.Headers[header], _ = p.lookupEnv(key)
+		}
+		server.Timeout, _ = time.ParseDuration(s.Timeout)
+		out = append(out, server)
+	}
+	return out
+}
+
+// Close ends what the tools hold open.
+func (b *toolbox) Close() {
+	b.mcp.Close()
+	b.fetch.Close()
+}
+
+// Call runs a tool for the engine.
+func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, domain string, call llm.ToolCall) (string, []retrieval.Passage, error) {
+	res, err := b.Registry.Call(ctx, f, domain, call)
+	return res.Text, res.Passages, err
+}
+
+// pageExtensions are the formats in which a web page may come.
+var pageExtensions = map[string]string{
+	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "text/plain": ".txt",
+	"text/markdown": ".md", "text/csv": ".csv", "application/json": ".json",
+}
+
+// pageReader reads a web page in a child process, as files are read.
+func pageReader(pool *extract.Pool) tool.PageReader {
+	return func(ctx context.Context, page *fetch.Page) (title, text string, err error) {
+		ext, ok := pageExtensions[page.MediaType]
+		if !ok {
+			return "", "", fmt.Errorf("no text is read from %q", page.MediaType)
+		}
+		f, err := os.CreateTemp("", "parley-page-*"+ext)
+		if err != nil {
+			return "", "", err
+		}
+		defer os.Remove(f.Name())
+		_, err = f.Write(page.Body)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", "", err
+		}
+		res, err := pool.Extract(ctx, extract.Request{Name: "page" + ext, Path: f.Name()})
+		if err != nil {
+			return "", "", err
+		}
+		var b strings.Builder
+		for _, pg := range res.Document.Pages {
+			b.WriteString(pg.Text)
+			b.WriteByte('\n')
+		}
+		return res.Document.Meta.Title, b.String(), nil
+	}
+}

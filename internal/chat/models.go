@@ -1,0 +1,63 @@
+package chat
+
+import (
+	"cmp"
+
+	"parley/internal/llm"
+)
+
+// resolved is a model with its names.
+type resolved struct {
+	llm.Model
+	key      string // "provider:model"
+	name     string // without the provider
+	grounded bool
+}
+
+// given is the name of a model that no upstream names: a built-in model answers under its key.
+// Every other model answers under the name that its provider gives it, for which "" stands.
+func (m resolved) given() string {
+	if isBuiltin(m.key) {
+		return m.key
+	}
+	return ""
+}
+
+// findModels finds the model that answers and those that help it. A stage whose model is nil does
+// what it can without one.
+func (t *turn) findModels() error {
+	asked, usual := t.req.Options.Models, t.cfg.Defaults.Models
+	var err error
+	if t.model, err = t.resolve(StageGenerate, cmp.Or(asked.Inference, usual.Inference)); err != nil {
+		return err
+	}
+	if t.rewriter, err = t.helper(StageRewrite, cmp.Or(asked.Rewrite, usual.Rewrite)); err != nil {
+		return err
+	}
+	if asked.Rerank != "" {
+		if _, err := t.reranker(asked.Rerank); err != nil {
+			return err
+		}
+	}
+	if t.model.grounded && t.rewriter.Model == nil {
+		return nil // nobody would read the summary
+	}
+	t.summarizer, err = t.helper(StageSummarize, cmp.Or(asked.Summary, usual.Summary))
+	return err
+}
+
+// helper finds the model of a stage that can do without: the one that answers when key is "".
+func (t *turn) helper(stage Stage, key string) (resolved, error) {
+	if key = cmp.Or(key, t.model.key); t.cfg.Grounded(key) {
+		return resolved{}, nil
+	}
+	return t.resolve(stage, key)
+}
+
+func (e *Engine) resolve(stage Stage, key string) (resolved, error) {
+	m, name, err := e.cfg.Models.ResolveFor(string(stage), key)
+	if err != nil {
+		return resolved{}, err
+	}
+	return resolved{Model: m, key: key, name: name, grounded: e.cfg.Grounded(key)}, nil
+}

@@ -1,0 +1,223 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"parley/internal/llm"
+	"parley/internal/text"
+)
+
+// The limits of rewriting by a model.
+const (
+	maxQueryRunes   = 400
+	maxReasonRunes  = 200
+	rewriteTurns    = 3 // shown unless the request says otherwise
+	maxShownRunes   = 1000
+	rewriteTokens   = 1000 // a model that reasons takes most of them for that
+	plainConfidence = 0.7  // in a query whose model does not say how sure it is
+	ownShare        = 0.5  // of a query's words that must come from the conversation
+)
+
+var rewriteSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
+	`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"}},` +
+	`"required":["query","ambiguous","confidence","reason"],"additionalProperties":false}`)
+
+// rewriteRequest asks for a query. The conversation stands in the user's turn, quoted line by
+// line, so that nothing in it can pass for an instruction or for another message.
+func (t *turn) rewriteRequest() llm.Request {
+	var b strings.Builder
+	if t.summary != "" {
+		b.WriteString("Summary of what was said before:\n")
+		quoteLine(&b, "", t.summary, maxSummaryRunes)
+		b.WriteByte('\n')
+	}
+	if turns := t.lastTurns(); len(turns) > 0 {
+		b.WriteString("Conversation:\n")
+		for _, m := range turns {
+			if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
+				continue
+			}
+			quoteLine(&b, speaker(m.Role), m.Text(), maxShownRunes)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("Last question:\n")
+	quoteLine(&b, "", t.asked, maxShownRunes)
+	return llm.Request{
+		Messages: []llm.Message{
+			llm.Text(llm.System, t.cfg.Prompts.text(t.req.Options.PromptDomain, rewritePrompt)),
+			llm.Text(llm.User, strings.TrimSpace(b.String())),
+		},
+		MaxOutputTokens: rewriteTokens,
+		Effort:          "low",
+		Schema:          rewriteSchema,
+	}
+}
+
+// lastTurns returns the end of the history that a rewriting model is shown.
+func (t *turn) lastTurns() []Message {
+	turns := t.req.Options.Rewrite.Turns
+	if turns == 0 {
+		turns = rewriteTurns
+	}
+	return lastTurns(t.history, turns)
+}
+
+// lastTurns returns the last turns of messages, each from a user message on.
+func lastTurns(messages []Message, turns int) []Message {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role != llm.User {
+			continue
+		}
+		if turns--; turns == 0 {
+			return messages[i:]
+		}
+	}
+	return messages
+}
+
+func speaker(r llm.Role) string {
+	switch r {
+	case llm.User:
+		return "User"
+	case llm.ToolRole:
+		return "Tool"
+	}
+	return "Assistant"
+}
+
+// quoteLine writes a text as one quoted line, with who said it.
+func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
+	b.WriteString("> ")
+	if speaker != "" {
+		b.WriteString(speaker)
+		b.WriteString(": ")
+	}
+	b.WriteString(sourceText(clip(strings.TrimSpace(text), maxRunes)))
+	b.WriteByte('\n')
+}
+
+// clip shortens a text to so many characters.
+func clip(s string, runes int) string {
+	if len(s) <= runes {
+		return s
+	}
+	for i := range s {
+		if runes--; runes < 0 {
+			return strings.TrimSpace(s[:i]) + " …"
+		}
+	}
+	return s
+}
+
+// rewriting is what a model says of a question.
+type rewriting struct {
+	query      string
+	ambiguous  bool
+	confidence float64
+	reason     string
+}
+
+// parseRewriting reads a model's reply: the object that it was asked for, with or without text
+// around it, or the query alone. Figures may come as strings, and a confidence in percent.
+func parseRewriting(reply string) (rewriting, error) {
+	r := rewriting{confidence: plainConfidence}
+	object, ok := llm.Object(reply)
+	if !ok {
+		r.query = visible(cleanQuery(unfence(reply)))
+		return r, nil
+	}
+	var fields struct {
+		Query      string
+		Ambiguous  json.RawMessage
+		Confidence json.RawMessage
+		Reason     json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(object), &fields); err != nil {
+		return r, fmt.Errorf("read the reply: %w", err)
+	}
+	r.query = visible(cleanQuery(fields.Query))
+	r.ambiguous = bytes.EqualFold(unquote(fields.Ambiguous), []byte("true"))
+	if c, err := strconv.ParseFloat(strings.TrimSuffix(string(unquote(fields.Confidence)), "%"), 64); err == nil && c >= 0 {
+		if c > 1 {
+			c /= 100
+		}
+		r.confidence = min(c, 1)
+	}
+	_ = json.Unmarshal(fields.Reason, &r.reason) // a reason that is no text is none
+	r.reason = clip(strings.Join(strings.Fields(onOneLine(r.reason)), " "), maxReasonRunes)
+	return r, nil
+}
+
+// unfence returns what stands within a code fence, or all when there is none.
+func unfence(s string) string {
+	s = strings.TrimSpace(s)
+	inner, ok := strings.CutPrefix(s, "```")
+	if !ok {
+		return s
+	}
+	if _, rest, ok := strings.Cut(inner, "\n"); ok {
+		inner = rest // without the name of a language
+	}
+	return strings.TrimSuffix(strings.TrimSpace(inner), "```")
+}
+
+func unquote(v json.RawMessage) []byte { return bytes.TrimSpace(bytes.Trim(bytes.TrimSpace(v), `"`)) }
+
+// cleanQuery takes off what models put around a query.
+func cleanQuery(s string) string {
+	s = strings.TrimSpace(s)
+	for _, quotes := range []string{`""`, "''", "“”", "``"} {
+		open, size := utf8.DecodeRuneInString(quotes)
+		shut := quotes[size:]
+		inner, begins := strings.CutPrefix(s, string(open))
+		if inner, ends := strings.CutSuffix(inner, shut); begins && ends && !strings.ContainsAny(inner, quotes) {
+			return strings.TrimSpace(inner)
+		}
+	}
+	return s
+}
+
+// checkQuery refuses what is no query for this question: nothing, a text of several lines, an
+// essay, delimiters of prompts, or words of which most are not from the conversation.
+func (t *turn) checkQuery(query string) error {
+	switch {
+	case query == "":
+		return errors.New("the query is empty")
+	case strings.Contains(query, "\n"):
+		return errors.New("the query has several lines")
+	case strings.ContainsAny(query, "{}") || splitAngles(query) != query ||
+		roleTag.MatchString(query) || instTag.MatchString(query):
+		return errors.New("the query has characters of a prompt in it")
+	case utf8.RuneCountInString(query) > maxQueryRunes:
+		return errors.New("the query is too long")
+	}
+	known := map[string]bool{}
+	add := func(s string) {
+		for _, term := range text.Terms(s) {
+			known[term] = true
+		}
+	}
+	add(t.asked)
+	add(t.summary)
+	for _, m := range t.history {
+		add(m.Text())
+	}
+	terms := text.Terms(query)
+	own := 0
+	for _, term := range terms {
+		if known[term] {
+			own++
+		}
+	}
+	if float64(own) < ownShare*float64(len(terms)) {
+		return errors.New("the query is about something else")
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/internal/llm"
+)
+
+// The limits of a summary, where the request does not set them.
+const (
+	summaryInput  = 8000 // tokens that are summed up at a time
+	summaryOutput = 400  // tokens of the summary
+	// A model that reasons takes tokens for that beside those of the summary.
+	summaryReasoning = 1000
+	maxSummaryRunes  = 5 * maxSummaryOutput // shown to the model that rewrites
+)
+
+// summarizes reports whether a model is to sum up what does not fit of the conversation.
+func (t *turn) summarizes() bool {
+	return t.summarizer.Model != nil && slices.ContainsFunc(t.older, func(m Message) bool { return m.Role == llm.User })
+}
+
+// runSummarize sums up the messages that are left out. The summary of an earlier turn is extended
+// by what has been left out since, and is used as it is when there is nothing such. When that
+// fails, the earlier summary stands, and all else is left out.
+func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, error) {
+	keys := t.prefixKeys()
+	earlier, covered := t.summaries.longest(keys)
+	t.summary = earlier
+	left := t.older[covered:]
+	if len(left) == 0 {
+		return StageFinished{Note: "the summary of an earlier turn covers all"}, nil
+	}
+	req, shown, err := t.summaryRequest(earlier, left)
+	if err != nil {
+		return StageFinished{}, err
+	}
+	reply, err := t.ask(ctx, t.summarizer, t.cfg.SummaryTimeout, req)
+	if ctx.Err() != nil {
+		return StageFinished{}, ctx.Err()
+	}
+	done := StageFinished{Model: reply.Model, Usage: reply.Usage}
+	text := clip(strings.TrimSpace(visible(unfence(reply.Text))), 5*t.summaryTokens())
+	if err == nil && text == "" {
+		err = errors.New("the summary is empty")
+	}
+	if err != nil {
+		t.cfg.Logger.Warn("no summary", "turn_id", t.req.TurnID, "model", t.summarizer.key, "error", err)
+		done.Note = fmt.Sprintf("%d messages are left out, because %s failed", len(left), t.summarizer.key)
+		return done, nil
+	}
+	t.summary = text
+	t.summaries.put(keys[len(keys)-1], text)
+	done.Note = fmt.Sprintf("summed up %d messages", shown)
+	if shown < len(left) {
+		done.Note += fmt.Sprintf("; %d before them are left out", len(left)-shown)
+	}
+	return done, nil
+}
+
+func (t *turn) summaryTokens() int {
+	if n := t.req.Options.Summary.Output; n > 0 {
+		return n
+	}
+	return summaryOutput
+}
+
+// summaryRequest asks for a summary of messages and of the one before them. Of messages that are
+// too long together it shows the last ones, and says how many.
+func (t *turn) summaryRequest(earlier string, messages []Message) (req llm.Request, shown int, err error) {
+	words := max(t.summaryTokens()*3/4, 1)
+	system, err := t.cfg.Prompts.summary(t.req.Options.PromptDomain, words)
+	if err != nil {
+		return req, 0, fmt.Errorf("render the prompt for summaries: %w", err)
+	}
+	budget := t.req.Options.Summary.Input
+	if budget == 0 {
+		budget = summaryInput
+	}
+	maxRunes := budget // of one message: a token is hardly ever less than a character
+	from := len(messages)
+	for from > 0 {
+		if budget -= min(t.tokens(&messages[from-1]), maxRunes); budget < 0 && from < len(messages) {
+			break
+		}
+		from--
+	}
+	var b strings.Builder
+	if earlier != "" {
+		b.WriteString("Summary of what came before:\n")
+		quoteLine(&b, "", earlier, maxSummaryRunes)
+		b.WriteByte('\n')
+	}
+	b.WriteString("Messages:\n")
+	for _, m := range messages[from:] {
+		if m.Text() == "" {
+			continue
+		}
+		quoteLine(&b, speaker(m.Role), m.Text(), maxRunes)
+	}
+	return llm.Request{
+		Messages: []llm.Message{
+			llm.Text(llm.System, system),
+			llm.Text(llm.User, strings.TrimSpace(b.String())),
+		},
+		MaxOutputTokens: t.summaryTokens() + summaryReasoning,
+		Effort:          "low",
+	}, len(messages) - from, nil
+}

@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/xml"
+	"io"
+	"path"
+	"strings"
+)
+
+// relation is a reference from one part of a package of the Open Packaging Conventions (ECMA-376
+// part 2) to another.
+type relation struct {
+	id     string
+	kind   string // the last segment of its type: "slide", "worksheet"
+	target string // name of the other part
+}
+
+// relations returns the references of a part, or of the package itself for "". What leads out of
+// the package is left out.
+func relations(archive *zip.Reader, part string) ([]relation, error) {
+	var found []relation
+	name := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
+	if part == "" {
+		name = "_rels/.rels"
+	}
+	err := eachElement(archive, name, func(_ *xml.Decoder, e xml.StartElement) error {
+		if e.Name.Local != "Relationship" || xmlAttr(e, "TargetMode") == "External" {
+			return nil
+		}
+		target := strings.ReplaceAll(xmlAttr(e, "Target"), `\`, "/")
+		if !strings.HasPrefix(target, "/") {
+			target = path.Join(path.Dir(part), target)
+		}
+		found = append(found, relation{xmlAttr(e, "Id"), path.Base(xmlAttr(e, "Type")), strings.TrimPrefix(path.Clean(target), "/")})
+		return nil
+	})
+	if isSyntaxError(err) {
+		err = nil // what is related cannot be found, the rest can
+	}
+	return found, err
+}
+
+// mainPart finds the main part of a package, as some writers do not give it the usual name.
+func mainPart(archive *zip.Reader, usual string) string {
+	all, err := relations(archive, "")
+	if err != nil {
+		return usual
+	}
+	for _, r := range all {
+		if r.kind == "officeDocument" {
+			return r.target
+		}
+	}
+	return usual
+}
+
+// officeTitle is the title in the package's core properties, "" when it has none worth showing.
+func officeTitle(archive *zip.Reader) string {
+	title := ""
+	_ = eachElement(archive, "docProps/core.xml", func(d *xml.Decoder, e xml.StartElement) error {
+		if e.Name.Local == "title" {
+			return d.DecodeElement(&title, &e)
+		}
+		return nil
+	}) // without properties the first heading is the title
+	return sensibleTitle(title)
+}
+
+// readPart calls visit for the tokens of a part. A part that breaks off is no error but true: what
+// was read until then stays.
+func readPart(ctx context.Context, archive *zip.Reader, name string, visit func(*xml.Decoder, xml.Token) error) (broken bool, err error) {
+	part, err := openPart(archive, name)
+	if err != nil || part == nil {
+		return false, err
+	}
+	defer part.Close()
+	err = eachToken(ctx, part, visit)
+	if isSyntaxError(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// drawingNamespaces are those of DrawingML, transitional and strict, in which shapes, diagrams and
+// charts hold their text.
+const (
+	drawingNamespace       = "http://schemas.openxmlformats.org/drawingml/2006/main"
+	strictDrawingNamespace = "http://purl.oclc.org/ooxml/drawingml/main"
+)
+
+func isDrawing(name xml.Name) bool {
+	return name.Space == drawingNamespace || name.Space == strictDrawingNamespace
+}
+
+// drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
+func drawingParagraphs(ctx context.Context, archive *zip.Reader, name string, limit int64) ([]string, error) {
+	var paragraphs []string
+	var text strings.Builder
+	_, err := readPart(ctx, archive, name, func(d *xml.Decoder, token xml.Token) error {
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == "Fallback" {
+				return d.Skip()
+			}
+			if isDrawing(t.Name) {
+				return drawingText(d, t, &text)
+			}
+		case xml.EndElement:
+			if t.Name.Local == "p" && isDrawing(t.Name) {
+				if limit -= int64(text.Len()); limit < 0 {
+					return tooLarge("the document has too much text in its drawings")
+				}
+				if p := oneLine(cleanText(text.String())); p != "" {
+					paragraphs = append(paragraphs, p)
+				}
+				text.Reset()
+			}
+		}
+		return nil
+	})
+	return paragraphs, err
+}
+
+// drawingText adds what an element inside a paragraph of DrawingML says.
+func drawingText(d *xml.Decoder, e xml.StartElement, text io.StringWriter) error {
+	var s string
+	switch e.Name.Local {
+	case "t":
+		if err := d.DecodeElement(&s, &e); err != nil {
+			return err
+		}
+	case "br":
+		s = "\n"
+	case "tab":
+		s = "\t"
+	default:
+		return nil
+	}
+	_, err := text.WriteString(s)
+	return err
+}

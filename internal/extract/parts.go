@@ -1,0 +1,185 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Beyond a size where that is telling, what a file unpacks to may be this many times its own size.
+// Documents come near 50, bombs begin at 1,000.
+const (
+	unpackRatio      = 200
+	unpackRatioAfter = 8 << 20
+)
+
+// spool takes the files inside a file out into a folder, one after the other.
+type spool struct {
+	dir    string // "" for nowhere: the parts are counted, and their content is dropped
+	limits Limits
+	packed int64 // size of the file around them
+	bytes  int64 // of the parts so far
+	made   bool  // whether the folder is there
+	parts  []Part
+}
+
+// maxPartName bounds the names of parts in bytes.
+const maxPartName = 1024
+
+// add takes one file out. What is wrong with that file alone becomes its Refused; an error is a
+// limit that the parts exceed together, ctx's, or that the folder cannot be written to.
+func (s *spool) add(ctx context.Context, name string, content io.Reader) error {
+	name, ok := partName(name)
+	if !ok {
+		return s.refuse(name, &Error{Reason: UnsafeName, Detail: "its name leads out of the archive"})
+	}
+	n, err := s.write(&contextReader{ctx, content})
+	var refused *Error
+	var broken *spoolError
+	switch {
+	case err == nil:
+		s.parts = append(s.parts, Part{Name: name, Size: n})
+		return s.check()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &broken):
+		return err
+	case !errors.As(err, &refused):
+		refused = damaged("its content in the archive is cut off or broken")
+	}
+	return s.refuse(name, refused)
+}
+
+// refuse notes a file that cannot be taken out.
+func (s *spool) refuse(name string, why *Error) error {
+	s.parts = append(s.parts, Part{Name: name, Refused: why})
+	return s.check()
+}
+
+// write copies content to the next file of the folder, and removes it when there is an error.
+func (s *spool) write(content io.Reader) (n int64, err error) {
+	if s.dir == "" {
+		return s.copy(io.Discard, content)
+	}
+	if !s.made {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return 0, &spoolError{err}
+		}
+		s.made = true
+	}
+	path := filepath.Join(s.dir, PartName(len(s.parts)))
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, &spoolError{err}
+	}
+	n, err = s.copy(spoolWriter{file}, content)
+	if closed := file.Close(); err == nil && closed != nil {
+		err = &spoolError{closed}
+	}
+	if err != nil {
+		os.Remove(path) //nolint:errcheck // the folder goes as a whole later on
+	}
+	return n, err
+}
+
+// spoolError says that the folder is the trouble, not the file.
+type spoolError struct{ err error }
+
+func (e *spoolError) Error() string { return fmt.Sprintf("take a file out of another: %v", e.err) }
+func (e *spoolError) Unwrap() error { return e.err }
+
+type spoolWriter struct{ w io.Writer }
+
+func (s spoolWriter) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil {
+		err = &spoolError{err}
+	}
+	return n, err
+}
+
+// copy copies as much as one part and all parts may have, and no more.
+func (s *spool) copy(out io.Writer, content io.Reader) (int64, error) {
+	n, err := io.Copy(out, io.LimitReader(content, min(s.limits.FileBytes, s.limits.PartsBytes-s.bytes)+1))
+	s.bytes += n
+	if err == nil && n > s.limits.FileBytes {
+		err = tooLarge("it has more than %s", megabytes(s.limits.FileBytes))
+	}
+	return n, err
+}
+
+// check reports whether the parts so far keep within the limits.
+func (s *spool) check() error {
+	switch {
+	case len(s.parts) > s.limits.Parts:
+		return tooLarge("more than %d files are in it", s.limits.Parts)
+	case s.bytes > s.limits.PartsBytes:
+		return tooLarge("it unpacks to more than %s", megabytes(s.limits.PartsBytes))
+	case s.bytes > unpackRatioAfter && s.bytes > unpackRatio*s.packed:
+		return tooLarge("it unpacks to more than %d times its size", unpackRatio)
+	}
+	return nil
+}
+
+// partName brings the name of a file in an archive to the form of fs.ValidPath, and reports
+// whether it stays within the archive. Archives come from systems with other rules, so that
+// backslashes part names too, and what is a drive or a device on one of them leads out.
+func partName(name string) (string, bool) {
+	name = strings.ToValidUTF8(name, "_")
+	slashed := strings.ReplaceAll(name, `\`, "/")
+	var parts []string
+	ok := !strings.HasPrefix(slashed, "/") && !hasDrive(slashed) && len(name) <= maxPartName
+	for part := range strings.SplitSeq(slashed, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			ok = false
+		default:
+			parts = append(parts, part)
+		}
+	}
+	clean := strings.Join(parts, "/")
+	if !ok || clean == "" || strings.ContainsFunc(clean, unicode.IsControl) {
+		return shownName(name), false
+	}
+	return clean, true
+}
+
+func hasDrive(name string) bool {
+	return len(name) >= 2 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+}
+
+// shownName is a name for messages.
+func shownName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if len(name) > 200 {
+		name = strings.ToValidUTF8(name[:200], "") + "…"
+	}
+	if name == "" {
+		name = "(no name)"
+	}
+	return name
+}
+
+// contextReader ends a copy when its context does.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

@@ -1,0 +1,89 @@
+package extract
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/net/html/charset"
+	utf16 "golang.org/x/text/encoding/unicode"
+)
+
+// newXML returns a decoder for a part of a document. It knows no entities but the five of XML
+// itself and loads nothing, so that a document can neither expand nor reach beyond itself.
+func newXML(r io.Reader) *xml.Decoder {
+	in := bufio.NewReader(r)
+	start, _ := in.Peek(2) // an error comes again with the first token
+	var order utf16.Endianness
+	switch string(start) {
+	case "\xff\xfe", "<\x00":
+		order = utf16.LittleEndian
+	case "\xfe\xff", "\x00<":
+		order = utf16.BigEndian
+	default:
+		d := xml.NewDecoder(in)
+		d.CharsetReader = charset.NewReaderLabel
+		return d
+	}
+	d := xml.NewDecoder(utf16.UTF16(order, utf16.UseBOM).NewDecoder().Reader(in))
+	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	return d
+}
+
+// eachToken calls visit for every token of a part until its error. The error is visit's, ctx's,
+// or that the XML is not well-formed.
+func eachToken(ctx context.Context, r io.Reader, visit func(*xml.Decoder, xml.Token) error) error {
+	d := newXML(r)
+	for n := 0; ; n++ {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("parse XML: %w", err)
+		}
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := visit(d, token); err != nil {
+			return err
+		}
+	}
+}
+
+// eachElement calls visit for the start of every element of a part, until its error. A missing
+// part has no elements.
+func eachElement(archive *zip.Reader, name string, visit func(*xml.Decoder, xml.StartElement) error) error {
+	part, err := openPart(archive, name)
+	if err != nil || part == nil {
+		return err
+	}
+	defer part.Close()
+	return eachToken(context.Background(), part, func(d *xml.Decoder, token xml.Token) error {
+		if start, ok := token.(xml.StartElement); ok {
+			return visit(d, start)
+		}
+		return nil
+	})
+}
+
+func xmlAttr(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// isSyntaxError holds for the errors of broken XML and of broken compression, and not for the
+// limits and ctx.
+func isSyntaxError(err error) bool {
+	var typed *Error
+	return err != nil && !errors.As(err, &typed) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}

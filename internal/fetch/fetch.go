@@ -1,0 +1,247 @@
+// Package fetch reads pages of the public web, and of nothing else: every address is checked when
+// it is dialled, after the name was resolved and again for each redirect, so that no URL, name or
+// redirect leads into the network that the server stands in (OWASP API7, server-side request
+// forgery). Proxies of the environment are not used, since they would resolve names themselves.
+//
+//	page, err := fetch.New(fetch.Options{}).Get(ctx, "https://example.com/handbook", fetch.Known{})
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options tunes a Client. Zero fields mean the default.
+type Options struct {
+	Timeout      time.Duration  // of one page, with its redirects; 15 s
+	MaxBytes     int64          // of a body, after decompression; 10 MiB
+	MaxRedirects int            // 5; less than 0 means none
+	UserAgent    string         // "parley"
+	Allow        []netip.Prefix // networks that may be read although they are not public
+}
+
+// Client reads pages. It is safe for concurrent use.
+type Client struct {
+	opts Options
+	http *http.Client
+
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Known is what the caller has of a page, so that it comes only if it has changed (RFC 9110,
+// section 13).
+type Known struct {
+	ETag         string // as the server gave it; "" for none
+	LastModified string // the same
+}
+
+// Page is what a URL gave.
+type Page struct {
+	URL          string // after redirects, without fragment
+	MediaType    string // in lower case, without parameters; sniffed when the server gave none
+	Charset      string // of the Content-Type; "" when it names none
+	Body         []byte
+	ETag         string
+	LastModified string
+	NotModified  bool // the page is as Known says; Body is nil
+}
+
+// Error says why a URL gave no page.
+type Error struct {
+	Kind   Kind
+	Status int    // of the answer, with KindStatus
+	Msg    string // one sentence that may be shown to whoever gave the URL
+	Err    error  // internal; nil for most
+}
+
+// Kind is a sort of Error.
+type Kind string
+
+// The kinds.
+const (
+	KindURL         Kind = "url"         // not a URL that can be read
+	KindForbidden   Kind = "forbidden"   // an address that is not public
+	KindRedirects   Kind = "redirects"   // too many
+	KindStatus      Kind = "status"      // the server answered with an error
+	KindTooLarge    Kind = "too_large"   // more than MaxBytes
+	KindTimeout     Kind = "timeout"     // longer than Timeout
+	KindUnreachable Kind = "unreachable" // no such name, no connection, a broken answer
+)
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + " " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns a client.
+func New(opts Options) *Client {
+	opts.Timeout = cmp.Or(opts.Timeout, 15*time.Second)
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, 10<<20)
+	opts.MaxRedirects = cmp.Or(opts.MaxRedirects, 5)
+	opts.UserAgent = cmp.Or(opts.UserAgent, "parley")
+	c := &Client{opts: opts, lookup: net.DefaultResolver.LookupNetIP}
+	c.dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:            c.connect,
+			ForceAttemptHTTP2:      true,
+			TLSHandshakeTimeout:    10 * time.Second,
+			ResponseHeaderTimeout:  opts.Timeout,
+			MaxResponseHeaderBytes: 64 << 10,
+			MaxIdleConns:           16,
+			IdleConnTimeout:        30 * time.Second,
+		},
+		CheckRedirect: c.mayFollow,
+	}
+	return c
+}
+
+// Close closes idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Get reads a page. Errors are *Error, but for that of a cancelled ctx.
+func (c *Client) Get(ctx context.Context, rawURL string, known Known) (*Page, error) {
+	parent := ctx
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	req, err := c.request(ctx, rawURL, known)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.explain(parent, ctx, err)
+	}
+	defer resp.Body.Close()
+	page := &Page{
+		URL: withoutFragment(resp.Request.URL), ETag: resp.Header.Get("ETag"),
+		LastModified: resp.Header.Get("Last-Modified"),
+	}
+	if resp.StatusCode == http.StatusNotModified && known != (Known{}) {
+		page.NotModified = true
+		return page, nil
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, &Error{Kind: KindStatus, Status: resp.StatusCode,
+			Msg: fmt.Sprintf("The server of %s answered with status %d.", resp.Request.URL.Host, resp.StatusCode)}
+	}
+	page.Body, err = io.ReadAll(io.LimitReader(resp.Body, c.opts.MaxBytes+1))
+	if err != nil {
+		return nil, c.explain(parent, ctx, err)
+	}
+	if int64(len(page.Body)) > c.opts.MaxBytes {
+		return nil, &Error{Kind: KindTooLarge, Msg: fmt.Sprintf("The page is larger than %d bytes.", c.opts.MaxBytes)}
+	}
+	page.MediaType, page.Charset = mediaType(resp.Header.Get("Content-Type"), page.Body)
+	return page, nil
+}
+
+// maxURL bounds a URL in bytes.
+const maxURL = 2048
+
+func (c *Client) request(ctx context.Context, rawURL string, known Known) (*http.Request, error) {
+	if len(rawURL) > maxURL {
+		return nil, badURL("The URL is longer than %d bytes.", maxURL)
+	}
+	u, err := url.Parse(strings.TrimSpace(rawURL))
+	if err != nil {
+		return nil, badURL("The URL can't be read.")
+	}
+	if err := checkURL(u); err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, badURL("The URL can't be read.")
+	}
+	req.Header.Set("User-Agent", c.opts.UserAgent)
+	req.Header.Set("Accept", "text/html, application/xhtml+xml, text/plain, application/pdf;q=0.9, */*;q=0.5")
+	if known.ETag != "" {
+		req.Header.Set("If-None-Match", known.ETag)
+	}
+	if known.LastModified != "" {
+		req.Header.Set("If-Modified-Since", known.LastModified)
+	}
+	return req, nil
+}
+
+func badURL(format string, args ...any) error {
+	return &Error{Kind: KindURL, Msg: fmt.Sprintf(format, args...)}
+}
+
+// checkURL refuses what can't be a public page by its form. The address is checked later.
+func checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return badURL("Only http and https URLs can be read.")
+	case u.Hostname() == "":
+		return badURL("The URL has no host.")
+	case u.User != nil:
+		return badURL("The URL holds a user name.")
+	case u.Port() == "0":
+		return badURL("The URL has no usable port.")
+	}
+	return nil
+}
+
+// errRedirects ends a chain of redirects.
+var errRedirects = errors.New("too many redirects")
+
+func (c *Client) mayFollow(req *http.Request, via []*http.Request) error {
+	if len(via) > c.opts.MaxRedirects {
+		return errRedirects
+	}
+	return checkURL(req.URL)
+}
+
+// explain returns an error of the transport as an *Error, or the error of the caller's context.
+func (c *Client) explain(parent, ctx context.Context, err error) error {
+	if parent.Err() != nil {
+		return parent.Err()
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, errRedirects):
+		return &Error{Kind: KindRedirects, Msg: fmt.Sprintf("The page was redirected more than %d times.", max(c.opts.MaxRedirects, 0))}
+	case ctx.Err() != nil:
+		return &Error{Kind: KindTimeout, Msg: fmt.Sprintf("The page did not come within %s.", c.opts.Timeout), Err: err}
+	}
+	return &Error{Kind: KindUnreachable, Msg: "The server of the page can't be reached.", Err: err}
+}
+
+func withoutFragment(u *url.URL) string {
+	v := *u
+	v.Fragment, v.RawFragment = "", ""
+	return v.String()
+}
+
+func mediaType(header string, body []byte) (media, charset string) {
+	media, params, err := mime.ParseMediaType(header)
+	if err != nil || media == "" {
+		media, params, err = mime.ParseMediaType(http.DetectContentType(body))
+		if err != nil {
+			return "application/octet-stream", ""
+		}
+		return media, ""
+	}
+	return media, params["charset"]
+}

@@ -1,0 +1,95 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"parley/internal/llm"
+	"parley/internal/llm/upstream"
+)
+
+// EmbedLimits implements llm.EmbedLimiter.
+// https://ai.google.dev/gemini-api/docs/models; the API itself says of more texts that at most 100
+// can be in one batch.
+func (p *Provider) EmbedLimits(model string) llm.EmbedLimits {
+	if typed(model) {
+		return llm.EmbedLimits{Texts: 100, TextTokens: 2048}
+	}
+	return llm.EmbedLimits{Texts: 100, TextTokens: 8192}
+}
+
+// typed reports whether a model takes a task type. Those from Gemini Embedding 2 on are told by a
+// prefix (see upstream.Prefixed) and ignore it.
+func typed(model string) bool {
+	model = strings.TrimPrefix(model, "models/")
+	return model == "gemini-embedding-001" || !strings.HasPrefix(model, "gemini-")
+}
+
+type wireEmbedBatch struct {
+	Requests []wireEmbed `json:"requests"`
+}
+
+type wireEmbed struct {
+	Model      string      `json:"model"`
+	Content    wireContent `json:"content"`
+	TaskType   string      `json:"taskType,omitempty"`
+	Dimensions int         `json:"outputDimensionality,omitempty"`
+}
+
+// taskTypes are the purposes as Gemini names them.
+var taskTypes = map[llm.Purpose]string{llm.ForDocument: "RETRIEVAL_DOCUMENT", llm.ForQuery: "RETRIEVAL_QUERY"}
+
+// Embed implements llm.Embedder with POST /v1beta/models/{model}:batchEmbedContents. Vectors that
+// are shorter than the model's own are not of unit length.
+//
+// https://ai.google.dev/api/embeddings#method:-models.batchembedcontents
+func (p *Provider) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
+	name := strings.TrimPrefix(llm.CleanName(req.Model), "models/")
+	req.Model = name
+	w := wireEmbedBatch{Requests: make([]wireEmbed, len(req.Texts))}
+	for i, text := range upstream.Prefixed(req) {
+		w.Requests[i] = wireEmbed{
+			Model: "models/" + name, Content: wireContent{Parts: []wirePart{{Text: text}}}, Dimensions: req.Dimensions,
+		}
+		if typed(name) {
+			w.Requests[i].TaskType = taskTypes[req.Purpose]
+		}
+	}
+	call := p.call("/models/" + url.PathEscape(name) + ":batchEmbedContents")
+	var err error
+	if call.Body, err = json.Marshal(w); err != nil {
+		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("encode texts: %w", err)}
+	}
+	body, err := p.client.Post(ctx, call, upstream.VectorsLimit(len(req.Texts)))
+	if err != nil {
+		return llm.Embeddings{}, err
+	}
+	return decodeEmbeddings(body, &call)
+}
+
+func decodeEmbeddings(body []byte, call *upstream.Call) (llm.Embeddings, error) {
+	var w struct {
+		Embeddings []struct {
+			Values upstream.Vector `json:"values"`
+		} `json:"embeddings"`
+		Usage struct {
+			Prompt json.Number `json:"promptTokenCount"`
+			Total  json.Number `json:"totalTokenCount"`
+		} `json:"usageMetadata"` // many models give none
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return llm.Embeddings{}, upstream.UndecodableAnswer(err)
+	}
+	if len(w.Error) > 0 && string(w.Error) != "null" {
+		return llm.Embeddings{}, call.Failed(body)
+	}
+	out := llm.Embeddings{Vectors: make([][]float32, len(w.Embeddings)), Usage: upstream.InputUsage(w.Usage.Prompt, w.Usage.Total)}
+	for i, e := range w.Embeddings {
+		out.Vectors[i] = e.Values
+	}
+	return out, nil
+}

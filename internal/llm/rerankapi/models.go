@@ -1,0 +1,47 @@
+package rerankapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"parley/internal/llm"
+)
+
+// Models implements llm.Lister with GET {base}/models, which vLLM and Cohere have, in forms of
+// their own. A server without it says nothing of its models, but has been reached.
+func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
+	body, err := p.client.Get(ctx, p.call("/models"))
+	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var w struct {
+		Data []struct {
+			ID          string `json:"id"`
+			MaxModelLen int    `json:"max_model_len"`
+		} `json:"data"` // vLLM
+		Models []struct {
+			Name      string   `json:"name"`
+			Context   float64  `json:"context_length"`
+			Endpoints []string `json:"endpoints"`
+		} `json:"models"` // Cohere
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	}
+	var models []llm.ModelInfo
+	for _, m := range w.Data {
+		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.ID), Context: max(m.MaxModelLen, 0)})
+	}
+	for _, m := range w.Models {
+		if slices.Contains(m.Endpoints, "rerank") {
+			models = append(models, llm.ModelInfo{Name: llm.CleanName(m.Name), Context: int(min(max(m.Context, 0), 1e9))})
+		}
+	}
+	return models, nil
+}

@@ -1,0 +1,49 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// SearchFunc finds passages. retrieval.Corpus has one.
+type SearchFunc func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
+
+// foundDocuments is how many passages a search of the corpus gives.
+const foundDocuments = 5
+
+// SearchDocuments returns the tool that searches the corpus, with the rights and the filter of the
+// turn. What it finds may be cited.
+func SearchDocuments(search SearchFunc) Tool {
+	return Tool{
+		Tool: llm.Tool{
+			Name:        "search_documents",
+			Description: "Searches the documents again with another query, for what the sources that were given do not say. Returns further sources, which may be cited like the others.",
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"a question or a few keywords"}},"required":["query"],"additionalProperties":false}`),
+		},
+		Run: func(ctx context.Context, call Call) (Result, error) {
+			args, err := arguments[struct {
+				Query string `json:"query"`
+			}](call)
+			if err != nil {
+				return Result{}, err
+			}
+			query := strings.TrimSpace(args.Query)
+			if query == "" || len(query) > 2000 {
+				return Result{}, failf("The query is empty or longer than 2000 bytes.")
+			}
+			found, err := search(ctx, retrieval.Query{Filter: call.Filter, Text: query, Mode: retrieval.Hybrid, Limit: foundDocuments})
+			if err != nil {
+				return Result{}, fmt.Errorf("search passages: %w", err)
+			}
+			if len(found.Passages) == 0 {
+				return Result{Text: "Nothing was found."}, nil
+			}
+			return Result{Passages: found.Passages}, nil
+		},
+	}
+}

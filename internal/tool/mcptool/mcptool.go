@@ -1,0 +1,311 @@
+// Package mcptool brings the tools of MCP servers (Model Context Protocol) to the models: servers
+// that it starts as a process of its own and talks to over standard input and output, and servers
+// that it reaches over streamable HTTP.
+//
+// The operator's configuration names the servers, and their tools that may be used. A server's
+// descriptions and results are material of no more trust than a document. A process is given the
+// variables that the configuration names and no key of Parley's own environment.
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/internal/llm"
+	"parley/internal/tool"
+)
+
+// Server says how to reach an MCP server. Either Command or URL is set.
+type Server struct {
+	Name    string
+	Command []string          // program and arguments
+	Env     map[string]string // of the program, beside PATH, HOME, TMPDIR, LANG and the like
+	URL     string            // of the streamable HTTP transport
+	Headers map[string]string // for URL
+	// Tools are the server's tools that may be used. Nil means those that say that they change
+	// nothing.
+	Tools   []string
+	Timeout time.Duration // of one call; 0 means the registry's
+}
+
+// Set is the tools of some servers. Close ends the connections and processes.
+type Set struct {
+	conns []*conn
+	tools []tool.Tool
+}
+
+// connectTimeout bounds how long a server may take to say what it has.
+const connectTimeout = 20 * time.Second
+
+// Open connects to the servers. A server that can't be reached, or lacks a tool that is named, is
+// an error.
+func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error) {
+	s := &Set{}
+	for _, server := range servers {
+		c := &conn{server: server, log: log}
+		s.conns = append(s.conns, c)
+		tools, err := c.open(ctx)
+		if err != nil {
+			s.Close()
+			return nil, fmt.Errorf("MCP server %s: %w", server.Name, err)
+		}
+		s.tools = append(s.tools, tools...)
+	}
+	return s, nil
+}
+
+// Tools returns the tools, whose names begin with that of their server.
+func (s *Set) Tools() []tool.Tool { return s.tools }
+
+// Close ends all connections.
+func (s *Set) Close() {
+	for _, c := range s.conns {
+		c.close()
+	}
+}
+
+// conn is the connection to one server, which is made again when it is lost.
+type conn struct {
+	server Server
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	session *mcp.ClientSession // nil while there is none
+	closed  bool
+}
+
+// open connects and returns the server's tools that may be used.
+func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	session, err := c.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []tool.Tool
+	found := map[string]bool{}
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("list its tools: %w", err)
+		}
+		found[t.Name] = true
+		if !c.mayUse(t) {
+			c.log.Info("tool of an MCP server is not used: it may change something and is not named",
+				"server", c.server.Name, "tool", t.Name)
+			continue
+		}
+		adapted, err := c.adapt(t)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, adapted)
+	}
+	for _, name := range c.server.Tools {
+		if !found[name] {
+			return nil, fmt.Errorf("it has no tool %q", name)
+		}
+	}
+	return out, nil
+}
+
+func (c *conn) mayUse(t *mcp.Tool) bool {
+	if c.server.Tools != nil {
+		return slices.Contains(c.server.Tools, t.Name)
+	}
+	return t.Annotations != nil && t.Annotations.ReadOnlyHint
+}
+
+var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+
+// The limits of a server's description of a tool.
+const (
+	maxName        = 64
+	maxDescription = 2000
+	maxSchema      = 16 << 10
+)
+
+func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil || len(schema) > maxSchema {
+		return tool.Tool{}, fmt.Errorf("the schema of its tool %q can't be used (%d bytes)", t.Name, len(schema))
+	}
+	name := notInName.ReplaceAllString(c.server.Name+"__"+t.Name, "_")
+	description := t.Description
+	if description == "" {
+		description = t.Title
+	}
+	return tool.Tool{
+		Tool: llm.Tool{
+			Name:        name[:min(len(name), maxName)],
+			Description: strings.ToValidUTF8(description[:min(len(description), maxDescription)], ""),
+			Parameters:  schema,
+		},
+		Writes:  t.Annotations == nil || !t.Annotations.ReadOnlyHint,
+		Timeout: c.server.Timeout,
+		Run: func(ctx context.Context, call tool.Call) (tool.Result, error) {
+			return c.call(ctx, t.Name, call.Arguments)
+		},
+	}, nil
+}
+
+// call runs a tool. A connection that was lost is made again for the next call: whether this one
+// has run is not known, so it is not repeated.
+func (c *conn) call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	if !json.Valid(arguments) {
+		return tool.Result{}, &tool.Error{Msg: "The arguments are not JSON."}
+	}
+	session, err := c.connected(ctx)
+	if err != nil {
+		return tool.Result{}, &tool.Error{Msg: "The server of the tool can't be reached.", Err: err}
+	}
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		if _, answered := errors.AsType[*jsonrpc.Error](err); answered || ctx.Err() != nil {
+			return tool.Result{}, fmt.Errorf("call %s of %s: %w", name, c.server.Name, err)
+		}
+		c.drop(session)
+		return tool.Result{}, &tool.Error{Msg: "The server of the tool broke off.", Err: err}
+	}
+	text := textOf(res)
+	if res.IsError {
+		return tool.Result{}, &tool.Error{Msg: text}
+	}
+	return tool.Result{Text: text}, nil
+}
+
+// textOf returns what a result says in words. Images and sound are named, not passed on.
+func textOf(res *mcp.CallToolResult) string {
+	var parts []string
+	for _, content := range res.Content {
+		switch c := content.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, c.Text)
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil && c.Resource.Text != "" {
+				parts = append(parts, c.Resource.URI+"\n"+c.Resource.Text)
+			}
+		case *mcp.ResourceLink:
+			parts = append(parts, c.Name+" "+c.URI)
+		case *mcp.ImageContent:
+			parts = append(parts, "[an image]")
+		case *mcp.AudioContent:
+			parts = append(parts, "[sound]")
+		}
+	}
+	if len(parts) == 0 && res.StructuredContent != nil {
+		if b, err := json.Marshal(res.StructuredContent); err == nil {
+			return string(b)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+var errClosed = errors.New("the server is stopping")
+
+// connected returns the session, after making it when there is none.
+func (c *conn) connected(ctx context.Context) (*mcp.ClientSession, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errClosed
+	}
+	if c.session != nil {
+		return c.session, nil
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "parley", Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, // no roots, no sampling, no questions to the user
+	})
+	session, err := client.Connect(ctx, c.transport(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	c.session = session
+	return session, nil
+}
+
+func (c *conn) drop(lost *mcp.ClientSession) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == lost {
+		c.session = nil
+	}
+	_ = lost.Close()
+}
+
+func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.session != nil {
+		_ = c.session.Close()
+		c.session = nil
+	}
+}
+
+// maxEvent bounds one message of a server, before the registry cuts its text.
+const maxEvent = 4 << 20
+
+func (c *conn) transport() mcp.Transport {
+	if c.server.URL != "" {
+		return &mcp.StreamableClientTransport{
+			Endpoint: c.server.URL, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxEvent,
+			HTTPClient: &http.Client{
+				Transport: headers{c.server.Headers},
+				CheckRedirect: func(*http.Request, []*http.Request) error {
+					return http.ErrUseLastResponse // headers hold keys, which go to the configured host only
+				},
+			},
+		}
+	}
+	cmd := exec.Command(c.server.Command[0], c.server.Command[1:]...)
+	cmd.Env = environment(c.server.Env)
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}
+}
+
+// harmless are the variables that a program may need and that hold no secret.
+var harmless = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP",
+	"SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT", "COMSPEC"}
+
+func environment(own map[string]string) []string {
+	var env []string
+	for _, name := range harmless {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for name, v := range own {
+		env = append(env, name+"="+v)
+	}
+	return env
+}
+
+// headers adds the configured headers to each request.
+type headers struct{ list map[string]string }
+
+// RoundTrip implements http.RoundTripper.
+func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(h.list) > 0 {
+		req = req.Clone(req.Context())
+		for name, value := range h.list {
+			req.Header.Set(name, value)
+		}
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}

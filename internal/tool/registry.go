@@ -1,0 +1,167 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// Options tunes a Registry. Zero fields mean the default.
+type Options struct {
+	Timeout  time.Duration // of a call; 20 s
+	MaxBytes int           // of a result's text; 16 KiB
+	MaxArgs  int           // bytes of a call's arguments; 16 KiB
+	// Namespaces and Domains name the tools that may be called in a namespace or prompt domain.
+	// One that is not a key may use all. Where both have a list, a tool must be in both.
+	Namespaces map[string][]string
+	Domains    map[string][]string
+	Logger     *slog.Logger // nil discards
+}
+
+// Registry decides which tools a turn may use, and runs them. It is made once and is safe for
+// concurrent use.
+type Registry struct {
+	opts  Options
+	tools []Tool // by name, ascending
+}
+
+// ErrUnknown says that a turn may not call a tool: there is none of the name, or the lists leave
+// it out. The two are not told apart.
+var ErrUnknown = errors.New("no such tool")
+
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// NewRegistry returns a registry of the tools. Two with one name, a name that providers do not
+// take, and a list that names a tool which does not exist are errors.
+func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
+	opts.Timeout = cmp.Or(opts.Timeout, 20*time.Second)
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, 16<<10)
+	opts.MaxArgs = cmp.Or(opts.MaxArgs, 16<<10)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Registry{opts: opts, tools: slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })}
+	for i, t := range r.tools {
+		if !validName.MatchString(t.Name) {
+			return nil, fmt.Errorf("%q is no name for a tool: 1 to 64 letters, digits, dashes and underscores make one", t.Name)
+		}
+		if i > 0 && r.tools[i-1].Name == t.Name {
+			return nil, fmt.Errorf("two tools have the name %s", t.Name)
+		}
+	}
+	for _, lists := range []map[string][]string{opts.Namespaces, opts.Domains} {
+		for key, names := range lists {
+			for _, name := range names {
+				if _, ok := r.find(name); !ok {
+					return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; there are %s",
+						key, name, strings.Join(r.Names(), ", "))
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// Names returns the names of all tools, sorted.
+func (r *Registry) Names() []string {
+	names := make([]string, len(r.tools))
+	for i, t := range r.tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Offer returns what a model in the namespace and prompt domain may call, sorted by name.
+func (r *Registry) Offer(namespace, domain string) []llm.Tool {
+	var out []llm.Tool
+	for _, t := range r.tools {
+		if r.allows(namespace, domain, t.Name) {
+			out = append(out, t.Tool)
+		}
+	}
+	return out
+}
+
+func (r *Registry) allows(namespace, domain, name string) bool {
+	return listed(r.opts.Namespaces, namespace, name) && listed(r.opts.Domains, domain, name)
+}
+
+func listed(lists map[string][]string, key, name string) bool {
+	list, ok := lists[key]
+	return !ok || slices.Contains(list, name)
+}
+
+func (r *Registry) find(name string) (Tool, bool) {
+	i, ok := slices.BinarySearchFunc(r.tools, name, func(t Tool, name string) int { return cmp.Compare(t.Name, name) })
+	if !ok {
+		return Tool{}, false
+	}
+	return r.tools[i], true
+}
+
+// Call runs a tool that a model asked for in a namespace (that of the filter) and prompt domain.
+// It always returns something that the model can be told: the text of a failure is a sentence
+// without internal detail, and err, for the caller's own use, says that it is one.
+func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, domain string, call llm.ToolCall) (res Result, err error) {
+	t, ok := r.find(call.Name)
+	if !ok || !r.allows(filter.Namespace, domain, call.Name) {
+		return Result{Text: "There is no tool of this name."}, ErrUnknown
+	}
+	if len(call.Arguments) > r.opts.MaxArgs {
+		return Result{Text: fmt.Sprintf("The arguments are longer than %d bytes.", r.opts.MaxArgs)}, errors.New("arguments too long")
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, r.opts.Timeout))
+	defer cancel()
+	res, err = run(ctx, t, Call{Filter: filter, Arguments: json.RawMessage(call.Arguments)})
+	if err != nil {
+		res = Result{Text: r.explain(ctx, t, err)}
+	}
+	res.Text = clip(res.Text, r.opts.MaxBytes)
+	return res, err
+}
+
+// run turns a panic of a tool into an error.
+func run(ctx context.Context, t Tool, call Call) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return t.Run(ctx, call)
+}
+
+func (r *Registry) explain(ctx context.Context, t Tool, err error) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Sprintf("The tool did not answer within %s.", cmp.Or(t.Timeout, r.opts.Timeout))
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Msg
+	}
+	r.opts.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
+	return "The tool failed."
+}
+
+const clipped = "\n[cut off here]"
+
+// clip returns the beginning of a text that is too long, and says that it is one.
+func clip(s string, limit int) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max(limit-len(clipped), 0)], "") + clipped
+}

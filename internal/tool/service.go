@@ -1,0 +1,66 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// service calls a JSON API that the operator has configured, which may stand in a private network.
+type service struct {
+	http *http.Client
+}
+
+// maxReply bounds the reply of a service.
+const maxReply = 1 << 20
+
+func newService() *service {
+	return &service{http: &http.Client{
+		Timeout: 15 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a key goes to the configured host only
+		},
+	}}
+}
+
+// call sends req and reads the reply into out. Errors name neither URL nor key.
+func (s *service) call(ctx context.Context, req *http.Request, out any) error {
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "parley")
+	resp, err := s.http.Do(req.WithContext(ctx))
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &Error{Msg: "The service can't be reached.", Err: withoutURL(err)}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	switch {
+	case err != nil:
+		return &Error{Msg: "The service broke off.", Err: withoutURL(err)}
+	case len(body) > maxReply:
+		return failf("The service answered with more than %d bytes.", maxReply)
+	case resp.StatusCode != http.StatusOK:
+		return failf("The service answered with status %d.", resp.StatusCode)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return &Error{Msg: "The service answered something that can't be read.", Err: fmt.Errorf("decode the reply: %w", err)}
+	}
+	return nil
+}
+
+// withoutURL drops the URL that net/http puts into its errors, which may hold a key.
+func withoutURL(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

@@ -1,0 +1,215 @@
+// Package mcp makes Parley a server of the Model Context Protocol, over streamable HTTP at /mcp
+// and over standard input and output in `parley mcp`: the tools `search` and `ask`, and the
+// documents as resources. Each request runs with the rights of its caller, as in every other
+// protocol. README.md beside this file describes what is served.
+package mcp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
+type Runner interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Searcher finds passages. retrieval.Corpus is one.
+type Searcher interface {
+	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
+}
+
+// Documents reads what is stored. A retrieval.Store is one.
+type Documents interface {
+	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	Documents(ctx context.Context, f retrieval.Filter, after string, limit int) ([]retrieval.Document, error)
+	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
+}
+
+// Config is what a Handler needs. All but PublicURL, Namespace and Logger is required.
+type Config struct {
+	Runner    Runner
+	Search    Searcher
+	Documents Documents
+	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+
+	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
+	// one. Nil means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Defaults  chat.Options
+	Namespace string // of calls that name none; "" means "default"
+	PublicURL string // for links to documents over HTTP; "" means as each request says
+	Version   string // of Parley
+	Logger    *slog.Logger
+}
+
+// Handler answers the requests of MCP clients. It is safe for concurrent use.
+type Handler struct {
+	cfg  Config
+	http http.Handler
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Defaults.FollowUps = false
+	h := &Handler{cfg: cfg}
+	// Stateless: a request stands for itself, so any replica can answer it, and its rights are
+	// those of its own sender and not of whoever opened a session. Hosts and origins were checked
+	// by the server that this handler is mounted in.
+	h.http = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true,
+	})
+	return h
+}
+
+// ServeHTTP answers one request of the streamable HTTP transport.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "mcp request refused", "error", err)
+		wire.WriteError(w, err)
+		return
+	}
+	h.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{who, wire.BaseURL(r, h.cfg.PublicURL, false)})))
+}
+
+// callerKey is the key of a caller in the context of a request: the SDK makes the server itself.
+type callerKey struct{}
+
+// caller is who asks, and where documents are for them.
+type caller struct {
+	access.Principal
+	base string // URL of the server; "" when there is none
+}
+
+func (h *Handler) serverOf(r *http.Request) *sdk.Server {
+	who, ok := r.Context().Value(callerKey{}).(caller)
+	if !ok {
+		return nil
+	}
+	return h.server(who)
+}
+
+// Serve answers one client over a transport, such as standard input and output, until it leaves
+// or ctx ends. The client has the rights of who.
+func (h *Handler) Serve(ctx context.Context, who access.Principal, t sdk.Transport) error {
+	return h.server(caller{Principal: who, base: h.cfg.PublicURL}).Run(ctx, t)
+}
+
+// server returns the server for one caller.
+func (h *Handler) server(who caller) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: h.cfg.Version}, &sdk.ServerOptions{
+		Instructions: "Answers questions from a collection of documents, with citations. Use ask for an answer, search for the passages themselves.",
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+	})
+	c := &client{Handler: h, caller: who}
+	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "search", Title: "Search the documents", Annotations: reads,
+		Description: "Finds the passages of the documents that match a question or keywords best, each with its citation and a score between 0 and 1.",
+	}, c.search)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "ask", Title: "Ask the documents", Annotations: reads,
+		Description: "Answers a question from the documents. The answer names its sources in square brackets, for example [handbook.pdf#page=3].",
+	}, c.ask)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{
+		Name: "document", Title: "A document", URITemplate: scheme + "{namespace}/{+name}", MIMEType: "text/plain",
+		Description: "The text of a document, page by page.",
+	}, c.read)
+	s.AddReceivingMiddleware(c.listing)
+	return s
+}
+
+// client is one caller's view.
+type client struct {
+	*Handler
+	caller
+}
+
+// internal hides what failed from the client: the error of a tool is shown to the model.
+func (c *client) explain(ctx context.Context, doing string, err error) error {
+	c.cfg.Logger.Log(ctx, wire.LevelOf(ctx, err), "mcp request ended with an error", "doing", doing, "error", err)
+	return errors.New(wire.FailureOf(err).Text)
+}
+
+// namespace returns the namespace that is meant, if the caller may ask it.
+func (c *client) namespace(ctx context.Context, name string) (string, error) {
+	if name == "" || name == c.cfg.Namespace {
+		return c.cfg.Namespace, nil
+	}
+	if c.cfg.Namespaces != nil {
+		names, err := c.cfg.Namespaces(ctx, c.Principal)
+		if err != nil {
+			return "", err
+		}
+		for _, n := range names {
+			if n == name {
+				return n, nil
+			}
+		}
+	}
+	return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+}
+
+// listing answers resources/list from the store, page by page, which the SDK would only do from a
+// list in memory.
+func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if method != "resources/list" {
+			return next(ctx, method, req)
+		}
+		params, _ := req.GetParams().(*sdk.ListResourcesParams)
+		after := ""
+		if params != nil && params.Cursor != "" {
+			b, err := base64.RawURLEncoding.DecodeString(params.Cursor)
+			if err != nil {
+				return nil, errors.New("the cursor is not one of this server")
+			}
+			after = string(b)
+		}
+		return c.list(ctx, after)
+	}
+}
+
+const (
+	scheme   = "parley://"
+	pageSize = 200
+)
+
+func (c *client) list(ctx context.Context, after string) (*sdk.ListResourcesResult, error) {
+	f := retrieval.Filter{Principal: c.Principal, Namespace: c.cfg.Namespace}
+	docs, err := c.cfg.Documents.Documents(ctx, f, after, pageSize)
+	if err != nil {
+		return nil, c.explain(ctx, "list documents", err)
+	}
+	res := &sdk.ListResourcesResult{Resources: make([]*sdk.Resource, len(docs))}
+	for i, d := range docs {
+		res.Resources[i] = &sdk.Resource{
+			URI: resourceURI(d), Name: d.Name, Title: d.Title, MIMEType: "text/plain", Size: d.Size,
+			Description: strings.TrimSpace(d.Category + " " + d.URL),
+		}
+	}
+	if len(docs) == pageSize {
+		res.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(docs[len(docs)-1].Name))
+	}
+	return res, nil
+}

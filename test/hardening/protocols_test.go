@@ -1,0 +1,157 @@
+package hardening
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// protocol is one way to ask.
+type protocol struct {
+	name, path, kind, body string
+	stream                 framing
+	done                   string // of a streamed success, what the last line holds
+	text                   func(reply map[string]any) string
+	// failed reports whether an object is a documented error object.
+	failed func(object map[string]any) bool
+}
+
+type framing int
+
+const (
+	whole framing = iota // one JSON object
+	lines                // NDJSON
+	sse
+)
+
+const (
+	question = `"messages":[{"role":"user","content":"What is covered?"}]`
+	boundary = "--b\r\nContent-Disposition: form-data; name=\"json\"\r\nContent-Type: application/json\r\n\r\n{" + question + "}\r\n--b--\r\n"
+)
+
+// protocols are those that the server speaks, streamed and not.
+var protocols = []protocol{
+	{name: "azure-0529", path: "/p/azure-0529/chat", body: "{" + question + "}", text: at("message", "content"), failed: sentence},
+	{name: "azure-0529 stream", path: "/chat/stream", body: "{" + question + "}", stream: lines, text: at("delta", "content"), failed: sentence},
+	{name: "azure-0128", path: "/chat", body: "{" + question + `,"stream":false}`, text: at("choices", "message", "content"), failed: sentence},
+	{name: "azure-0128 stream", path: "/chat", body: "{" + question + `,"stream":true}`, stream: lines, done: `"finish_reason":"`,
+		text: at("choices", "delta", "content"), failed: sentence},
+	{name: "SDK", path: "/api/chat/", body: "{" + question + "}", text: at("message", "content"), failed: coded},
+	{name: "SDK stream", path: "/api/chat/stream", body: "{" + question + "}", stream: lines, text: at("delta", "content"), failed: coded},
+	{name: "multipart", path: "/chat", kind: "multipart/form-data; boundary=b", body: boundary, text: at("message", "content"), failed: coded},
+	{name: "OpenAI", path: "/v1/chat/completions", body: `{"model":"parley",` + question + "}", text: at("choices", "message", "content"), failed: typed},
+	{name: "OpenAI stream", path: "/v1/chat/completions", body: `{"model":"parley",` + question + `,"stream":true}`, stream: sse, done: "[DONE]",
+		text: at("choices", "delta", "content"), failed: typed},
+}
+
+// at returns the string at a path of members; of a list the first element counts.
+func at(path ...string) func(map[string]any) string {
+	return func(object map[string]any) string {
+		var v any = object
+		for _, key := range path {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				v = list[0]
+			}
+			m, _ := v.(map[string]any)
+			v = m[key]
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				v = list[0]
+			}
+		}
+		text, _ := v.(string)
+		return text
+	}
+}
+
+func sentence(o map[string]any) bool {
+	s, ok := o["error"].(string)
+	return ok && s != "" && len(o) == 1
+}
+
+func coded(o map[string]any) bool {
+	e, ok := o["error"].(map[string]any)
+	return ok && e["code"] != "" && e["message"] != "" && len(e) == 2
+}
+
+func typed(o map[string]any) bool {
+	e, ok := o["error"].(map[string]any)
+	return ok && e["message"] != "" && e["type"] != ""
+}
+
+// outcome is what became of a request.
+type outcome struct {
+	status    int
+	turn      string // id
+	raw       string // header and body
+	text      string
+	completed bool
+	failed    bool // with a documented error object
+}
+
+// ask makes a request and reads the response to its end.
+func (s *stack) ask(ctx context.Context, p protocol) (outcome, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+p.path, strings.NewReader(p.body))
+	if err != nil {
+		return outcome{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if p.kind != "" {
+		r.Header.Set("Content-Type", p.kind)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{status: resp.StatusCode, turn: resp.Header.Get("X-Turn-Id"), raw: fmt.Sprint(resp.Header, string(body))}
+	return out, p.read(&out, resp.Header.Get("Content-Type"), body)
+}
+
+// read finds out how a response ended. The error says that it is none of the protocol.
+func (p *protocol) read(out *outcome, kind string, body []byte) error {
+	if out.status != http.StatusOK || p.stream == whole {
+		var object map[string]any
+		if err := json.Unmarshal(body, &object); err != nil {
+			return fmt.Errorf("status %d is not JSON: %w: %.200s", out.status, err, body)
+		}
+		out.failed, out.text = p.failed(object), p.text(object)
+		out.completed = out.status == http.StatusOK && object["error"] == nil
+		return nil
+	}
+	last := ""
+	for line := range bytes.Lines(body) {
+		event := strings.TrimSpace(string(line))
+		if p.stream == sse {
+			event = strings.TrimPrefix(event, "data: ")
+		}
+		if event == "" || strings.HasPrefix(event, ":") {
+			continue
+		}
+		if last = event; event == "[DONE]" {
+			continue
+		}
+		var object map[string]any
+		if err := json.Unmarshal([]byte(event), &object); err != nil {
+			return fmt.Errorf("a line of %s is not JSON: %w: %.200s", kind, err, event)
+		}
+		if out.failed {
+			return fmt.Errorf("a line follows the error: %.200s", event)
+		}
+		if object["error"] != nil {
+			if out.failed = p.failed(object); !out.failed {
+				return fmt.Errorf("an error of another shape: %.200s", event)
+			}
+		}
+		out.text += p.text(object)
+	}
+	out.completed = !out.failed && last != "" && strings.Contains(last, p.done)
+	return nil
+}

@@ -1,0 +1,173 @@
+// Package hardening runs rows of the project's hardening table through everything that a request
+// passes: the server, a protocol, the turn runner with its store and ledger, the engine, retries
+// and breakers, and a provider, against an upstream that fails in every way there is.
+package hardening
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/llm/llmtest"
+	"parley/internal/llm/openai"
+	"parley/internal/retrieval"
+	"parley/internal/server"
+	"parley/internal/store"
+	"parley/internal/tokens"
+	"parley/internal/turn"
+	"parley/internal/wire/azurechat"
+	wireopenai "parley/internal/wire/openai"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// stack is a server over an upstream.
+type stack struct {
+	url    string
+	up     *llmtest.Upstream
+	db     *store.DB
+	log    *journal
+	client *http.Client
+
+	fault atomic.Value                        // string: how the upstream answers
+	found func(context.Context, string) error // called for each search
+	saved chan turn.Record                    // gets every turn that is saved
+}
+
+// options is what a test changes of a stack. Zero fields mean the default.
+type options struct {
+	idle   time.Duration // of the upstream; 500 ms
+	write  time.Duration // for a client to take what is written; 30 s
+	models chat.Models
+	output int                // most tokens of an answer; 1024
+	count  func(n int) string // chooses the fault of the n-th call
+}
+
+func newStack(t testing.TB, o options) *stack {
+	t.Helper()
+	if o.idle == 0 {
+		o.idle = 500 * time.Millisecond
+	}
+	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	s.fault.Store("none")
+	if s.up.Fault = o.count; o.count == nil {
+		s.up.Fault = func(int) string { return s.fault.Load().(string) }
+	}
+	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	db, err := store.Open(t.Context(), t.TempDir(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db = db
+	t.Cleanup(func() { _ = db.Close() })
+	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Log: log, Count: tokens.Count})
+	defaults := chat.DefaultOptions()
+	defaults.Models, defaults.MaxOutputTokens = o.models, cmp.Or(o.output, defaults.MaxOutputTokens)
+	engine := chat.NewEngine(chat.Config{
+		Retriever: s, Models: s.router(t, ledger, o), Rewrite: builtin.Rewrite, Suggest: builtin.Suggest, Logger: log,
+		Defaults: defaults,
+	})
+	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Saved: func(r turn.Record) { s.saved <- r }})
+	s.serve(t, o, engine, runner, log)
+	return s
+}
+
+// router wraps the upstream's models as the program does, but waits for nothing.
+func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router {
+	tr := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	p, err := openai.New(openai.Config{
+		BaseURL: s.up.URL, APIKey: "sk-canary-of-ours-0123456789", FirstByte: o.idle, Idle: o.idle,
+		HTTP: &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	retrier := llm.NewRetrier(llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	breakers := llm.NewBreakers(llm.BreakerOptions{Failures: 1 << 30}) // row R6 has tests of its own
+	return &llm.Router{
+		Default: "up:m", Providers: map[string]llm.Model{"up": p},
+		Wrap: func(m llm.Model, _, key string) llm.Model {
+			return retrier.Wrap(breakers.Wrap(ledger.Meter("up", m), key))
+		},
+	}
+}
+
+func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
+	anybody := func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
+	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{
+		Chat:      azurechat.New(azurechat.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
+		OpenAI:    wireopenai.New(wireopenai.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
+		Documents: s, Status: s, Log: log,
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+	s.url = "http://" + ln.Addr().String()
+}
+
+// Search implements chat.Retriever with one passage.
+func (s *stack) Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error) {
+	if s.found != nil {
+		if err := s.found(ctx, q.Text); err != nil {
+			return retrieval.Result{}, err
+		}
+	}
+	return retrieval.Result{Mode: retrieval.Text, Matched: 1, Passages: []retrieval.Passage{{
+		Chunk:    retrieval.Chunk{Text: "Everything is covered."},
+		Document: retrieval.Document{ID: "d", Name: "handbook.txt", Namespace: "default"}, Score: 1,
+	}}}, nil
+}
+
+// Document and OpenBlob implement server.Documents.
+func (s *stack) Document(context.Context, retrieval.Filter, string) (retrieval.Document, error) {
+	return retrieval.Document{}, retrieval.ErrNotFound
+}
+
+func (s *stack) OpenBlob(string) (io.ReadSeekCloser, error) { return nil, retrieval.ErrNotFound }
+
+// Ready and Ingestion implement server.Status.
+func (s *stack) Ready(context.Context) error { return nil }
+func (s *stack) Ingestion() server.Ingestion { return server.Ingestion{} }
+
+// journal is a log in memory.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
