@@ -116,7 +116,7 @@ func (v *verdict) judge(req chat.Request, draft said) error {
 func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	ctx, cancel := v.within(0.5)
 	defer cancel()
-	req.Options.Models.Inference = model
+	req.Options.Models.Inference, req.Options.UseTools = model, false
 	req.Options.PromptTemplate = v.reviewer.Instructions
 	req.Material = material(draft)
 	req.Heard = []chat.Message{utterance(draft.message.Agent, draft.message.Text)}

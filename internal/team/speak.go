@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -20,7 +21,7 @@ type said struct {
 	message  chat.MessageFinished // its Status is "" when no message began
 	query    chat.QueryRewritten
 	terms    []retrieval.Term
-	passages []retrieval.Passage // those of the prompt, which the message may cite
+	passages []retrieval.Passage // that the message may cite
 }
 
 // part is one run of the engine for an agent.
@@ -32,7 +33,8 @@ type part struct {
 	hold     bool                  // MessageFinished is not emitted
 	fold     chat.Turn
 	terms    []retrieval.Term
-	id       string // of the message; "" until it begins
+	looked   []retrieval.Passage // that tools returned
+	id       string              // of the message; "" until it begins
 	finished bool
 }
 
@@ -84,6 +86,8 @@ func (p *part) pass(e chat.Event) error {
 		if !p.searches { // its sources are another agent's
 			return nil
 		}
+	case chat.ToolReturned:
+		p.looked = append(p.looked, e.Found...)
 	case chat.MessageStarted:
 		return p.start(e)
 	case chat.MessageFinished:
@@ -171,13 +175,21 @@ func (p *part) message() chat.MessageFinished {
 }
 
 func (p *part) said() said {
+	return said{message: p.message(), query: p.fold.Rewrite, terms: p.terms, passages: p.citable()}
+}
+
+// citable returns the passages that the message may cite, at the indices that its citations have:
+// those of the prompt, and those that tools returned, each once.
+func (p *part) citable() []retrieval.Passage {
 	found := p.fold.Retrieved.Passages
-	return said{
-		message:  p.message(),
-		query:    p.fold.Rewrite,
-		terms:    p.terms,
-		passages: found[:min(len(found), len(p.fold.Prompt.Sources))],
+	all := slices.Clip(found[:min(len(found), len(p.fold.Prompt.Sources))])
+	for _, looked := range p.looked {
+		same := func(have retrieval.Passage) bool { return have.Chunk.Key == looked.Chunk.Key }
+		if len(looked.Chunk.Spans) > 0 && !slices.ContainsFunc(all, same) {
+			all = append(all, looked)
+		}
 	}
+	return all
 }
 
 // requestOf returns the request of one agent.
@@ -185,6 +197,7 @@ func (r *run) requestOf(m *member) chat.Request {
 	req := r.req
 	req.Team, req.ConversationID = false, ""
 	req.Options.FollowUps = false
+	req.Options.UseTools, req.Options.OnlyTools = len(m.Tools) > 0, m.Tools
 	if m.Model != "" {
 		req.Options.Models.Inference = m.Model
 	}

@@ -51,9 +51,10 @@ type Engine interface {
 // Agent is a member of a team.
 type Agent struct {
 	Name         string
-	Instructions string // added to those of every answer; for one that Reviews, in their place
-	Model        string // "provider:model"; "" means the engine's default
-	Retrieves    bool   // it searches, else it answers from what those whom it hears have found
+	Instructions string   // added to those of every answer; for one that Reviews, in their place
+	Model        string   // "provider:model"; "" means the engine's default
+	Tools        []string // of those that the server runs, which it may call
+	Retrieves    bool     // it searches, else it answers from what those whom it hears have found
 	// Hears names the agents whose messages it is told, all before it in the list. Nil means all of
 	// those but reviewers, an empty list nobody.
 	Hears     []string
@@ -168,8 +169,8 @@ func (t *Team) addReviewer(a Agent) error {
 		return fmt.Errorf("it reviews %q, which is no agent before it that answers", a.Reviews)
 	case t.crew[i].reviewer != nil:
 		return fmt.Errorf("%q has a reviewer already", a.Reviews)
-	case a.Retrieves || len(a.Hears) > 0:
-		return errors.New("an agent that reviews neither retrieves nor hears others: it sees the answer and its sources")
+	case a.Retrieves || len(a.Hears) > 0 || len(a.Tools) > 0:
+		return errors.New("an agent that reviews neither retrieves nor hears others, and calls no tools: it sees the answer and its sources")
 	}
 	t.crew[i].reviewer = &a
 	return nil

@@ -99,6 +99,7 @@ func setUp(t *testing.T, agents []team.Agent, parts map[string][]llm.Model) *sta
 	engine := chat.NewEngine(chat.Config{
 		Retriever: s.library,
 		Models:    &llm.Router{Default: "test:default", Providers: map[string]llm.Model{"test": s.cast, "builtin": s.cast}},
+		Tools:     toolbox{},
 	})
 	agents = slices.Clone(agents)
 	for i := range agents {
@@ -391,5 +392,41 @@ func TestRun_RejectsARequestBeforeAnyEvent(t *testing.T) {
 		if len(events) > 0 || chat.KindOf(err) != chat.Invalid {
 			t.Errorf("%s: %d events, then %v", name, len(events), err)
 		}
+	}
+}
+
+// toolbox has a tool that finds a passage which no search finds, and another one.
+type toolbox struct{}
+
+func (toolbox) Offer(string, string) []llm.Tool {
+	return []llm.Tool{{Name: "lookup"}, {Name: "clock"}}
+}
+
+func (toolbox) Call(context.Context, retrieval.Filter, string, llm.ToolCall) (string, []retrieval.Passage, error) {
+	return "", []retrieval.Passage{numbered(9, chattest.Passage("opening.md", 0, "The pool opens at 8 in the morning."))}, nil
+}
+
+// An agent may call its own tools only, and who hears it may cite what they found.
+func TestRun_AgentsCallTheirOwnTools(t *testing.T) {
+	agents := team.Default(false)
+	agents[0].Tools = []string{"lookup", "no such tool"}
+	asks := llmtest.Says("Let me see. ")
+	asks.Steps[1].Chunk = llm.Chunk{FinishReason: "tool_calls", ToolCalls: []llm.ToolCall{{ID: "1", Name: "lookup", Arguments: "{}"}}}
+	const opens = "The pool opens at 8 [opening.md]."
+	s := setUp(t, agents, map[string][]llm.Model{"research": {asks, llmtest.Says(opens)}, "writer": says(opens)})
+	events, turn, err := s.play(t.Context(), question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkContract(t, events)
+	want := "Research completed: Let me see. \n\n" + opens + " <opening.md>\nWriter completed: " + opens + " <opening.md>"
+	if diff := cmp.Diff(want, said(turn)); diff != "" {
+		t.Errorf("messages (-want +got)\n%s", diff)
+	}
+	if got := s.calls["research"][0].Tools; len(got) != 1 || got[0].Name != "lookup" || len(s.calls["writer"][0].Tools) > 0 {
+		t.Errorf("Research may call %v, Writer %v", got, s.calls["writer"][0].Tools)
+	}
+	if prompt := s.prompt(t, "writer", 0); !strings.HasSuffix(prompt, "Sources:\nopening.md: The pool opens at 8 in the morning.") {
+		t.Errorf("the writer's prompt is\n%s", prompt)
 	}
 }
