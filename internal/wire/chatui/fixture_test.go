@@ -182,7 +182,7 @@ func askedText(asked []chat.Request) string {
 		for _, m := range req.Messages {
 			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
 		}
-		fmt.Fprintf(&b, "%+v\n", req.Options)
+		fmt.Fprintf(&b, "top %d, follow-ups %v\n", req.Options.Top, req.Options.FollowUps)
 	}
 	return b.String()
 }
