@@ -193,10 +193,13 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
 }
 
-// flow returns a YAML value as JSON.
+// flow returns a YAML mapping, or a list of them, as JSON.
 func flow(node *yaml.Node) (string, error) {
-	var v any
-	if err := node.Decode(&v); err != nil {
+	var v any = &map[string]any{}
+	if node.Kind == yaml.SequenceNode {
+		v = &[]map[string]any{}
+	}
+	if err := node.Decode(v); err != nil {
 		return "", fmt.Errorf(":%d: expected names with values", node.Line)
 	}
 	text, err := json.Marshal(v)
