@@ -171,7 +171,7 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}
-	if fields()[at].Mapping && value.Kind != yaml.ScalarNode {
+	if fields()[at].Mapping && holdsMappings(value) {
 		text, err := flow(value)
 		values[path] = fileValue{text: text, line: line}
 		return err
@@ -191,6 +191,13 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 		return nil
 	}
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
+}
+
+// holdsMappings reports whether a value is a mapping, or a list of mappings only.
+func holdsMappings(node *yaml.Node) bool {
+	isMapping := func(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
+	return isMapping(node) || node.Kind == yaml.SequenceNode &&
+		!slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return !isMapping(n) })
 }
 
 // flow returns a YAML mapping, or a list of them, as JSON.
