@@ -156,17 +156,24 @@ func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 	open, _, _ := brackets(in)
 	pass := decision{n: len(open), text: open}
 	body := in[len(open):]
-	end := strings.IndexAny(body, "[]\"\n`")
+	end := strings.IndexAny(body, "[]\n")
 	switch {
 	case open != "[":
 		return pass, true
 	case end < 0 && !final && len(body) < maxLabelBytes+v.labels().most:
 		return pass, false
-	case end < 0 || body[end] != ']' || !ownForm.MatchString(body[:end]):
+	case end < 0 || body[end] != ']':
 		return pass, true
 	}
 	label := body[:end]
 	d.n = end + 2
+	if !ownForm.MatchString(label) {
+		rest := in[d.n:]
+		if rest == "" && !final {
+			return d, false
+		}
+		return v.decideDefinition(d, in, label, rest, final) // whether this is code is never certain
+	}
 	if _, known := v.labels().exact[label]; known {
 		d.labels, d.text = []string{label}, in[:d.n]
 		return d, true

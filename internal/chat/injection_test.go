@@ -122,6 +122,9 @@ func TestInjections_GetNowhere(t *testing.T) {
 			}
 			for _, deltas := range [][]string{{obeyed}, strings.Split(obeyed, "")} {
 				model := llmtest.Says(deltas...)
+				for _, d := range deltas {
+					model.Steps = append(model.Steps, llmtest.Step{Chunk: llm.Chunk{Reasoning: d}})
+				}
 				model.Steps = append(model.Steps, llmtest.Step{Chunk: llm.Chunk{ToolCalls: c.calls}})
 				e := newEngine(model, f)
 				turn := collect(t, e, ask(e, "How long is leave?", followUps, withTools(weather)))
@@ -170,6 +173,9 @@ func checkAnswer(t *testing.T, turn *chat.Turn, labels []string) {
 	}
 	if got := fetched.FindString(m.Text); got != "" {
 		t.Errorf("a front end fetches %q: %q", got, m.Text)
+	}
+	if got := fetched.FindString(turn.Reasoning); got != "" || turn.Reasoning == "" {
+		t.Errorf("a front end fetches %q: %q", got, turn.Reasoning)
 	}
 	if len(m.ToolCalls) > 0 {
 		t.Errorf("the client is to run %+v", m.ToolCalls)
