@@ -41,6 +41,8 @@ func TestRerank_EndsEveryFaultInScoresOrAnError(t *testing.T) {
 	llmtest.RunRerankFaults(t, llmtest.Rerank, wants(), open)
 }
 
-func TestRerank_EndsEveryFaultOfTEI(t *testing.T) { llmtest.RunRerankFaults(t, llmtest.TEI, wants(), open) }
+func TestRerank_EndsEveryFaultOfTEI(t *testing.T) {
+	llmtest.RunRerankFaults(t, llmtest.TEI, wants(), open)
+}
 
 func TestRerankFixtures(t *testing.T) { llmtest.RunRerankFixtures(t, *update, open) }
