@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/alecthomas/kong"
@@ -68,18 +69,38 @@ type Config struct {
 	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
 
 	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
+	StagesRerank  []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
 	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
+	StagesJudge   []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
 
-	Tools           []string   `name:"tools" env:"PARLEY_TOOLS" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
+	Tools           []string   `name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, where not all may: {hr: [calculator]}."`
 	ToolsDomains    toolLists  `name:"tools-domains" env:"PARLEY_TOOLS_DOMAINS" yaml:"tools.domains" mapping:"" placeholder:"MAPPING" help:"The same for prompt domains."`
 	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily."`
 	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Where the search engine is; brave and tavily have an address of their own."`
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
-	MCP             mcpServers `name:"mcp-servers" env:"PARLEY_MCP_SERVERS" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
+	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
+
+	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
+
+	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Time over which budgets are added up; one of a day begins at midnight UTC."`
+	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in the window; 0 is no limit. Further requests get 429 with Retry-After."`
+	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"The same in tokens, input and output."`
+	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"The same in US dollars; a model without a known price counts as nothing."`
+	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in the window; 0 is no limit."`
+	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"The same in tokens."`
+	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"The same in US dollars."`
+
+	RAGChatSessionExpiry         duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message; 0 keeps it for ever."`
+	RAGChatShowProcessingSteps   bool     `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, where a request does not say."`
+	RAGChatUseWebSearch          bool     `name:"ragchat-use-web-search" env:"PARLEY_RAGCHAT_USE_WEB_SEARCH" yaml:"ragchat.use_web_search" default:"false" help:"Whether that API searches the web, where a request does not say and the server can."`
+	RAGChatClarify               bool     `name:"ragchat-clarify" env:"PARLEY_RAGCHAT_CLARIFY" yaml:"ragchat.clarify" default:"false" help:"Whether that API asks back when a model finds a question ambiguous, where a request does not say."`
+	RAGChatDebugVerbose          bool     `name:"ragchat-debug-verbose" env:"PARLEY_RAGCHAT_DEBUG_VERBOSE,DEBUG_VERBOSE" yaml:"ragchat.debug_verbose" default:"false" help:"Log questions and answers of that API at the level debug."`
+	RAGChatDebugLogKeys          bool     `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at the level debug."`
+	RAGChatDebugLogTruncateChars int      `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
 
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
@@ -116,14 +137,16 @@ func (c *Config) validate() *settingError {
 		{"addr", checkAddr(c.Addr)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
-		{"model", checkModel(c.Model, c.namesThat(answers))},
-		{"fallback", checkFallback(c.Fallback, c.namesThat(answers))},
+		{"model", c.checkAnswers(c.Model)},
+		{"fallback", c.checkFallback()},
 		{"capabilities", c.Capabilities.check(c.providerNames())},
 		{"embedding", c.checkEmbedding()},
 		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
 			"must be between 1 and %d; 0 means the model's own", maxDimensions)},
 		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.namesThat(answers))},
+		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
 		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
+		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
@@ -139,12 +162,19 @@ func (c *Config) validate() *settingError {
 		{"gemini-base-url", checkURL(c.GeminiBaseURL)},
 		{"ollama-host", checkOllamaHost(c.OllamaHost)},
 		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to Ollama")},
-		{"tools", checkTools(c.Tools)},
+		{"tools-enabled", checkTools(c.Tools)},
 		{"web-search-engine", checkWebSearch(c)},
 		{"web-search-url", checkOptionalURL(c.WebSearchURL)},
-		{"mcp-servers", c.MCP.check()},
+		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
+		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 is no limit")},
+		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 is no limit")},
+		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions for ever")},
+		{"ragchat-debug-log-truncate-chars", unless(c.RAGChatDebugLogTruncateChars >= 0, "must not be negative")},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
 		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
 	}
@@ -219,16 +249,37 @@ func checkOrigins(list []string) error {
 	return nil
 }
 
-func checkFallback(keys, providers []string) error {
-	for _, key := range keys {
+func (c *Config) checkFallback() error {
+	for _, key := range c.Fallback {
 		if key == builtinModel {
 			return fmt.Errorf("%q stands behind all models with fallback_to_builtin", key)
 		}
-		if err := checkModel(key, providers); err != nil {
+		if err := c.checkAnswers(key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *Config) checkAnswers(key string) error {
+	return c.checkAble(key, answers, "has no models that answer")
+}
+
+func (c *Config) checkEmbedding() error {
+	if c.Embedding == "" {
+		return nil
+	}
+	return c.checkAble(c.Embedding, embeds, "has no embeddings")
+}
+
+// checkAble checks a key of a model, of which not every provider has any.
+func (c *Config) checkAble(key string, able func(provider) bool, unable string) error {
+	names := c.namesThat(able)
+	name, _, _ := strings.Cut(key, ":")
+	if slices.Contains(c.providerNames(), name) && !slices.Contains(names, name) {
+		return fmt.Errorf("%q: the provider %s %s; for that, there are %s", key, name, unable, strings.Join(names, ", "))
+	}
+	return checkModel(key, names)
 }
 
 func checkOllamaHost(s string) error {
@@ -253,17 +304,6 @@ func checkModel(key string, providers []string) error {
 
 // maxDimensions is more than any model's vectors have.
 const maxDimensions = 16_384
-
-func (c *Config) checkEmbedding() error {
-	if c.Embedding == "" {
-		return nil
-	}
-	able := c.namesThat(embeds)
-	if name, _, _ := strings.Cut(c.Embedding, ":"); slices.Contains(c.providerNames(), name) && !slices.Contains(able, name) {
-		return fmt.Errorf("%q: the provider %s has no embeddings; %s have", c.Embedding, name, strings.Join(able, ", "))
-	}
-	return checkModel(c.Embedding, able)
-}
 
 // usageError is a mistake in the command, the environment or the configuration file.
 type usageError struct{ error }

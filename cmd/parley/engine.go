@@ -12,6 +12,8 @@ import (
 	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/ingest"
+	"parley/internal/llm"
+	"parley/internal/llm/price"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/tokens"
@@ -24,8 +26,13 @@ type instance struct {
 	db     *store.DB
 	corpus *retrieval.Corpus
 	ledger *turn.Ledger
+	models *llm.Router
+	tools  *toolbox      // empty but where openTools has filled it
+	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
 	runner *turn.Runner
+	keys   *turn.Keys
+	prices *price.Table
 	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 
@@ -40,6 +47,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	in.prices, in.keys = prices, turn.NewKeys(db.State(), nil)
 	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices), Count: tokens.Count})
 	models, err := p.newRouter(cfg, in.ledger)
 	if err != nil {
@@ -52,17 +60,26 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
+	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers)
 	config := chat.Config{
-		Retriever: in.corpus,
-		Models:    models,
-		Rewrite:   builtin.Rewrite,
-		Suggest:   builtin.Suggest,
-		Prompts:   prompts,
-		Namespace: cfg.Namespace,
-		Logger:    p.log,
+		Retriever:    in.corpus,
+		Models:       models,
+		Rerankers:    models,
+		Capabilities: models.Capabilities,
+		PageImage:    newPageImages(db.Blobs(), in.pages).url,
+		Tools:        in.tools,
+		Rewrite:      builtin.Rewrite,
+		Suggest:      builtin.Suggest,
+		Prompts:      prompts,
+		Namespace:    cfg.Namespace,
+		Logger:       p.log,
 	}
 	config.Defaults.Models = chat.Models{
-		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Summary: first(cfg.StagesSummary),
+		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Rerank: first(cfg.StagesRerank),
+		Summary: first(cfg.StagesSummary), Judge: first(cfg.StagesJudge),
+	}
+	if len(cfg.StagesRerank) > 1 {
+		config.RerankFallback = cfg.StagesRerank[1:]
 	}
 	if cfg.FallbackToBuiltin {
 		config.Fallback = builtinModel
@@ -80,7 +97,32 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 }
 
 // Close ends all use of the data folder.
-func (in *instance) Close() error { return in.db.Close() }
+func (in *instance) Close() error {
+	in.tools.Close()
+	return errors.Join(in.pages.Close(), in.db.Close())
+}
+
+// sees reports whether the model that answers reads images.
+func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }
+
+// supports returns which files are ingested. Images are of use to models that see, and only noise
+// to others.
+func supports(cfg Config) func(name string) bool {
+	return func(name string) bool {
+		return extract.Supports(name) && (cfg.IngestImages || !extract.IsImage(name))
+	}
+}
+
+// pageWorkers is how many pages are drawn at once.
+const pageWorkers = 2
+
+// newPool returns a pool of processes that read files.
+func newPool(cfg Config, workers int) *extract.Pool {
+	return extract.NewPool(extract.Options{
+		Workers: workers, CacheDir: filepath.Join(cfg.Data, "cache"),
+		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout)},
+	})
+}
 
 // blobAge is how long an original without a document is kept, because a document that refers to
 // it may be about to be committed.
@@ -92,14 +134,11 @@ func (p *program) ingest(ctx context.Context, in *instance, paths []string, prog
 	if workers == 0 {
 		workers = min(runtime.NumCPU(), 4)
 	}
-	pool := extract.NewPool(extract.Options{
-		Workers: workers, CacheDir: filepath.Join(in.cfg.Data, "cache"),
-		Limits: extract.Limits{Time: time.Duration(in.cfg.ExtractTimeout)},
-	})
+	pool := newPool(in.cfg, workers)
 	defer pool.Close()
 	ingester := ingest.New(ingest.Config{
 		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
-		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: extract.Supports,
+		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
 		Workers: workers, Logger: p.log,
 	})

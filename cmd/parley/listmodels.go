@@ -25,10 +25,11 @@ const probeTime = 5 * time.Second
 
 // listing is what is known of one provider.
 type listing struct {
-	name   string
-	state  string
-	models []llm.ModelInfo
-	takes  func(model string) llm.Capabilities // nil when the provider does not say
+	name    string
+	state   string
+	models  []llm.ModelInfo
+	takes   func(model string) llm.Capabilities // nil when the provider does not say
+	reranks bool                                // its models rerank, and do nothing else
 }
 
 // Run asks all providers at once and prints what they say. That one can't be reached is a result.
@@ -54,7 +55,8 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	}
 	probes.Wait()
 	for _, l := range listings {
-		l.add(p.config.models())
+		l.add(p.config.models(), false)
+		l.add([]string{p.config.Embedding}, true)
 		if err := l.print(p.stdout, prices); err != nil {
 			return fmt.Errorf("print the models: %w", err)
 		}
@@ -75,6 +77,9 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 	if d, ok := m.(llm.Describer); ok {
 		l.takes = d.Capabilities
 	}
+	if _, answers := m.(llm.Model); !answers {
+		_, l.reranks = m.(llm.Reranker)
+	}
 	lister, ok := m.(llm.Lister)
 	if !ok {
 		l.state, l.models = "in this program, free of charge", []llm.ModelInfo{{Name: strings.TrimPrefix(builtinModel, l.name+":")}}
@@ -94,11 +99,11 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 }
 
 // add puts the models in that are configured but that the provider does not list.
-func (l *listing) add(keys []string) {
+func (l *listing) add(keys []string, embed bool) {
 	for _, key := range keys {
 		name, model, _ := strings.Cut(key, ":")
 		if name == l.name && !slices.ContainsFunc(l.models, func(m llm.ModelInfo) bool { return m.Name == model }) {
-			l.models = append(l.models, llm.ModelInfo{Name: model})
+			l.models = append(l.models, llm.ModelInfo{Name: model, Embeds: embed})
 		}
 	}
 	slices.SortFunc(l.models, func(a, b llm.ModelInfo) int { return strings.Compare(a.Name, b.Name) })
@@ -116,9 +121,20 @@ func (l *listing) print(w io.Writer, prices *price.Table) error {
 			takes = l.takes(m.Name)
 		}
 		fmt.Fprintf(t, "  %s:%s\tcontext %s\t%s\t%s\n", l.name, m.Name,
-			contextSize(m.Context, p.Context, takes.Context), describe(takes), priceOf(l.name, p, known))
+			contextSize(m.Context, p.Context, takes.Context), l.task(m, p, takes), priceOf(l.name, p, known))
 	}
 	return t.Flush()
+}
+
+// task says what a model does, if that is not to answer, else what it takes.
+func (l *listing) task(m llm.ModelInfo, p price.Price, takes llm.Capabilities) string {
+	switch {
+	case l.reranks:
+		return "reranks"
+	case m.Embeds || p.Embeds:
+		return "embeds"
+	}
+	return describe(takes)
 }
 
 // contextSize returns the first size that is known.
@@ -155,6 +171,9 @@ func priceOf(provider string, p price.Price, known bool) string {
 	}
 	if !known || !p.Until.IsZero() && time.Now().After(p.Until.AddDate(0, 0, 1)) {
 		return "price unknown"
+	}
+	if p.Embeds {
+		return fmt.Sprintf("%s in for a million tokens", p.Input)
 	}
 	cached := "unknown"
 	if p.Cached != nil {

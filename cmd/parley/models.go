@@ -255,7 +255,9 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
-		if name != turn.Builtin {
+		if name == turn.Builtin {
+			m = g.ledger.Meter(name, m)
+		} else {
 			m = g.model(m, key)
 		}
 		return llm.Link{Model: m, Name: model, Key: key}
@@ -265,7 +267,7 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	}
 	return func(m llm.Model, stage, key string) llm.Model {
 		if isBuiltin(key) {
-			return m
+			return g.ledger.Meter(turn.Builtin, m)
 		}
 		links := []llm.Link{link(key)}
 		for _, next := range cfg.fallbacks(stage) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,32 +81,108 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		t.Errorf("exit %d: %s\n%s", code, stderr, again)
 	}
 	for text, want := range map[string]string{
-		"providers: {openai: {base_url: 'http://x'}}":           `"openai" is a provider that there is already`,
-		"providers: {Groq: {base_url: 'http://x'}}":             `"Groq" is no name for a provider`,
-		"providers: {groq: {base_url: x}}":                      `base_url of groq: "x" is not an absolute`,
-		"providers: {groq: {url: 'http://x'}}":                  "expected names of providers",
-		"providers: {a: {base_url: 'http://u:canary@x'}}":       "holds a password",
-		"providers: [groq]":                                     "expected names of providers",
-		"capabilities: {gpt-5: {}}":                             `"gpt-5" is not provider:model`,
-		"capabilities: {'groq:x': {}}":                          `"groq:x" names an unknown provider`,
-		"capabilities: {'openai:x': {sees: true}}":              "expected models as provider:model",
-		"capabilities: {'openai:x': {context: 0}}":              "not a number of tokens",
-		"capabilities: {'openai:x': {like: 'openai:gpt-5'}}":    "without its provider",
-		"model: groq:x":                                         "unknown provider",
-		"fallback: ['builtin:extractive']":                      "stands behind all models",
-		"fallback: ['ollama:x', 'groq:x']":                      `"groq:x" names an unknown provider`,
-		"ollama: {host: 'ftp://x'}":                             "is not a host for Ollama",
-		"providers: {1: {base_url: 'http://x'}}\nfallback: []":  `"1" is no name`,
-		"prices: x\nproviders: {a: {reasoning: {b: c}}}":        "expected names of providers",
-		"providers: {a: {base_url: 'http://x', reasoning: 1}}":  "expected names of providers",
-		"providers: {a: {base_url: 'http://x?key=1'}}":          "has a query",
-		"providers: &a {b: *a}":                                 "parley.yaml:1",
-		"providers: {a: {base_url: 'http://x'}, a: {}}\nx: yes": "parley.yaml",
+		"providers: {openai: {base_url: 'http://x'}}":                             `"openai" is a provider that there is already`,
+		"providers: {Groq: {base_url: 'http://x'}}":                               `"Groq" is no name for a provider`,
+		"providers: {groq: {base_url: x}}":                                        `base_url of groq: "x" is not an absolute`,
+		"providers: {groq: {url: 'http://x'}}":                                    "expected names of providers",
+		"providers: {a: {base_url: 'http://u:canary@x'}}":                         "holds a password",
+		"providers: [groq]":                                                       "expected names of providers",
+		"model: groq:x":                                                           "unknown provider",
+		"fallback: ['builtin:extractive']":                                        "stands behind all models",
+		"fallback: ['ollama:x', 'groq:x']":                                        `"groq:x" names an unknown provider`,
+		"ollama: {host: 'ftp://x'}":                                               "is not a host for Ollama",
+		"providers: {1: {base_url: 'http://x'}}\nfallback: []":                    `"1" is no name`,
+		"embedding: small":                                                        `"small" is not provider:model`,
+		"embedding: 'groq:x'":                                                     `"groq:x" names an unknown provider; there are openai, azure-openai, gemini and ollama`,
+		"embedding: 'anthropic:x'":                                                `"anthropic:x": the provider anthropic has no embeddings; for that, there are openai, azure-openai, gemini, ollama`,
+		"embedding: 'builtin:extractive'":                                         `the provider builtin has no embeddings`,
+		"embedding_dimensions: -1":                                                "must be between 1 and 16384",
+		"embedding_dimensions: 16385":                                             "must be between 1 and 16384",
+		"embedding: 'r:x'\nproviders: {r: {base_url: 'http://x', rerank: true}}":  "the provider r has no embeddings",
+		"model: r:x\nproviders: {r: {base_url: 'http://x', rerank: true}}":        "the provider r has no models that answer",
+		"fallback: ['r:x']\nproviders: {r: {base_url: 'http://x', rerank: true}}": "the provider r has no models that answer",
+		"providers: {r: {base_url: 'http://x', rerank: yes-please}}":              "expected names of providers",
+		"prices: x\nproviders: {a: {reasoning: {b: c}}}":                          "expected names of providers",
+		"providers: {a: {base_url: 'http://x', reasoning: 1}}":                    "expected names of providers",
+		"providers: {a: {base_url: 'http://x?key=1'}}":                            "has a query",
+		"providers: &a {b: *a}":                                                   "parley.yaml:1",
+		"providers: {a: {base_url: 'http://x'}, a: {}}\nx: yes":                   "parley.yaml",
+		"capabilities: {gpt-5: {}}":                                               `"gpt-5" is not provider:model`,
+		"capabilities: {'groq:x': {}}":                                            `"groq:x" names an unknown provider`,
+		"capabilities: {'openai:x': {sees: true}}":                                "expected models as provider:model",
+		"capabilities: {'openai:x': {context: 0}}":                                "not a number of tokens",
+		"capabilities: {'openai:x': {like: 'openai:gpt-5'}}":                      "without its provider",
 	} {
 		code, _, stderr := effective(t, nil, "--config", writeFile(t, text))
 		if code != exitUsage || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit %d, %q, want %q", text, code, stderr, want)
 		}
+	}
+}
+
+func TestProviders_MayRerank(t *testing.T) {
+	file := writeFile(t, "embedding: local:bge\nembedding_dimensions: 256\nproviders:\n  jina: {base_url: 'https://api.jina.ai/v1', api_key_env: JINA_API_KEY, rerank: true}\n  local: {base_url: 'http://127.0.0.1:8080/v1'}\n")
+	code, out, stderr := effective(t, nil, "--config", file)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	code, again, stderr := effective(t, nil, "--config", writeFile(t, out))
+	for _, want := range []string{
+		`{"jina":{"base_url":"https://api.jina.ai/v1","api_key_env":"JINA_API_KEY","rerank":true},"local":{"base_url":"http://127.0.0.1:8080/v1"}}`,
+		"local:bge", "256",
+	} {
+		if code != exitOK || !strings.Contains(again, want) {
+			t.Errorf("exit %d: %s\n%s, want %s", code, stderr, again, want)
+		}
+	}
+}
+
+func TestModels_SaysWhatEmbedsAndWhatReranks(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lists := map[string]string{
+			"/v1beta/models": `{"models":[{"name":"models/gemini-embedding-001","inputTokenLimit":2048,"supportedGenerationMethods":["embedContent"]},` +
+				`{"name":"models/gemini-3.5-flash","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent"]},{"name":"models/aqa","supportedGenerationMethods":["generateAnswer"]}]}`,
+			"/api/tags":  `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"embeddinggemma:300m","details":{"family":"gemma3"}},{"name":"qwen3:8b","details":{"family":"qwen3"}}]}`,
+			"/v2/models": `{"models":[{"name":"rerank-v3.5","endpoints":["rerank"],"context_length":4096}]}`,
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if body, _ := io.ReadAll(r.Body); r.URL.Path == "/api/show" && bytes.Contains(body, []byte("embeddinggemma")) {
+			_, _ = w.Write([]byte(`{"capabilities":["embedding"]}`))
+			return
+		}
+		if lists[r.URL.Path] == "" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(lists[r.URL.Path]))
+	}))
+	t.Cleanup(s.Close)
+	env := map[string]string{
+		"GEMINI_API_KEY": "k", "PARLEY_GEMINI_BASE_URL": s.URL, "OLLAMA_HOST": s.URL, "PARLEY_EMBEDDING": "local:bge",
+		"PARLEY_PRICES":    writeFile(t, "gemini:\n  models:\n    gemini-embedding-001: {embeds: true, input: 0.15}\n"),
+		"PARLEY_PROVIDERS": `{cohere: {base_url: "` + s.URL + `/v2", rerank: true}, tei: {base_url: "` + s.URL + `", rerank: true}, local: {base_url: "` + s.URL + `"}}`,
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"models"}, &stdout, &stderr, environment(env)); code != exitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	lines := strings.Split(stdout.String(), "\n")
+	for _, want := range []string{
+		"gemini:gemini-embedding-001 context 2048 embeds $0.15 in for a million tokens",
+		"gemini:gemini-3.5-flash context 1048576 images, tools, schema, effort price unknown",
+		"ollama:nomic-embed-text:latest context unknown embeds price unknown",
+		"ollama:embeddinggemma:300m context unknown embeds price unknown",
+		"ollama:qwen3:8b context unknown tools, schema, effort price unknown",
+		"cohere:rerank-v3.5 context 4096 reranks price unknown",
+		"tei (reachable; it does not say which models it has)",
+		"local:bge context unknown embeds price unknown",
+	} {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Join(strings.Fields(line), " ") == want }) {
+			t.Errorf("missing %q in:\n%s", want, stdout.String())
+		}
+	}
+	if strings.Contains(stdout.String(), "aqa") {
+		t.Errorf("a model of another kind is listed:\n%s", stdout.String())
 	}
 }
 

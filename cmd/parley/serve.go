@@ -16,6 +16,7 @@ import (
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
+	"parley/internal/wire/ragchat"
 )
 
 // serveCmd ingests and serves.
@@ -36,6 +37,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
+	if err := p.openTools(ctx, in); err != nil {
+		return err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
 	if err != nil {
 		return &listenError{p.config.Addr, err}
@@ -115,6 +119,7 @@ func (s *serving) server() *server.Server {
 		Defaults:  s.engine.Defaults(),
 		Namespace: s.cfg.Namespace,
 		Model:     s.cfg.Model,
+		Vision:    s.sees(),
 		Logger:    s.log,
 	})
 	completions := openai.New(openai.Config{
@@ -124,14 +129,16 @@ func (s *serving) server() *server.Server {
 		Defaults:   s.engine.Defaults(),
 		Namespace:  s.cfg.Namespace,
 		PublicURL:  s.cfg.PublicURL,
+		Vision:     s.sees(),
 		Logger:     s.log,
 	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+		Capabilities: server.Capabilities{Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
-		Chat: chat, OpenAI: completions, MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
-		Namespaces: s.namespaces, Log: s.log, Metrics: metrics,
+		Chat: chat, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage, Log: s.log, Metrics: metrics,
 	})
 }
 
@@ -225,29 +232,37 @@ func (s *serving) Ingestion() server.Ingestion {
 // houseInterval is how often old turns are deleted.
 const houseInterval = 6 * time.Hour
 
-// keepHouse settles what a crash has left in the ledger, and deletes old turns now and again.
+// keepHouse settles what a crash has left in the ledger, and deletes what is too old now and again.
 func (s *serving) keepHouse(ctx context.Context) {
-	if n, err := s.ledger.Recover(ctx); err != nil && ctx.Err() == nil {
-		s.log.Error("settle interrupted model calls", "error", err)
-	} else if n > 0 {
-		s.log.Info("settled interrupted model calls", "calls", n)
-	}
-	if s.cfg.Retention == 0 {
-		return
-	}
+	s.house(ctx, "settle interrupted model calls", s.ledger.Recover)
 	tick := time.NewTicker(houseInterval)
 	defer tick.Stop()
 	for {
-		if n, err := s.runner.Purge(ctx, time.Duration(s.cfg.Retention)); err != nil && ctx.Err() == nil {
-			s.log.Error("delete old turns", "error", err)
-		} else if n > 0 {
-			s.log.Info("deleted old turns", "turns", n)
+		if s.cfg.Retention > 0 {
+			s.house(ctx, "delete old turns", func(ctx context.Context) (int, error) {
+				return s.runner.Purge(ctx, time.Duration(s.cfg.Retention))
+			})
 		}
+		if s.cfg.RAGChatSessionExpiry > 0 {
+			s.house(ctx, "delete unused sessions", func(ctx context.Context) (int, error) {
+				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
+			})
+		}
+		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// house does one of these things and logs what came of it.
+func (s *serving) house(ctx context.Context, doing string, do func(context.Context) (int, error)) {
+	if n, err := do(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("house keeping failed", "doing", doing, "error", err)
+	} else if n > 0 {
+		s.log.Info("house keeping", "doing", doing, "count", n)
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // What stages do without a model, as their models are named in the configuration.
 const (
 	builtinRewriter = "builtin:rules"
+	builtinReranker = "builtin:lexical"
 	builtinSummary  = "builtin:none"
+	builtinJudge    = "builtin:words"
 )
 
 func isBuiltin(key string) bool {
@@ -22,21 +24,31 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesSummary} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
 	return keys
 }
 
 // fallbacks returns the models that stand in for the one of a stage. A stage without models of its
-// own uses the one that answers, and so its fallbacks.
+// own uses the one that answers, and so its fallbacks. Of rerankers, which are not all models that
+// answer, the engine knows those that stand in.
 func (c *Config) fallbacks(stage string) []string {
-	own := map[chat.Stage][]string{chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary}[chat.Stage(stage)]
+	if chat.Stage(stage) == chat.StageRerank {
+		return nil
+	}
+	own := map[chat.Stage][]string{
+		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
+	}[chat.Stage(stage)]
 	if len(own) > 0 {
 		return own[1:]
 	}
 	return c.Fallback
 }
+
+// reranks reports whether a model reranks. What builtin:lexical does is no "semantic ranker", which
+// is what front ends would call it.
+func (c *Config) reranks() bool { return len(c.StagesRerank) > 0 && !isBuiltin(c.StagesRerank[0]) }
 
 // first returns the model of a stage, "" when it has none of its own.
 func first(keys []string) string {

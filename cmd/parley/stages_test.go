@@ -2,14 +2,20 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/turn"
 )
@@ -21,6 +27,8 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {rewrite: ['builtin:rules', 'ollama:x']}":    `"builtin:rules" never fails`,
 		"stages: {rewrite: ['builtin:extractive']}":           `there is builtin:rules`,
 		"stages: {summary: ['ollama:x', 'builtin:rules']}":    `there is builtin:none`,
+		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
+		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
 		"stages: {sumary: ['ollama:x']}":                      `unknown key "stages.sumary"`,
 		"stages: {rewrite: ['ollama:x', 'ollama:y', 'gpt:']}": `"gpt:" is not provider:model`,
 	} {
@@ -116,6 +124,77 @@ func TestPrompts_ListsAndPrintsThem(t *testing.T) {
 		code := run(t.Context(), append(command, "--prompts", dir), &stdout, &stderr, environment(nil))
 		if code != exitUsage || !strings.HasPrefix(stderr.String(), "parley: "+file+":2:") {
 			t.Errorf("%v: exit %d: %s", command, code, stderr.String())
+		}
+	}
+}
+
+func TestStages_RerankWithTheAPI(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Documents []string }
+		if r.URL.Path != "/v1/rerank" || json.NewDecoder(r.Body).Decode(&body) != nil {
+			http.Error(w, "no", http.StatusNotFound)
+			return
+		}
+		var results []string
+		for i, text := range body.Documents {
+			score := 0.2
+			if strings.Contains(text, "second") {
+				score = 0.9
+			}
+			results = append(results, fmt.Sprintf(`{"index":%d,"relevance_score":%v}`, i, score))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"model":"ranker-1","results":[%s]}`, strings.Join(results, ","))
+	}))
+	defer api.Close()
+	cfg := DefaultConfig()
+	cfg.Data = t.TempDir()
+	cfg.StagesRerank = []string{"ranker:big", "builtin:lexical"}
+	if err := cfg.Providers.UnmarshalText([]byte(`{ranker: {base_url: "` + api.URL + `/v1", rerank: true}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.validate(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
+	in, err := p.open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	batch := retrieval.Batch{Namespace: "default"}
+	for _, name := range []string{"first", "second", "third"} {
+		text := "The annual leave of the " + name + " office."
+		batch.Put = append(batch.Put, retrieval.Put{
+			Document: retrieval.Document{ID: name, Namespace: "default", Name: name + ".md", Title: name, MediaType: "text/plain"},
+			Pages:    []retrieval.Page{{Text: text}},
+			Chunks:   []retrieval.Chunk{{Text: text, Spans: []retrieval.Span{{End: len(text)}}}},
+		})
+	}
+	if err := in.corpus.Apply(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(id string) *chat.Turn {
+		req := chat.Request{TurnID: id, Options: in.engine.Defaults(), Messages: []chat.Message{chat.TextMessage(llm.User, "annual leave?")}}
+		req.Options.Rerank = true
+		turn, err := chat.Collect(in.runner.Run(t.Context(), req))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn
+	}
+	best := ask("01J00000000000000000000001").Retrieved.Passages[0]
+	if best.Document.Name != "second.md" || best.Scores.Rerank == nil || best.Score != 0.9 {
+		t.Errorf("the best passage is %s with %v", best.Document.Name, best.Score)
+	}
+	entries, err := in.db.State().Entries(t.Context(), "01J00000000000000000000001")
+	if err != nil || len(entries) == 0 || entries[0].Stage != chat.StageRerank || entries[0].Model != "big" {
+		t.Errorf("ledger: %+v, %v", entries, err)
+	}
+	api.Close()
+	for _, s := range ask("01J00000000000000000000002").Stages {
+		if s.Stage == chat.StageRerank && s.Note != "reranked by builtin:lexical, because ranker:big failed" {
+			t.Errorf("note = %q", s.Note)
 		}
 	}
 }

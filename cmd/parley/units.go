@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/wire"
 )
 
 // duration is a time.Duration that can also be written in days: "30d".
@@ -82,3 +84,27 @@ func (z size) String() string {
 	}
 	return strconv.FormatInt(int64(z), 10)
 }
+
+// dollars is an amount of money in millionths of a US dollar.
+type dollars int64
+
+// UnmarshalText reads a decimal number of dollars with at most six decimals.
+func (d *dollars) UnmarshalText(text []byte) error {
+	s := strings.TrimPrefix(strings.TrimSpace(string(text)), "$")
+	whole, rest, _ := strings.Cut(s, ".")
+	n, err := strconv.ParseUint(whole, 10, 32)
+	if err != nil || len(rest) > 6 {
+		return fmt.Errorf("%q is not an amount in dollars such as 5 or 0.25", text)
+	}
+	micros := uint64(0)
+	if rest != "" {
+		if micros, err = strconv.ParseUint((rest + "000000")[:6], 10, 32); err != nil {
+			return fmt.Errorf("%q is not an amount in dollars such as 5 or 0.25", text)
+		}
+	}
+	*d = dollars(n*1_000_000 + micros)
+	return nil
+}
+
+// String writes the amount without zeros behind its last decimal.
+func (d dollars) String() string { return string(wire.AppendUSD(nil, int64(d))) }

@@ -15,6 +15,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Message struct {
 	Citations []Citation // a snapshot: readable after the documents have changed
 	Tokens    int        // counted once, 0 when not counted
 	CreatedAt time.Time  // UTC
+
+	ToolCalls  []llm.ToolCall // what an assistant message asks the client to run
+	ToolCallID string         // the call that a tool message answers
 }
 
 // Text returns the text parts of m, concatenated.
@@ -46,10 +50,21 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // ULID; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string
+	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
-	Messages       []Message // oldest first; the last user message is the question
+	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
+
+	Home    string  // namespace that the conversation belongs to; "" means Namespace
+	Kind    string  // of the conversation; one of a kind other than "" must exist already
+	Account Account // on whose bill the turn stands
+}
+
+// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
+// caller who names it: two callers who name the same account have two.
+type Account struct {
+	User         string // as the client names its user; "" for none
+	Conversation string // as the client names its conversation; "" for none
 }
 
 // Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
@@ -69,8 +84,15 @@ type Options struct {
 	PromptTemplate  string // ">>>text" is put after the default instructions, other text replaces them
 	PromptDomain    string // which prompts the models are given; "" means "default"
 	Temperature     float64
-	TopP            float64 // 0 means the provider's default
-	MaxOutputTokens int     // 0 means the provider's default
+	TopP            float64         // 0 means the provider's default
+	MaxOutputTokens int             // 0 means the provider's default
+	Stop            []string        // texts before which the answer is to end; at most llm.MaxStop
+	Effort          string          // how long a model that reasons is to do so: minimal, low, medium, high; "" means its default
+	Schema          json.RawMessage // JSON Schema of the object that the answer is to be; nil means text
+	Tools           []llm.Tool      // that the client runs; a call of one ends the turn
+	ToolChoice      string          // see llm.Request
+	OneTool         bool            // call one tool at a time
+	UseTools        bool            // the model may call the tools that the server runs
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
@@ -110,6 +132,8 @@ type Models struct {
 	Rewrite   string
 	Rerank    string
 	Summary   string
+	Synthesis string // answers with the results of tools; "" means Inference
+	Judge     string // of citations; where the default is "" too, their words alone are compared
 }
 
 // Status says how a turn or a message ended.
@@ -127,15 +151,18 @@ type Stage string
 
 // The stages.
 const (
-	StageHistory   Stage = "history"
-	StageSummarize Stage = "summarize" // only when a model sums up what does not fit
-	StageRewrite   Stage = "rewrite"
-	StageRetrieve  Stage = "retrieve"
-	StageRerank    Stage = "rerank" // only when asked for
-	StagePrompt    Stage = "prompt"
-	StageGenerate  Stage = "generate"
-	StageSuggest   Stage = "suggest" // only when asked for
-	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
+	StageHistory    Stage = "history"
+	StageSummarize  Stage = "summarize" // only when a model sums up what does not fit
+	StageRewrite    Stage = "rewrite"
+	StageRetrieve   Stage = "retrieve"
+	StageRerank     Stage = "rerank" // only when asked for
+	StagePrompt     Stage = "prompt"
+	StageGenerate   Stage = "generate"
+	StageTools      Stage = "tools"      // inside generate: the server runs tools
+	StageSynthesize Stage = "synthesize" // inside generate, after tools: a model answers with their results
+	StageVerify     Stage = "verify"     // inside generate, and only when a model judges the citations
+	StageSuggest    Stage = "suggest"    // only when asked for
+	StageEmbed      Stage = "embed"      // of no turn: documents are embedded
 )
 
 // Citation is a passage, or a page of one, that an answer points to.
@@ -174,12 +201,13 @@ type QueryRewritten struct {
 	Rewritten  bool                     `json:"rewritten"`
 	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// PassagesRetrieved carries what was found, best first.
+// PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
 	HasVector bool                `json:"has_vector"`
@@ -224,19 +252,43 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
+// ToolCalled says that the model asks the client to run a tool, which ends the turn.
+type ToolCalled struct {
+	ID   string       `json:"id"` // of the message
+	Call llm.ToolCall `json:"call"`
+}
+
+// ToolStarted says that the server runs a tool that the model has asked for.
+type ToolStarted struct {
+	ID   string       `json:"id"` // of the message
+	Call llm.ToolCall `json:"call"`
+}
+
+// ToolReturned says what came of it.
+type ToolReturned struct {
+	ID       string        `json:"id"`      // of the message
+	CallID   string        `json:"call_id"` // ToolStarted.Call.ID
+	Name     string        `json:"name"`    // of the tool
+	Text     string        `json:"text"`    // what the model is told
+	Passages int           `json:"passages,omitempty"`
+	Failed   bool          `json:"failed,omitempty"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+}
+
 // MessageFinished ends a message. Text is the concatenation of its deltas.
 type MessageFinished struct {
-	ID           string      `json:"id"`
-	Agent        string      `json:"agent,omitempty"`
-	Status       Status      `json:"status"`
-	Text         string      `json:"text"`
-	Citations    []Citation  `json:"citations"`             // in order of first appearance
-	Unsupported  []string    `json:"unsupported,omitempty"` // labels in the text that no passage has
-	FinishReason string      `json:"finish_reason"`         // stop, length, content_filter
-	Model        string      `json:"model"`                 // see CompletionStarted
-	Usage        llm.Usage   `json:"usage"`
-	Vendor       *llm.Vendor `json:"vendor,omitempty"`
-	Err          *Error      `json:"-"` // why it failed; only with StatusFailed
+	ID           string         `json:"id"`
+	Agent        string         `json:"agent,omitempty"`
+	Status       Status         `json:"status"`
+	Text         string         `json:"text"`
+	Citations    []Citation     `json:"citations"`            // in order of first appearance
+	Doubts       []Doubt        `json:"doubts,omitempty"`     // what the check of a model's citations found
+	FinishReason string         `json:"finish_reason"`        // stop, length, content_filter, tool_calls
+	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // what the client is to run; only with that reason
+	Model        string         `json:"model"`                // see CompletionStarted
+	Usage        llm.Usage      `json:"usage"`
+	Vendor       *llm.Vendor    `json:"vendor,omitempty"`
+	Err          *Error         `json:"-"` // why it failed; only with StatusFailed
 }
 
 // FollowUpsSuggested carries questions that the user may ask next; only when asked for, and
@@ -260,6 +312,9 @@ func (MessageStarted) event()     {}
 func (CompletionStarted) event()  {}
 func (TextDelta) event()          {}
 func (ReasoningDelta) event()     {}
+func (ToolCalled) event()         {}
+func (ToolStarted) event()        {}
+func (ToolReturned) event()       {}
 func (MessageFinished) event()    {}
 func (FollowUpsSuggested) event() {}
 func (TurnFinished) event()       {}
@@ -275,6 +330,7 @@ type Turn struct {
 	Messages  []MessageFinished // in order of their beginning; Status "" while one is open
 	Reasoning string
 	FollowUps []string
+	Tools     []ToolReturned // that the server ran
 	Duration  time.Duration
 	Usage     llm.Usage
 

@@ -1,47 +1,23 @@
 package chat
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
 	"parley/internal/retrieval"
 )
 
-// The limits of what is read from an answer.
-const (
-	maxUnsupported  = 20
-	maxLabelBytes   = 250
-	maxSnippetRunes = 200
-)
+const maxSnippetRunes = 200
 
-// citationLike matches labels that can only be meant as citations of documents.
-var citationLike = regexp.MustCompile(`(?i)(?:#page=|[^\s.]\.(?:` + documentExts + `)$)`)
-
-// findCitations reads the labels between brackets in an answer: those that the passages allow
-// become citations, in the order in which they first appear; what looks like the citation of a
-// document but is none of them is returned as unsupported. Passages are those of the prompt.
-func findCitations(answer string, passages []retrieval.Passage) (cited []Citation, unsupported []string) {
-	cited = []Citation{}
-	known := citable(passages)
+// findCitations returns the citations between brackets in an answer, in the order in which they
+// first appear.
+func findCitations(answer string, known map[string]Citation) []Citation {
+	cited := []Citation{}
 	seen := map[string]bool{}
 	for i := strings.IndexByte(answer, '['); i >= 0; {
-		rest := answer[i+1:]
-		label, ok := knownLabel(rest, known)
-		if !ok {
-			label, ok = bracketText(rest)
-		}
-		if ok {
-			for _, l := range splitLabel(label, known) {
-				if seen[l] {
-					continue
-				}
-				seen[l] = true
-				if c, ok := known[l]; ok {
-					cited = append(cited, c)
-				} else if citationLike.MatchString(l) && len(unsupported) < maxUnsupported {
-					unsupported = append(unsupported, l)
-				}
+		if label, ok := knownLabel(answer[i+1:], known); ok {
+			if !seen[label] {
+				seen[label] = true
+				cited = append(cited, known[label])
 			}
 			i += len(label) + 1
 		}
@@ -51,7 +27,7 @@ func findCitations(answer string, passages []retrieval.Passage) (cited []Citatio
 		}
 		i += 1 + next
 	}
-	return cited, unsupported
+	return cited
 }
 
 // citable returns the citations that the passages allow, by label. Where several passages share
@@ -90,31 +66,6 @@ func knownLabel(s string, known map[string]Citation) (string, bool) {
 		}
 	}
 	return best, best != ""
-}
-
-// bracketText returns what stands before the closing bracket, on one line and of sane length.
-func bracketText(s string) (string, bool) {
-	end := strings.IndexAny(s, "[]\n")
-	if end <= 0 || end > maxLabelBytes || s[end] != ']' {
-		return "", false
-	}
-	return s[:end], true
-}
-
-// splitLabel takes apart several labels in one pair of brackets, as some models write them.
-func splitLabel(label string, known map[string]Citation) []string {
-	if _, ok := known[label]; ok {
-		return []string{label}
-	}
-	parts := strings.FieldsFunc(label, func(r rune) bool { return r == ',' || r == ';' })
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	one := strings.TrimSpace(label)
-	if _, ok := known[one]; ok || !slices.ContainsFunc(parts, func(p string) bool { _, ok := known[p]; return ok }) {
-		return []string{one}
-	}
-	return parts
 }
 
 // snippet returns the beginning of a passage, on one line.

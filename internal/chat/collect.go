@@ -53,6 +53,11 @@ func (t *Turn) Add(e Event) {
 	case ReasoningDelta:
 		t.reasoned.WriteString(e.Text)
 		t.Reasoning = t.reasoned.String()
+	case ToolCalled:
+		m := &t.Messages[t.index(e.ID)]
+		m.ToolCalls = append(m.ToolCalls, e.Call)
+	case ToolReturned:
+		t.Tools = append(t.Tools, e)
 	case MessageFinished:
 		m := &t.Messages[t.index(e.ID)]
 		e.Agent, e.Model = cmp.Or(e.Agent, m.Agent), cmp.Or(e.Model, m.Model)
@@ -83,7 +88,7 @@ func (t *Turn) End(status Status) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Status == "" {
 			m.Status = status
-			m.Citations, m.Unsupported = findCitations(m.Text, sent)
+			m.Citations = findCitations(m.Text, citable(sent))
 		}
 	}
 }

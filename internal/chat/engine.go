@@ -24,6 +24,12 @@ type ModelResolver interface {
 	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
+// RerankerResolver finds the model that a key names, if it was made for reranking; an error says that
+// there is none. llm.Router is one.
+type RerankerResolver interface {
+	ResolveReranker(key string) (llm.Reranker, string, error)
+}
+
 // RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns
 // either the query or, as Candidate with its confidence, what the engine may take for it.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
@@ -39,7 +45,8 @@ type SuggestInput struct {
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search looks for a text with the filter and the mode of this turn.
+	// Search looks for a text by its words, with the filter of this turn. What is looked for stands
+	// in the documents, and a dozen calls of an embedder would cost more than they give.
 	Search func(ctx context.Context, text string) (retrieval.Result, error)
 }
 
@@ -47,16 +54,21 @@ type SuggestInput struct {
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rewrite   RewriteFunc // nil: the question is the query
-	Suggest   SuggestFunc // nil: only models suggest questions
-	Prompts   *Prompts    // what models are told [the built-in ones]
+	Rerankers RerankerResolver // nil: models that answer rerank
+	Rewrite   RewriteFunc      // nil: the question is the query
+	Tools     Toolbox          // that the server runs [none]
+	Suggest   SuggestFunc      // nil: only models suggest questions
+	Prompts   *Prompts         // what models are told [the built-in ones]
 
-	Defaults  Options               // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace string                // of requests that name none ["default"]
-	Fallback  string                // key of the model that answers when another one fails before its first token [none]
-	Grounded  func(key string) bool // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Count     func(text string) int // counts tokens [llm.EstimateTokens]
-	Logger    *slog.Logger          // for what does not fail the turn [none]
+	Defaults       Options                           // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace      string                            // of requests that name none ["default"]
+	RerankFallback []string                          // keys of the models that rerank, in this order, when another one fails [none]
+	Fallback       string                            // key of the model that answers when another one fails before its first token [none]
+	Grounded       func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities // what a model takes [nothing but text]
+	PageImage      ImageFunc                         // pictures of sources [none]
+	Count          func(text string) int             // counts tokens [llm.EstimateTokens]
+	Logger         *slog.Logger                      // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
@@ -68,7 +80,9 @@ type Config struct {
 	Timeout          time.Duration // of a turn [10 min]
 	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
 	SummaryTimeout   time.Duration // of a model that sums up [15 s]
+	RerankTimeout    time.Duration // of a model that reranks [8 s]
 	SuggestTimeout   time.Duration // [5 s]
+	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
 // DefaultOptions returns the options of a turn about which nothing else was said.
@@ -118,7 +132,9 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.MaxSummaries, 1000)
 	orDefault(&cfg.RewriteTimeout, 8*time.Second)
 	orDefault(&cfg.SummaryTimeout, 15*time.Second)
+	orDefault(&cfg.RerankTimeout, 8*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
+	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
 }
 
@@ -135,13 +151,23 @@ func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 // breaking out of it, or cancelling ctx, ends the turn and its model call. Errors are *Error or
 // have no kind, except that the error of a cancelled context is ctx.Err(), wrapped.
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
+	return e.events(ctx, req, (*turn).stages)
+}
+
+// Find runs a turn up to the passages that an answer would be written from, for measuring: the
+// question is rewritten and the passages are reranked as the options say, but nothing is answered.
+func (e *Engine) Find(ctx context.Context, req Request) (*Turn, error) {
+	return Collect(e.events(ctx, req, (*turn).findingStages))
+}
+
+func (e *Engine) events(ctx context.Context, req Request, stages func(*turn) []stage) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		out := &output{yield: yield}
 		t, err := e.begin(req)
 		if err == nil {
-			err = t.run(ctx, out)
+			err = t.run(ctx, out, stages(t))
 		}
 		if err != nil && !errors.Is(err, errLeft) {
 			yield(nil, t.explain(ctx, err))
@@ -177,6 +203,7 @@ type turn struct {
 	summarizer resolved // its Model is nil where nothing is summed up
 
 	question Message
+	pending  []Message // what follows it: calls of tools with their results
 	asked    string    // the text of question
 	quoted   []string  // client's system messages, oldest first
 	older    []Message // what does not fit of the messages before the question
@@ -190,6 +217,7 @@ type turn struct {
 	sent   []retrieval.Passage // those that are in the prompt
 
 	answer    string
+	called    bool     // the client is to run tools
 	suggested []string // by the model itself
 	usage     llm.Usage
 }
@@ -200,17 +228,26 @@ type stage struct {
 	when func() bool // nil: always
 }
 
-func (t *turn) run(ctx context.Context, out *output) error {
-	start := time.Now()
-	stages := []stage{
+// findingStages are those that find the passages.
+func (t *turn) findingStages() []stage {
+	return []stage{
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
 		{StageRewrite, t.runRewrite, nil},
 		{StageRetrieve, t.runRetrieve, nil},
-		{StagePrompt, t.runPrompt, nil},
-		{StageGenerate, t.runGenerate, nil},
-		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps }},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank }},
 	}
+}
+
+func (t *turn) stages() []stage {
+	return append(t.findingStages(),
+		stage{StagePrompt, t.runPrompt, nil},
+		stage{StageGenerate, t.runGenerate, nil},
+		stage{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }})
+}
+
+func (t *turn) run(ctx context.Context, out *output, stages []stage) error {
+	start := time.Now()
 	for _, s := range stages {
 		if s.when != nil && !s.when() {
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // found is a retriever that always finds the same and remembers what it was asked.
 type found struct {
+	mu      sync.Mutex
 	result  retrieval.Result
 	err     error
 	wait    func(context.Context)
@@ -33,7 +35,9 @@ type found struct {
 }
 
 func (f *found) Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error) {
+	f.mu.Lock()
 	f.queries = append(f.queries, q)
+	f.mu.Unlock()
 	if f.wait != nil {
 		f.wait(ctx)
 		if err := ctx.Err(); err != nil {
@@ -481,14 +485,15 @@ func TestCollect_EqualsTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := turn.Messages[0]
-	if text != "Yes [a.md][zzz.pdf#page=1]. " || m.Text != text || turn.Reasoning != reasoning {
+	if text != "Yes [a.md]. " || m.Text != text || turn.Reasoning != reasoning {
 		t.Errorf("stream %q, fold %q; reasoning %q, %q", text, m.Text, reasoning, turn.Reasoning)
 	}
 	if !cmp.Equal(turn.FollowUps, []string{"More?"}) || m.FinishReason != "length" || !m.Usage.Estimated || m.Usage.Reasoning == 0 {
 		t.Errorf("turn = %+v", turn)
 	}
-	if len(m.Citations) != 1 || m.Citations[0].Label != "a.md" || !cmp.Equal(m.Unsupported, []string{"zzz.pdf#page=1"}) {
-		t.Errorf("citations %+v, unsupported %q", m.Citations, m.Unsupported)
+	if len(m.Citations) != 1 || m.Citations[0].Label != "a.md" ||
+		!cmp.Equal(m.Doubts, []chat.Doubt{{Label: "zzz.pdf#page=1", Kind: chat.Invented, Sentence: "Yes [a.md].", Reason: "not retrieved"}}) {
+		t.Errorf("citations %+v, doubts %+v", m.Citations, m.Doubts)
 	}
 	if diff := cmp.Diff(&llm.Vendor{ID: "c1", SystemFingerprint: "fp", ContentFilter: json.RawMessage(`{"x":1}`)}, m.Vendor); diff != "" {
 		t.Error(diff)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -35,12 +36,23 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if err != nil {
 		return done, err
 	}
-	finished, err := a.finish()
+	if len(a.wanted) > 0 {
+		done.Model, done.Usage = a.done.Model, a.spent()
+		if err := a.useTools(ctx); err != nil {
+			return done, err
+		}
+	}
+	finished, err := a.finish(ctx)
 	if err != nil {
 		return done, err
 	}
-	t.answer, t.suggested = finished.Text, a.hold.questions()
-	done.Model, done.Usage = finished.Model, finished.Usage
+	t.answer, t.suggested, t.called = finished.Text, a.hold.questions(), len(finished.ToolCalls) > 0
+	if len(a.behind) == 0 {
+		done.Model, done.Usage = finished.Model, finished.Usage
+	}
+	if a.refused > 0 {
+		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
+	}
 	return done, out.emit(finished)
 }
 
@@ -57,8 +69,16 @@ type answer struct {
 	model   resolved
 	holding bool // follow-ups come in the text
 	hold    holdBack
+	check   *verifier // nil for a model that answers with the passages' own words
 
-	begun     bool // CompletionStarted was emitted
+	begun     bool           // CompletionStarted was emitted
+	refused   int            // calls of tools that were left out
+	offered   []llm.Tool     // that the server runs
+	wanted    []llm.ToolCall // of those, by the completion that runs
+	behind    []llm.Message  // calls and results of earlier completions
+	said      string         // the text of the completion before
+	from      int            // where in text the completion that runs began
+	total     llm.Usage      // of the completions that have ended
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
@@ -67,14 +87,19 @@ type answer struct {
 }
 
 func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
-	return &answer{
+	a := &answer{
 		turn:    t,
 		out:     out,
 		model:   m,
 		holding: t.req.Options.FollowUps && !m.grounded,
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
+		offered: t.offer(),
 	}
+	if !m.grounded {
+		a.check = &verifier{passages: t.sent, given: a.wasShown, json: t.req.Options.Schema != nil}
+	}
+	return a
 }
 
 // complete runs the model and emits what it says.
@@ -82,10 +107,15 @@ func (a *answer) complete(ctx context.Context) error {
 	o := &a.req.Options
 	req := llm.Request{
 		Model:           a.model.name,
-		Messages:        a.prompt.Messages,
+		Messages:        slices.Concat(a.prompt.Messages, a.behind),
 		Temperature:     o.Temperature,
 		TopP:            o.TopP,
 		MaxOutputTokens: o.MaxOutputTokens,
+		Stop:            o.Stop,
+		Effort:          o.Effort,
+		Schema:          o.Schema,
+		Tools:           slices.Concat(o.Tools, a.offered),
+		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
 	}
 	for c, err := range a.model.Stream(ctx, req) {
@@ -115,7 +145,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	if c.FinishReason != "" {
 		a.done.FinishReason = c.FinishReason
 	}
-	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" {
+	if c.Text == "" && c.Reasoning == "" && c.FinishReason == "" && len(c.ToolCalls) == 0 {
 		return nil
 	}
 	if err := a.begin(); err != nil {
@@ -131,7 +161,13 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.holding && text != "" {
 		text = a.hold.add(text)
 	}
-	return a.say(text, c.Vendor)
+	if a.check != nil && text != "" {
+		text = a.check.add(text)
+	}
+	if err := a.say(text, c.Vendor); err != nil {
+		return err
+	}
+	return a.call(c.ToolCalls)
 }
 
 // begin emits CompletionStarted, once: when the model has said something, so that until then
@@ -157,34 +193,46 @@ func (a *answer) say(text string, vendor *llm.Vendor) error {
 }
 
 // finish returns the event that ends the message.
-func (a *answer) finish() (MessageFinished, error) {
+func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.begin(); err != nil {
 		return a.done, err
 	}
-	if err := a.say(a.hold.end(), nil); err != nil {
+	rest := a.hold.end()
+	if a.check != nil {
+		rest = a.check.add(rest) + a.check.end()
+	}
+	if err := a.say(rest, nil); err != nil {
 		return a.done, err
 	}
 	a.done.Text = a.text.String()
 	if a.done.FinishReason == "" {
 		a.done.FinishReason = "stop"
 	}
+	if err := a.settleCalls(); err != nil {
+		return a.done, err
+	}
 	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
 		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
 	}
-	a.done.Citations, a.done.Unsupported = findCitations(a.done.Text, a.sent)
-	if a.usage == nil {
-		a.usage = a.estimate()
+	if err := a.verify(ctx); err != nil {
+		return a.done, err
 	}
-	a.done.Usage = *a.usage
+	if len(a.behind) == 0 {
+		a.spent()
+	}
+	a.done.Usage = a.total
 	return a.done, nil
 }
 
 func (a *answer) estimate() *llm.Usage {
 	u := &llm.Usage{Reasoning: a.reasoning.Tokens(), Estimated: true}
-	for _, m := range a.prompt.Messages {
+	for _, m := range slices.Concat(a.prompt.Messages, a.behind) {
 		u.Input += a.cfg.Count(m.Text()) + messageTokens
 	}
-	u.Output = u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
+	for _, c := range slices.Concat(a.done.ToolCalls, a.wanted) {
+		u.Output += a.cfg.Count(c.Name) + a.cfg.Count(c.Arguments)
+	}
+	u.Output += u.Reasoning + a.cfg.Count(a.text.String()[a.from:]) + a.cfg.Count(string(a.hold.held))
 	return u
 }
 

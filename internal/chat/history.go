@@ -19,7 +19,7 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 	quota := maxQuoted
 	for _, m := range t.req.Messages {
 		switch {
-		case m.Text() == "":
+		case m.Text() == "" && !ofTools(m):
 		case m.Role == llm.System:
 			if n := t.tokens(&m); n <= quota {
 				quota -= n
@@ -32,7 +32,7 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 			spoken = append(spoken, m)
 		}
 	}
-	spoken = alternate(spoken)
+	spoken = alternate(answered(spoken))
 	t.older, t.history = t.divide(spoken)
 	var done StageFinished
 	if len(t.history) < len(spoken) {
@@ -45,17 +45,21 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 func (t *turn) tokens(m *Message) int {
 	if m.Tokens <= 0 {
 		m.Tokens = t.cfg.Count(m.Text())
+		for _, c := range m.ToolCalls {
+			m.Tokens += t.cfg.Count(c.Name) + t.cfg.Count(c.Arguments) + messageTokens
+		}
 	}
 	return m.Tokens + messageTokens
 }
 
 // alternate joins neighbours that speak in the same role, since models expect user and assistant
-// in turns. A user message that nobody answered stays, joined with the next one.
+// in turns. A user message that nobody answered stays, joined with the next one. Calls of tools and
+// their results stay apart.
 func alternate(messages []Message) []Message {
 	var out []Message
 	for _, m := range messages {
 		last := len(out) - 1
-		if last < 0 || out[last].Role != m.Role {
+		if last < 0 || out[last].Role != m.Role || ofTools(m) || ofTools(out[last]) {
 			out = append(out, m)
 			continue
 		}

@@ -198,22 +198,6 @@ func TestRewrite_GetsTheHistoryAndGivesTheQuery(t *testing.T) {
 	}
 }
 
-func TestRetrieve_AppliesTheRerankersThresholdOnlyToItsScores(t *testing.T) {
-	low, high := 0.5, 2.5
-	a, b, c := chattest.Passage("a.md", 0, "a"), chattest.Passage("b.md", 0, "b"), chattest.Passage("c.md", 0, "c")
-	a.Scores.Rerank, b.Scores.Rerank = &low, &high
-	f := passages(a, b, c)
-	e := newEngine(llmtest.Says("x"), f)
-	req := ask(e, "q")
-	req.Options.MinRerankScore = 1.9
-	if diff := cmp.Diff([]string{"b.md: b", "c.md: c"}, collect(t, e, req).Prompt.Sources); diff != "" {
-		t.Error(diff)
-	}
-	if f.result.Passages[0].Document.Name != "a.md" {
-		t.Error("the retriever's own slice was changed")
-	}
-}
-
 func TestSuggest_AsksItsFuncOnlyWhenTheModelSuggestedNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		model *llmtest.Model

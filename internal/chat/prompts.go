@@ -32,9 +32,10 @@ const (
 	rewritePrompt   promptName = "rewrite"
 	summaryPrompt   promptName = "summary"
 	rerankPrompt    promptName = "rerank"
+	judgePrompt     promptName = "judge"
 )
 
-var promptNames = []promptName{answerPrompt, followUpsPrompt, rewritePrompt, summaryPrompt, rerankPrompt}
+var promptNames = []promptName{answerPrompt, followUpsPrompt, rewritePrompt, summaryPrompt, rerankPrompt, judgePrompt}
 
 // promptData is what the templates can use. It has nothing of clients or documents, so that
 // nothing of them can reach the system role.
@@ -69,8 +70,8 @@ type prompt struct {
 }
 
 // LoadPrompts returns the built-in prompts with those of a folder laid over them: a folder for
-// each domain, in it any of the files answer.txt, followups.txt, rewrite.txt, summary.txt and
-// rerank.txt, which are text/template. What a domain lacks it takes from the domain "default",
+// each domain, in it any of the files answer.txt, followups.txt, rewrite.txt, summary.txt, rerank.txt
+// and judge.txt, which are text/template. What a domain lacks it takes from the domain "default",
 // which the folder may have too. Names that begin with a dot are skipped. With "" there are only
 // the built-in ones. An error names the file, and the line if it is in a template.
 func LoadPrompts(folder string) (*Prompts, error) {

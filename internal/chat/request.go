@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,8 @@ const (
 	maxOutputTokens = 32_768
 	maxNameBytes    = 256 // of a namespace or category
 	maxTurns        = 1000
+	maxStopBytes    = 256
+	maxSchemaBytes  = 64 << 10
 	maxSummaryInput = 100_000 // tokens
 	// maxSummaryOutput keeps a summary from filling the prompt.
 	maxSummaryOutput = 4000 // tokens
@@ -23,6 +26,11 @@ const (
 
 // builtinProvider is the provider of the models that answer from evidence, without a prompt.
 const builtinProvider = "builtin:"
+
+// efforts are what Options.Effort may be.
+var efforts = []string{"", "minimal", "low", "medium", "high"}
+
+func isBadStop(s string) bool { return s == "" || len(s) > maxStopBytes || !utf8.ValidString(s) }
 
 func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
 
@@ -45,7 +53,8 @@ func invalid(format string, args ...any) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkMessages finds the question: the last user message. What comes after it is not looked at.
+// checkMessages finds the question: the last user message. What comes after it is looked at only
+// when it ends with the results of tools, with which the turn goes on.
 func (t *turn) checkMessages() error {
 	messages := t.req.Messages
 	if len(messages) > t.cfg.MaxMessages {
@@ -56,9 +65,12 @@ func (t *turn) checkMessages() error {
 		switch m.Role {
 		case llm.User:
 			last = i
-		case llm.Assistant, llm.System:
+		case llm.Assistant, llm.System, llm.ToolRole:
 		default:
-			return invalid("Message %d has a role other than user, assistant and system.", i+1)
+			return invalid("Message %d has a role other than user, assistant, system and tool.", i+1)
+		}
+		for _, c := range m.ToolCalls {
+			size += len(c.Arguments)
 		}
 		for _, p := range m.Parts {
 			size += len(p.Text)
@@ -76,7 +88,10 @@ func (t *turn) checkMessages() error {
 	if last < 0 {
 		return invalid("There is no user message to answer.")
 	}
-	t.question = messages[last]
+	if err := checkCalls(messages); err != nil {
+		return err
+	}
+	t.question, t.pending = messages[last], pending(messages[last+1:])
 	t.asked = strings.TrimSpace(t.question.Text())
 	t.req.Messages = messages[:last]
 	if t.asked == "" {
@@ -85,7 +100,7 @@ func (t *turn) checkMessages() error {
 	if len(t.asked) > t.cfg.MaxQuestionBytes {
 		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", t.cfg.MaxQuestionBytes)}
 	}
-	return nil
+	return checkAnswered(t.pending)
 }
 
 // checkOptions fills what is zero without meaning zero, and refuses what is out of range.
@@ -127,10 +142,16 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The prompt template is not valid UTF-8.")
 	case !t.cfg.Prompts.has(o.PromptDomain):
 		return invalid("There is no prompt domain of that name. There are: %s.", strings.Join(t.cfg.Prompts.Domains(), ", "))
+	case len(o.Stop) > llm.MaxStop || slices.ContainsFunc(o.Stop, isBadStop):
+		return invalid("There are more than %d texts to stop at, or one is empty or longer than %d bytes.", llm.MaxStop, maxStopBytes)
+	case !slices.Contains(efforts, o.Effort):
+		return invalid("The reasoning effort is not minimal, low, medium or high.")
+	case len(o.Schema) > maxSchemaBytes || o.Schema != nil && !isObject(o.Schema):
+		return invalid("The schema of the answer is not a JSON object, or is longer than %d bytes.", maxSchemaBytes)
 	case max(len(t.req.Namespace), len(o.IncludeCategory), len(o.ExcludeCategory)) > maxNameBytes:
 		return invalid("A namespace or category is longer than %d bytes.", maxNameBytes)
 	}
-	return nil
+	return checkTools(o)
 }
 
 // within is false for NaN.

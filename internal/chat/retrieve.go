@@ -14,25 +14,33 @@ func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, err
 	q := t.newQuery(t.query.Query)
 	q.Context = t.query.Context
 	q.Captions = o.Captions
+	q.Limit = t.candidates()
 	found, err := t.cfg.Retriever.Search(ctx, q)
 	if err != nil {
 		return StageFinished{}, fmt.Errorf("search passages: %w", err)
 	}
 	found.Passages = slices.DeleteFunc(slices.Clone(found.Passages), func(p retrieval.Passage) bool {
-		return len(p.Chunk.Spans) == 0 || p.Scores.Rerank != nil && *p.Scores.Rerank < o.MinRerankScore
+		return len(p.Chunk.Spans) == 0
 	})
 	t.found = found
-	var done StageFinished
+	done := StageFinished{Model: found.Model, Usage: found.Usage}
 	if found.Mode != o.Mode {
 		done.Note = fmt.Sprintf("searched by %s instead of %s", found.Mode, o.Mode)
+		if found.Note != "" {
+			done.Note += ": " + found.Note
+		}
 	}
-	return done, out.emit(PassagesRetrieved{
-		Mode:      found.Mode,
-		HasVector: found.HasVector,
-		Captions:  o.Captions,
-		Matched:   found.Matched,
-		Passages:  found.Passages,
-	})
+	return done, out.emit(t.retrieved())
+}
+
+func (t *turn) retrieved() PassagesRetrieved {
+	return PassagesRetrieved{
+		Mode:      t.found.Mode,
+		HasVector: t.found.HasVector,
+		Captions:  t.req.Options.Captions,
+		Matched:   t.found.Matched,
+		Passages:  t.found.Passages,
+	}
 }
 
 // newQuery returns a query with everything that the request says of searches.

@@ -16,7 +16,8 @@ func (t *turn) runRewrite(ctx context.Context, out *output) (StageFinished, erro
 			t.query = t.cfg.Rewrite(ctx, t.history, t.asked)
 			t.query.Original = t.asked
 		}
-		if t.rewriter.Model != nil && (len(t.history) > 0 || t.summary != "") {
+		t.query.Tried = len(t.history) > 0 || t.summary != ""
+		if t.rewriter.Model != nil && t.query.Tried {
 			done = t.rewriteByModel(ctx)
 		}
 		t.query.settle(t.req.Options.Rewrite.Threshold)

@@ -206,8 +206,8 @@ func TestRewrite_AppliesTheThresholdToRulesToo(t *testing.T) {
 		}
 	})
 	for threshold, want := range map[float64]chat.QueryRewritten{
-		0.5: {Original: "why?", Query: "why the tower", Rewritten: true, Confidence: 0.5},
-		0.6: {Original: "why?", Query: "why?", Candidate: "why the tower", Confidence: 0.5},
+		0.5: {Original: "why?", Query: "why the tower", Rewritten: true, Tried: true, Confidence: 0.5},
+		0.6: {Original: "why?", Query: "why?", Tried: true, Candidate: "why the tower", Confidence: 0.5},
 	} {
 		req := ask(e, "why?", goingOn, rewriteBy("builtin:rules"))
 		req.Options.Rewrite.Threshold = threshold

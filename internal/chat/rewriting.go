@@ -40,6 +40,9 @@ func (t *turn) rewriteRequest() llm.Request {
 	if turns := t.lastTurns(); len(turns) > 0 {
 		b.WriteString("Conversation:\n")
 		for _, m := range turns {
+			if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
+				continue
+			}
 			quoteLine(&b, speaker(m.Role), m.Text(), maxShownRunes)
 		}
 		b.WriteByte('\n')
@@ -80,8 +83,11 @@ func lastTurns(messages []Message, turns int) []Message {
 }
 
 func speaker(r llm.Role) string {
-	if r == llm.User {
+	switch r {
+	case llm.User:
 		return "User"
+	case llm.ToolRole:
+		return "Tool"
 	}
 	return "Assistant"
 }

@@ -97,6 +97,9 @@ func (t *turn) summaryRequest(earlier string, messages []Message) (req llm.Reque
 	}
 	b.WriteString("Messages:\n")
 	for _, m := range messages[from:] {
+		if m.Text() == "" {
+			continue
+		}
 		quoteLine(&b, speaker(m.Role), m.Text(), maxRunes)
 	}
 	return llm.Request{

@@ -16,9 +16,13 @@ func newBudget(l Limits) *budget { return &budget{l.TextBytes, l.TextBytes} }
 
 func (b *budget) spend(n int) error {
 	if b.left -= int64(n); b.left < 0 {
-		return tooLarge("the file has more than %s of text", megabytes(b.limit))
+		return b.exceeded()
 	}
 	return nil
+}
+
+func (b *budget) exceeded() error {
+	return tooLarge("the file has more than %s of text", megabytes(b.limit))
 }
 
 // add appends a block of clean text; blank text is left out. Text of code is taken as it is, of

@@ -4,7 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"fmt"
+	"encoding/xml"
+	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,20 +17,34 @@ type format struct {
 	extensions []string
 	read       func(context.Context, *Extractor, *file) (*Document, error)
 	load       func(*Extractor, Limits) error // makes the parser ready; nil when it always is
+	binary     bool                           // its files are no texts
+	vague      bool                           // its extensions stand for more than this format
 }
 
 // formats are the formats that can be read. A new one is a file with its read function, a line
 // here, and, where its content can be told from its bytes, a line in sniff.
 var formats = []format{
-	{"PDF", []string{"pdf"}, readPDF, loadPDF},
-	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
-	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
-	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
-	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
-	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
-	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
-	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
-	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
+	{name: "PDF", extensions: []string{"pdf"}, read: readPDF, load: loadPDF, binary: true},
+	{name: "Word", extensions: []string{"docx", "docm", "dotx", "dotm"}, read: readDOCX, binary: true},
+	{name: "PowerPoint", extensions: []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, read: readPPTX, binary: true},
+	{name: "Excel", extensions: []string{"xlsx", "xlsm", "xltx", "xltm"}, read: readXLSX, binary: true},
+	{name: "OpenDocument text", extensions: []string{"odt", "ott", "odm", "sxw"}, read: readODF, binary: true},
+	{name: "OpenDocument spreadsheet", extensions: []string{"ods", "ots", "sxc"}, read: readODF, binary: true},
+	{name: "OpenDocument presentation", extensions: []string{"odp", "otp", "odg", "sxi"}, read: readODF, binary: true},
+	{name: "flat OpenDocument", extensions: []string{"fodt", "fods", "fodp", "fodg"}, read: readFlatODF},
+	{name: "EPUB", extensions: []string{"epub"}, read: readEPUB, binary: true},
+	{name: "RTF", extensions: []string{"rtf"}, read: readRTF, binary: true},
+	{name: "HTML", extensions: []string{"html", "htm", "xhtml"}, read: readHTML},
+	{name: "Markdown", extensions: []string{"md", "markdown", "mdown", "mkd"}, read: readMarkdown},
+	{name: "MediaWiki", extensions: []string{"wiki", "mediawiki", "wikitext"}, read: readWiki},
+	{name: "MediaWiki dump", read: readWikiDump},
+	{name: "CSV", extensions: []string{"csv", "tsv", "tab"}, read: readCSV},
+	{name: "JSON", extensions: []string{"json", "jsonl", "ndjson", "geojson"}, read: readJSON},
+	{name: "Word XML", read: readWordXML},
+	{name: "Excel XML", read: readExcelXML},
+	{name: "XML", extensions: []string{"xml", "rdf", "dita", "docbook", "dbk", "tei"}, read: readXML, vague: true},
+	{name: "image", extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, read: readImage, binary: true},
+	{name: "plain text", extensions: []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, read: readPlain, vague: true},
 }
 
 // foreign names the formats that people will try although no parser exists.
@@ -38,9 +53,9 @@ var foreign = map[string]string{
 	"xlsb": "Excel binary",
 	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
-	"xml": "XML", "yaml": "YAML", "yml": "YAML",
+	"yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
-	"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image", "tiff": "image", "svg": "image",
+	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
 
 // Supports reports whether a file of this name will be read if its content is what its extension
@@ -53,6 +68,13 @@ func Supports(name string) bool {
 	return formatOf(strings.ToLower(name[i+1:])) != nil
 }
 
+// IsImage reports whether a file of this name is an image, of which only its name and what it says
+// of itself are read as text.
+func IsImage(name string) bool {
+	f := formatOf(extOf(name))
+	return f != nil && f.name == "image"
+}
+
 // recognise finds the format of a file: by its content where that is unmistakable, else by its
 // extension.
 func recognise(f *file) (*format, error) {
@@ -60,11 +82,12 @@ func recognise(f *file) (*format, error) {
 	if err != nil {
 		return nil, err
 	}
+	if content == "" {
+		content = sniffText(f)
+	}
 	if content != "" {
-		for i := range formats {
-			if formats[i].name == content {
-				return &formats[i], nil
-			}
+		if format := formatNamed(content); format != nil {
+			return format, nil
 		}
 		return nil, unsupported(content)
 	}
@@ -78,9 +101,17 @@ func recognise(f *file) (*format, error) {
 		return nil, unsupported("." + strings.ToValidUTF8(f.ext, "?"))
 	}
 	if looksLikeText(f.head) {
-		return formatOf("txt"), nil
+		return formatNamed("plain text"), nil
 	}
-	return nil, unsupported("this")
+	return nil, unsupported("this kind of")
+}
+
+func formatNamed(name string) *format {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
 }
 
 func formatOf(ext string) *format {
@@ -92,11 +123,7 @@ func formatOf(ext string) *format {
 }
 
 func unsupported(name string) *Error {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return &Error{Reason: Unsupported, Detail: fmt.Sprintf("%s files are not read; supported are %s", name, strings.Join(names, ", "))}
+	return &Error{Reason: Unsupported, Detail: name + " files are not read", Format: name}
 }
 
 // magics are the signatures at the start of formats that have one. Those of formats that can be
@@ -110,8 +137,8 @@ var magics = []struct{ prefix, name string }{
 	{"\x89PNG\r\n\x1a\n", "image"},
 	{"\xff\xd8\xff", "image"},
 	{"GIF8", "image"},
-	{"II*\x00", "image"},
-	{"MM\x00*", "image"},
+	{"II*\x00", "TIFF"},
+	{"MM\x00*", "TIFF"},
 	{"\x7fELF", "program"},
 	{"SQLite format 3\x00", "SQLite"},
 	{"%!PS", "PostScript"},
@@ -131,18 +158,66 @@ func sniff(f *file) (string, error) {
 		}
 	}
 	switch {
+	case isWebP(head):
+		return "image", nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return sniffZIP(f)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
 		return sniffOLE(f)
 	}
-	// A web page saved under the name of what was asked for is common; a text about HTML is not HTML.
-	if format := formatOf(f.ext); format == nil || format.name == "PDF" || format.name == "DOCX" {
-		if looksLikeHTML(head) {
-			return "HTML", nil
+	return "", nil
+}
+
+// sniffText names the format of a text whose extension does not tell it: an extension that is not
+// known, that stands for any text, or for a format that is no text. A web page saved under the
+// name of what was asked for is common; a text about HTML is not HTML.
+func sniffText(f *file) string {
+	kind := formatOf(f.ext)
+	if kind != nil && !kind.vague && !kind.binary {
+		return ""
+	}
+	if root := xmlRoot(f.head); root != "" && (root != "HTML" || looksLikeXML(f.head)) {
+		return root
+	}
+	switch {
+	case (kind == nil || kind.binary) && looksLikeHTML(f.head):
+		return "HTML"
+	case (kind == nil || kind.binary) && looksLikeXML(f.head):
+		return "XML"
+	case kind != nil && kind.name == "plain text" && looksLikeWiki(f.head):
+		return "MediaWiki"
+	}
+	return ""
+}
+
+// xmlRoot names the format of an XML file by its first element, "" when it is none that is known.
+func xmlRoot(head []byte) string {
+	d := newXML(bytes.NewReader(head))
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			return xmlRoots[t.Name.Space+":"+t.Name.Local]
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return ""
+			}
 		}
 	}
-	return "", nil
+}
+
+// xmlRoots are the first elements of formats with the prefix that they usually have.
+var xmlRoots = map[string]string{
+	":mediawiki":      "MediaWiki dump",
+	"office:document": "flat OpenDocument",
+	":html":           "HTML",
+	"w:wordDocument":  "Word XML",
+	"pkg:package":     "Word XML",
+	":Workbook":       "Excel XML",
+	"ss:Workbook":     "Excel XML",
 }
 
 // sniffZIP tells the formats that are ZIP archives apart. An archive that does not open is left
@@ -158,21 +233,57 @@ func sniffZIP(f *file) (string, error) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return strings.HasPrefix(e.Name, prefix) })
 	}
-	switch {
-	case has("word/"):
-		return "DOCX", nil
-	case has("xl/"):
-		return "Excel", nil
-	case has("ppt/"):
-		return "PowerPoint", nil
-	case has("META-INF/container.xml"):
+	if kind := formatOf(f.ext); has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
+		switch {
+		case has("word/"):
+			return "Word", nil
+		case has("xl/workbook.bin"):
+			return "Excel binary", nil
+		case has("xl/"):
+			return "Excel", nil
+		case has("ppt/"):
+			return "PowerPoint", nil
+		case kind != nil && isOOXML[kind.name]:
+			return kind.name, nil
+		}
+	}
+	if has("META-INF/container.xml") {
 		return "EPUB", nil
-	case has("mimetype") && has("content.xml"):
-		return "OpenDocument", nil
-	case f.ext == "docx" && has("[Content_Types].xml"):
-		return "DOCX", nil
+	}
+	if has("content.xml") {
+		if name := openDocumentType(archive); name != "" {
+			return name, nil
+		}
 	}
 	return "ZIP archive", nil
+}
+
+var isOOXML = map[string]bool{"Word": true, "Excel": true, "PowerPoint": true}
+
+// openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
+// section 3.3), in which old documents have another vendor.
+func openDocumentType(archive *zip.Reader) string {
+	part, err := openPart(archive, "mimetype")
+	if err != nil || part == nil {
+		return ""
+	}
+	defer part.Close()
+	media, err := io.ReadAll(io.LimitReader(part, 100))
+	if err != nil {
+		return ""
+	}
+	for _, kind := range []struct{ words, name string }{
+		{"text writer", "OpenDocument text"},
+		{"spreadsheet calc", "OpenDocument spreadsheet"},
+		{"presentation graphics impress draw", "OpenDocument presentation"},
+	} {
+		for word := range strings.FieldsSeq(kind.words) {
+			if strings.Contains(string(media), "."+word) {
+				return kind.name
+			}
+		}
+	}
+	return ""
 }
 
 // sniffOLE looks into a compound file (MS-CFB): the old Office formats, or a new one encrypted
@@ -205,6 +316,10 @@ func utf16le(ascii string) []byte {
 func looksLikeHTML(head []byte) bool {
 	start := strings.ToLower(string(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")))
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}
+
+func looksLikeXML(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"), []byte("<?xml "))
 }
 
 // looksLikeText reports whether the start of a file is UTF-8 without control characters. The

@@ -7,7 +7,7 @@ import (
 
 func TestFile_GoesByContentBeforeExtension(t *testing.T) {
 	pdf := makePDF(set("R", 11, 72, 700, "A sentence in a PDF document."))
-	docx := makeZIP(t, "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
+	docx := makeZIP(t, "[Content_Types].xml", "", "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -38,13 +38,14 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.txt", "", Limits{}, Empty, "no bytes"},
 		{"a.txt", " \n\t\n", Limits{}, Empty, "no text"},
 		{"a.md", "[//]: # (nothing)\n", Limits{}, Empty, "no text"},
-		{"a.rtf", "{\\rtf1 hello}", Limits{}, Unsupported, "RTF files are not read; supported are PDF, DOCX"},
+		{"a.doc", "hello", Limits{}, Unsupported, "Word 97–2003 files are not read"},
+		{"a.rtf", "{\\rtf1 }", Limits{}, Empty, "no text"},
 		{"a.xyz", "hello", Limits{}, Unsupported, ".xyz"},
 		{"a.xlsx", "hello", Limits{}, Damaged, "cut off"},
 		{"a.xlsb", "hello", Limits{}, Unsupported, "Excel"},
 		{"a", "\x7fELF\x01\x02", Limits{}, Unsupported, "program"},
 		{"a", "\x01\x02\x03", Limits{}, Unsupported, "this"},
-		{"a.png", "\x89PNG\r\n\x1a\n", Limits{}, Unsupported, "image"},
+		{"a.svg", "<svg/>", Limits{}, Unsupported, "SVG"},
 		{"a.pdf", "hello", Limits{}, Damaged, "PDF"},
 		{"a.pdf", "%PDF-1.4\nhello", Limits{}, Damaged, "PDF"},
 		{"a.docx", "PK\x03\x04 and no more", Limits{}, Damaged, "cut off"},
@@ -66,7 +67,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
 	saved := formats
 	t.Cleanup(func() { formats = saved })
-	formats = append([]format{{"odd", []string{"odd"}, nil, nil}}, formats...)
+	formats = append([]format{{name: "odd", extensions: []string{"odd"}}}, formats...)
 	wantReason(t, "a.odd", []byte("hello"), Limits{}, Crashed)
 }
 

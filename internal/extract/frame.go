@@ -11,17 +11,19 @@ import (
 // job is what a pool asks a worker: one file.
 type job struct {
 	Request
+	Render   *rendering // nil: the file's text is wanted
 	CacheDir string
 	Limits   Limits
 }
 
-// outcome is a worker's answer: a document and what the post-processing made of it, an Error, or
+// outcome is a worker's answer: a document and what the post-processing made of it, an image, an Error, or
 // the text of any other error. One with Begun comes before it, once the parser is loaded; the time
 // for the file counts from there.
 type outcome struct {
 	Begun    bool
 	Document *Document
 	Post     []byte
+	Image    *Image // of a rendering
 	Refused  *Error
 	Failed   string
 }

@@ -16,6 +16,7 @@ type grid struct {
 	out     *builder
 	name    string         // of the sheet, its heading; "" once written
 	header  map[int]string // names of the columns; nil while none are known
+	least   int            // columns of a row that can be a header; 0 for 2
 	inTable bool
 	last    int // number of the last row with cells
 }
@@ -39,7 +40,7 @@ func (g *grid) row(number int, cells []gridCell) error {
 		g.header, g.inTable = nil, false
 		return g.out.add(Paragraph, 0, texts[0])
 	}
-	if (!g.inTable || gap && !g.fits(cells)) && isHeader(texts) {
+	if (!g.inTable || gap && !g.fits(cells)) && len(cells) >= g.least && isHeader(texts) {
 		g.inTable, g.header = true, map[int]string{}
 		for _, c := range cells {
 			g.header[c.column] = c.text

@@ -45,9 +45,17 @@ type Request struct {
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
 }
 
+// Image is a picture of a page.
+type Image struct {
+	Data          []byte
+	MediaType     string
+	Width, Height int // pixels
+}
+
 // Result is what a worker made of a file.
 type Result struct {
 	Document *Document
+	Image    *Image // of Render; Document is nil then
 	Post     []byte // from the function given to RunWorkerIfAsked; nil without one
 }
 
@@ -90,6 +98,27 @@ func (p *Pool) Extract(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("extract: %w", err)
 	}
+	return p.do(ctx, j)
+}
+
+// Render draws a page of a PDF document, from 1, so that its longer side has at most the given
+// number of pixels. A file that has no such page, or is no PDF, is an *Error; other errors are as
+// Extract's.
+func (p *Pool) Render(ctx context.Context, r Request, page, pixels int) (*Image, error) {
+	j, err := p.job(r)
+	if err != nil {
+		return nil, fmt.Errorf("render: %w", err)
+	}
+	j.Render = &rendering{Page: page, Pixels: pixels}
+	res, err := p.do(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return res.Image, nil
+}
+
+// do has a worker do a job.
+func (p *Pool) do(ctx context.Context, j job) (*Result, error) {
 	if !p.begin() {
 		return nil, ErrClosed
 	}
@@ -196,7 +225,7 @@ func (o outcome) result() (*Result, error) {
 	case o.Failed != "":
 		return nil, fmt.Errorf("extract: %s", o.Failed)
 	}
-	return &Result{o.Document, o.Post}, nil
+	return &Result{Document: o.Document, Image: o.Image, Post: o.Post}, nil
 }
 
 // take returns an idle child, the one used last, or a new one.

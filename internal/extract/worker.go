@@ -68,17 +68,34 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 
 // answer does one job. It calls begin when the parser is loaded.
 func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byte, error)) outcome {
-	doc, err := extractPath(x, j, begin)
+	if j.Render != nil {
+		var img *Image
+		err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
+			img, err = o.render(ctx, *j.Render)
+			return err
+		})
+		return outcome{Image: img}.or(err, j)
+	}
+	var doc *Document
+	err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
+		doc, err = o.read(ctx)
+		return err
+	})
 	if err == nil && post != nil && len(doc.Pages) > 0 {
 		var result []byte
 		if result, err = postProcess(post, doc); err == nil {
 			return outcome{Document: doc, Post: result}
 		}
 	}
+	return outcome{Document: doc}.or(err, j)
+}
+
+// or is the outcome unless there was an error.
+func (o outcome) or(err error, j job) outcome {
 	var refused *Error
 	switch {
 	case err == nil:
-		return outcome{Document: doc}
+		return o
 	case errors.As(err, &refused):
 		return outcome{Refused: refused}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -87,28 +104,28 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 	return outcome{Failed: err.Error()}
 }
 
-// extractPath gives up a little before the parent's patience ends, where the parser looks at its
-// context: then the worker need not be killed.
-func extractPath(x *Extractor, j job, begin func() error) (*Document, error) {
+// withFile opens a job's file and does something with it. It gives up a little before the parent's
+// patience ends, where the parser looks at its context: then the worker need not be killed.
+func withFile(x *Extractor, j job, begin func() error, do func(context.Context, *opened) error) error {
 	f, err := os.Open(j.Path)
 	if err != nil {
-		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
+		return &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, &Error{Reason: Unreadable, Detail: "it is not a regular file"}
+		return &Error{Reason: Unreadable, Detail: "it is not a regular file"}
 	}
 	o, err := x.open(Input{Name: j.Name, Content: f, Size: info.Size(), Spool: j.Spool, Passwords: j.Passwords})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := begin(); err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
 	defer cancel()
-	return o.read(ctx)
+	return do(ctx, o)
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {

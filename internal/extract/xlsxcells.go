@@ -79,7 +79,7 @@ func (w *sheetWalker) endCell() error {
 		return nil
 	}
 	if w.left -= int64(len(text)); w.left < 0 {
-		return w.x.out.budget.spend(int(w.x.out.budget.left) + 1)
+		return w.x.out.budget.exceeded()
 	}
 	w.cells = append(w.cells, gridCell{w.cell.column, text})
 	return nil
@@ -111,7 +111,7 @@ func (w *sheetWalker) shown() string {
 	if s := w.cell.style; s >= 0 && s < len(w.x.formats) {
 		format = w.x.formats[s]
 	}
-	return format.format(v, w.x.epoch)
+	return cleanText(format.format(v, w.x.epoch)) // the format may add text
 }
 
 // columnOf returns the column of a reference such as "AB12", from 0; -1 when it has none.

@@ -22,6 +22,7 @@ import (
 type whole struct {
 	t      *testing.T
 	dir    string
+	data   string
 	db     *store.DB
 	corpus *retrieval.Corpus
 	in     *ingest.Ingester
@@ -40,7 +41,7 @@ func newWhole(t *testing.T) *whole {
 	}
 	pool := extract.NewPool(extract.Options{})
 	t.Cleanup(func() { pool.Close() })
-	return &whole{t: t, dir: t.TempDir(), db: db, corpus: corpus, in: ingest.New(ingest.Config{
+	return &whole{t: t, dir: t.TempDir(), data: data, db: db, corpus: corpus, in: ingest.New(ingest.Config{
 		Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(), Extractor: pool,
 		Namespace: "default", DataDir: data, Supports: extract.Supports,
 		Sweep: func(ctx context.Context) (int, error) { return db.SweepBlobs(ctx, 0) },
@@ -95,7 +96,7 @@ func TestIngestion_EndToEnd(t *testing.T) {
 	w.write("fish.txt", "Salmon swim up the river to spawn.\n")
 	w.write("staff.csv", "Name,Room\nAnn Miller,17\nBob Stone,18\n")
 	w.write("page.html", "<html><title>Whales</title><body><h1>Whales</h1><p>Whales are mammals that live in the sea and sing.</p></body></html>")
-	w.write("picture.png", "\x89PNG\r\n\x1a\n")
+	w.write("picture.svg", "<svg/>")
 	w.write("broken.docx", "PK\x03\x04 and nothing more")
 	w.write("secret.md", "---\ngroups: [board]\n---\nThe merger with Otters Inc is planned.\n")
 

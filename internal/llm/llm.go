@@ -192,6 +192,7 @@ type Model interface {
 type ModelInfo struct {
 	Name    string // as in Request.Model
 	Context int    // tokens that fit into the prompt; 0 when the provider does not say
+	Embeds  bool   // the provider says that it is a model that embeds
 }
 
 // Lister is a provider that can say which models it has, and so whether it can be reached.

@@ -83,6 +83,84 @@ func TestResolve_WrapsEachModelOnceForAStage(t *testing.T) {
 	}
 }
 
+// limited is an embedder that knows what it takes.
+type limited struct{ lengths }
+
+func (*limited) EmbedLimits(string) llm.EmbedLimits { return llm.EmbedLimits{Texts: 2} }
+
+func TestResolve_FindsWhatEmbedsAndWhatReranks(t *testing.T) {
+	inner, keys := &limited{}, []string(nil)
+	r := &llm.Router{
+		Embedders: map[string]llm.Embedder{"a": inner},
+		Rerankers: map[string]llm.Reranker{"b": ranked(0.5)},
+		WrapEmbedder: func(e llm.Embedder, key string) llm.Embedder {
+			keys = append(keys, key)
+			return embedder(e.Embed) // hides what e knows
+		},
+		WrapReranker: func(m llm.Reranker, key string) llm.Reranker {
+			keys = append(keys, key)
+			return m
+		},
+	}
+	e, name, err := r.ResolveEmbedder("a:org/model:1")
+	if err != nil || name != "org/model:1" {
+		t.Fatalf("%q, %v", name, err)
+	}
+	out, err := e.Embed(t.Context(), llm.EmbedRequest{Model: name, Texts: texts(4)})
+	if err != nil || len(out.Vectors) != 4 || len(inner.requests) != 2 {
+		t.Errorf("%d vectors after %d calls, %v", len(out.Vectors), len(inner.requests), err)
+	}
+	m, name, err := r.ResolveReranker("b:small")
+	if err != nil || name != "small" {
+		t.Fatalf("%q, %v", name, err)
+	}
+	if _, err := m.Rerank(t.Context(), twoDocuments); err == nil {
+		t.Error("one score for two documents was let past")
+	}
+	if diff := cmp.Diff([]string{"a:org/model:1", "b:small"}, keys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestResolve_ExplainsWhatAProviderCannotDo(t *testing.T) {
+	both := struct {
+		silent
+		*lengths
+	}{silent{}, &lengths{}}
+	r := &llm.Router{
+		Providers: map[string]llm.Model{"anthropic": silent{}, "openai": both},
+		Embedders: map[string]llm.Embedder{"openai": both},
+		Rerankers: map[string]llm.Reranker{"jina": ranked()},
+		Missing:   map[string]string{"gemini": "set GEMINI_API_KEY"},
+	}
+	model := func(key string) error { _, _, err := r.Resolve(key); return err }
+	embed := func(key string) error { _, _, err := r.ResolveEmbedder(key); return err }
+	rerank := func(key string) error { _, _, err := r.ResolveReranker(key); return err }
+	for name, c := range map[string]struct {
+		resolve func(key string) error
+		key     string
+		want    string
+	}{
+		"a reranker asked to answer":    {model, "jina:x", `There is no model "jina:x": the provider jina has no models that answer; for that, this server has the providers anthropic, openai.`},
+		"a provider without embeddings": {embed, "anthropic:x", "the provider anthropic has no embeddings; for that, this server has the providers openai."},
+		"a reranker asked to embed":     {embed, "jina:x", "the provider jina has no embeddings"},
+		"a model asked to rerank":       {rerank, "openai:x", "the provider openai does not rerank; for that, this server has the providers jina."},
+		"nobody":                        {embed, "oracle:x", "this server has the providers openai."},
+		"not configured":                {embed, "gemini:x", "set GEMINI_API_KEY"},
+		"no key":                        {embed, "", "provider:model"},
+		"no name":                       {rerank, "jina:", "provider:model"},
+	} {
+		err := c.resolve(c.key)
+		if e, ok := errors.AsType[*llm.UnknownModelError](err); !ok || !strings.Contains(e.Msg, c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	r.Rerankers = nil
+	if err := rerank("openai:x"); err == nil || !strings.Contains(err.Error(), "this server has no provider for it") {
+		t.Errorf("without any: %v", err)
+	}
+}
+
 func TestResolve_ForgetsWhatClientsMadeUp(t *testing.T) {
 	r := &llm.Router{Default: "a:x", Providers: map[string]llm.Model{"a": silent{"bare"}}}
 	r.Wrap = func(m llm.Model, _, _ string) llm.Model { return m }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -299,5 +300,151 @@ func TestChain_StopsWhenTheConsumerLeaves(t *testing.T) {
 	}
 	if first.Unfinished() != 1 || first.Active() != 0 || len(second.Requests()) != 0 {
 		t.Errorf("unfinished %d, active %d", first.Unfinished(), first.Active())
+	}
+}
+
+// tries returns an embedder and a reranker that fail with the errors, one a call, and then answer;
+// calls counts those of either.
+func tries(errs ...error) (e embedder, r reranker, calls *int) {
+	calls = new(int)
+	next := func() error {
+		*calls++
+		if *calls <= len(errs) {
+			return errs[*calls-1]
+		}
+		return nil
+	}
+	e = func(context.Context, llm.EmbedRequest) (llm.Embeddings, error) {
+		if err := next(); err != nil {
+			return llm.Embeddings{}, err
+		}
+		return llm.Embeddings{Vectors: [][]float32{{1}}}, nil
+	}
+	r = func(context.Context, llm.RerankRequest) (llm.Ranking, error) {
+		if err := next(); err != nil {
+			return llm.Ranking{}, err
+		}
+		return llm.Ranking{Scores: []float64{1}}, nil
+	}
+	return e, r, calls
+}
+
+// pieces are the two kinds of calls that are answered in one piece, each wrapped in a retrier and
+// in breakers, and asked once.
+var pieces = map[string]func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, m reranker) error{
+	"embedder": func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, _ reranker) error {
+		out, err := r.WrapEmbedder(b.WrapEmbedder(e, "e")).Embed(ctx, llm.EmbedRequest{Texts: []string{"a"}})
+		if err == nil && len(out.Vectors) != 1 {
+			return errors.New("the answer was lost")
+		}
+		return err
+	},
+	"reranker": func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, _ embedder, m reranker) error {
+		out, err := r.WrapReranker(b.WrapReranker(m, "e")).Rerank(ctx, twoDocuments)
+		if err == nil && len(out.Scores) != 1 {
+			return errors.New("the answer was lost")
+		}
+		return err
+	},
+}
+
+func TestRetry_TriesCallsInOnePieceAgain(t *testing.T) {
+	busy := &llm.Error{Status: 429, Retryable: true, RetryAfter: 2 * time.Second, Err: errors.New("busy")}
+	bad := &llm.Error{Status: 400, Err: errors.New("bad")}
+	for kind, call := range pieces {
+		for name, c := range map[string]struct {
+			errs  []error
+			calls int
+			want  error
+			slept time.Duration
+		}{
+			"answered at once":   {nil, 1, nil, 0},
+			"answered at last":   {[]error{busy, broke}, 3, nil, 2*time.Second + 125*time.Millisecond + 375*time.Millisecond},
+			"never answered":     {[]error{broke, broke, busy}, 3, busy, 187500*time.Microsecond + 375*time.Millisecond},
+			"refused":            {[]error{bad}, 1, bad, 0},
+			"refused in the end": {[]error{broke, bad}, 2, bad, 187500 * time.Microsecond},
+		} {
+			e, m, calls := tries(c.errs...)
+			clock := &clock{}
+			err := call(t.Context(), retrier(clock), llm.NewBreakers(llm.BreakerOptions{}), e, m)
+			var slept time.Duration
+			for _, d := range clock.slept {
+				slept += d
+			}
+			if !errors.Is(err, c.want) || err != nil && c.want == nil || *calls != c.calls || slept != c.slept {
+				t.Errorf("%s, %s: %v after %d calls and %v", kind, name, err, *calls, slept)
+			}
+		}
+	}
+}
+
+func TestRetry_SharesItsBudgetAmongAllKindsOfCalls(t *testing.T) {
+	r := retrier(&clock{})
+	failing := func() (embedder, reranker, *int) { return tries(slices.Repeat([]error{broke}, 1000)...) }
+	for range 5 { // two retries each
+		_ = llmtest.Ask(t.Context(), r.Wrap(llmtest.Fails(broke)), llm.Request{})
+	}
+	total := 0
+	for range 10 {
+		for _, call := range pieces {
+			e, m, calls := failing()
+			_ = call(t.Context(), r, llm.NewBreakers(llm.BreakerOptions{Failures: 1 << 30}), e, m)
+			total += *calls
+		}
+	}
+	if total > 20+20/5+1 || total < 20+20/5 {
+		t.Errorf("%d attempts of 20 calls without a budget", total)
+	}
+}
+
+func TestBreaker_KeepsCallsInOnePieceFromWhatIsDown(t *testing.T) {
+	for kind, call := range pieces {
+		c := &clock{}
+		breakers := llm.NewBreakers(llm.BreakerOptions{Now: c.Now})
+		e, m, calls := tries(slices.Repeat([]error{broke}, 6)...)
+		once := func() error {
+			return call(t.Context(), llm.NewRetrier(llm.RetryOptions{Attempts: 1}), breakers, e, m)
+		}
+		for range 20 {
+			_ = once()
+		}
+		if *calls != 5 {
+			t.Errorf("%s: the breaker opened after %d calls, want 5", kind, *calls)
+		}
+		if err, ok := errors.AsType[*llm.Error](once()); !ok || err.Retryable || err.RetryAfter != 10*time.Second {
+			t.Errorf("%s: while open: %+v", kind, err)
+		}
+		_ = c.Sleep(t.Context(), 10*time.Second)
+		if err := once(); !errors.Is(err, broke) || *calls != 6 {
+			t.Errorf("%s: probe: %v", kind, err)
+		}
+		_ = c.Sleep(t.Context(), 10*time.Second)
+		for range 3 {
+			if err := once(); err != nil {
+				t.Errorf("%s: after an answer: %v", kind, err)
+			}
+		}
+		if breakers.Len() != 0 {
+			t.Errorf("%s: %d endpoints are held after an answer", kind, breakers.Len())
+		}
+	}
+}
+
+func TestBreaker_DoesNotCountWhatWasRefusedInOnePiece(t *testing.T) {
+	for name, err := range map[string]error{
+		"limit of calls": &llm.Error{Status: 429, Retryable: true, Err: errors.New("busy")},
+		"refused":        &llm.Error{Status: 400, Err: errors.New("bad")},
+		"left":           context.Canceled,
+	} {
+		for kind, call := range pieces {
+			e, m, calls := tries(slices.Repeat([]error{err}, 20)...)
+			breakers := llm.NewBreakers(llm.BreakerOptions{})
+			for range 20 {
+				_ = call(t.Context(), llm.NewRetrier(llm.RetryOptions{Attempts: 1}), breakers, e, m)
+			}
+			if *calls != 20 {
+				t.Errorf("%s, %s: %d of 20 calls were made", kind, name, *calls)
+			}
+		}
 	}
 }

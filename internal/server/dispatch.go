@@ -15,12 +15,32 @@ import (
 const protocolHeader = "X-Chat-Protocol"
 
 // What a request to dispatch was expected to be, for the sentences of refusals.
-const expectedBody = `a JSON object with "messages" (AI Chat Protocol 2024-05-29), ` +
-	`or with "messages" and "stream" (AI Chat Protocol 2024-01-28)`
+const (
+	expectedBody = `a JSON object with a string "message" (Chat-with-RAG), ` +
+		`with "messages" (AI Chat Protocol 2024-05-29), ` +
+		`or with "messages" and "stream" (AI Chat Protocol 2024-01-28)`
+	expectedName = "azure-0529, azure-0128 or ragchat"
+)
+
+// protocol is what a body on the shared path speaks.
+type protocol uint8
+
+const (
+	azure0529 protocol = iota
+	azure0128
+	ragChat
+)
+
+func (p protocol) version() azurechat.Version {
+	if p == azure0128 {
+		return azurechat.V0128
+	}
+	return azurechat.V0529
+}
 
 // choice is what the headers of a request say about its protocol.
 type choice struct {
-	version   azurechat.Version
+	protocol  protocol
 	decided   bool // otherwise the body decides
 	multipart bool // the Microsoft SDK's form with files
 }
@@ -31,7 +51,7 @@ func declared(h http.Header) (choice, error) {
 	var c choice
 	var err error
 	if values := h.Values(protocolHeader); len(values) > 0 {
-		if c.version, err = namedVersion(values); err != nil {
+		if c.protocol, err = namedProtocol(values); err != nil {
 			return choice{}, err
 		}
 		c.decided = true
@@ -39,35 +59,35 @@ func declared(h http.Header) (choice, error) {
 	if c.multipart, err = isMultipart(h); err != nil {
 		return choice{}, err
 	}
-	if c.multipart && c.version != azurechat.V0529 {
+	if c.multipart && c.protocol != azure0529 {
 		return choice{}, &refusalError{unsupportedType}
 	}
 	return c, nil
 }
 
-func namedVersion(values []string) (azurechat.Version, error) {
+func namedProtocol(values []string) (protocol, error) {
 	switch strings.Join(values, ", ") {
 	case "azure-0529":
-		return azurechat.V0529, nil
+		return azure0529, nil
 	case "azure-0128":
-		return azurechat.V0128, nil
+		return azure0128, nil
 	case "ragchat":
-		return 0, invalid("%s: ragchat is not served here; expected azure-0529 or azure-0128", protocolHeader)
+		return ragChat, nil
 	}
-	return 0, invalid("%s names no protocol; expected azure-0529 or azure-0128", protocolHeader)
+	return 0, invalid("%s names no protocol; expected %s", protocolHeader, expectedName)
 }
 
 // byBody decides on what the headers left open: the rows from the third on.
-func byBody(p wire.Probe) (azurechat.Version, error) {
+func byBody(p wire.Probe) (protocol, error) {
 	switch {
 	case p.HasMessage && p.HasMessages:
 		return 0, invalid(`the request has both "message" and "messages"; expected %s`, expectedBody)
 	case p.MessageIsString:
-		return 0, invalid(`a request with "message" is of a protocol that is not served here; expected %s`, expectedBody)
+		return ragChat, nil
 	case p.HasMessages && p.HasStream:
-		return azurechat.V0128, nil
+		return azure0128, nil
 	case p.HasMessages:
-		return azurechat.V0529, nil
+		return azure0529, nil
 	}
 	return 0, invalid("expected %s", expectedBody)
 }

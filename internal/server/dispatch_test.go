@@ -50,7 +50,6 @@ func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
 		{"1 header azure-0529", `{` + messages + `,"stream":true}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
 		{"1 header azure-0128", `{` + messages + `}`, []string{"X-Chat-Protocol", "azure-0128"}, &v0128, 200},
 		{"1 header decides over both keys", `{"message":"q",` + messages + `}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
-		{"1 header ragchat is not here", `{"message":"q"}`, []string{"X-Chat-Protocol", "ragchat"}, nil, 400},
 		{"1 header of another name", `{` + messages + `}`, []string{"X-Chat-Protocol", "chatui"}, nil, 400},
 		{"1 header empty", `{` + messages + `}`, []string{"X-Chat-Protocol", ""}, nil, 400},
 		{"1 unknown header before the content type", `x`, []string{"X-Chat-Protocol", "x", "Content-Type", "text/plain"}, nil, 400},
@@ -63,7 +62,6 @@ func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
 		{"2 no type", `{` + messages + `}`, nil, &v0529, 200},
 		{"3 both keys", `{"message":"q",` + messages + `}`, nil, nil, 400},
 		{"3 both keys, one null", `{"message":null,` + messages + `}`, nil, nil, 400},
-		{"4 message is a string", `{"message":"q"}`, nil, nil, 400},
 		{"5 stream true", `{` + messages + `,"stream":true}`, nil, &v0128, 200},
 		{"5 stream false", `{` + messages + `,"stream":false}`, nil, &v0128, 200},
 		{"5 stream null", `{"stream":null,` + messages + `}`, nil, &v0128, 200},
@@ -102,6 +100,25 @@ func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestDispatch_GivesAStringAsMessageToChatWithRAG(t *testing.T) {
+	for name, headers := range map[string][]string{
+		"1 by the header": {"X-Chat-Protocol", "ragchat"},
+		"4 by the body":   nil,
+	} {
+		for _, path := range []string{"/chat", "/chat/", "/ask"} {
+			adapter := &catcher{}
+			w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, `{"message":"What is covered?"}`, headers...)
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"answer":"Everything."`) || adapter.got != nil {
+				t.Errorf("%s, %s: status %d, %s", name, path, w.Code, w.Body)
+			}
+		}
+	}
+	w := do(newServer(t, options{}), http.MethodPost, "/chat", question, "X-Chat-Protocol", "ragchat")
+	if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"detail":[{"loc":["body","message"]`) {
+		t.Errorf("the header does not decide over the body: status %d, %s", w.Code, w.Body)
 	}
 }
 
@@ -176,7 +193,8 @@ func FuzzDispatch(f *testing.F) {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		switch w.Code {
-		case http.StatusOK, http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge:
+		case http.StatusOK, http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge,
+			http.StatusUnprocessableEntity:
 		default:
 			t.Errorf("status %d: %s", w.Code, w.Body)
 		}

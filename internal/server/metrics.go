@@ -31,6 +31,7 @@ type Metrics struct {
 	firstToken  prometheus.Histogram
 	deltas      prometheus.Counter
 	tokens      *prometheus.CounterVec
+	citations   *prometheus.CounterVec
 	stages      *prometheus.HistogramVec
 }
 
@@ -65,12 +66,15 @@ func NewMetrics() *Metrics {
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parley_tokens_total", Help: "Tokens by direction, as reported or estimated.",
 	}, []string{"direction"})
+	m.citations = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_citations_total", Help: "Citations in the answers of models: accepted; unsupported by the cited page; or invented, and so removed.",
+	}, []string{"kind"})
 	m.stages = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "parley_stage_duration_seconds", Help: "Duration of the stages of a turn; retrieve is the search.",
 		Buckets: seconds,
 	}, []string{"stage"})
 	m.registry.MustRegister(
-		m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.stages,
+		m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.citations, m.stages,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
@@ -148,6 +152,8 @@ func (m *Metrics) observe(e chat.Event) {
 	switch e := e.(type) {
 	case chat.TextDelta:
 		m.deltas.Inc()
+	case chat.MessageFinished:
+		m.observeCitations(e)
 	case chat.StageFinished:
 		m.stages.WithLabelValues(string(e.Stage)).Observe(e.Duration.Seconds())
 	}
@@ -157,6 +163,18 @@ func (m *Metrics) observe(e chat.Event) {
 func (m *Metrics) Saved(r turn.Record) {
 	m.tokens.WithLabelValues("input").Add(float64(max(r.Usage.Input, 0)))
 	m.tokens.WithLabelValues("output").Add(float64(max(r.Usage.Output, 0)))
+}
+
+// observeCitations counts each citation of a message once, by its label.
+func (m *Metrics) observeCitations(e chat.MessageFinished) {
+	for _, d := range e.Doubts {
+		if d.Kind == chat.Invented {
+			m.citations.WithLabelValues(string(d.Kind)).Inc()
+		}
+	}
+	unsupported := len(e.Unsupported())
+	m.citations.WithLabelValues(string(chat.Unsupported)).Add(float64(unsupported))
+	m.citations.WithLabelValues("accepted").Add(float64(max(len(e.Citations)-unsupported, 0)))
 }
 
 func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request) error {

@@ -64,7 +64,12 @@ func (s *Server) table() []*route {
 	for _, rt := range ofOpenAI {
 		rt.errors = openai.WriteFailure
 	}
-	routes := append(withSlashes(append(turns, sdk...)), ofOpenAI...)
+	for _, rt := range slices.Concat(turns, sdk, ofOpenAI) {
+		if answer, ok := rt.methods[http.MethodPost]; ok {
+			rt.methods[http.MethodPost] = s.once(answer)
+		}
+	}
+	routes := append(withSlashes(slices.Concat(turns, sdk, s.ragChatRoutes())), ofOpenAI...)
 	if s.deps.MCP != nil {
 		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
 	}
@@ -74,6 +79,7 @@ func (s *Server) table() []*route {
 		get("/config", s.frontEndConfig),
 		get("/content/{path...}", s.content),
 		get("/openapi.json", s.openAPI),
+		get("/api/usage", s.usage),
 		quiet(get("/healthz", s.healthz)),
 		quiet(get("/readyz", s.readyz)),
 		quiet(get("/metrics", s.metricsPage)),

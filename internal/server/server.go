@@ -23,8 +23,10 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/retrieval"
+	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
+	"parley/internal/wire/ragchat"
 )
 
 // Config is what the server needs to know. A zero field means the default, which the field's
@@ -120,10 +122,42 @@ type OpenAI interface {
 
 var _ OpenAI = (*openai.Handler)(nil)
 
-// Deps is what the server works with. Chat, OpenAI, Documents and Status are required.
+// RAGChat answers requests of the Chat-with-RAG API; ragchat.Handler does.
+type RAGChat interface {
+	// Chat and Post answer a stateless request and one of a session, whose body was read.
+	Chat(w http.ResponseWriter, r *http.Request, body []byte)
+	Post(w http.ResponseWriter, r *http.Request, session string, body []byte)
+	// Begin, List, History, Reset and Delete answer the routes of sessions.
+	Begin(w http.ResponseWriter, r *http.Request)
+	List(w http.ResponseWriter, r *http.Request)
+	History(w http.ResponseWriter, r *http.Request, session string)
+	Reset(w http.ResponseWriter, r *http.Request, session string)
+	Delete(w http.ResponseWriter, r *http.Request, session string)
+	// Clear answers the routes that clear what a stateless chat has left.
+	Clear(w http.ResponseWriter, r *http.Request, body []byte)
+	// Steps streams the processing steps of a turn.
+	Steps(w http.ResponseWriter, r *http.Request)
+	// Search answers with passages.
+	Search(w http.ResponseWriter, r *http.Request, body []byte)
+	// ModelsJSON and ConfigJSON say what requests can choose, and what they get otherwise.
+	ModelsJSON(w http.ResponseWriter, r *http.Request)
+	ConfigJSON(w http.ResponseWriter, r *http.Request)
+	// Drain ends the streams that nothing is sent to, so that they do not hold up a stop.
+	Drain()
+}
+
+var _ RAGChat = (*ragchat.Handler)(nil)
+
+// Keys makes requests with the same Idempotency-Key one; turn.Keys does.
+type Keys interface {
+	Claim(ctx context.Context, k turn.Key, body []byte) (claimed context.Context, release func(), err error)
+}
+
+// Deps is what the server works with. Chat, OpenAI, RAGChat, Documents and Status are required.
 type Deps struct {
 	Chat      AzureChat
 	OpenAI    OpenAI
+	RAGChat   RAGChat
 	MCP       http.Handler // answers /mcp; nil: there is no such route
 	Documents Documents
 	Status    Status
@@ -132,6 +166,9 @@ type Deps struct {
 	// Namespaces returns the namespaces whose documents a caller may ask for by ?namespace=, beside
 	// Config.Namespace. Nil means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Keys  Keys                                                                  // nil: no request may carry a key
+	Usage func(ctx context.Context, q turn.UsageQuery) ([]turn.UsageRow, error) // nil: there is no usage to report
 
 	Log     *slog.Logger // nil discards
 	Metrics *Metrics     // nil makes one of its own; see NewMetrics

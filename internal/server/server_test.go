@@ -23,6 +23,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
 )
 
@@ -179,6 +180,8 @@ type options struct {
 	state   *state
 	log     io.Writer
 	chat    AzureChat
+	keys    Keys
+	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -205,8 +208,8 @@ func newServer(t testing.TB, o options) *Server {
 		})
 	}
 	return New(o.cfg, Deps{
-		Chat: o.chat, OpenAI: openAIOf(metrics.Observe(o.runner), log), Documents: o.library,
-		Status: o.state, Namespaces: namespaces, Log: log, Metrics: metrics,
+		Chat: o.chat, OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
+		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Usage: o.usage, Log: log, Metrics: metrics,
 	})
 }
 
@@ -280,7 +283,9 @@ func errorOf(t testing.TB, body []byte) string {
 
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
-	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool { return path == completionPath })
+	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
+		return path == completionPath || isRAGChat(path)
+	})
 }
 
 func pathsOf(s *Server, method string) []string {
@@ -296,5 +301,5 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley").Replace(pattern)
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{session_id}", knownSession).Replace(pattern)
 }

@@ -18,9 +18,8 @@ func (s *Server) dispatched(stream azurechat.Streaming) handler {
 		if err != nil {
 			return err
 		}
-		form := azurechat.Form{Version: c.version, Stream: stream}
 		if c.multipart {
-			s.deps.Chat.ServeMultipart(w, r, form)
+			s.deps.Chat.ServeMultipart(w, r, azurechat.Form{Stream: stream})
 			return nil
 		}
 		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
@@ -32,11 +31,15 @@ func (s *Server) dispatched(stream azurechat.Streaming) handler {
 			if err != nil {
 				return err
 			}
-			if form.Version, err = byBody(probe); err != nil {
+			if c.protocol, err = byBody(probe); err != nil {
 				return err
 			}
 		}
-		s.deps.Chat.Serve(w, r, form, body)
+		if c.protocol == ragChat {
+			s.deps.RAGChat.Chat(w, r, body)
+			return nil
+		}
+		s.deps.Chat.Serve(w, r, azurechat.Form{Version: c.protocol.version(), Stream: stream}, body)
 		return nil
 	}
 }

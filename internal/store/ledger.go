@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"time"
 
 	"parley/internal/turn"
 )
@@ -10,26 +12,111 @@ import (
 // Intend commits a new entry durably.
 func (s *State) Intend(ctx context.Context, e turn.Entry) error {
 	return s.db.updateOne(ctx, "write ledger", `INSERT INTO ledger (id, namespace, owner, conversation_id,
-		turn_id, stage, provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
-		reasoning_tokens, estimated, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)`,
-		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.TurnID, string(e.Stage),
-		e.Provider, e.Model, string(turn.EntryIntent), e.EstimatedInput, micros(e.CreatedAt))
+		account_user, account_conversation, turn_id, stage, provider, model, status, estimated_input,
+		input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)`,
+		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.Account.User, e.Account.Conversation,
+		e.TurnID, string(e.Stage), e.Provider, e.Model, string(turn.EntryIntent), e.EstimatedInput, micros(e.CreatedAt))
 }
 
-// Settle writes what became of an entry. What is settled stays, except that an interrupted entry
-// yields to the real end of its call.
+// insertFree enters a call that is settled already, because it costs nothing.
+const insertFree = `INSERT INTO ledger (id, namespace, owner, conversation_id,
+	account_user, account_conversation, turn_id, stage, provider, model, status, estimated_input,
+	input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, created_at, settled_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func insertEntry(ctx context.Context, into *sql.Stmt, e turn.Entry) error {
+	_, err := into.ExecContext(ctx, e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID,
+		e.Account.User, e.Account.Conversation, e.TurnID, string(e.Stage), e.Provider, e.Model,
+		string(e.Status), e.EstimatedInput, e.Usage.Input, e.Usage.Output, e.Usage.Cached, e.Usage.Reasoning,
+		flag(e.Usage.Estimated), costOf(e), micros(e.CreatedAt), micros(e.SettledAt))
+	return err
+}
+
+// The statements that write the end of a call, if its status is what they are told, or one of two.
+const (
+	settleEntry = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?,
+	reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ? AND status = ?`
+	settleEither = settleEntry + " OR id = ? AND status = ?"
+)
+
+// Settle writes what became of an entry, and adds it to its account. What is settled stays, except
+// that an interrupted entry yields to the real end of its call.
 func (s *State) Settle(ctx context.Context, e turn.Entry) error {
-	open := []any{string(turn.EntryIntent)}
-	if e.Status != turn.EntryInterrupted {
-		open = append(open, string(turn.EntryInterrupted))
+	key := e.AccountKey()
+	if key.IsZero() && e.Status == turn.EntryInterrupted {
+		return s.db.updateOne(ctx, "settle ledger", settleEntry, settleArgs(e, turn.EntryIntent)...)
 	}
-	cost := sql.NullInt64{Int64: e.Cost.Micros, Valid: e.Cost.Known}
-	args := append([]any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached,
-		e.Usage.Reasoning, flag(e.Usage.Estimated), cost, micros(e.SettledAt), e.ID}, open...)
-	return s.db.updateOne(ctx, "settle ledger", `UPDATE ledger SET status = ?, input_tokens = ?,
-		output_tokens = ?, cached_tokens = ?, reasoning_tokens = ?, estimated = ?, cost_micros = ?,
-		settled_at = ? WHERE id = ? AND status IN (`+placeholders(len(open))+")", args...)
+	if key.IsZero() {
+		return s.db.updateOne(ctx, "settle ledger", settleEither,
+			append(settleArgs(e, turn.EntryIntent), e.ID, string(turn.EntryInterrupted))...)
+	}
+	settle, err := s.db.preparedWrite(ctx, settleEntry)
+	if err != nil {
+		return s.db.fail("settle ledger", err)
+	}
+	add, err := s.db.preparedWrite(ctx, addToAccount)
+	if err != nil {
+		return s.db.fail("settle ledger", err)
+	}
+	return s.db.update(ctx, "settle ledger", func(tx *sql.Tx) error {
+		var sum turn.Totals
+		settle := tx.StmtContext(ctx, settle)
+		done, err := affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryIntent)...))
+		if err != nil {
+			return err
+		}
+		if !done && e.Status != turn.EntryInterrupted {
+			old, err := interrupted(ctx, tx, e.ID)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil // settled already
+			}
+			if err != nil {
+				return err
+			}
+			sum.Add(old, -1)
+			if done, err = affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryInterrupted)...)); err != nil {
+				return err
+			}
+		}
+		if !done {
+			return nil
+		}
+		sum.Add(e, 1)
+		return addTotals(ctx, tx.StmtContext(ctx, add), key, sum)
+	})
+}
+
+func settleArgs(e turn.Entry, was turn.EntryStatus) []any {
+	return []any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached, e.Usage.Reasoning,
+		flag(e.Usage.Estimated), costOf(e), micros(e.SettledAt), e.ID, string(was)}
+}
+
+func costOf(e turn.Entry) sql.NullInt64 {
+	return sql.NullInt64{Int64: e.Cost.Micros, Valid: e.Cost.Known}
+}
+
+func affected(result sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+func affects(result sql.Result, err error) (bool, error) {
+	n, err := affected(result, err)
+	return n > 0, err
+}
+
+// interrupted returns what an interrupted entry had added to its account.
+func interrupted(ctx context.Context, tx *sql.Tx, id string) (e turn.Entry, err error) {
+	var cost sql.NullInt64
+	err = tx.QueryRowContext(ctx, `SELECT stage, input_tokens, output_tokens, estimated, cost_micros
+		FROM ledger WHERE id = ? AND status = ?`, id, string(turn.EntryInterrupted)).
+		Scan(&e.Stage, &e.Usage.Input, &e.Usage.Output, &e.Usage.Estimated, &cost)
+	e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
+	return e, err
 }
 
 // Unsettled returns up to limit intents, oldest first.
@@ -45,20 +132,73 @@ func (s *State) Entries(ctx context.Context, turnID string) ([]turn.Entry, error
 }
 
 func (s *State) entries(ctx context.Context, where string, args ...any) (all []turn.Entry, err error) {
-	rows, err := s.db.read.QueryContext(ctx, `SELECT id, namespace, owner, conversation_id, turn_id, stage,
-		provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
-		reasoning_tokens, estimated, cost_micros, created_at, settled_at FROM ledger `+where, args...)
+	stmt, err := s.db.prepared(`SELECT id, namespace, owner, conversation_id, account_user, account_conversation,
+		turn_id, stage, provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, estimated, cost_micros, created_at, settled_at FROM ledger ` + where)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var e turn.Entry
 		var cost, settled sql.NullInt64
 		var created int64
-		err := r.Scan(&e.ID, &e.Scope.Namespace, &e.Scope.Owner, &e.ConversationID, &e.TurnID, &e.Stage,
-			&e.Provider, &e.Model, &e.Status, &e.EstimatedInput, &e.Usage.Input, &e.Usage.Output,
-			&e.Usage.Cached, &e.Usage.Reasoning, &e.Usage.Estimated, &cost, &created, &settled)
+		err := r.Scan(&e.ID, &e.Scope.Namespace, &e.Scope.Owner, &e.ConversationID, &e.Account.User,
+			&e.Account.Conversation, &e.TurnID, &e.Stage, &e.Provider, &e.Model, &e.Status, &e.EstimatedInput,
+			&e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning, &e.Usage.Estimated, &cost,
+			&created, &settled)
 		e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
 		e.CreatedAt, e.SettledAt = fromMicros(created), fromMicros(settled.Int64)
 		all = append(all, e)
 		return err
 	})
 	return all, err
+}
+
+// Answered returns what a key got, or turn.ErrNotFound.
+func (s *State) Answered(ctx context.Context, k turn.Key) (turn.Answered, error) {
+	a := turn.Answered{Key: k}
+	stmt, err := s.db.prepared(`SELECT body, turn_id, events, created_at FROM idempotency
+		WHERE owner = ? AND route = ? AND value = ?`)
+	if err != nil {
+		return a, s.db.fail("read key", err)
+	}
+	var body []byte
+	var at int64
+	err = stmt.QueryRowContext(ctx, k.Owner, k.Route, k.Value).Scan(&body, &a.TurnID, &a.Events, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, turn.ErrNotFound
+	}
+	copy(a.Body[:], body)
+	a.At = fromMicros(at)
+	return a, s.db.fail("read key", err)
+}
+
+// insertAnswered remembers a key. One that is too old to count may still be there.
+func insertAnswered(ctx context.Context, tx *sql.Tx, a *turn.Answered) error {
+	if a == nil {
+		return nil
+	}
+	before := micros(a.At.Add(-turn.KeyLifetime))
+	_, err := tx.ExecContext(ctx, "DELETE FROM idempotency WHERE owner = ? AND route = ? AND value = ? AND created_at < ?",
+		a.Owner, a.Route, a.Value, before)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO idempotency (owner, route, value, body, turn_id, events, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, a.Owner, a.Route, a.Value, a.Body[:], a.TurnID, a.Events, micros(a.At))
+	if isUnique(err) {
+		return turn.ErrConflict
+	}
+	return err
+}
+
+// Forget deletes up to limit keys that were answered before a time.
+func (s *State) Forget(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.db.update(ctx, "forget keys", func(tx *sql.Tx) error {
+		n, err = affected(tx.ExecContext(ctx, `DELETE FROM idempotency WHERE (owner, route, value) IN
+			(SELECT owner, route, value FROM idempotency WHERE created_at < ? ORDER BY created_at LIMIT ?)`, micros(before), limit))
+		return err
+	})
+	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -133,14 +134,43 @@ func TestOpen_RefusesAFolderOfANewerVersion(t *testing.T) {
 		db.Close()
 		_, err := Open(t.Context(), dir, nil)
 		newer, ok := errors.AsType[*NewerError](err)
-		if !ok || newer.Have != 99 || newer.Want != 1 || newer.Path != filepath.Join(dir, name) {
+		latest := latestVersion(t, strings.TrimSuffix(name, ".db"))
+		if !ok || newer.Have != 99 || newer.Want != latest || newer.Path != filepath.Join(dir, name) {
 			t.Fatalf("Open: %v, want a NewerError", err)
 		}
-		want := newer.Path + " was written by a newer version of Parley (schema 99, this program knows 1): " +
+		want := fmt.Sprintf("%s was written by a newer version of Parley (schema 99, this program knows %d): ", newer.Path, latest) +
 			"use that version, or choose another folder with --data"
 		if err.Error() != want {
 			t.Errorf("Open says:\n%s\nwant:\n%s", err, want)
 		}
+	}
+}
+
+func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
+	dir := t.TempDir()
+	db := mustOpen(t, dir)
+	b := retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{{Document: retrieval.Document{ID: "a", Revision: 1, Name: "a"},
+		Chunks: []retrieval.Chunk{{Key: retrieval.ChunkKey{Revision: 1}, Text: "text"}}}}}
+	if _, err := db.Corpus().NextRevisions(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Corpus().Apply(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	// As the first version left it.
+	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
+		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')", "DELETE FROM migrations WHERE version = 2"} {
+		if _, err := db.corpus.db.write.Exec(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Close()
+	c := mustOpen(t, dir).Corpus()
+	if v, err := c.VectorVersion(t.Context()); v != 0 || err != nil {
+		t.Errorf("version %d of the vectors (%v), want 0", v, err)
+	}
+	if all, err := c.Unembedded(t.Context(), 1, retrieval.ChunkKey{}, 10); len(all) != 1 || err != nil {
+		t.Errorf("%d chunks without a vector (%v), want 1", len(all), err)
 	}
 }
 
@@ -228,12 +258,23 @@ func TestOpen_SaysThatItHasNoRights(t *testing.T) {
 	}
 }
 
+// latestVersion returns the number of a database's last migration.
+func latestVersion(t *testing.T, database string) int {
+	t.Helper()
+	all, err := readMigrations(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[len(all)-1].version
+}
+
 func TestMigrate_AppliesWhatIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	db := mustOpen(t, dir)
 	d := db.state.db
-	pending := []migration{{2, "0002_more.sql", "CREATE TABLE more (x TEXT); INSERT INTO more (x) VALUES ('y');"},
-		{3, "0003_broken.sql", "CREATE TABLE worse (x TEXT); INSERT INTO nowhere VALUES (1);"}}
+	latest := latestVersion(t, "state")
+	pending := []migration{{latest + 1, "0002_more.sql", "CREATE TABLE more (x TEXT); INSERT INTO more (x) VALUES ('y');"},
+		{latest + 2, "0003_broken.sql", "CREATE TABLE worse (x TEXT); INSERT INTO nowhere VALUES (1);"}}
 	apply := func(m []migration) error {
 		return d.update(t.Context(), "migrate", func(tx *sql.Tx) error {
 			return applyMigrations(context.Background(), tx, m)
@@ -242,8 +283,8 @@ func TestMigrate_AppliesWhatIsMissing(t *testing.T) {
 	if err := apply(pending); err == nil || !strings.Contains(err.Error(), "0003_broken.sql") {
 		t.Errorf("a broken migration: %v", err)
 	}
-	if v, err := d.schemaVersion(t.Context()); v != 1 || err != nil {
-		t.Errorf("version %d (%v) after a broken migration, want 1", v, err)
+	if v, err := d.schemaVersion(t.Context()); v != latest || err != nil {
+		t.Errorf("version %d (%v) after a broken migration, want %d", v, err, latest)
 	}
 	if err := apply(pending[:1]); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -30,9 +31,9 @@ func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, t
 	err = s.db.view(ctx, "read conversation", func(tx *sql.Tx) error {
 		c.ID = id
 		var created, updated int64
-		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, completed, created_at, updated_at
+		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, kind, completed, created_at, updated_at
 			FROM conversations WHERE id = ?`, id).
-			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Completed, &created, &updated)
+			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Kind, &c.Completed, &created, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
 			return turn.ErrNotFound
 		}
@@ -67,13 +68,9 @@ func history(ctx context.Context, tx *sql.Tx, conversation string, turns int) (a
 	return all, err
 }
 
-// Save commits a turn and its messages, and begins its conversation if need be.
+// Save commits a turn and its messages, with all that its record says.
 func (s *State) Save(ctx context.Context, r turn.Record) error {
-	intoTurns, err := s.db.preparedWrite(ctx, insertTurns)
-	if err != nil {
-		return s.db.fail("save turn", err)
-	}
-	intoMessages, err := s.db.preparedWrite(ctx, insertMessages)
+	into, err := s.saving(ctx)
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
@@ -82,21 +79,61 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 		if err != nil {
 			return err
 		}
-		if err := insertTurn(ctx, tx.StmtContext(ctx, intoTurns), r, position); err != nil {
+		if err := insertTurn(ctx, tx.StmtContext(ctx, into.turns), r, position); err != nil {
 			return err
 		}
-		into := tx.StmtContext(ctx, intoMessages)
-		question := turn.Answer{Message: r.Question, Status: chat.StatusCompleted}
-		if err := insertMessage(ctx, into, r.ID, 0, question); err != nil {
-			return err
-		}
-		for i, a := range r.Answers {
-			if err := insertMessage(ctx, into, r.ID, i+1, a); err != nil {
+		messages := tx.StmtContext(ctx, into.messages)
+		for i, a := range messagesOf(r) {
+			if err := insertMessage(ctx, messages, r.ID, i, a); err != nil {
 				return err
 			}
 		}
-		return nil
+		if err := insertAnswered(ctx, tx, r.Answered); err != nil {
+			return err
+		}
+		return into.account(ctx, tx, r)
 	})
+}
+
+// messagesOf returns the messages of a turn in their order.
+func messagesOf(r turn.Record) []turn.Answer {
+	var all []turn.Answer
+	if r.Question.Role != "" {
+		all = append(all, turn.Answer{Message: r.Question, Status: chat.StatusCompleted})
+	}
+	for _, m := range r.Results {
+		all = append(all, turn.Answer{Message: m, Status: chat.StatusCompleted})
+	}
+	return append(all, r.Answers...)
+}
+
+// saveStatements are the statements of Save that are compiled once.
+type saveStatements struct{ turns, messages, entries, accounts *sql.Stmt }
+
+func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
+	for query, stmt := range map[string]**sql.Stmt{
+		insertTurns: &into.turns, insertMessages: &into.messages, insertFree: &into.entries, addToAccount: &into.accounts,
+	} {
+		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
+			return into, err
+		}
+	}
+	return into, nil
+}
+
+// account enters the turn's free calls in the ledger, and adds the turn to its account.
+func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Record) error {
+	var sum turn.Totals
+	if r.Status == chat.StatusCompleted {
+		sum.Turns = 1
+	}
+	for _, e := range r.Free {
+		if err := insertEntry(ctx, tx.StmtContext(ctx, into.entries), e); err != nil {
+			return err
+		}
+		sum.Add(e, 1)
+	}
+	return addTotals(ctx, tx.StmtContext(ctx, into.accounts), r.AccountKey(), sum)
 }
 
 // goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
@@ -105,24 +142,31 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 		return 0, nil
 	}
 	at := micros(r.FinishedAt)
-	_, err = tx.ExecContext(ctx, `INSERT INTO conversations
-		(id, namespace, owner, turns, completed, created_at, updated_at)
-		VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ConversationID, r.Scope.Namespace, r.Scope.Owner, micros(r.StartedAt), at)
-	if err != nil {
-		return 0, err
+	home := turn.Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
+	if r.Kind == "" {
+		_, err = tx.ExecContext(ctx, `INSERT INTO conversations
+			(id, namespace, owner, turns, completed, created_at, updated_at)
+			VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			r.ConversationID, home.Namespace, home.Owner, micros(r.StartedAt), at)
+		if err != nil {
+			return 0, err
+		}
 	}
 	var scope turn.Scope
+	var kind string
 	var completed int64
 	err = tx.QueryRowContext(ctx, `UPDATE conversations SET turns = turns + 1,
 		completed = completed + ?, updated_at = ? WHERE id = ?
-		RETURNING namespace, owner, turns, completed`,
+		RETURNING namespace, owner, kind, turns, completed`,
 		flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
-		Scan(&scope.Namespace, &scope.Owner, &position, &completed)
+		Scan(&scope.Namespace, &scope.Owner, &kind, &position, &completed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, turn.ErrNotFound
+	}
 	if err != nil {
 		return 0, err
 	}
-	if scope != r.Scope {
+	if scope != home || kind != r.Kind {
 		return 0, turn.ErrForeign
 	}
 	if r.Status == chat.StatusCompleted && completed != r.Seen+1 {
@@ -158,10 +202,18 @@ type messagePart struct {
 	Image string `json:"image,omitempty"`
 }
 
+// toolCall is an llm.ToolCall as it is stored.
+type toolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Signature string `json:"signature,omitempty"`
+}
+
 const insertMessages = `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
 	citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
-	reasoning_tokens, estimated, created_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	reasoning_tokens, estimated, created_at, doubts, tool_calls, tool_call_id)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position int, a turn.Answer) error {
 	stored := make([]messagePart, len(a.Parts))
@@ -176,23 +228,52 @@ func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position 
 	if err != nil {
 		return fmt.Errorf("encode citations: %w", err)
 	}
+	doubts, err := list(a.Doubts)
+	if err != nil {
+		return fmt.Errorf("encode doubts: %w", err)
+	}
+	called := make([]toolCall, len(a.ToolCalls))
+	for i, c := range a.ToolCalls {
+		called[i] = toolCall(c)
+	}
+	calls, err := list(called)
+	if err != nil {
+		return fmt.Errorf("encode calls of tools: %w", err)
+	}
 	_, err = into.ExecContext(ctx, turnID, position, a.ID, string(a.Role), a.Agent, string(a.Status), string(parts), string(citations),
 		a.FinishReason, a.Model, a.Tokens, a.Usage.Input, a.Usage.Output, a.Usage.Cached,
-		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt))
+		a.Usage.Reasoning, flag(a.Usage.Estimated), micros(a.CreatedAt), doubts, calls, a.ToolCallID)
 	return err
+}
+
+// list encodes a list that is empty for most messages.
+func list[E any](elements []E) (string, error) {
+	if len(elements) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(elements)
+	return string(b), err
+}
+
+// unlist decodes what list encoded.
+func unlist[E any](raw []byte) (elements []E, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &elements)
+	}
+	return elements, err
 }
 
 const messageColumns = `m.id, m.role, m.agent, m.status, m.parts, m.citations, m.finish_reason, m.model,
 	m.tokens, m.input_tokens, m.output_tokens, m.cached_tokens, m.reasoning_tokens, m.estimated,
-	m.created_at`
+	m.created_at, m.doubts, m.tool_calls, m.tool_call_id`
 
 // scanMessage reads messageColumns.
 func scanMessage(r row) (a turn.Answer, err error) {
-	var parts, citations sql.RawBytes
+	var parts, citations, doubts, calls sql.RawBytes
 	var created int64
 	err = r.Scan(&a.ID, &a.Role, &a.Agent, &a.Status, &parts, &citations, &a.FinishReason, &a.Model,
 		&a.Tokens, &a.Usage.Input, &a.Usage.Output, &a.Usage.Cached, &a.Usage.Reasoning,
-		&a.Usage.Estimated, &created)
+		&a.Usage.Estimated, &created, &doubts, &calls, &a.ToolCallID)
 	if err != nil {
 		return a, err
 	}
@@ -206,6 +287,16 @@ func scanMessage(r row) (a turn.Answer, err error) {
 	}
 	if err := json.Unmarshal(citations, &a.Citations); err != nil {
 		return a, fmt.Errorf("decode citations: %w", err)
+	}
+	if a.Doubts, err = unlist[chat.Doubt](doubts); err != nil {
+		return a, fmt.Errorf("decode doubts: %w", err)
+	}
+	called, err := unlist[toolCall](calls)
+	if err != nil {
+		return a, fmt.Errorf("decode calls of tools: %w", err)
+	}
+	for _, c := range called {
+		a.ToolCalls = append(a.ToolCalls, llm.ToolCall(c))
 	}
 	return a, nil
 }
@@ -224,9 +315,12 @@ func (s *State) Turn(ctx context.Context, scope turn.Scope, id string) (turn.Rec
 			" FROM messages m WHERE m.turn_id = ? ORDER BY m.position", id)
 		return scanAll(rows, err, func(rows *sql.Rows) error {
 			a, err := scanMessage(rows)
-			if r.Question.Role == "" {
+			switch a.Role {
+			case llm.User:
 				r.Question = a.Message
-			} else {
+			case llm.ToolRole:
+				r.Results = append(r.Results, a.Message)
+			default:
 				r.Answers = append(r.Answers, a)
 			}
 			return err

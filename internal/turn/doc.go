@@ -35,14 +35,30 @@
 // each as one user and one assistant message; so the history alternates strictly. A turn without
 // a ConversationID is stateless: it is stored as well, and Purge deletes it after the retention.
 //
+// A conversation has a kind. Those of the kind "" are begun by their first turn; those of any other
+// must exist (Store.Begin), and who deletes or resets one while a turn of it runs makes that turn
+// end with an error. A conversation has a home, the namespace that it belongs to, which need not
+// be the one that its turns search.
+//
 // # The ledger
 //
 // Before each paid model call the meter commits an intent: who asks, for which turn and stage,
 // which model, an estimate of the input. Afterwards it settles the entry with what the upstream
 // reported, or with an estimate of what was received where the stream was cut. What is still
 // unsettled when a server starts was interrupted by a crash, and Recover makes it an estimate.
-// Entries outlive their turns and hold no text. The built-in models cost nothing and need no
-// entries, so a turn answered by them writes nothing before its first token.
+// Entries outlive their turns and hold no text. The built-in models cost nothing: their entries
+// are committed with the turn, which so writes nothing before its first token.
+//
+// Every entry names its account (chat.Account): what the client calls its user and conversation,
+// or the stored conversation. The store keeps the totals of each account in the transactions that
+// settle entries, in whole tokens and micro-dollars, so that they are the sum of the ledger at any
+// moment, whatever has crashed or failed.
+//
+// # Budgets and keys
+//
+// Budgets refuse a turn before it makes any call when its user or namespace has spent what it may.
+// Keys make requests that carry the same Idempotency-Key one turn: what it said is committed with
+// it, and said again to whoever asks again.
 //
 // # Policy
 //

@@ -10,11 +10,12 @@ import (
 
 // alternate returns messages with strictly alternating roles, user first and assistant last: the
 // answers of several agents to one question become one message, and a question without an answer
-// is left out. Messages without text count for nothing.
+// is left out. Messages without text count for nothing. Calls of tools and their results stay as they
+// are between a question and its answer; the results of calls that are not there are left out.
 func alternate(messages []chat.Message) []chat.Message {
 	var all []chat.Message
 	for _, m := range messages {
-		if strings.TrimSpace(m.Text()) == "" && !hasImage(m) {
+		if strings.TrimSpace(m.Text()) == "" && !hasImage(m) && !ofTools(m) {
 			continue
 		}
 		last := len(all) - 1
@@ -23,16 +24,30 @@ func alternate(messages []chat.Message) []chat.Message {
 			all[last] = m
 		case m.Role == llm.User:
 			all = append(all, m)
-		case m.Role == llm.Assistant && last >= 0 && all[last].Role == llm.User:
+		case m.Role == llm.ToolRole && isCalled(all, m.ToolCallID):
+			all = append(all, m)
+		case m.Role == llm.Assistant && last >= 0 && (all[last].Role == llm.User || ofTools(all[last]) || ofTools(m)):
 			all = append(all, m)
 		case m.Role == llm.Assistant && last >= 0:
 			all[last] = join(all[last], m)
 		}
 	}
-	if n := len(all); n > 0 && all[n-1].Role == llm.User {
-		all = all[:n-1]
+	for len(all) > 0 && all[len(all)-1].Role != llm.Assistant {
+		all = all[:len(all)-1]
 	}
 	return all
+}
+
+func ofTools(m chat.Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
+
+// isCalled reports whether the last message but for results of tools calls one by that id.
+func isCalled(messages []chat.Message, id string) bool {
+	for _, m := range slices.Backward(messages) {
+		if m.Role != llm.ToolRole {
+			return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.ID == id })
+		}
+	}
+	return false
 }
 
 func hasImage(m chat.Message) bool {
@@ -61,6 +76,9 @@ func join(a, b chat.Message) chat.Message {
 func suffix(messages []chat.Message, limit int) []chat.Message {
 	from := len(messages)
 	for i, m := range slices.Backward(messages) {
+		for _, c := range m.ToolCalls {
+			limit -= len(c.Arguments)
+		}
 		if limit -= len(m.Text()); limit < 0 {
 			break
 		}

@@ -61,7 +61,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 		}
 		for _, e := range entries {
 			e.Usage = llm.Usage{Input: e.EstimatedInput, Estimated: true}
-			if err := l.settle(ctx, e, EntryInterrupted); err != nil {
+			if err := l.write(ctx, l.settled(e, EntryInterrupted)); err != nil {
 				return total, err
 			}
 			total++
@@ -72,11 +72,18 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// settle writes what became of a call whose usage is known.
-func (l *Ledger) settle(ctx context.Context, e Entry, status EntryStatus) error {
+// settled returns an entry whose usage is known as it is written when its call has ended.
+func (l *Ledger) settled(e Entry, status EntryStatus) Entry {
 	e.Status = status
-	e.Cost = l.opts.Price(e.Provider, e.Model, e.Usage)
+	e.Cost = Cost{Known: true}
+	if e.Provider != Builtin {
+		e.Cost = l.opts.Price(e.Provider, e.Model, e.Usage)
+	}
 	e.SettledAt = trim(l.opts.Now())
+	return e
+}
+
+func (l *Ledger) write(ctx context.Context, e Entry) error {
 	if err := l.store.Settle(ctx, e); err != nil {
 		return fmt.Errorf("settle call %s: %w", e.ID, err)
 	}

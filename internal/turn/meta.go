@@ -17,10 +17,13 @@ type meta struct {
 	turnID         string
 	conversationID string
 	scope          Scope
+	account        chat.Account
 
 	mu     sync.Mutex // an engine may call models concurrently
 	stages []chat.Stage
 	spent  []spending // of stages that have not finished
+	total  spent      // of all calls
+	free   []Entry    // calls that cost nothing
 }
 
 // spending is what the settled calls of a stage took.
@@ -73,10 +76,22 @@ func (m *meta) stage() chat.Stage {
 	return m.stages[len(m.stages)-1]
 }
 
-func (m *meta) spend(s chat.Stage, u llm.Usage) {
+// spend takes note of a call that has ended.
+func (m *meta) spend(e Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spent = append(m.spent, spending{s, u})
+	m.spent = append(m.spent, spending{e.Stage, e.Usage})
+	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: e.Cost.Micros}, 1)
+	if e.Provider == Builtin {
+		m.free = append(m.free, e)
+	}
+}
+
+// took returns what the calls of the turn took so far, and those of them that cost nothing.
+func (m *meta) took() (spent, []Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total, slices.Clone(m.free)
 }
 
 // unfinished returns the sum of the calls in stages that have not finished, and their number.

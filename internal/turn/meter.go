@@ -13,13 +13,11 @@ import (
 const Builtin = "builtin"
 
 // Meter returns a model that enters each call of m in the ledger. The turn and the stage come
-// from the context that a Runner gives to the engine. A model of Builtin is returned as it is.
+// from the context that a Runner gives to the engine.
 //
-// The call is not made when its intent cannot be committed: nothing is spent off the record.
+// The call is not made when its intent cannot be committed: nothing is spent off the record. A
+// model of Builtin spends nothing: it needs no intent, and its entry is committed with the turn.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
-	if provider == Builtin {
-		return m
-	}
 	return &metered{ledger: l, provider: provider, model: m}
 }
 
@@ -77,16 +75,20 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
 	now := l.opts.Now()
 	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
-	e.TurnID, e.ConversationID, e.Scope = turn.turnID, turn.conversationID, turn.scope
+	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
 		e.Stage = turn.stage()
+	}
+	c := &call{ledger: l, meta: turn, status: EntryCancelled, entry: e}
+	if e.Provider == Builtin {
+		return c, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
 	if err := l.store.Intend(ctx, e); err != nil {
 		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
 	}
-	return &call{ledger: l, meta: turn, status: EntryCancelled, entry: e}, nil
+	return c, nil
 }
 
 // add takes note of a chunk. A usage that cannot be true is taken out of it, so that nobody
@@ -135,10 +137,14 @@ func (c *call) fail(ctx context.Context, err error) {
 // entry that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
-	c.meta.spend(c.entry.Stage, c.entry.Usage)
+	c.entry = c.ledger.settled(c.entry, c.status)
+	c.meta.spend(c.entry)
+	if c.entry.Provider == Builtin {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
 	defer cancel()
-	if err := c.ledger.settle(ctx, c.entry, c.status); err != nil {
+	if err := c.ledger.write(ctx, c.entry); err != nil {
 		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
 			"stage", c.entry.Stage, "model", c.entry.Model, "error", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -31,6 +32,8 @@ type Options struct {
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 10 s
 	Saved        func(Record)          // is told of each turn that was saved; nil tells nobody
+	Budgets      *Budgets              // nil refuses nothing
+	Price        Price                 // of a call, to reserve from budgets of money; nil knows no price
 	Now          func() time.Time      // nil means time.Now
 }
 
@@ -62,6 +65,12 @@ func NewRunner(engine Engine, store Store, opts Options) *Runner {
 	if opts.SaveTimeout == 0 {
 		opts.SaveTimeout = 10 * time.Second
 	}
+	if opts.Budgets == nil {
+		opts.Budgets = NewBudgets(nil, BudgetOptions{})
+	}
+	if opts.Price == nil {
+		opts.Price = func(string, string, llm.Usage) Cost { return Cost{} }
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -71,6 +80,9 @@ func NewRunner(engine Engine, store Store, opts Options) *Runner {
 // Run runs one turn in the caller's goroutine and passes its events on as package chat has
 // it. The turn ends with the sequence; breaking out of the range, or cancelling ctx, cancels it.
 // However it ends, it has been saved by then. The sequence can be ranged once.
+//
+// In a context of Keys.Claim, the first turn is that of the key: one that was answered before
+// says again what it said, and costs nothing.
 func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		if req.TurnID == "" {
@@ -79,22 +91,40 @@ func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 		if req.Namespace == "" {
 			req.Namespace = r.opts.Namespace
 		}
-		scope := Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}
-		leave, err := r.enter(ctx, scope, req.ConversationID)
-		if err != nil {
-			yield(nil, err)
+		claim := takeClaim(ctx)
+		if claim != nil && claim.again {
+			unpack(claim.answered.Events)(yield)
 			return
 		}
-		defer leave()
-		t := r.begin(scope, req)
-		if err := r.resume(ctx, &req, t); err != nil {
-			yield(nil, err)
-			return
-		}
-		// Whatever is not saved further down ends here: a consumer that has left or panicked.
-		defer r.abandon(ctx, t)
-		r.pump(withMeta(ctx, t.meta), req, t, yield)
+		r.run(ctx, req, claim, yield)
 	}
+}
+
+// run runs a turn that was not answered before.
+func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield func(chat.Event, error) bool) {
+	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
+	if claim != nil {
+		t.claim, t.packed = claim, newPacker(req.TurnID)
+	}
+	leave, err := r.enter(ctx, t.record.home(), req.ConversationID)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer leave()
+	if err := r.resume(ctx, &req, t); err != nil {
+		yield(nil, err)
+		return
+	}
+	settle, err := r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, r.estimate(req))
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer func() { settle(t.took()) }()
+	// Whatever is not saved further down ends here: a consumer that has left or panicked.
+	defer r.abandon(ctx, t)
+	r.pump(withMeta(ctx, t.meta), req, t, yield)
 }
 
 // pump ranges over the engine until the turn ends or the consumer leaves.
@@ -146,21 +176,25 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	if req.ConversationID == "" {
 		return nil
 	}
-	if !slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Role == llm.User }) {
+	isQuestion := func(m chat.Message) bool { return m.Role == llm.User }
+	if len(t.record.Results) == 0 && !slices.ContainsFunc(req.Messages, isQuestion) {
 		// The engine would take the last stored question for a new one.
 		return &chat.Error{Kind: chat.Invalid, Msg: "There is no user message to answer."}
 	}
-	c, err := r.store.Conversation(ctx, t.record.Scope, req.ConversationID, r.opts.HistoryTurns)
+	c, err := r.store.Conversation(ctx, t.record.home(), req.ConversationID, r.opts.HistoryTurns)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, ErrNotFound) && req.Kind == "":
 		return nil
-	case errors.Is(err, ErrForeign):
+	case errors.Is(err, ErrForeign), errors.Is(err, ErrNotFound), err == nil && c.Kind != req.Kind:
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such conversation.", Err: err}
 	case err != nil:
 		return &chat.Error{Kind: chat.Unavailable,
 			Msg: "The conversation could not be read. Please try again.", Err: err}
 	}
 	t.record.Seen = c.Completed
+	if len(t.record.Results) > 0 {
+		req.Messages = t.record.Results // what else the client sent with them is stored
+	}
 	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
 	return nil
 }
@@ -183,21 +217,30 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 // complete saves a turn that the engine has finished.
 func (r *Runner) complete(ctx context.Context, t *running) error {
 	t.end(chat.StatusCompleted, chat.Internal)
-	err := r.save(ctx, t)
+	err := t.answer(r.opts.Now())
+	if err == nil {
+		err = r.save(ctx, t)
+	}
 	if err == nil {
 		return nil
 	}
-	if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrForeign) {
+	refused := &chat.Error{Kind: chat.Conflict, Msg: "The conversation has gone on elsewhere. Please try again."}
+	switch {
+	case errors.Is(err, ErrConflict):
+	case errors.Is(err, ErrForeign), errors.Is(err, ErrNotFound):
+		if t.record.Kind != "" {
+			refused = &chat.Error{Kind: chat.NotFound, Msg: "The conversation was deleted while it was answered."}
+		}
+		t.record.ConversationID, t.record.Account = "", chat.Account{}
+	default:
 		return &chat.Error{Kind: chat.Unavailable,
 			Msg: "The answer could not be saved. Please try again.", Err: err}
 	}
 	// The answer was paid for: it stays on record, outside the history of the conversation.
-	if errors.Is(err, ErrForeign) {
-		t.record.ConversationID = ""
-	}
-	t.end(chat.StatusFailed, chat.Conflict)
-	return &chat.Error{Kind: chat.Conflict, Msg: "The conversation has gone on elsewhere. Please try again.",
-		Err: errors.Join(err, r.save(ctx, t))}
+	t.record.Answered = nil
+	t.end(chat.StatusFailed, refused.Kind)
+	refused.Err = errors.Join(err, r.save(ctx, t))
+	return refused
 }
 
 // abandon saves a turn whose consumer has left.
@@ -232,6 +275,30 @@ func (r *Runner) save(ctx context.Context, t *running) error {
 	return nil
 }
 
+// What a turn takes beside its messages and its answer, in tokens, for the estimate from which
+// budgets are reserved: each passage, the instructions, and that earlier stages read the
+// conversation as well.
+const (
+	passageTokens     = 400
+	instructionTokens = 1000
+	readings          = 2
+	answerTokens      = 1024 // where the request sets no limit
+)
+
+// estimate returns what a turn will about take; it is meant to be too high rather than too low.
+func (r *Runner) estimate(req chat.Request) spent {
+	u := llm.Usage{Input: instructionTokens + passageTokens*req.Options.Top, Output: req.Options.MaxOutputTokens}
+	for _, m := range req.Messages {
+		u.Input += readings * max(m.Tokens, r.opts.Count(m.Text()))
+	}
+	if u.Output == 0 {
+		u.Output = answerTokens
+	}
+	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
+	cost := r.opts.Price(provider, model, u)
+	return spent{requests: 1, tokens: int64(u.Input + u.Output), micros: cost.Micros}
+}
+
 // purgeBatch is how many turns one transaction deletes, so that it does not hold up others.
 const purgeBatch = 500
 
@@ -251,9 +318,34 @@ func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error
 	}
 }
 
+// Expire deletes the conversations of a kind whose last turn finished longer ago than idle, and
+// returns how many.
+func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (int, error) {
+	before := r.opts.Now().Add(-idle)
+	for total := 0; ; {
+		n, err := r.store.Expire(ctx, kind, before, purgeBatch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("expire conversations: %w", err)
+		}
+		if n < purgeBatch {
+			return total, nil
+		}
+	}
+}
+
 // newID returns a ULID. Its random part is unguessable.
 func newID(now time.Time) string {
 	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}
+
+// results returns the results of tools with which messages end.
+func results(messages []chat.Message) []chat.Message {
+	from := len(messages)
+	for from > 0 && messages[from-1].Role == llm.ToolRole {
+		from--
+	}
+	return slices.Clone(messages[from:])
 }
 
 // question returns the last user message.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"time"
 
 	"parley/internal/chat"
@@ -17,32 +18,49 @@ type running struct {
 	turn    chat.Turn
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
+	claim   *claim      // of the request's key; nil for none
+	packed  *packer     // of a turn with a claim
 }
 
 // begin returns the fold of a turn before its first event.
 func (r *Runner) begin(scope Scope, req chat.Request) *running {
 	now := trim(r.opts.Now())
-	q := question(req.Messages)
-	if q.ID == "" {
-		q.ID = newID(now)
+	rec := Record{
+		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
+		Results: results(req.Messages), StartedAt: now, Account: req.Account,
 	}
-	if q.CreatedAt.IsZero() {
-		q.CreatedAt = now
+	for i := range rec.Results {
+		identify(&rec.Results[i], now)
 	}
-	q.CreatedAt = trim(q.CreatedAt)
+	// The question that the results belong to is stored with the turn that called the tools.
+	if len(rec.Results) == 0 || req.ConversationID == "" {
+		rec.Question = question(req.Messages)
+		identify(&rec.Question, now)
+	}
 	return &running{
-		record: Record{
-			ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID,
-			Question: q, StartedAt: now,
-		},
-		meta: &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope},
+		record: rec,
+		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
 	}
+}
+
+// identify gives a message that came with the request what it needs to be stored.
+func identify(m *chat.Message, now time.Time) {
+	if m.ID == "" {
+		m.ID = newID(now)
+	}
+	if m.CreatedAt.IsZero() {
+		m.CreatedAt = now
+	}
+	m.CreatedAt = trim(m.CreatedAt)
 }
 
 // add folds one event into the turn.
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
 	t.turn.Add(e)
+	if t.packed != nil {
+		t.packed.add(e)
+	}
 	for len(t.began) < len(t.turn.Messages) {
 		t.began = append(t.began, trim(now))
 	}
@@ -60,6 +78,31 @@ func (t *running) add(e chat.Event, now time.Time) {
 	}
 }
 
+// took returns what the turn took from budgets. A request that was rejected took nothing.
+func (t *running) took() spent {
+	if !t.started {
+		return spent{}
+	}
+	total, _ := t.meta.took()
+	total.requests = 1
+	return total
+}
+
+// answer completes the record of the request's key, where there is one.
+func (t *running) answer(now time.Time) error {
+	if t.claim == nil {
+		return nil
+	}
+	events, err := t.packed.bytes()
+	if err != nil {
+		return fmt.Errorf("pack events: %w", err)
+	}
+	a := t.claim.answered
+	a.TurnID, a.Events, a.At = t.record.ID, events, trim(now)
+	t.record.Answered = &a
+	return nil
+}
+
 // end says how the turn ended, and so the answers that are still open.
 func (t *running) end(status chat.Status, kind chat.Kind) {
 	t.record.Status, t.record.ErrorKind = status, kind
@@ -74,18 +117,32 @@ func (t *running) finish(now time.Time, count func(string) int) {
 	rec.Requested = t.turn.Requested
 	rec.Stages = t.turn.Stages
 	rec.Question.Tokens = count(rec.Question.Text())
+	for i := range rec.Results {
+		rec.Results[i].Tokens = count(rec.Results[i].Text())
+	}
 	rec.Answers = make([]Answer, len(t.turn.Messages))
 	for i, m := range t.turn.Messages {
 		rec.Answers[i] = Answer{
 			Message: chat.Message{
 				ID: m.ID, Role: llm.Assistant, Agent: m.Agent, Parts: []llm.Part{{Text: m.Text}},
-				Citations: m.Citations, Tokens: count(m.Text), CreatedAt: t.began[i],
+				Citations: m.Citations, Tokens: tokensOf(m, count), CreatedAt: t.began[i], ToolCalls: m.ToolCalls,
 			},
+			Doubts: m.Doubts,
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
 		}
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
+	_, rec.Free = t.meta.took()
+}
+
+// tokensOf counts an answer with the calls of tools in it.
+func tokensOf(m chat.MessageFinished, count func(string) int) int {
+	n := count(m.Text)
+	for _, c := range m.ToolCalls {
+		n += count(c.Name) + count(c.Arguments)
+	}
+	return n
 }
 
 // usage is what the turn took: what the engine says of a finished one, else the sum of its

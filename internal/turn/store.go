@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,7 +31,8 @@ type Scope struct {
 type Conversation struct {
 	ID        string
 	Scope     Scope
-	Completed int64 // number of completed turns
+	Kind      string // which protocol made it; "" for those that their first turn begins
+	Completed int64  // number of completed turns
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	History   []chat.Message // of the last completed turns, oldest first
@@ -41,24 +43,42 @@ type Record struct {
 	ID             string // ULID
 	Scope          Scope
 	ConversationID string // "" for a stateless turn
+	Home           string // namespace of the conversation; "" means Scope.Namespace; not kept
+	Kind           string // of the conversation; one other than "" is not begun by Save; not kept
 	Seen           int64  // Conversation.Completed when the turn began; not kept
 	Status         chat.Status
-	ErrorKind      chat.Kind // with StatusFailed
-	Question       chat.Message
-	Query          string   // the standalone form of the question; "" when it did not come so far
-	Answers        []Answer // in order of their beginning
-	Requested      string   // the model asked for
-	Model          string   // the model that answered
+	ErrorKind      chat.Kind      // with StatusFailed
+	Question       chat.Message   // "" as its role where the turn goes on with Results alone
+	Results        []chat.Message // of tools that an earlier turn asked the client to run
+	Query          string         // the standalone form of the question; "" when it did not come so far
+	Answers        []Answer       // in order of their beginning
+	Requested      string         // the model asked for
+	Model          string         // the model that answered
 	Usage          llm.Usage
 	Stages         []chat.StageFinished
 	FirstToken     time.Duration // from StartedAt; 0 when there was none
 	StartedAt      time.Time     // UTC, microseconds, as is FinishedAt
 	FinishedAt     time.Time
+
+	Account  chat.Account // not kept: the ledger has it
+	Free     []Entry      // calls that cost nothing, entered in the ledger with the turn
+	Answered *Answered    // the request's idempotency key with what it got; nil for none
+}
+
+// home returns the scope of the record's conversation.
+func (r Record) home() Scope {
+	return Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
+}
+
+// AccountKey returns the account whose totals the turn adds to.
+func (r Record) AccountKey() AccountKey {
+	return AccountOf(r.Scope.Owner, r.ConversationID, r.Account)
 }
 
 // Answer is a message of a turn other than its question.
 type Answer struct {
 	chat.Message
+	Doubts       []chat.Doubt // citations that the check did not bear out
 	Status       chat.Status
 	FinishReason string // "" for a partial answer
 	Model        string
@@ -70,14 +90,44 @@ type Store interface {
 	// Conversation returns a conversation with the history of its last turns completed turns. The
 	// error is ErrNotFound when nobody has the id, and ErrForeign when it is not scope's.
 	Conversation(ctx context.Context, scope Scope, id string, turns int) (Conversation, error)
-	// Save commits a turn and its messages durably, and begins its conversation if need be. The
-	// error of a completed turn is ErrConflict when the conversation's Completed is not r.Seen any
-	// more; ErrForeign when the conversation is not r.Scope's. Nothing is written with an error.
+	// Save commits a turn and its messages durably, with r.Free, the totals of its account, and
+	// r.Answered, and begins its conversation if need be. The error of a completed turn is
+	// ErrConflict when the conversation's Completed is not r.Seen any more, or when the key of
+	// r.Answered was answered by another turn; ErrForeign when the conversation is not r.Scope's or
+	// not of r.Kind; ErrNotFound when a conversation of another kind than "" is gone. Nothing is
+	// written with an error.
 	Save(ctx context.Context, r Record) error
 	// Turn returns a turn of the scope, or ErrNotFound.
 	Turn(ctx context.Context, scope Scope, id string) (Record, error)
 	// Purge deletes up to limit stateless turns that finished before a time, and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// Begin commits a conversation without turns; its ID, Scope, Kind and CreatedAt count.
+	Begin(ctx context.Context, c Conversation) error
+	// Conversations returns up to limit conversations of a scope and kind, last updated first,
+	// without their History: those after the given one in that order, or from the first on when
+	// after is zero.
+	Conversations(ctx context.Context, scope Scope, kind string, after Position, limit int) ([]Conversation, error)
+	// Reset deletes the turns of a conversation and the totals of its account. The error is that
+	// of Conversation.
+	Reset(ctx context.Context, scope Scope, id string, at time.Time) error
+	// Delete deletes a conversation with its turns and the totals of its account. The error is
+	// that of Conversation.
+	Delete(ctx context.Context, scope Scope, id string) error
+	// Expire deletes up to limit conversations of a kind that were updated before a time, as
+	// Delete does, and returns how many.
+	Expire(ctx context.Context, kind string, before time.Time, limit int) (int, error)
+
+	// Answered returns what a key got, or ErrNotFound.
+	Answered(ctx context.Context, k Key) (Answered, error)
+	// Forget deletes up to limit keys that were answered before a time, and returns how many.
+	Forget(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Position is a place in a list of conversations.
+type Position struct {
+	UpdatedAt time.Time
+	ID        string
 }
 
 // EntryStatus says what became of a paid model call.
@@ -104,6 +154,7 @@ type Entry struct {
 	TurnID         string // "" for a call outside a turn
 	ConversationID string // "" outside a conversation
 	Scope          Scope
+	Account        chat.Account
 	Stage          chat.Stage // the innermost stage that was running
 	Provider       string
 	Model          string
@@ -115,16 +166,31 @@ type Entry struct {
 	SettledAt      time.Time // zero for an intent
 }
 
+// AccountKey returns the account whose totals the call adds to.
+func (e Entry) AccountKey() AccountKey { return AccountOf(e.Scope.Owner, e.ConversationID, e.Account) }
+
+// Embeds reports whether the call embedded texts: in a turn only the search does.
+func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve || e.Stage == chat.StageEmbed }
+
 // LedgerStore keeps the ledger. Implementations pass storetest.State.
 type LedgerStore interface {
 	// Intend commits a new entry durably.
 	Intend(ctx context.Context, e Entry) error
 	// Settle writes Status, Usage, Cost and SettledAt of the entry with e's ID. With
 	// EntryInterrupted it changes intents only; otherwise interrupted entries too, because a
-	// call may have outlived the start of another process. A settled entry stays as it is.
+	// call may have outlived the start of another process. A settled entry stays as it is. The
+	// totals of the entry's account change in the same transaction.
 	Settle(ctx context.Context, e Entry) error
 	// Unsettled returns up to limit intents, oldest first.
 	Unsettled(ctx context.Context, limit int) ([]Entry, error)
 	// Entries returns the entries of a turn, oldest first.
 	Entries(ctx context.Context, turnID string) ([]Entry, error)
+
+	// Totals returns the totals of an account, zero for one that nothing was added to.
+	Totals(ctx context.Context, k AccountKey) (Totals, error)
+	// ClearTotals makes the totals of an account zero, and reports whether there were any. The
+	// ledger stays as it is.
+	ClearTotals(ctx context.Context, k AccountKey) (bool, error)
+	// Usage returns the sums of settled entries as a query groups them.
+	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 }

@@ -84,6 +84,14 @@ func TestStream_AsksNoAddressOutsideTheDeployments(t *testing.T) {
 	}
 }
 
+func TestEmbed_AsksNoAddressOutsideTheDeployments(t *testing.T) {
+	up := llmtest.NewUpstreamFor(t, llmtest.AzureEmbeddings)
+	req := llm.EmbedRequest{Model: "..", Texts: []string{"a"}}
+	if _, err := openEmbedder(t, up.URL, false).Embed(t.Context(), req); err == nil || up.Calls() > 0 {
+		t.Errorf("%q was asked: %v", req.Model, err)
+	}
+}
+
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	for name, cfg := range map[string]azureopenai.Config{
 		"no endpoint":    {APIKey: "k"},

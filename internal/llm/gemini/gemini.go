@@ -101,9 +101,11 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var models []llm.ModelInfo
 	for _, m := range w.Models {
-		if len(m.Methods) == 0 || strings.Contains(strings.Join(m.Methods, " "), "enerateContent") {
+		methods := strings.Join(m.Methods, " ")
+		embeds := strings.Contains(methods, "mbedContent")
+		if methods == "" || embeds || strings.Contains(methods, "enerateContent") {
 			name := llm.CleanName(strings.TrimPrefix(m.Name, "models/"))
-			models = append(models, llm.ModelInfo{Name: name, Context: max(m.Input, 0)})
+			models = append(models, llm.ModelInfo{Name: name, Context: max(m.Input, 0), Embeds: embeds})
 		}
 	}
 	return models, nil

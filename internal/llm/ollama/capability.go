@@ -12,6 +12,7 @@ type family struct {
 	name string
 	llm.Capabilities
 	levels bool // how long to think is said in words, not by true
+	embeds bool
 }
 
 // takes is what nearly all models take. Ollama itself holds a model to a schema.

@@ -108,7 +108,10 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var w struct {
 		Models []struct {
-			Name string `json:"name"`
+			Name    string `json:"name"`
+			Details struct {
+				Family string `json:"family"`
+			} `json:"details"`
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -117,7 +120,10 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	models := make([]llm.ModelInfo, 0, len(w.Models))
 	for _, m := range w.Models {
 		p.ask(ctx, m.Name) // for Capabilities
-		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.Name), Context: p.context})
+		models = append(models, llm.ModelInfo{
+			Name: llm.CleanName(m.Name), Context: p.context,
+			Embeds: p.family(m.Name).embeds || strings.HasSuffix(m.Details.Family, "bert"),
+		})
 	}
 	return models, nil
 }

@@ -95,6 +95,7 @@ func (p *Provider) show(ctx context.Context, model string) (family, error) {
 	f.Vision = slices.Contains(w.Capabilities, "vision")
 	f.Tools = slices.Contains(w.Capabilities, "tools")
 	f.Effort = slices.Contains(w.Capabilities, "thinking")
+	f.embeds = slices.Contains(w.Capabilities, "embedding")
 	if len(w.Thinking.Values) > 0 {
 		f.levels = slices.ContainsFunc(w.Thinking.Values, func(v json.RawMessage) bool { return len(v) > 0 && v[0] == '"' })
 	}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ type Price struct {
 	Above   int    `yaml:"above"`   // prompts of more tokens have the rates of Long; 0 for none
 	Long    *Rates `yaml:"long"`    // nil when they are not known
 	Until   day    `yaml:"until"`   // the last day of the price; zero for one without an end
+	Embeds  bool   `yaml:"embeds"`  // the model embeds: it writes nothing, and has no other rate than Input
 }
 
 // day is a date in UTC.
@@ -123,6 +125,9 @@ func (t *Table) With(r io.Reader) (*Table, error) {
 			if price.Long != nil && price.Above <= 0 || price.Above < 0 || price.Context < 0 {
 				return nil, fmt.Errorf("read prices: %s:%s has numbers that can't be", name, model)
 			}
+			if price.Embeds && (price.Output != 0 || price.Cached != nil) {
+				return nil, fmt.Errorf("read prices: %s:%s embeds, and so has a price of input only", name, model)
+			}
 			out.models[name][model] = price
 		}
 	}
@@ -150,6 +155,12 @@ func (t *Table) Find(provider, model string) (p Price, ok bool) {
 		}
 	}
 	return Price{}, false
+}
+
+// Models returns the names of a provider's models whose prices are known, sorted, without "*".
+func (t *Table) Models(provider string) []string {
+	names := slices.Sorted(maps.Keys(t.models[provider]))
+	return slices.DeleteFunc(names, func(name string) bool { return name == "*" })
 }
 
 // Cost returns what a completion costs in micro-dollars, rounded to the nearest. known is false

@@ -84,15 +84,17 @@ func TestWith_LaysOneFileOverTheOther(t *testing.T) {
 
 func TestWith_SaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"p: {models: {m: {input: x}}}":                   `"x" is not a price`,
-		"p: {models: {m: {input: -1}}}":                  `"-1" is not a price`,
-		"p: {models: {m: {input: 1/3}}}":                 `"1/3" is not a price`,
-		"p: {models: {m: {input: 0.0000001}}}":           "six decimals",
-		"p: {models: {m: {input: 1e3}}}":                 "is not a price",
-		"p: {models: {m: {price: 1}}}":                   "field price not found",
-		"p: {models: {m: {input: 1, until: soon}}}":      "not a date",
-		"p: {models: {m: {input: 1, long: {input: 2}}}}": "p:m has numbers",
-		"p: {models: {m: {input: 1, context: -1}}}":      "p:m has numbers",
+		"p: {models: {m: {input: x}}}":                          `"x" is not a price`,
+		"p: {models: {m: {input: -1}}}":                         `"-1" is not a price`,
+		"p: {models: {m: {input: 1/3}}}":                        `"1/3" is not a price`,
+		"p: {models: {m: {input: 0.0000001}}}":                  "six decimals",
+		"p: {models: {m: {input: 1e3}}}":                        "is not a price",
+		"p: {models: {m: {price: 1}}}":                          "field price not found",
+		"p: {models: {m: {input: 1, until: soon}}}":             "not a date",
+		"p: {models: {m: {input: 1, long: {input: 2}}}}":        "p:m has numbers",
+		"p: {models: {m: {input: 1, context: -1}}}":             "p:m has numbers",
+		"p: {models: {m: {embeds: true, input: 1, output: 1}}}": "p:m embeds",
+		"p: {models: {m: {embeds: true, input: 1, cached: 0}}}": "p:m embeds",
 		"p: [": "line 1",
 		"- p":  "line 1",
 		"p: {models: {m: {input: 1000001, output: 1}}}":    "between 0 and 100000",
@@ -107,6 +109,20 @@ func TestWith_SaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := price.Builtin().With(strings.NewReader("")); err != nil {
 		t.Errorf("an empty file: %v", err)
+	}
+}
+
+func TestBuiltin_HasTheInputPricesOfModelsThatEmbed(t *testing.T) {
+	for key, want := range map[string]int64{
+		"openai:text-embedding-3-small": 20_000, "openai:text-embedding-3-large": 130_000, "openai:text-embedding-ada-002": 100_000,
+		"gemini:gemini-embedding-001": 150_000, "gemini:gemini-embedding-2": 200_000,
+	} {
+		provider, model, _ := strings.Cut(key, ":")
+		p, _ := price.Builtin().Find(provider, model)
+		got, known := price.Builtin().Cost(provider, model, llm.Usage{Input: 1_000_000}, today)
+		if got != want || !known || !p.Embeds || p.Context == 0 {
+			t.Errorf("%s: %d, %v for a million tokens, %+v; want %d", key, got, known, p, want)
+		}
 	}
 }
 

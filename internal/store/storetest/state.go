@@ -36,6 +36,15 @@ func State(t *testing.T, open func(t *testing.T) StateStore) {
 		{"purge deletes old stateless turns only", testPurge},
 		{"an entry is settled once", testLedger},
 		{"an interrupted entry yields to its real end", testInterrupted},
+		{"totals follow what is settled", testTotals},
+		{"accounts are kept apart", testAccountsApart},
+		{"totals are the sum of the ledger", testTotalsAreTheSum},
+		{"usage is grouped", testUsage},
+		{"a conversation of a kind must exist", testKinds},
+		{"conversations are listed in pages", testListConversations},
+		{"a conversation is reset and deleted", testResetAndDelete},
+		{"conversations expire", testExpire},
+		{"a key is answered once", testKeys},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, state{t, open(t)}) })
 	}
@@ -82,6 +91,7 @@ func record(n int, conversation string) turn.Record {
 				CreatedAt: at.Add(time.Millisecond), Parts: []llm.Part{{Text: fmt.Sprintf("answer %d [a.pdf#page=2]", n)}},
 				Citations: []chat.Citation{{Label: "a.pdf#page=2", DocumentID: "d", Name: "a.pdf", Title: "A",
 					URL: "https://example.com", Page: 2, Passage: 1, Snippet: "Snippet <b>"}}},
+			Doubts: []chat.Doubt{{Label: "b.pdf", Kind: chat.Unsupported, Sentence: "It is \"so\".", Reason: "words"}},
 			Status: chat.StatusCompleted, FinishReason: "stop", Model: "large-2026",
 			Usage: llm.Usage{Input: 90, Output: 20},
 		}},
@@ -94,9 +104,18 @@ func testSaveTurn(t *testing.T, s state) {
 	failed := record(2, "c")
 	failed.Status, failed.ErrorKind = chat.StatusFailed, chat.RateLimited
 	failed.Answers[0].Status, failed.Answers[0].FinishReason = chat.StatusFailed, ""
+	calling, resumed := record(4, "d"), record(5, "d")
+	calling.Answers[0].ToolCalls = []llm.ToolCall{{ID: "c1", Name: "weather", Arguments: `{"city":"Oslo"}`, Signature: "s"}, {ID: "c2", Name: "time"}}
+	resumed.Question, resumed.Seen = chat.Message{}, 1
+	for i := range 2 {
+		m := chat.TextMessage(llm.ToolRole, "20 degrees")
+		m.ID, m.ToolCallID, m.CreatedAt = fmt.Sprint("r", i), fmt.Sprint("c", i+1), resumed.StartedAt
+		resumed.Results = append(resumed.Results, m)
+	}
 	bare := turn.Record{ID: id(3), Status: chat.StatusCancelled, Question: chat.Message{Role: llm.User}}
-	for _, r := range []turn.Record{completed, failed, bare} {
+	for _, r := range []turn.Record{completed, failed, calling, resumed, bare} {
 		s.must(s.Save(ctx, r))
+		r.Seen = 0 // not kept
 		got, err := s.Turn(ctx, r.Scope, r.ID)
 		s.must(err)
 		s.equal("turn", r, got)
@@ -106,6 +125,10 @@ func testSaveTurn(t *testing.T, s state) {
 	}
 	c, err := s.Conversation(ctx, alice, "c", 10)
 	s.must(err)
+	d, err := s.Conversation(ctx, alice, "d", 10)
+	s.must(err)
+	s.equal("history with calls of tools", []chat.Message{calling.Question, calling.Answers[0].Message,
+		resumed.Results[0], resumed.Results[1], resumed.Answers[0].Message}, d.History)
 	s.equal("conversation of a failed turn", turn.Conversation{ID: "c", Scope: alice,
 		CreatedAt: failed.StartedAt, UpdatedAt: failed.FinishedAt}, c)
 }

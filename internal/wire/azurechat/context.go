@@ -19,7 +19,7 @@ type replyContext struct {
 	DataPoints  *dataPoints `json:"data_points,omitempty"`
 	Thoughts    any         `json:"thoughts,omitempty"` // []thought, or one string for the web component
 	FollowUps   []string    `json:"followup_questions,omitempty"`
-	Unsupported []string    `json:"unsupported_citations,omitempty"` // labels in the answer that no passage has
+	Unsupported []string    `json:"unsupported_citations,omitempty"` // labels in the answer whose pages do not bear it out
 }
 
 type dataPoints struct {
@@ -75,7 +75,7 @@ func (x *exchange) openingContext(t *chat.Turn) replyContext {
 
 // closingContext is what only the whole answer shows.
 func (x *exchange) closingContext(t *chat.Turn) replyContext {
-	c := replyContext{FollowUps: t.FollowUps, Unsupported: t.Messages[len(t.Messages)-1].Unsupported}
+	c := replyContext{FollowUps: t.FollowUps, Unsupported: t.Messages[len(t.Messages)-1].Unsupported()}
 	if x.webComponent {
 		c.FollowUps = nil // they stand in the text
 	}

@@ -66,7 +66,7 @@ func (o *overrides) set(key string, v wire.Value) string {
 	case "minimum_search_score":
 		return o.setMinScore(v)
 	case "minimum_reranker_score":
-		return setNumber(&o.MinRerankScore, v)
+		return o.setMinRerankScore(v)
 	case "use_oid_security_filter":
 		return tighten(&o.RequireUser, v)
 	case "use_groups_security_filter":
@@ -101,6 +101,21 @@ func (o *overrides) setTemperature(v wire.Value) string {
 
 // setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
 // thresholds would find nothing here; the client is told rather.
+// azureRerankScale is the best score of Azure's own reranker.
+const azureRerankScale = 4
+
+// setMinRerankScore takes a threshold in [0, 1], like every other one, or on the scale of Azure's
+// reranker, on which its front ends send 1.9.
+func (o *overrides) setMinRerankScore(v wire.Value) string {
+	if want := setNumber(&o.MinRerankScore, v); want != "" {
+		return want
+	}
+	if o.MinRerankScore > 1 {
+		o.MinRerankScore = min(o.MinRerankScore/azureRerankScale, 1)
+	}
+	return ""
+}
+
 func (o *overrides) setMinScore(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok || n < 0 || n > 1 {

@@ -42,8 +42,18 @@ func appendPart(dst []byte, p llm.Part) []byte {
 		return append(appendPyRepr(dst, p.Text), '}')
 	}
 	dst = append(dst, "{'type': 'image_url', 'image_url': {'url': "...)
-	dst = appendPyRepr(dst, p.Image)
+	dst = appendPyRepr(dst, shortened(p.Image))
 	return append(dst, ", 'detail': 'auto'}}"...)
+}
+
+// shortened returns the beginning of a long data: URL: the image itself stands in the data points,
+// and would double the reply here.
+func shortened(url string) string {
+	const shown = 64
+	if len(url) <= 2*shown || !strings.HasPrefix(url, "data:") {
+		return url
+	}
+	return url[:shown] + "…"
 }
 
 // pyRepr returns repr(s) of CPython 3: single quotes unless s holds one and no double quote;

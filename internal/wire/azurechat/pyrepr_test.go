@@ -42,6 +42,8 @@ func TestMessageRepr_HasTheDocumentsForm(t *testing.T) {
 			`{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': 'b'}]}`},
 		{llm.Message{Role: llm.User, Parts: []llm.Part{{Image: "data:x"}}},
 			`{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:x', 'detail': 'auto'}}]}`},
+		{llm.Message{Role: llm.User, Parts: []llm.Part{{Image: "data:image/png;base64," + strings.Repeat("A", 1000)}}},
+			`{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:image/png;base64,` + strings.Repeat("A", 42) + `…', 'detail': 'auto'}}]}`},
 	}
 	for _, c := range cases {
 		if got := messageRepr(c.m); got != c.want {

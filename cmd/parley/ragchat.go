@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/llm"
+	"parley/internal/llm/price"
+	"parley/internal/turn"
+	"parley/internal/wire/ragchat"
+)
+
+// ragChat returns what answers the Chat-with-RAG API.
+func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
+	defaults := ragchat.DefaultDefaults()
+	defaults.ShowSteps, defaults.UseWebSearch, defaults.Clarify = s.cfg.RAGChatShowProcessingSteps, s.cfg.RAGChatUseWebSearch, s.cfg.RAGChatClarify
+	defaults.DebugVerbose, defaults.DebugLogKeys = s.cfg.RAGChatDebugVerbose, s.cfg.RAGChatDebugLogKeys
+	defaults.DebugLogTruncateChars = s.cfg.RAGChatDebugLogTruncateChars
+	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
+	return ragchat.New(ragchat.Config{
+		Runner:    runner,
+		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Sessions:  s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
+		Engine: s.engine.Defaults(), Defaults: defaults, Namespace: s.cfg.Namespace,
+		PublicURL: s.cfg.PublicURL, Logger: s.log,
+	})
+}
+
+// budgets returns the budgets of the configuration.
+func budgets(cfg Config, store turn.LedgerStore) *turn.Budgets {
+	return turn.NewBudgets(store, turn.BudgetOptions{
+		Window:    time.Duration(cfg.BudgetsWindow),
+		User:      turn.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
+		Namespace: turn.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
+	})
+}
+
+// catalogTime is how long a list of models is good for.
+const catalogTime = 5 * time.Minute
+
+// catalog lists the models that requests may name: those that the providers list, that have a
+// price, or that are configured. Providers are asked now and then, not for each request.
+type catalog struct {
+	program *program
+	cfg     Config
+	prices  *price.Table
+
+	mu   sync.Mutex
+	all  []ragchat.Model
+	read time.Time
+}
+
+func (c *catalog) models(ctx context.Context) []ragchat.Model {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.read) < catalogTime {
+		return c.all
+	}
+	// What is read for one client is for all: it must not end with the first one's patience.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*probeTime)
+	defer cancel()
+	var listings []*listing
+	var probes sync.WaitGroup
+	for _, provider := range c.program.providersOf(c.cfg) {
+		if provider.missing(c.cfg) != "" {
+			continue
+		}
+		l := &listing{name: provider.name}
+		listings = append(listings, l)
+		probes.Go(func() { l.probe(ctx, provider, c.cfg) })
+	}
+	probes.Wait()
+	c.all = nil
+	for _, l := range listings {
+		l.add(c.cfg.models(), false)
+		for _, name := range c.prices.Models(l.name) {
+			l.add([]string{l.name + ":" + name}, false)
+		}
+		for _, m := range l.models {
+			c.all = append(c.all, c.describe(l, m))
+		}
+	}
+	c.read = time.Now()
+	return c.all
+}
+
+func (c *catalog) describe(l *listing, m llm.ModelInfo) ragchat.Model {
+	out := ragchat.Model{Key: l.name + ":" + m.Name, Provider: l.name, Model: m.Name, Endpoint: "chat", Context: m.Context}
+	if p, _ := c.prices.Find(l.name, m.Name); m.Embeds || p.Embeds {
+		out.Endpoint = "embeddings"
+	}
+	if l.name == turn.Builtin {
+		out.Pricing = ragchat.NewPricing(0, 0, 0)
+	}
+	if p, ok := c.prices.Find(l.name, m.Name); ok {
+		cached := int64(-1)
+		if p.Cached != nil {
+			cached = int64(*p.Cached)
+		}
+		out.Pricing = ragchat.NewPricing(int64(p.Input), int64(p.Output), cached)
+		if out.Context == 0 {
+			out.Context = p.Context
+		}
+	}
+	if l.takes != nil {
+		takes := l.takes(m.Name)
+		out.Capabilities = ragchat.Capabilities{Vision: takes.Vision, Tools: takes.Tools, Schema: takes.Schema, Reasoning: takes.Effort}
+	}
+	return out
+}

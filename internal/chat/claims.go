@@ -1,0 +1,128 @@
+package chat
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"parley/internal/text"
+)
+
+var (
+	// itemMark is what numbers an item or a step at the beginning of a sentence.
+	itemMark = regexp.MustCompile(`^\W*(?:\p{L}+\s+)?\d{1,3}\s*[.):]\s`)
+	// ownLine matches lines that are no part of a sentence around them: rows of tables, headings.
+	ownLine = regexp.MustCompile(`(?m)^[ \t]*[|#].*$`)
+)
+
+// citationMark is where in a text without its citations one of them stood.
+type citationMark struct {
+	label string
+	at    int
+}
+
+// claimsOf returns the sentences of an answer that carry citations: those in or behind which they
+// stand.
+func claimsOf(answer string, known map[string]Citation) []claim {
+	plain, marks := withoutCitations(answer, known)
+	if len(marks) == 0 {
+		return nil
+	}
+	spans := sentencesOf(plain)
+	var out []claim
+	from, at := 0, -1 // the first sentence that no citation stood behind yet; that of the last claim
+	for _, m := range marks {
+		i := carrier(plain, spans, m.at)
+		if i < 0 {
+			continue
+		}
+		if i != at {
+			if len(out) == maxClaims {
+				break
+			}
+			s := spans[i]
+			out = append(out, claim{
+				text:   itemMark.ReplaceAllString(plain[s.Start:s.End], ""),
+				before: preceding(plain, spans, from, i),
+			})
+			at, from = i, i+1
+		}
+		last := &out[len(out)-1]
+		last.labels = append(last.labels, m.label)
+	}
+	return out
+}
+
+// withoutCitations takes the citations out of an answer, and the space before those that end a
+// sentence.
+func withoutCitations(answer string, known map[string]Citation) (plain string, marks []citationMark) {
+	out := make([]byte, 0, len(answer))
+	for {
+		i := strings.IndexByte(answer, '[')
+		if i < 0 {
+			return string(append(out, answer...)), marks
+		}
+		out = append(out, answer[:i]...)
+		answer = answer[i:]
+		label, ok := knownLabel(answer[1:], known)
+		if !ok {
+			out = append(out, '[')
+			answer = answer[1:]
+			continue
+		}
+		answer = answer[len(label)+2:]
+		if answer != "" && strings.IndexByte(".,;:!?", answer[0]) >= 0 {
+			out = bytes.TrimRight(out, " ")
+		}
+		marks = append(marks, citationMark{label, len(out)})
+	}
+}
+
+// sentencesOf returns the sentences of a text; rows of tables and headings are sentences too.
+func sentencesOf(s string) []text.Span {
+	var out []text.Span
+	from := 0
+	add := func(start, end int) {
+		for _, sp := range text.Sentences(s[start:end]) {
+			out = append(out, text.Span{Start: start + sp.Start, End: start + sp.End})
+		}
+	}
+	for _, line := range ownLine.FindAllStringIndex(s, -1) {
+		add(from, line[0])
+		if sp, ok := text.Trim(s, line[0], line[1]); ok {
+			out = append(out, sp)
+		}
+		from = line[1]
+	}
+	add(from, len(s))
+	return out
+}
+
+// carrier returns the sentence that a citation at a place stands in or behind. At the beginning of
+// a line it is the one that follows there; -1 says that the citation stands alone.
+func carrier(s string, spans []text.Span, at int) int {
+	best := -1
+	for i, sp := range spans {
+		if sp.Start < at {
+			best = i
+		}
+	}
+	if best >= 0 && !strings.Contains(s[min(spans[best].End, at):at], "\n") {
+		return best
+	}
+	if next := best + 1; next < len(spans) && !strings.Contains(s[at:max(at, spans[next].Start)], "\n") {
+		return next
+	}
+	return -1
+}
+
+// preceding returns the sentences from one on and before another, as far as they are in its paragraph.
+func preceding(s string, spans []text.Span, from, to int) string {
+	for from < to && strings.Contains(s[spans[from].Start:spans[to].Start], "\n\n") {
+		from++
+	}
+	if from >= to {
+		return ""
+	}
+	return s[spans[from].Start:spans[to-1].End]
+}

@@ -1,0 +1,183 @@
+package chat
+
+import "strings"
+
+// decision is what becomes of a bracket.
+type decision struct {
+	n        int      // how much of the input it is about
+	labels   []string // citations to write; if text is set, it is how they are written
+	invented []string
+	removed  bool   // nothing is left of it
+	text     string // what stands there otherwise
+}
+
+// decide says what becomes of the bracket with which in begins; ok is false when that takes more
+// input.
+func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
+	if v.json || v.code.inCode() {
+		return v.decideLiteral(in, final)
+	}
+	if d, ok, is := v.decideOdd(in, final); is {
+		return d, ok
+	}
+	if strings.HasPrefix(in, "[[") {
+		return v.decideDouble(in, final)
+	}
+	open, shut, _ := brackets(in)
+	end, ok := v.closing(in, open, shut, final)
+	if !ok {
+		return d, false
+	}
+	if end < 0 {
+		return decision{n: len(open), text: open}, true
+	}
+	d.n = end + len(shut)
+	inside, rest := in[len(open):end], in[d.n:]
+	d.labels, d.invented = v.labels().resolve(inside)
+	switch {
+	case len(d.labels) > 0:
+		return d, true
+	case rest == "" && !final:
+		return d, false
+	case len(d.invented) > 0:
+		return v.decideLink(d, in, rest, final)
+	}
+	return v.decideDefinition(d, in, inside, rest, final)
+}
+
+// closing returns where the bracket closes, -1 when it does not: on the same line or the next, and
+// before another one opens.
+func (v *verifier) closing(in, open, shut string, final bool) (end int, ok bool) {
+	body := in[len(open):]
+	body = body[:min(len(body), maxLabelBytes+v.labels().most)]
+	end = strings.Index(body, shut)
+	for _, stop := range []string{open, "\n\n"} {
+		if i := strings.Index(body, stop); i >= 0 && (end < 0 || i < end) {
+			return -1, true
+		}
+	}
+	switch {
+	case end > 0:
+		return len(open) + end, true
+	case end == 0 || final || len(in) >= maxLabelBytes+v.labels().most:
+		return -1, true
+	}
+	return 0, false
+}
+
+// decideOdd decides a label that holds brackets itself; is is false when there is none.
+func (v *verifier) decideOdd(in string, final bool) (d decision, ok, is bool) {
+	best := ""
+	for _, label := range v.labels().odd {
+		written := "[" + label + "]"
+		switch {
+		case strings.HasPrefix(in, written):
+			if len(label) > len(best) {
+				best = label
+			}
+		case strings.HasPrefix(written, in) && !final:
+			return d, false, true
+		}
+	}
+	if best == "" {
+		return d, false, false
+	}
+	return decision{n: len(best) + 2, labels: []string{best}}, true, true
+}
+
+// decideDouble decides a label in two pairs of brackets, one of which is too many.
+func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
+	outer := decision{n: 1, text: "["}
+	if strings.HasPrefix(in, "[[[") {
+		return outer, true
+	}
+	d, ok = v.decide(in[1:], final)
+	if !ok {
+		return d, false
+	}
+	if len(d.labels) == 0 && !d.removed {
+		return outer, true
+	}
+	rest := in[1+d.n:]
+	if rest == "" && !final {
+		return d, false
+	}
+	if !strings.HasPrefix(rest, "]") {
+		return outer, true
+	}
+	d.n += 2
+	return d, true
+}
+
+// decideLink decides a label that the passages do not allow, with what stands behind it. As the
+// text of a link to an address that the model was given it is no citation.
+func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision, bool) {
+	d.removed = true
+	if !strings.HasPrefix(rest, "(") {
+		return d, true
+	}
+	t, ok := linkTarget(rest, final)
+	switch {
+	case !ok:
+		return d, false
+	case t.n > 0 && v.given(t.url):
+		return decision{n: d.n, text: in[:d.n]}, true
+	}
+	d.n += t.n
+	return d, true
+}
+
+// decideDefinition lets a bracket pass that is no citation. One that gives a name to an address is
+// made harmless when the model was not given the address, because an image may refer to it.
+func (v *verifier) decideDefinition(d decision, in, inside, rest string, final bool) (decision, bool) {
+	d.text = in[:d.n]
+	address, defines := strings.CutPrefix(rest, ":")
+	if !defines || strings.HasPrefix(inside, "^") {
+		return d, true
+	}
+	start := len(address) - len(strings.TrimLeft(address, " \t\n"))
+	length := strings.IndexAny(address[start:], " \t\n")
+	if length < 0 {
+		if !final && len(address) < maxTargetBytes {
+			return d, false
+		}
+		length = len(address) - start
+	}
+	if url := address[start : start+length]; isExternal(url) && !v.given(strings.Trim(url, "<>")) {
+		d.n++
+		d.text += " :"
+	}
+	return d, true
+}
+
+// decideLiteral decides a bracket in code or JSON, where only Parley's own form is a citation.
+func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
+	open, _, _ := brackets(in)
+	pass := decision{n: len(open), text: open}
+	body := in[len(open):]
+	end := strings.IndexAny(body, "[]\"\n`")
+	switch {
+	case open != "[":
+		return pass, true
+	case end < 0 && !final && len(body) < maxLabelBytes+v.labels().most:
+		return pass, false
+	case end < 0 || body[end] != ']' || !ownForm.MatchString(body[:end]):
+		return pass, true
+	}
+	label := body[:end]
+	d.n = end + 2
+	if _, known := v.labels().exact[label]; known {
+		d.labels, d.text = []string{label}, in[:d.n]
+		return d, true
+	}
+	d.removed, d.invented = true, []string{shorten(label)}
+	return d, true
+}
+
+// labels returns what may be cited.
+func (v *verifier) labels() *labels {
+	if v.known == nil {
+		v.known = newLabels(v.passages)
+	}
+	return v.known
+}

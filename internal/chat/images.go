@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// The limits of the images that a model is shown of the sources.
+const (
+	maxImages    = 5
+	imageTokens  = 1100 // what a model counts for a page, about
+	imagesWithin = 10 * time.Second
+)
+
+// ImageFunc returns a picture of a document's page as a data: URL; page 0 is a document that is an
+// image itself.
+type ImageFunc func(ctx context.Context, d retrieval.Document, page int) (string, error)
+
+// sourceImage is the picture of a page that passages of the prompt stand on.
+type sourceImage struct {
+	label string
+	url   string
+}
+
+// sourceImages returns the pictures of the passages' pages, in the passages' order, that fit into
+// room tokens, when the request wants them and the model can see. What hinders that is told in the
+// note, and the texts have to do.
+func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, room int) (images []sourceImage, note string) {
+	if t.req.Options.Images == ImagesOff {
+		return nil, ""
+	}
+	if t.cfg.PageImage == nil || !t.sees() {
+		return nil, "the model reads no images, so it is given texts only"
+	}
+	ctx, cancel := context.WithTimeout(ctx, imagesWithin)
+	defer cancel()
+	room = min(room/imageTokens, maxImages)
+	seen := map[string]bool{}
+	for i := range passages {
+		d := &passages[i].Document
+		for _, s := range passages[i].Chunk.Spans {
+			label := citationLabel(d.Name, s.Page)
+			if seen[label] || len(images) >= room || !hasPictures(d, s.Page) {
+				continue
+			}
+			seen[label] = true
+			url, err := t.cfg.PageImage(ctx, *d, s.Page)
+			if err != nil {
+				t.cfg.Logger.WarnContext(ctx, "draw a page", "turn_id", t.req.TurnID, "document", d.Name, "page", s.Page, "error", err)
+				note = "not every page could be drawn"
+				continue
+			}
+			images = append(images, sourceImage{label, url})
+		}
+	}
+	return images, note
+}
+
+// sees reports whether the model of the turn reads images.
+func (t *turn) sees() bool {
+	return t.cfg.Capabilities != nil && t.cfg.Capabilities(t.model.key).Vision
+}
+
+// hasPictures reports whether a page can be drawn, or the document is an image.
+func hasPictures(d *retrieval.Document, page int) bool {
+	return d.MediaType == "application/pdf" && page > 0 || strings.HasPrefix(d.MediaType, "image/")
+}
+
+// textSources returns the sources that a model is given as text: all of them, unless the request
+// wants images only; then those that have no image.
+func (t *turn) textSources(sources []string, images []sourceImage) []string {
+	if t.req.Options.Images != ImagesOnly || len(images) == 0 {
+		return sources
+	}
+	shown := map[string]bool{}
+	for _, image := range images {
+		shown[image.label] = true
+	}
+	kept := []string{}
+	for i, source := range sources {
+		for _, label := range passageLabels(&t.sent[i]) {
+			if !shown[label] {
+				kept = append(kept, source)
+				break
+			}
+		}
+	}
+	return kept
+}
+
+// showImages puts the images behind the text of the last message, each after the name by which it
+// is cited.
+func showImages(messages []llm.Message, images []sourceImage) {
+	last := &messages[len(messages)-1]
+	for _, image := range images {
+		last.Parts = append(last.Parts,
+			llm.Part{Text: fmt.Sprintf("\nImage of the source %s:\n", image.label)}, llm.Part{Image: image.url})
+	}
+}

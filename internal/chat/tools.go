@@ -1,0 +1,237 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/llm"
+)
+
+// The limits of tools, of requests and of models alike.
+const (
+	maxTools         = 128
+	maxToolBytes     = 256 << 10 // of all descriptions and parameters
+	maxToolCalls     = 32        // of one message
+	maxToolArguments = 64 << 10  // bytes
+	maxCallIDBytes   = 256
+	maxSignature     = 16 << 10 // bytes
+)
+
+// toolName is what providers take for the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// checkTools checks the tools that a client offers.
+func checkTools(o *Options) error {
+	if len(o.Tools) > maxTools {
+		return invalid("There are more than %d tools.", maxTools)
+	}
+	size, names := 0, map[string]bool{}
+	for i, tool := range o.Tools {
+		switch {
+		case !toolName.MatchString(tool.Name) || tool.Name == llm.ToolsNone || tool.Name == llm.ToolsRequired:
+			return invalid("The name of tool %d is not made of 1 to 64 letters, digits, _ and -.", i+1)
+		case names[tool.Name]:
+			return invalid("There are two tools of the name %q.", tool.Name)
+		case !utf8.ValidString(tool.Description):
+			return invalid("The description of the tool %q is not valid UTF-8.", tool.Name)
+		case tool.Parameters != nil && !isObject(tool.Parameters):
+			return invalid("The parameters of the tool %q are not a JSON Schema.", tool.Name)
+		}
+		names[tool.Name] = true
+		size += len(tool.Description) + len(tool.Parameters)
+	}
+	if size > maxToolBytes {
+		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The tools are longer than %d bytes.", maxToolBytes)}
+	}
+	switch choice := o.ToolChoice; {
+	case choice == "" || choice == llm.ToolsNone:
+	case len(o.Tools) == 0:
+		return invalid("A tool is to be called, but there is none.")
+	case choice != llm.ToolsRequired && !names[choice]:
+		return invalid("The tool that is to be called is not among the tools.")
+	}
+	return nil
+}
+
+// isObject reports whether a text is one JSON object.
+func isObject(raw []byte) bool {
+	trimmed := strings.TrimSpace(string(raw))
+	return strings.HasPrefix(trimmed, "{") && json.Valid(raw)
+}
+
+// checkCalls checks that every result of a tool answers a call of the message before it, and that
+// the calls are such as a model may be given.
+func checkCalls(messages []Message) error {
+	open := map[string]bool{} // calls that a result may answer here
+	for i, m := range messages {
+		if m.Role == llm.ToolRole {
+			if !open[m.ToolCallID] {
+				return invalid("Message %d is the result of a tool that the message before it does not call.", i+1)
+			}
+			delete(open, m.ToolCallID)
+			continue
+		}
+		clear(open)
+		if len(m.ToolCalls) > 0 && m.Role != llm.Assistant {
+			return invalid("Message %d calls a tool, which only assistants do.", i+1)
+		}
+		if len(m.ToolCalls) > maxTools {
+			return invalid("Message %d calls more than %d tools.", i+1, maxTools)
+		}
+		for _, c := range m.ToolCalls {
+			switch {
+			case !isCallID(c.ID) || open[c.ID]:
+				return invalid("Message %d has a call without an id of its own.", i+1)
+			case !toolName.MatchString(c.Name):
+				return invalid("Message %d calls a tool whose name is not made of 1 to 64 letters, digits, _ and -.", i+1)
+			case !utf8.ValidString(c.Arguments) || len(c.Signature) > maxSignature:
+				return invalid("Message %d calls a tool with arguments that are not valid.", i+1)
+			}
+			open[c.ID] = true
+		}
+	}
+	return nil
+}
+
+func isCallID(id string) bool {
+	return id != "" && len(id) <= maxCallIDBytes && llm.CleanName(id) == id
+}
+
+// pending returns what follows the question when it ends with the results of tools: the calls and
+// their results. Anything else that stands there is not looked at.
+func pending(after []Message) []Message {
+	if len(after) == 0 || after[len(after)-1].Role != llm.ToolRole {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(after), func(m Message) bool { return !ofTools(m) })
+}
+
+// checkAnswered refuses a turn that goes on although calls have no results yet.
+func checkAnswered(pending []Message) error {
+	if kept := answered(pending); len(kept) < len(pending) || slices.ContainsFunc(pending, unanswered(pending)) {
+		return invalid("A call of a tool has no result.")
+	}
+	return nil
+}
+
+// unanswered returns whether a message has calls that no message behind it answers.
+func unanswered(messages []Message) func(Message) bool {
+	results := map[string]bool{}
+	for _, m := range messages {
+		if m.Role == llm.ToolRole {
+			results[m.ToolCallID] = true
+		}
+	}
+	return func(m Message) bool {
+		return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return !results[c.ID] })
+	}
+}
+
+func ofTools(m Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
+
+// answered returns messages without calls of which not every one has a result behind it, and
+// without their results: the user went on with something else. What was said with them stays.
+func answered(messages []Message) []Message {
+	out := make([]Message, 0, len(messages))
+	for i := 0; i < len(messages); {
+		end := i + 1
+		for end < len(messages) && messages[end].Role == llm.ToolRole {
+			end++
+		}
+		unit := messages[i:end]
+		if m := unit[0]; len(m.ToolCalls) > 0 && unanswered(unit)(m) {
+			if m.ToolCalls = nil; m.Text() != "" {
+				m.Tokens = 0
+				out = append(out, m)
+			}
+		} else {
+			out = append(out, unit...)
+		}
+		i = end
+	}
+	return out
+}
+
+// toolTokens returns what the tools, and the calls and results behind the question, cost in a
+// prompt.
+func (t *turn) toolTokens() int {
+	sum := 0
+	for _, tool := range t.req.Options.Tools {
+		sum += t.cfg.Count(tool.Name) + t.cfg.Count(tool.Description) + t.cfg.Count(string(tool.Parameters))
+	}
+	for i := range t.pending {
+		sum += t.tokens(&t.pending[i])
+	}
+	return sum
+}
+
+// call takes over what the model asks to run. Calls of tools that were not offered, and arguments
+// that are no JSON object, are left out: a client would run them, and nobody should store them.
+// Calls of tools that the server runs are put aside for useTools.
+func (a *answer) call(calls []llm.ToolCall) error {
+	for _, c := range calls {
+		most := maxToolCalls
+		if a.req.Options.OneTool {
+			most = 1
+		}
+		if len(a.done.ToolCalls)+len(a.wanted) == most {
+			a.refused++
+			continue
+		}
+		c, ok := a.accept(c)
+		if !ok {
+			a.refused++
+			continue
+		}
+		if len(a.offered) > 0 {
+			a.wanted = append(a.wanted, c)
+			continue
+		}
+		a.done.ToolCalls = append(a.done.ToolCalls, c)
+		if err := a.out.emit(ToolCalled{ID: a.done.ID, Call: c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accept checks a call, and gives it an id where it has none of its own.
+func (a *answer) accept(c llm.ToolCall) (llm.ToolCall, bool) {
+	offered := slices.ContainsFunc(slices.Concat(a.req.Options.Tools, a.offered), func(t llm.Tool) bool { return t.Name == c.Name })
+	if !offered || a.req.Options.ToolChoice == llm.ToolsNone || a.model.grounded {
+		return c, false
+	}
+	if strings.TrimSpace(c.Arguments) == "" {
+		c.Arguments = "{}"
+	}
+	if len(c.Arguments) > maxToolArguments || len(c.Signature) > maxSignature || !isObject([]byte(c.Arguments)) || !utf8.ValidString(c.Arguments) {
+		return c, false
+	}
+	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
+	if taken || !isCallID(c.ID) {
+		c.ID = "call_" + ulid.Make().String()
+	}
+	return c, true
+}
+
+// settleCalls makes the reason for which the answer ended fit the calls that were taken over.
+func (a *answer) settleCalls() error {
+	if len(a.done.ToolCalls) > 0 {
+		a.done.FinishReason = "tool_calls"
+		return nil
+	}
+	if a.done.FinishReason == "tool_calls" {
+		a.done.FinishReason = "stop"
+	}
+	if a.refused > 0 && a.text.Len() == 0 && a.done.FinishReason == "stop" {
+		return &llm.Error{Err: errors.New("the model called nothing but tools that there are not, or with arguments that are no JSON")}
+	}
+	return nil
+}

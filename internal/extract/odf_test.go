@@ -1,0 +1,98 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const odfStart = `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"
+ xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"><office:body>`
+
+const odfEnd = `</office:body></office:document-content>`
+
+func makeODF(t testing.TB, kind, body string, parts ...string) []byte {
+	t.Helper()
+	return makeZIP(t, append([]string{
+		"mimetype", "application/vnd.oasis.opendocument." + kind,
+		"content.xml", odfStart + "<office:" + kind + ">" + body + "</office:" + kind + ">" + odfEnd,
+	}, parts...)...)
+}
+
+func odfRow(cells ...string) string {
+	row := "<table:table-row>"
+	for _, c := range cells {
+		row += "<table:table-cell><text:p>" + c + "</text:p></table:table-cell>"
+	}
+	return row + "</table:table-row>"
+}
+
+func TestODF_ReadsATextWithItsStructure(t *testing.T) {
+	body := `<text:tracked-changes><text:changed-region><text:p>Deleted</text:p></text:changed-region></text:tracked-changes>
+<text:h text:outline-level="1">Time  off</text:h>
+<text:p>You have<text:s text:c="3"/>20 <text:span>days</text:span><text:line-break/>a year<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Pro rata.</text:p></text:note-body></text:note>.<draw:frame><svg:title>clock</svg:title><draw:text-box><text:p>In a box</text:p></draw:text-box></draw:frame></text:p>
+<text:list><text:list-item><text:p>one</text:p><text:p>more of one</text:p><text:list><text:list-item><text:p>inner</text:p></text:list-item></text:list></text:list-item></text:list>
+<text:p>Look<office:annotation><dc:creator>Ann</dc:creator><text:p>Why?</text:p></office:annotation></text:p>
+<table:table table:name="Table1"><table:table-header-rows>` + odfRow("Plan", "Price") + `</table:table-header-rows>` + odfRow("Plus", "$5") + `</table:table>
+<table:table>` + odfRow("Name", "Ann") + odfRow("City", "Bonn") + `</table:table>`
+	doc := read(t, "a.odt", makeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title></m>`))
+	want := `H1 Time off
+P In a box
+P You have 20 days⏎a year.
+L • one
+L more of one
+L • inner
+P Comment: Why?
+P Look
+TH Plan | Price
+TR Plan: Plus; Price: $5
+TR Name | Ann
+TR City | Bonn
+P Pro rata.
+`
+	if diff := cmp.Diff(want, outline(doc)); diff != "" {
+		t.Error(diff)
+	}
+	if doc.Title != "Handbook" || doc.Format != "OpenDocument text" {
+		t.Errorf("title %q, format %q", doc.Title, doc.Format)
+	}
+}
+
+func TestODF_ReadsSheetsAndSlides(t *testing.T) {
+	sheet := `<table:table table:name="Staff">` + odfRow("Name", "Room") +
+		`<table:table-row><table:table-cell table:number-columns-repeated="2"><text:p>x</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row>` +
+		`<table:table-row table:number-rows-repeated="1000000"><table:table-cell/></table:table-row>` + `</table:table><table:table table:name="None"/>`
+	if got, want := outline(read(t, "a.ods", makeODF(t, "spreadsheet", sheet))), "H1 Staff\nTH Name | Room\nTR Name: x; Room: x\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	slides := `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Benefits</text:p></draw:text-box></draw:frame>
+<draw:frame><draw:text-box><text:list><text:list-item><text:p>One</text:p></text:list-item></text:list></draw:text-box></draw:frame>
+<presentation:notes><draw:frame><draw:text-box><text:p>Say hello</text:p></draw:text-box></draw:frame></presentation:notes></draw:page><draw:page/>`
+	if got, want := outline(read(t, "a.odp", makeODF(t, "presentation", slides))), "page 1\nH1 Benefits\nL • One\nP Say hello\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	flat := `<?xml version="1.0"?>` + odfStart + `<office:text><text:p>Flat</text:p></office:text>` + odfEnd
+	if got, want := outline(read(t, "a.fodt", []byte(flat))), "P Flat\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestODF_RefusesWithAReason(t *testing.T) {
+	wantReason(t, "a.odt", makeODF(t, "text", ""), Limits{}, Empty)
+	wantReason(t, "a.odt", makeZIP(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), Limits{}, Damaged)
+	wantReason(t, "a.odt", makeODF(t, "text", "<text:p>", "META-INF/manifest.xml", "<m><file-entry><encryption-data/></file-entry></m>"), Limits{}, Encrypted)
+	wantReason(t, "a.odt", makeODF(t, "text", strings.Repeat("<text:list>", 1000)), Limits{}, Damaged)
+	wantReason(t, "a.odp", makeODF(t, "presentation", "<draw:page/><draw:page/>"), Limits{Pages: 1}, TooLarge)
+	wantReason(t, "a.odt", makeODF(t, "text", "<text:p>"+strings.Repeat("text ", 100)), Limits{TextBytes: 50}, TooLarge)
+	// A word in every cell of a million rows.
+	cell := `<table:table-cell table:number-columns-repeated="16384"><text:p>word</text:p></table:table-cell>`
+	bomb := `<table:table><table:table-row table:number-rows-repeated="1048576">` + cell + `</table:table-row></table:table>`
+	wantReason(t, "a.ods", makeODF(t, "spreadsheet", bomb), Limits{TextBytes: 1 << 20}, TooLarge)
+	doc := read(t, "a.odt", makeODF(t, "text", "<text:p>Before</text:p><text:p>After</wrong>"))
+	if got := outline(doc); got != "P Before\n" || len(doc.Notes) != 1 {
+		t.Errorf("got %q, notes %q", got, doc.Notes)
+	}
+}

@@ -1,0 +1,133 @@
+package rerank
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"parley/internal/retrieval"
+	"parley/internal/text"
+)
+
+// What the places of a question's words add to the score of the search, which is 1 for the best
+// passage; docs/decisions.md says what they were measured to give.
+const (
+	pairWeight  = 0.3 // all neighbours in the question are neighbours in the passage
+	fieldWeight = 0.1 // all its words stand in the title, the headings or the name
+	reversed    = 0.8 // what neighbours in the other order count
+	maxDistance = 40  // words; further apart is not near
+)
+
+// contextLimit is the weight below which a term comes from the conversation, not the question.
+const contextLimit = 0.5
+
+// Lexical ranks by the score of the search and by how near to one another the words of the question
+// stand, which the search does not know: rare words that are neighbours in the question and in the
+// passage count most. It is for passages that were found by their words, and asks no model. Scores
+// are relative to the best passage, as those of a search by words are.
+type Lexical struct{}
+
+var _ Reranker = Lexical{}
+
+// Rerank implements Reranker.
+func (Lexical) Rerank(_ context.Context, req Request) (Ranking, error) {
+	if len(req.Passages) == 0 {
+		return Ranking{}, errors.New("there is nothing to rerank")
+	}
+	q := newQuestion(req.Terms)
+	best := 0.0
+	for i := range req.Passages {
+		best = max(best, req.Passages[i].Score)
+	}
+	scores := make([]float64, len(req.Passages))
+	for i := range req.Passages {
+		p := &req.Passages[i]
+		prior := 0.0
+		if best > 0 {
+			prior = max(p.Score, 0) / best
+		}
+		scores[i] = (prior + pairWeight*q.proximity(p.Chunk.Text) + fieldWeight*q.inFields(p)) / (1 + pairWeight + fieldWeight)
+	}
+	return Ranking{Order: byScore(scores), Scores: scores}, nil
+}
+
+// question is what a query asks for: its terms in their order, without those of the conversation.
+type question struct {
+	idf []float64
+	at  map[string]int // index of a term
+	sum float64        // of idf
+}
+
+func newQuestion(terms []retrieval.Term) question {
+	q := question{at: make(map[string]int, len(terms))}
+	for _, t := range terms {
+		if t.Weight > contextLimit {
+			q.at[t.Text] = len(q.idf)
+			q.idf = append(q.idf, t.IDF)
+			q.sum += t.IDF
+		}
+	}
+	return q
+}
+
+// proximity returns, in [0, 1], how near the words of each two neighbours in the question stand to
+// one another at their nearest; a pair counts as much as the less rare of its words.
+func (q question) proximity(s string) float64 {
+	if len(q.idf) < 2 {
+		return 0
+	}
+	places := make([][]int, len(q.idf))
+	for n, t := range text.Analyze(s) {
+		if i, ok := q.at[t.Term]; ok {
+			places[i] = append(places[i], n)
+		}
+	}
+	near, all := 0.0, 0.0
+	for i := range len(q.idf) - 1 {
+		weight := min(q.idf[i], q.idf[i+1])
+		all += weight
+		near += weight * nearest(places[i], places[i+1])
+	}
+	if all == 0 {
+		return 0
+	}
+	return near / all
+}
+
+// nearest returns 1 over the least distance between a place in a and one in b, 0 when all are far
+// apart. Both ascend, so that only the last places before each need be looked at.
+func nearest(a, b []int) float64 {
+	best := 0.0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		distance, share := b[j]-a[i], 1.0
+		if distance < 0 {
+			distance, share = -distance, reversed
+		}
+		if distance <= maxDistance {
+			best = max(best, share/float64(max(distance, 1)))
+		}
+		if a[i] < b[j] {
+			i++
+		} else {
+			j++
+		}
+	}
+	return best
+}
+
+// inFields returns the share of the question's weight that the names of a passage hold.
+func (q question) inFields(p *retrieval.Passage) float64 {
+	if q.sum == 0 {
+		return 0
+	}
+	held := 0.0
+	var seen []int
+	for _, t := range text.Analyze(p.Document.Title + "\n" + strings.Join(p.Chunk.Headings, "\n") + "\n" + p.Document.Name) {
+		if i, ok := q.at[t.Term]; ok && !slices.Contains(seen, i) {
+			seen = append(seen, i)
+			held += q.idf[i]
+		}
+	}
+	return held / q.sum
+}

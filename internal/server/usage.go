@@ -1,0 +1,295 @@
+package server
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// maxUsageRows bounds a report.
+const maxUsageRows = 100_000
+
+// adminScope is what a caller needs to see what others have used.
+const adminScope = "admin"
+
+// usage answers GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv: what model
+// calls have taken. A caller sees their own, an administrator everybody's.
+func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+	if s.deps.Usage == nil {
+		return &refusalError{unknownPath}
+	}
+	who, err := s.deps.Principal(r)
+	if err != nil {
+		return err
+	}
+	q, err := ParseUsageQuery(r.URL.Query().Get("by"), r.URL.Query().Get("from"), r.URL.Query().Get("to"))
+	if err != nil {
+		return invalid("%s", err)
+	}
+	if q.Limit = maxUsageRows; !slices.Contains(who.Scopes, adminScope) {
+		q.Owner = &who.Subject
+	}
+	asCSV := strings.Contains(r.Header.Get("Accept"), "text/csv")
+	switch r.URL.Query().Get("format") {
+	case "csv":
+		asCSV = true
+	case "json":
+		asCSV = false
+	case "":
+	default:
+		return invalid("format must be json or csv")
+	}
+	rows, err := s.deps.Usage(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	report := UsageReport{Query: q, Rows: rows}
+	if !asCSV {
+		raw, err := json.Marshal(report)
+		if err != nil {
+			return err
+		}
+		return wire.WriteJSON(w, http.StatusOK, raw)
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
+	return report.WriteCSV(w)
+}
+
+// ParseUsageQuery reads what a report is grouped by, separated by commas, and its time: days or
+// times (2026-11-01, 2026-11-01T10:00:00Z), where "" means without an end. A day in to counts to
+// its end. The error is a sentence for whoever asked.
+func ParseUsageQuery(by, from, to string) (q turn.UsageQuery, err error) {
+	for name := range strings.SplitSeq(by, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		d := turn.Dimension(name)
+		if !slices.Contains(turn.Dimensions, d) || slices.Contains(q.By, d) {
+			return q, fmt.Errorf("usage is grouped by day, namespace, user, conversation, model, stage or turn, each at most once, not by %.40q", name)
+		}
+		q.By = append(q.By, d)
+	}
+	if q.From, _, err = parseTime("from", from); err != nil {
+		return q, err
+	}
+	day := false
+	if q.To, day, err = parseTime("to", to); err == nil && day {
+		q.To = q.To.AddDate(0, 0, 1)
+	}
+	return q, err
+}
+
+func parseTime(name, s string) (t time.Time, day bool, err error) {
+	if s == "" {
+		return t, false, nil
+	}
+	if t, err = time.Parse(time.DateOnly, s); err == nil {
+		return t, true, nil
+	}
+	if t, err = time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC(), false, nil
+	}
+	return t, false, fmt.Errorf("%s must be a day such as 2026-11-01 or a time such as 2026-11-01T10:00:00Z", name)
+}
+
+// UsageReport is a report of usage. Its JSON and CSV are what programs read: columns stay.
+type UsageReport struct {
+	Query turn.UsageQuery
+	Rows  []turn.UsageRow
+}
+
+// column is a column of a report.
+type column struct {
+	name  string
+	value func(u *turn.UsageRow) any // string, int64, bool or usd
+}
+
+// usd is an amount in millionths of a dollar.
+type usd int64
+
+// MarshalJSON writes the amount exactly.
+func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
+
+var keyColumns = map[turn.Dimension][]column{
+	turn.ByDay:       {{"day", func(u *turn.UsageRow) any { return u.Day.Format(time.DateOnly) }}},
+	turn.ByNamespace: {{"namespace", func(u *turn.UsageRow) any { return u.Namespace }}},
+	turn.ByUser: {
+		{"owner", func(u *turn.UsageRow) any { return u.Owner }},
+		{"user", func(u *turn.UsageRow) any { return u.User }},
+	},
+	turn.ByConversation: {
+		{"conversation", func(u *turn.UsageRow) any { return u.Conversation }},
+		{"stored", func(u *turn.UsageRow) any { return u.Stored }},
+	},
+	turn.ByModel: {{"model", func(u *turn.UsageRow) any { return u.Provider + ":" + u.Model }}},
+	turn.ByStage: {{"stage", func(u *turn.UsageRow) any { return string(u.Stage) }}},
+	turn.ByTurn:  {{"turn", func(u *turn.UsageRow) any { return u.Turn }}},
+}
+
+var sumColumns = []column{
+	{"turns", func(u *turn.UsageRow) any { return u.Turns }},
+	{"calls", func(u *turn.UsageRow) any { return u.Calls }},
+	{"input_tokens", func(u *turn.UsageRow) any { return u.Input }},
+	{"output_tokens", func(u *turn.UsageRow) any { return u.Output }},
+	{"cached_tokens", func(u *turn.UsageRow) any { return u.Cached }},
+	{"reasoning_tokens", func(u *turn.UsageRow) any { return u.Reasoning }},
+	{"total_tokens", func(u *turn.UsageRow) any { return u.Input + u.Output }},
+	{"cost_usd", func(u *turn.UsageRow) any { return usd(u.Micros) }},
+	{"cost_micros", func(u *turn.UsageRow) any { return u.Micros }},
+	{"calls_with_unknown_price", func(u *turn.UsageRow) any { return u.Unpriced }},
+	{"calls_with_estimated_tokens", func(u *turn.UsageRow) any { return u.Estimated }},
+}
+
+func (p UsageReport) columns() []column {
+	var all []column
+	for _, d := range p.Query.By {
+		all = append(all, keyColumns[d]...)
+	}
+	return append(all, sumColumns...)
+}
+
+// total returns the sum of all rows. Turns that stand in several rows count in each of them, so
+// that only a report without groups says how many there were.
+func (p UsageReport) total() turn.UsageRow {
+	var t turn.UsageRow
+	for _, u := range p.Rows {
+		t.Turns += u.Turns
+		t.Calls += u.Calls
+		t.Input += u.Input
+		t.Output += u.Output
+		t.Cached += u.Cached
+		t.Reasoning += u.Reasoning
+		t.Micros += u.Micros
+		t.Unpriced += u.Unpriced
+		t.Estimated += u.Estimated
+	}
+	return t
+}
+
+// MarshalJSON writes {"by", "from", "to", "rows", "total"}; a row is an object with the columns of
+// the CSV.
+func (p UsageReport) MarshalJSON() ([]byte, error) {
+	by := []string{}
+	for _, d := range p.Query.By {
+		by = append(by, string(d))
+	}
+	dst, err := wire.AppendJSON([]byte(`{"by":`), by)
+	for _, t := range []struct {
+		name string
+		at   time.Time
+	}{{"from", p.Query.From}, {"to", p.Query.To}} {
+		if !t.at.IsZero() {
+			dst = wire.AppendString(append(dst, `,"`+t.name+`":`...), t.at.Format(time.RFC3339))
+		}
+	}
+	dst = append(dst, `,"rows":[`...)
+	columns := p.columns()
+	for i := range p.Rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if err == nil {
+			dst, err = appendRow(dst, columns, &p.Rows[i])
+		}
+	}
+	dst = append(dst, `],"total":`...)
+	if total := p.total(); err == nil {
+		dst, err = appendRow(dst, sumColumns, &total)
+	}
+	return append(dst, '}'), err
+}
+
+func appendRow(dst []byte, columns []column, u *turn.UsageRow) (_ []byte, err error) {
+	for i, c := range columns {
+		separator := byte(',')
+		if i == 0 {
+			separator = '{'
+		}
+		dst = append(wire.AppendString(append(dst, separator), c.name), ':')
+		if dst, err = wire.AppendJSON(dst, c.value(u)); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// WriteCSV writes a line of names and a line for each row.
+func (p UsageReport) WriteCSV(w io.Writer) error {
+	columns := p.columns()
+	out := csv.NewWriter(w)
+	line := make([]string, len(columns))
+	for i, c := range columns {
+		line[i] = c.name
+	}
+	if err := out.Write(line); err != nil {
+		return fmt.Errorf("write usage: %w", err)
+	}
+	for i := range p.Rows {
+		for j, c := range columns {
+			line[j] = cell(c.value(&p.Rows[i]))
+		}
+		if err := out.Write(line); err != nil {
+			return fmt.Errorf("write usage: %w", err)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// cell writes a value for a spreadsheet. Names come from clients: one that a spreadsheet would
+// take for a formula gets a quote before it.
+func cell(v any) string {
+	switch v := v.(type) {
+	case string:
+		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
+			return "'" + v
+		}
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case usd:
+		return string(wire.AppendUSD(nil, int64(v)))
+	}
+	return fmt.Sprint(v)
+}
+
+// Table returns the report for people: the names of the columns and the cells of each row, the
+// last of which is the total when there are several rows.
+func (p UsageReport) Table() (names []string, rows [][]string) {
+	shown := slices.DeleteFunc(p.columns(), func(c column) bool {
+		return c.name == "cost_micros" || c.name == "cached_tokens" || c.name == "reasoning_tokens"
+	})
+	for _, c := range shown {
+		names = append(names, c.name)
+	}
+	all := p.Rows
+	if len(all) > 1 {
+		all = append(slices.Clip(all), p.total())
+	}
+	keys := len(shown) - len(sumColumns) + 3
+	for i := range all {
+		var row []string
+		for j, c := range shown {
+			text := fmt.Sprint(c.value(&all[i]))
+			if u, ok := c.value(&all[i]).(usd); ok {
+				text = string(wire.AppendUSD(nil, int64(u)))
+			}
+			if j < keys && i == len(p.Rows) {
+				text = ""
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	return names, rows
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/internal/turn"
+)
+
+// addToAccount adds to the totals of an account, and begins them.
+const addToAccount = `INSERT INTO accounts (owner, stored, account_user, conversation, turns,
+	embedding_tokens, embedding_micros, input_tokens, output_tokens, micros, unpriced, estimated)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (owner, stored, account_user, conversation) DO UPDATE SET
+	turns = accounts.turns + excluded.turns,
+	embedding_tokens = accounts.embedding_tokens + excluded.embedding_tokens,
+	embedding_micros = accounts.embedding_micros + excluded.embedding_micros,
+	input_tokens = accounts.input_tokens + excluded.input_tokens,
+	output_tokens = accounts.output_tokens + excluded.output_tokens,
+	micros = accounts.micros + excluded.micros,
+	unpriced = accounts.unpriced + excluded.unpriced,
+	estimated = accounts.estimated + excluded.estimated`
+
+func addTotals(ctx context.Context, into *sql.Stmt, k turn.AccountKey, t turn.Totals) error {
+	if k.IsZero() || t == (turn.Totals{}) {
+		return nil
+	}
+	_, err := into.ExecContext(ctx, k.Owner, flag(k.Stored), k.User, k.Conversation, t.Turns,
+		t.EmbeddingTokens, t.EmbeddingMicros, t.InputTokens, t.OutputTokens, t.Micros, t.Unpriced, t.Estimated)
+	return err
+}
+
+// Totals returns the totals of an account, zero for one that nothing was added to.
+func (s *State) Totals(ctx context.Context, k turn.AccountKey) (t turn.Totals, err error) {
+	stmt, err := s.db.prepared(`SELECT turns, embedding_tokens, embedding_micros, input_tokens, output_tokens,
+		micros, unpriced, estimated FROM accounts WHERE owner = ? AND stored = ? AND account_user = ? AND conversation = ?`)
+	if err != nil {
+		return t, s.db.fail("read totals", err)
+	}
+	err = stmt.QueryRowContext(ctx, k.Owner, flag(k.Stored), k.User, k.Conversation).
+		Scan(&t.Turns, &t.EmbeddingTokens, &t.EmbeddingMicros, &t.InputTokens, &t.OutputTokens, &t.Micros,
+			&t.Unpriced, &t.Estimated)
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn.Totals{}, nil
+	}
+	return t, s.db.fail("read totals", err)
+}
+
+// ClearTotals makes the totals of an account zero.
+func (s *State) ClearTotals(ctx context.Context, k turn.AccountKey) (had bool, err error) {
+	err = s.db.update(ctx, "clear totals", func(tx *sql.Tx) error {
+		had, err = affects(clearTotals(ctx, tx, k))
+		return err
+	})
+	return had, err
+}
+
+func clearTotals(ctx context.Context, tx *sql.Tx, k turn.AccountKey) (sql.Result, error) {
+	return tx.ExecContext(ctx, `DELETE FROM accounts
+		WHERE owner = ? AND stored = ? AND account_user = ? AND conversation = ?`,
+		k.Owner, flag(k.Stored), k.User, k.Conversation)
+}
+
+// microsOfDay is how many microseconds a day has.
+const microsOfDay = int64(24 * time.Hour / time.Microsecond)
+
+// usageColumns are the columns of the ledger by which a dimension groups, in the order in which
+// scanUsage reads them.
+var usageColumns = map[turn.Dimension][]string{
+	turn.ByDay:          {fmt.Sprintf("created_at / %d", microsOfDay)},
+	turn.ByNamespace:    {"namespace"},
+	turn.ByUser:         {"owner", "account_user"},
+	turn.ByConversation: {"CASE WHEN conversation_id <> '' THEN 1 ELSE 0 END", "CASE WHEN conversation_id <> '' THEN conversation_id ELSE account_conversation END"},
+	turn.ByModel:        {"provider", "model"},
+	turn.ByStage:        {"stage"},
+	turn.ByTurn:         {"turn_id"},
+}
+
+// Usage returns the sums of settled entries as a query groups them.
+func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageRow, err error) {
+	var columns []string
+	for _, d := range q.By {
+		columns = append(columns, usageColumns[d]...)
+	}
+	query := strings.Builder{}
+	query.WriteString("SELECT ")
+	for _, c := range columns {
+		query.WriteString(c + ", ")
+	}
+	query.WriteString(`COUNT(DISTINCT turn_id), COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),
+		COALESCE(SUM(cached_tokens), 0), COALESCE(SUM(reasoning_tokens), 0), COALESCE(SUM(cost_micros), 0),
+		COALESCE(SUM(CASE WHEN cost_micros IS NULL THEN 1 ELSE 0 END), 0), COALESCE(SUM(estimated), 0)
+		FROM ledger WHERE status <> 'intent'`)
+	var args []any
+	for _, c := range []struct {
+		condition string
+		is        bool
+		value     any
+	}{
+		{" AND created_at >= ?", !q.From.IsZero(), micros(q.From)},
+		{" AND created_at < ?", !q.To.IsZero(), micros(q.To)},
+		{" AND owner = ?", q.Owner != nil, q.Owner},
+	} {
+		if c.is {
+			query.WriteString(c.condition)
+			args = append(args, c.value)
+		}
+	}
+	if len(columns) > 0 {
+		by := strings.Join(columns, ", ")
+		query.WriteString(" GROUP BY " + by + " ORDER BY " + by)
+	}
+	if q.Limit > 0 {
+		query.WriteString(" LIMIT ?")
+		args = append(args, q.Limit)
+	}
+	rows, err := s.db.read.QueryContext(ctx, query.String(), args...)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		u, err := scanUsage(r, q.By)
+		if u.Calls > 0 { // without groups there is a row even for nothing
+			all = append(all, u)
+		}
+		return err
+	})
+	return all, s.db.fail("read usage", err)
+}
+
+func scanUsage(r *sql.Rows, by []turn.Dimension) (u turn.UsageRow, err error) {
+	var day int64
+	var to []any
+	for _, d := range by {
+		to = append(to, map[turn.Dimension][]any{
+			turn.ByDay:          {&day},
+			turn.ByNamespace:    {&u.Namespace},
+			turn.ByUser:         {&u.Owner, &u.User},
+			turn.ByConversation: {&u.Stored, &u.Conversation},
+			turn.ByModel:        {&u.Provider, &u.Model},
+			turn.ByStage:        {&u.Stage},
+			turn.ByTurn:         {&u.Turn},
+		}[d]...)
+	}
+	to = append(to, &u.Turns, &u.Calls, &u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Micros, &u.Unpriced, &u.Estimated)
+	err = r.Scan(to...)
+	u.Day = fromMicros(day * microsOfDay)
+	return u, err
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"parley/internal/turn"
+)
+
+// Begin commits a conversation without turns.
+func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
+	return s.db.updateOne(ctx, "begin conversation", `INSERT INTO conversations
+		(id, namespace, owner, kind, turns, completed, created_at, updated_at) VALUES (?, ?, ?, ?, 0, 0, ?, ?)`,
+		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt))
+}
+
+// Conversations returns up to limit conversations of a scope and kind, last updated first.
+func (s *State) Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) (
+	all []turn.Conversation, err error) {
+	query := `SELECT id, completed, created_at, updated_at FROM conversations
+		WHERE namespace = ? AND owner = ? AND kind = ?`
+	args := []any{scope.Namespace, scope.Owner, kind}
+	if after != (turn.Position{}) {
+		query += " AND (updated_at < ? OR updated_at = ? AND id < ?)"
+		args = append(args, micros(after.UpdatedAt), micros(after.UpdatedAt), after.ID)
+	}
+	rows, err := s.db.read.QueryContext(ctx, query+" ORDER BY updated_at DESC, id DESC LIMIT ?", append(args, limit)...)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		c := turn.Conversation{Scope: scope, Kind: kind}
+		var created, updated int64
+		err := r.Scan(&c.ID, &c.Completed, &created, &updated)
+		c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
+		all = append(all, c)
+		return err
+	})
+	return all, s.db.fail("list conversations", err)
+}
+
+// Reset deletes the turns of a conversation and the totals of its account.
+func (s *State) Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error {
+	return s.db.update(ctx, "reset conversation", func(tx *sql.Tx) error {
+		if err := s.owns(ctx, tx, scope, id); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM turns WHERE conversation_id = ?", id); err != nil {
+			return err
+		}
+		if _, err := clearTotals(ctx, tx, storedAccount(scope.Owner, id)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE conversations SET completed = 0, updated_at = ? WHERE id = ?", micros(at), id)
+		return err
+	})
+}
+
+// Delete deletes a conversation with its turns and the totals of its account.
+func (s *State) Delete(ctx context.Context, scope turn.Scope, id string) error {
+	return s.db.update(ctx, "delete conversation", func(tx *sql.Tx) error {
+		if err := s.owns(ctx, tx, scope, id); err != nil {
+			return err
+		}
+		return deleteConversation(ctx, tx, scope.Owner, id)
+	})
+}
+
+// Expire deletes up to limit conversations of a kind that were updated before a time.
+func (s *State) Expire(ctx context.Context, kind string, before time.Time, limit int) (n int, err error) {
+	err = s.db.update(ctx, "expire conversations", func(tx *sql.Tx) error {
+		type conversation struct{ owner, id string }
+		var old []conversation
+		rows, err := tx.QueryContext(ctx, `SELECT owner, id FROM conversations WHERE kind = ? AND updated_at < ?
+			ORDER BY updated_at LIMIT ?`, kind, micros(before), limit)
+		err = scanAll(rows, err, func(r *sql.Rows) error {
+			var c conversation
+			err := r.Scan(&c.owner, &c.id)
+			old = append(old, c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range old {
+			if err := deleteConversation(ctx, tx, c.owner, c.id); err != nil {
+				return err
+			}
+		}
+		n = len(old)
+		return nil
+	})
+	return n, err
+}
+
+func deleteConversation(ctx context.Context, tx *sql.Tx, owner, id string) error {
+	if _, err := clearTotals(ctx, tx, storedAccount(owner, id)); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id) // its turns go with it
+	return err
+}
+
+func storedAccount(owner, id string) turn.AccountKey {
+	return turn.AccountKey{Owner: owner, Stored: true, Conversation: id}
+}
+
+// owns returns an error unless the conversation is the scope's.
+func (s *State) owns(ctx context.Context, tx *sql.Tx, scope turn.Scope, id string) error {
+	var is turn.Scope
+	err := tx.QueryRowContext(ctx, "SELECT namespace, owner FROM conversations WHERE id = ?", id).
+		Scan(&is.Namespace, &is.Owner)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return turn.ErrNotFound
+	case err != nil:
+		return err
+	case is != scope:
+		return turn.ErrForeign
+	}
+	return nil
+}

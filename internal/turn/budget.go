@@ -1,0 +1,198 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/internal/chat"
+)
+
+// Limits are what may be spent in one window. 0 is no limit.
+type Limits struct {
+	Requests int64 // turns
+	Tokens   int64 // input and output
+	Micros   int64 // millionths of a US dollar; calls without a known price count as 0
+}
+
+// BudgetOptions says what may be spent.
+type BudgetOptions struct {
+	User      Limits           // each user: the caller, or the user that an anonymous caller names
+	Namespace Limits           // each namespace
+	Window    time.Duration    // over which spending is added up; 0 means 24 h, from midnight UTC
+	Now       func() time.Time // nil means time.Now
+}
+
+// Budgets refuse turns when what they may spend is used up. A turn reserves an estimate before it
+// makes any call, and what is reserved counts like what is spent: so no window is overspent by
+// more than the one turn that was admitted last, as long as estimates are no lower than what
+// turns really take. What was spent before the process started is read from the ledger once a
+// window; what other processes spend meanwhile is not seen. The zero limits refuse nothing.
+type Budgets struct {
+	store LedgerStore
+	opts  BudgetOptions
+
+	mu       sync.Mutex
+	window   time.Time // the beginning of the one that used is of
+	used     map[budgetKey]*spent
+	reserved map[budgetKey]*spent
+}
+
+// budgetKey names a budget: a namespace's, or a user's.
+type budgetKey struct {
+	namespace   string
+	ofUser      bool
+	owner, user string // with ofUser
+}
+
+type spent struct{ requests, tokens, micros int64 }
+
+func (s *spent) add(o spent, sign int64) {
+	s.requests += sign * o.requests
+	s.tokens += sign * o.tokens
+	s.micros += sign * o.micros
+}
+
+// NewBudgets returns budgets that begin with what the ledger in store has.
+func NewBudgets(store LedgerStore, opts BudgetOptions) *Budgets {
+	if opts.Window == 0 {
+		opts.Window = 24 * time.Hour
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*spent{}}
+}
+
+// retryReserved is when to ask again if only what others have reserved stands in the way.
+const retryReserved = 5 * time.Second
+
+// reserve admits a turn that will take about so much, or refuses it with a *chat.Error of kind
+// RateLimited. The caller calls settle once, with what the turn really took.
+func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimate spent) (settle func(spent), err error) {
+	if b.opts.User == (Limits{}) && b.opts.Namespace == (Limits{}) {
+		return func(spent) {}, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.turnWindow(ctx); err != nil {
+		return nil, &chat.Error{Kind: chat.Unavailable, Msg: "The budget could not be read. Please try again.", Err: err}
+	}
+	limits := b.limitsOf(scope, user)
+	for key, limit := range limits {
+		if err := b.check(key, limit); err != nil {
+			return nil, err
+		}
+	}
+	for key := range limits {
+		of(b.reserved, key).add(estimate, 1)
+	}
+	return func(real spent) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for key := range limits {
+			r := of(b.reserved, key)
+			if r.add(estimate, -1); *r == (spent{}) {
+				delete(b.reserved, key)
+			}
+			of(b.used, key).add(real, 1)
+		}
+	}, nil
+}
+
+func (b *Budgets) limitsOf(scope Scope, user string) map[budgetKey]Limits {
+	limits := map[budgetKey]Limits{}
+	if b.opts.Namespace != (Limits{}) {
+		limits[b.tracked(budgetKey{namespace: scope.Namespace})] = b.opts.Namespace
+	}
+	if b.opts.User != (Limits{}) {
+		limits[b.tracked(userKey(scope.Owner, user))] = b.opts.User
+	}
+	return limits
+}
+
+// maxTracked is how many budgets a window keeps apart. Anybody can make up names.
+const maxTracked = 100_000
+
+// tracked returns the key, or that of the nameless when there are too many already.
+func (b *Budgets) tracked(key budgetKey) budgetKey {
+	if _, ok := b.used[key]; ok || len(b.used) < maxTracked {
+		return key
+	}
+	return budgetKey{ofUser: key.ofUser}
+}
+
+// userKey returns the budget of a user. A caller who has signed in is the user, whatever the
+// request says.
+func userKey(owner, user string) budgetKey {
+	if owner != "" {
+		user = ""
+	}
+	return budgetKey{ofUser: true, owner: owner, user: user}
+}
+
+func of(m map[budgetKey]*spent, key budgetKey) *spent {
+	s, ok := m[key]
+	if !ok {
+		s = &spent{}
+		m[key] = s
+	}
+	return s
+}
+
+// turnWindow begins a new window when the last one is over.
+func (b *Budgets) turnWindow(ctx context.Context) error {
+	window := b.opts.Now().UTC().Truncate(b.opts.Window)
+	if b.used != nil && !window.After(b.window) {
+		return nil
+	}
+	used := map[budgetKey]*spent{}
+	for _, by := range []Dimension{ByNamespace, ByUser} {
+		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{by}, From: window})
+		if err != nil {
+			return fmt.Errorf("read what was spent: %w", err)
+		}
+		for _, row := range rows {
+			key := budgetKey{namespace: row.Namespace}
+			if by == ByUser {
+				key = userKey(row.Owner, row.User)
+			}
+			of(used, key).add(spent{row.Turns, row.Input + row.Output, row.Micros}, 1)
+		}
+	}
+	b.window, b.used = window, used
+	return nil
+}
+
+// check refuses when what is used and reserved reaches a limit.
+func (b *Budgets) check(key budgetKey, limit Limits) error {
+	used := *of(b.used, key)
+	all := used
+	if r, ok := b.reserved[key]; ok {
+		all.add(*r, 1)
+	}
+	for _, c := range []struct {
+		what             string
+		limit, used, all int64
+	}{
+		{"requests", limit.Requests, used.requests, all.requests},
+		{"tokens", limit.Tokens, used.tokens, all.tokens},
+		{"money", limit.Micros, used.micros, all.micros},
+	} {
+		if c.limit == 0 || c.all < c.limit {
+			continue
+		}
+		wait := retryReserved
+		if c.used >= c.limit {
+			wait = b.window.Add(b.opts.Window).Sub(b.opts.Now())
+		}
+		whose := "this namespace"
+		if key.ofUser {
+			whose = "this user"
+		}
+		return &chat.Error{Kind: chat.RateLimited, RetryAfter: max(wait, time.Second),
+			Msg: fmt.Sprintf("The budget of %s for %s is used up. Please try again later.", c.what, whose)}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/store"
+	"parley/internal/turn"
+)
+
+// noon is a time of day at which a window of a day has twelve hours left.
+var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// spender runs turns that take two calls of 59 tokens and 118 micro-dollars each.
+type spender struct {
+	*turn.Runner
+	db    *store.DB
+	clock time.Time
+}
+
+func newSpender(t *testing.T, db *store.DB, opts turn.BudgetOptions) *spender {
+	s := &spender{db: db, clock: noon}
+	now := func() time.Time { return s.clock }
+	opts.Now = now
+	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price, Now: now})
+	s.Runner = turn.NewRunner(answeringBy(ledger.Meter("openai", saying)), db.State(),
+		turn.Options{Budgets: turn.NewBudgets(db.State(), opts), Price: price, Now: now})
+	return s
+}
+
+// spendUntilRefused returns how many turns were admitted, at most 20, and the refusal.
+func (s *spender) spendUntilRefused(t *testing.T, req chat.Request) (admitted int, refusal error) {
+	t.Helper()
+	for admitted < 20 {
+		if err := run(t.Context(), s.Runner, req); err != nil {
+			if chat.KindOf(err) != chat.RateLimited {
+				t.Fatal(err)
+			}
+			return admitted, err
+		}
+		admitted++
+	}
+	return admitted, nil
+}
+
+func TestBudgets_RefuseWhenWhatMayBeSpentIsSpent(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts turn.BudgetOptions
+		want int
+	}{
+		"no limits":                {turn.BudgetOptions{}, 20},
+		"requests of a user":       {turn.BudgetOptions{User: turn.Limits{Requests: 3}}, 3},
+		"tokens of a user":         {turn.BudgetOptions{User: turn.Limits{Tokens: 300}}, 3}, // 118 each
+		"money of a user":          {turn.BudgetOptions{User: turn.Limits{Micros: 472}}, 2}, // 236 each
+		"requests of a namespace":  {turn.BudgetOptions{Namespace: turn.Limits{Requests: 4}}, 4},
+		"tokens of a namespace":    {turn.BudgetOptions{Namespace: turn.Limits{Tokens: 1}}, 1},
+		"money of a namespace":     {turn.BudgetOptions{Namespace: turn.Limits{Micros: 1000}}, 5},
+		"the least of both counts": {turn.BudgetOptions{User: turn.Limits{Requests: 5}, Namespace: turn.Limits{Requests: 2}}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t)
+			s := newSpender(t, db, c.opts)
+			got, refusal := s.spendUntilRefused(t, ask("", "why?"))
+			if got != c.want {
+				t.Fatalf("%d turns were admitted, want %d", got, c.want)
+			}
+			if c.want == 20 {
+				return
+			}
+			if e, ok := errors.AsType[*chat.Error](refusal); !ok || e.RetryAfter != 12*time.Hour {
+				t.Errorf("try again after %v, want 12h: %v", e.RetryAfter, refusal)
+			}
+			// A new process reads what was spent from the ledger.
+			if got, _ := newSpender(t, db, c.opts).spendUntilRefused(t, ask("", "why?")); got != 0 {
+				t.Errorf("%d turns were admitted after a restart, want 0", got)
+			}
+			// The next day is another window.
+			s.clock = noon.Add(12 * time.Hour)
+			if got, _ := s.spendUntilRefused(t, ask("", "why?")); got != c.want {
+				t.Errorf("%d turns were admitted on the next day, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestBudgets_AreOfOneUserOrNamespaceEach(t *testing.T) {
+	db := open(t)
+	named := func(owner, user, namespace string) chat.Request {
+		req := ask("", "why?")
+		req.Principal, req.Account.User, req.Namespace = access.Principal{Subject: owner}, user, namespace
+		return req
+	}
+	s := newSpender(t, db, turn.BudgetOptions{User: turn.Limits{Requests: 1}})
+	for _, c := range []struct {
+		req  chat.Request
+		want int
+	}{
+		{named("alice", "", "ns"), 1},
+		{named("alice", "someone else", "ns"), 0}, // who has signed in is who they are
+		{named("alice", "", "other"), 0},
+		{named("", "alice", "ns"), 1}, // a name is not a sign-in
+		{named("", "u", "ns"), 1},
+		{named("", "", "ns"), 1},
+		{named("", "", "other"), 0},
+	} {
+		if got, _ := s.spendUntilRefused(t, c.req); got != c.want {
+			t.Errorf("%+v: %d turns were admitted, want %d", c.req.Account, got, c.want)
+		}
+	}
+	s = newSpender(t, open(t), turn.BudgetOptions{Namespace: turn.Limits{Requests: 1}})
+	for namespace, want := range map[string]int{"a": 1, "b": 1} {
+		if got, _ := s.spendUntilRefused(t, named("alice", "", namespace)); got != want {
+			t.Errorf("%s: %d turns were admitted, want %d", namespace, got, want)
+		}
+	}
+}
+
+// However many turns ask at one time, what is spent exceeds the limit by no more than one turn.
+func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
+	db := open(t)
+	const limit, turns = 10_000, 60
+	release := make(chan struct{})
+	held := model(func(ctx context.Context, emit func(llm.Chunk) bool) error {
+		<-release
+		return saying(ctx, emit)
+	})
+	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price})
+	r := turn.NewRunner(answeringBy(ledger.Meter("openai", held)), db.State(),
+		turn.Options{Price: price, Budgets: turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Tokens: limit}})})
+	errs := make(chan error, turns)
+	var wg sync.WaitGroup
+	for range turns {
+		wg.Go(func() { errs <- run(t.Context(), r, ask("", "why?")) })
+	}
+	refused := 0
+	var first error
+	for refused < turns-10 { // an estimate is over 1,000 tokens
+		first = <-errs
+		if chat.KindOf(first) != chat.RateLimited {
+			t.Fatalf("a turn ended with %v", first)
+		}
+		refused++
+	}
+	if e, ok := errors.AsType[*chat.Error](first); !ok || e.RetryAfter != 5*time.Second {
+		t.Errorf("refused for what is only reserved: %v", first)
+	}
+	close(release)
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil && chat.KindOf(err) != chat.RateLimited {
+			t.Error(err)
+		}
+	}
+	rows, err := db.State().Usage(t.Context(), turn.UsageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := rows[0].Input + rows[0].Output; took == 0 || took > limit {
+		t.Errorf("%d tokens were spent of %d", took, limit)
+	}
+	if err := run(t.Context(), r, ask("", "why?")); err != nil {
+		t.Errorf("what was only reserved is not free again: %v", err)
+	}
+}
+
+func TestBudgets_WhatWasRejectedTakesNothing(t *testing.T) {
+	db := open(t)
+	reject := engine(func(context.Context, chat.Request, func(chat.Event) bool) error {
+		return &chat.Error{Kind: chat.Invalid, Msg: "no"}
+	})
+	budgets := turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Requests: 1}})
+	for range 3 {
+		err := run(t.Context(), turn.NewRunner(reject, db.State(), turn.Options{Budgets: budgets}), ask("", "why?"))
+		if chat.KindOf(err) != chat.Invalid {
+			t.Fatal(err)
+		}
+	}
+	if err := run(t.Context(), turn.NewRunner(answering(), db.State(), turn.Options{Budgets: budgets}), ask("", "why?")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBudgets_KeepOnlySoManyNamesApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs 100,000 turns")
+	}
+	db := open(t)
+	budgets := turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Requests: 2}})
+	for i := range turn.MaxTracked + 1 {
+		if err := turn.Spend(t.Context(), budgets, fmt.Sprintf("user %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []bool{true, false} { // those who come too late share one budget
+		if err := turn.Spend(t.Context(), budgets, fmt.Sprintf("late %d", i)); (err == nil) != want {
+			t.Errorf("turn %d of those who come too late: %v", i, err)
+		}
+	}
+	if err := turn.Spend(t.Context(), budgets, "user 1"); err != nil {
+		t.Errorf("a user who was there before: %v", err)
+	}
+}

@@ -1,0 +1,21 @@
+package wire
+
+import "strconv"
+
+// AppendUSD appends an amount in millionths of a dollar as a JSON number of dollars, exactly and
+// without an exponent: 11000 is 0.011.
+func AppendUSD(dst []byte, micros int64) []byte {
+	if micros < 0 {
+		dst, micros = append(dst, '-'), -micros
+	}
+	dst = strconv.AppendInt(dst, micros/1_000_000, 10)
+	rest := micros % 1_000_000
+	if rest == 0 {
+		return dst
+	}
+	digits := strconv.AppendInt(nil, 1_000_000+rest, 10)[1:]
+	for digits[len(digits)-1] == '0' {
+		digits = digits[:len(digits)-1]
+	}
+	return append(append(dst, '.'), digits...)
+}

@@ -1,0 +1,150 @@
+package ragchat
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// decode fills x from a body. The query id comes first, so that even a refusal reaches those who
+// watch the steps.
+func (h *Handler) decode(r *http.Request, x *exchange, body []byte) error {
+	x.base = wire.BaseURL(r, h.cfg.PublicURL, false)
+	x.req.Namespace = h.cfg.Namespace
+	var err error
+	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
+		return err
+	}
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	settings, err := paramsOf(object)
+	if err != nil {
+		return err
+	}
+	x.queryID = queryIDOf(settings)
+	if err := h.overlay(x, settings); err != nil {
+		return err
+	}
+	message, _ := object.Get("message")
+	question, ok := message.Text()
+	if !ok || strings.TrimSpace(question) == "" {
+		return &fieldError{"message", "a string that is not empty"}
+	}
+	if err := h.webSearchOf(x, object); err != nil {
+		return err
+	}
+	if x.session != "" {
+		x.req.ConversationID, x.req.Kind, x.req.Home = x.session, Kind, h.cfg.Namespace
+		x.req.Account.Conversation = "" // the session is the account
+	} else if x.req.Messages, err = h.historyOf(object, question); err != nil {
+		return err
+	}
+	x.req.Messages = append(x.req.Messages, chat.TextMessage(llm.User, question))
+	return nil
+}
+
+// paramsOf returns the object of parameters, empty when there is none.
+func paramsOf(object wire.Object) (wire.Object, error) {
+	v, sent := object.Get("params")
+	if !sent || v.IsNull() {
+		return wire.Object{}, nil
+	}
+	settings, ok := v.Object()
+	if !ok {
+		return wire.Object{}, &fieldError{"params", "an object"}
+	}
+	return settings, nil
+}
+
+// webSearchOf decides on web search: the body before the parameters before the configuration.
+func (h *Handler) webSearchOf(x *exchange, object wire.Object) error {
+	if v, _ := object.Get("use_web_search"); isGiven(v) {
+		asked, ok := boolOf(v)
+		if !ok {
+			return &fieldError{"use_web_search", "true or false"}
+		}
+		x.webSearch = asked
+	}
+	if x.webSearch {
+		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
+	}
+	return nil
+}
+
+// historyOf reads the client's history, oldest first, without what clients put behind it.
+func (h *Handler) historyOf(object wire.Object, question string) ([]chat.Message, error) {
+	v, _ := object.Get("history")
+	if !isGiven(v) {
+		return nil, nil
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, &fieldError{"history", "a list of messages"}
+	}
+	// Counting first keeps a body of a million empty messages from becoming a million structs.
+	count := 0
+	for range elements {
+		if count++; count > h.cfg.MaxMessages {
+			return nil, &fieldError{"history", fmt.Sprintf("a list of %d messages at most", h.cfg.MaxMessages)}
+		}
+	}
+	messages, i := make([]chat.Message, 0, count+1), 0
+	for v := range elements {
+		m, err := messageOf(v, i)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+		i++
+	}
+	return trimHistory(messages, question), nil
+}
+
+func messageOf(v wire.Value, i int) (chat.Message, error) {
+	object, ok := v.Object()
+	if !ok {
+		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d", i), "an object"}
+	}
+	role, _ := object.Get("role")
+	name, _ := role.Text()
+	switch llm.Role(name) {
+	case llm.User, llm.Assistant, llm.System:
+	default:
+		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d.role", i), `"user", "assistant" or "system"`}
+	}
+	content, _ := object.Get("content")
+	text, ok := content.Text()
+	if !ok {
+		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d.content", i), "a string"}
+	}
+	if llm.Role(name) == llm.Assistant {
+		text = stripSources(text)
+	}
+	return chat.TextMessage(llm.Role(name), text), nil
+}
+
+// placeholder is what clients show in the place of the answer that they wait for, with the steps
+// behind it that they have heard of.
+var placeholder = regexp.MustCompile(`^\s*(?:(?:Processing|Thinking)(?:\.{3}|…)?(?:\s*-->.*)?)?\s*$`)
+
+// trimHistory takes off what real clients send as the last two items: the question itself, and
+// the placeholder of its answer.
+func trimHistory(messages []chat.Message, question string) []chat.Message {
+	if n := len(messages); n > 0 && messages[n-1].Role == llm.Assistant && placeholder.MatchString(messages[n-1].Text()) {
+		messages = messages[:n-1]
+	}
+	if n := len(messages); n > 0 && messages[n-1].Role == llm.User &&
+		strings.TrimSpace(messages[n-1].Text()) == strings.TrimSpace(question) {
+		messages = messages[:n-1]
+	}
+	return messages
+}
+
+func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

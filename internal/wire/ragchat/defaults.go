@@ -1,0 +1,161 @@
+package ragchat
+
+import (
+	"net/http"
+	"strings"
+
+	"parley/internal/wire"
+)
+
+// Defaults is what a request gets that says nothing else. Its JSON is GET /api/config: the names
+// are those of the parameters and of the original's settings.
+type Defaults struct {
+	TopK                int     `json:"top_k"`
+	ScoreThreshold      float64 `json:"score_threshold"`
+	Temperature         float64 `json:"temperature"`
+	TopP                float64 `json:"top_p"`
+	MaxOutputTokens     int     `json:"max_output_tokens"`
+	ReasoningEffort     string  `json:"reasoning_effort"` // "" is the model's own
+	RawTailTurns        int     `json:"raw_tail_turns"`
+	SummarizerInput     int     `json:"summarizer_max_input_tokens"`
+	SummarizerOutput    int     `json:"summarizer_max_output_tokens"`
+	EnableRewrite       bool    `json:"enable_query_rewrite"`
+	RewriteThreshold    float64 `json:"rewrite_confidence_threshold"`
+	RewriteTailTurns    int     `json:"rewrite_tail_turns"`
+	RewriteSummaryTurns int     `json:"rewrite_summary_turns"`
+	UseTools            bool    `json:"use_tools"`
+	UseWebSearch        bool    `json:"use_web_search"`
+	ShowSteps           bool    `json:"show_processing_steps"`
+	ShowSources         bool    `json:"show_sources"`
+	RenderHTML          bool    `json:"render_html"`
+	Clarify             bool    `json:"clarify"` // ask back when a question is ambiguous
+
+	DebugVerbose          bool `json:"debug_verbose"`
+	DebugLogKeys          bool `json:"debug_log_keys"`
+	DebugLogTruncateChars int  `json:"debug_log_truncate_chars"`
+}
+
+// DefaultDefaults returns the documented defaults.
+func DefaultDefaults() Defaults {
+	return Defaults{
+		TopK: 8, Temperature: 0.4, TopP: 0.9, MaxOutputTokens: 500,
+		RawTailTurns: 2, SummarizerInput: 4000, SummarizerOutput: 400,
+		EnableRewrite: true, RewriteThreshold: 0.65, RewriteTailTurns: 1, RewriteSummaryTurns: 3,
+		UseTools: true, ShowSteps: true, ShowSources: true,
+		DebugLogTruncateChars: 200,
+	}
+}
+
+// publishedConfig is GET /api/config: the defaults, once more under the names that the original's
+// own pages read, and which model each stage uses.
+type publishedConfig struct {
+	Defaults
+
+	InferenceTemperature     float64 `json:"inference_temperature"`
+	InferenceTopP            float64 `json:"inference_top_p"`
+	MaxInferenceOutputTokens int     `json:"max_inference_output_tokens"`
+	EnableTools              bool    `json:"enable_tools"`
+
+	InferenceModel    string  `json:"inference_model"`
+	InferenceModelKey string  `json:"inference_model_key"`
+	RewriteModel      string  `json:"query_rewrite_model"`
+	RewriteModelKey   string  `json:"rewrite_model_key"`
+	RerankModel       string  `json:"re_ranker_model"`
+	RerankModelKey    string  `json:"rerank_model_key"`
+	SummaryModel      string  `json:"summarizer_model"`
+	SummaryModelKey   string  `json:"summarizer_model_key"`
+	ToolsModelKey     *string `json:"tools_synth_model_key"` // null: that of inference
+	EmbeddingModel    *string `json:"embedding_model"`       // null: none is configured
+	EmbeddingModelKey *string `json:"embedding_model_key"`
+	ActiveDomain      string  `json:"active_domain"`
+	Namespace         string  `json:"namespace"`
+	PromptDomain      string  `json:"prompt_domain"`
+}
+
+// ConfigJSON answers GET /api/config.
+func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) {
+	d, keys := h.cfg.Defaults, h.cfg.Engine.Models
+	or := func(key string) string {
+		if key == "" {
+			return keys.Inference
+		}
+		return key
+	}
+	rewrite, rerank, summary := or(keys.Rewrite), or(keys.Rerank), or(keys.Summary)
+	h.json(w, r, http.StatusOK, publishedConfig{
+		Defaults:             d,
+		InferenceTemperature: d.Temperature, InferenceTopP: d.TopP,
+		MaxInferenceOutputTokens: d.MaxOutputTokens, EnableTools: d.UseTools,
+		InferenceModel: modelName(keys.Inference), InferenceModelKey: keys.Inference,
+		RewriteModel: modelName(rewrite), RewriteModelKey: rewrite,
+		RerankModel: modelName(rerank), RerankModelKey: rerank,
+		SummaryModel: modelName(summary), SummaryModelKey: summary,
+		ActiveDomain: h.cfg.Namespace, Namespace: h.cfg.Namespace, PromptDomain: "default",
+	})
+}
+
+// modelName returns a model's name without its provider.
+func modelName(key string) string {
+	_, name, _ := strings.Cut(key, ":")
+	return name
+}
+
+// Model is a model that a request may name in model_keys.
+type Model struct {
+	Key          string       `json:"key"` // "provider:model"
+	Provider     string       `json:"provider"`
+	Model        string       `json:"model"`
+	Endpoint     string       `json:"endpoint"` // "chat", or "embeddings"
+	Pricing      *Pricing     `json:"pricing"`  // null when the price is not known
+	Context      int          `json:"context"`  // tokens; 0 when it is not known
+	Capabilities Capabilities `json:"capabilities"`
+}
+
+// Pricing is in US dollars for a million tokens.
+type Pricing struct {
+	Input  usd  `json:"input_per_mm"`
+	Output usd  `json:"output_per_mm"`
+	Cached *usd `json:"cached_input_per_mm"` // null when it is not known
+}
+
+// NewPricing returns the prices of a million tokens, in millionths of a dollar; cached is negative
+// when it is not known.
+func NewPricing(input, output, cached int64) *Pricing {
+	p := &Pricing{Input: usd(input), Output: usd(output)}
+	if cached >= 0 {
+		p.Cached = new(usd)
+		*p.Cached = usd(cached)
+	}
+	return p
+}
+
+// Capabilities is what a model takes.
+type Capabilities struct {
+	Vision    bool `json:"vision"`
+	Tools     bool `json:"tools"`
+	Schema    bool `json:"json_schema"`
+	Reasoning bool `json:"reasoning"`
+}
+
+// ModelsJSON answers GET /api/models: an object by key, as the original has it.
+func (h *Handler) ModelsJSON(w http.ResponseWriter, r *http.Request) {
+	all := map[string]Model{}
+	if h.cfg.Models != nil {
+		for _, m := range h.cfg.Models(r.Context()) {
+			all[m.Key] = m
+		}
+	}
+	h.json(w, r, http.StatusOK, all)
+}
+
+// json answers with v. That v cannot be encoded is a fault of the program.
+func (h *Handler) json(w http.ResponseWriter, r *http.Request, status int, v any) {
+	raw, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	if err := wire.WriteJSON(w, status, raw); err != nil {
+		h.cfg.Logger.DebugContext(r.Context(), "a response could not be written", "error", err)
+	}
+}

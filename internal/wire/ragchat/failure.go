@@ -1,0 +1,145 @@
+package ragchat
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// fieldError is a member of the body that has a value it cannot have.
+type fieldError struct {
+	path string // "params.top_k"
+	want string // what it must be
+}
+
+func (e *fieldError) Error() string { return fmt.Sprintf("%q must be %s", e.path, e.want) }
+
+// Unwrap gives the error its kind.
+func (e *fieldError) Unwrap() error { return &chat.Error{Kind: chat.Invalid, Msg: e.Error()} }
+
+// failure is an error as a client of this API reads it: FastAPI's detail, and the original's
+// structured error beside it.
+type failure struct {
+	Detail any         `json:"detail"` // a sentence, or the fields that are wrong
+	Error  failureBody `json:"error"`
+}
+
+type failureBody struct {
+	Stage    string  `json:"stage"`    // "request" before the turn began
+	Provider *string `json:"provider"` // of the model that was asked for; null before the turn began
+	Model    *string `json:"model"`
+	Kind     string  `json:"kind"`
+	Code     string  `json:"code"`
+	Message  string  `json:"message"`
+}
+
+type fieldDetail struct {
+	Loc  []string `json:"loc"`
+	Msg  string   `json:"msg"`
+	Type string   `json:"type"`
+}
+
+const beforeTurn = "request"
+
+// failureOf returns the status and body for an error of an exchange, which may be nil.
+func failureOf(x *exchange, err error) (wire.Failure, failure) {
+	f := wire.FailureOf(err)
+	if field, ok := errors.AsType[*fieldError](err); ok {
+		f.Status, f.Code = http.StatusUnprocessableEntity, "validation_error"
+		detail := fieldDetail{Loc: append([]string{"body"}, strings.Split(field.path, ".")...), Msg: field.Error(), Type: "value_error"}
+		return f, failure{Detail: []fieldDetail{detail}, Error: bodyOf(nil, f)}
+	}
+	return f, failure{Detail: f.Text, Error: bodyOf(x, f)}
+}
+
+func bodyOf(x *exchange, f wire.Failure) failureBody {
+	b := failureBody{Stage: beforeTurn, Kind: kindOf(f), Code: f.Code, Message: f.Text}
+	if x == nil || x.started == "" {
+		return b
+	}
+	b.Stage = nameOf(x.started)
+	provider, model, _ := strings.Cut(x.modelOf(x.started), ":")
+	b.Provider, b.Model = &provider, &model
+	return b
+}
+
+// kindOf returns the kind of a failure in the original's words.
+func kindOf(f wire.Failure) string {
+	switch f.Code {
+	case "rate_limited":
+		return "rate_limit"
+	case "validation_error", "invalid_request":
+		return "validation"
+	case "unavailable":
+		return "unavailable"
+	case "internal_error":
+		return "internal"
+	}
+	return f.Code
+}
+
+// nameOf returns the name of a stage in this API.
+func nameOf(s chat.Stage) string {
+	switch s {
+	case chat.StageRetrieve, chat.StageEmbed:
+		return stageEmbedding
+	case chat.StageSummarize:
+		return stageSummary
+	case chat.StageGenerate:
+		return stageInference
+	}
+	return string(s)
+}
+
+// modelOf returns the key of the model that a stage of the request uses.
+func (x *exchange) modelOf(s chat.Stage) string {
+	m := x.req.Options.Models
+	key := ""
+	switch s {
+	case chat.StageRewrite:
+		key = m.Rewrite
+	case chat.StageRerank:
+		key = m.Rerank
+	case chat.StageSummarize:
+		key = m.Summary
+	}
+	if key == "" {
+		key = m.Inference
+	}
+	return key
+}
+
+// refuse answers with an error before anything else was sent, and ends the steps with it.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, x *exchange, err error) {
+	h.log(r, x, err)
+	f, body := failureOf(x, err)
+	x.progress.finish(f.Text, nil)
+	writeFailure(w, f, body)
+}
+
+// fail answers a request that is none for an answer with an error.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "request ended with an error", "error", err)
+	f, body := failureOf(nil, err)
+	writeFailure(w, f, body)
+}
+
+// WriteFailure answers with a failure in the API's shape. It is for what the server refuses before
+// a request reaches the Handler.
+func WriteFailure(w http.ResponseWriter, f wire.Failure) {
+	writeFailure(w, f, failure{Detail: f.Text, Error: bodyOf(nil, f)})
+}
+
+func writeFailure(w http.ResponseWriter, f wire.Failure, body failure) {
+	f.SetHeaders(w.Header())
+	raw, err := wire.AppendJSON(nil, body)
+	if err != nil {
+		raw = []byte(`{"detail":"internal error"}`) // a failure is made of strings: this does not happen
+	}
+	// A client that is gone is the only reason for an error here, and nobody is left to tell.
+	_ = wire.WriteJSON(w, f.Status, raw)
+}

@@ -1,0 +1,181 @@
+package ragchat
+
+import (
+	"slices"
+
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// The stages as this API bills them.
+const (
+	stageEmbedding = "embedding"
+	stageRewrite   = "rewrite"
+	stageRerank    = "rerank"
+	stageSummary   = "summary"
+	stageInference = "inference"
+	stageTools     = "tools_synth"
+)
+
+// usd is an amount of money in millionths of a dollar, which stands in JSON as dollars.
+type usd int64
+
+// MarshalJSON writes the amount exactly.
+func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
+
+// metrics is the document's short form.
+type metrics struct {
+	Retrieved int         `json:"vectors_retrieved"`
+	Tokens    stageTokens `json:"tokens"`
+	Cost      stageCosts  `json:"cost"`
+}
+
+// stageTokens are tokens by stage. Total is the sum of all but Reasoning, which is part of
+// Inference.
+type stageTokens struct {
+	Embedding int `json:"embedding"`
+	Rewrite   int `json:"rewrite"`
+	Rerank    int `json:"rerank"`
+	Summary   int `json:"summary"`
+	Inference int `json:"inference"`
+	Reasoning int `json:"reasoning"`
+	Tools     int `json:"tools_synth"`
+	Total     int `json:"total"`
+}
+
+// stageCosts are costs by stage. Total is their sum.
+type stageCosts struct {
+	Embedding usd `json:"embedding"`
+	Rewrite   usd `json:"rewrite"`
+	Rerank    usd `json:"rerank"`
+	Summary   usd `json:"summary"`
+	Inference usd `json:"inference"`
+	Tools     usd `json:"tools_synth"`
+	Total     usd `json:"total"`
+}
+
+// stageUsage is one stage in detail.
+type stageUsage struct {
+	Input     int      `json:"input_tokens"`
+	Output    int      `json:"output_tokens"`
+	Cached    int      `json:"cached_tokens"`
+	Reasoning int      `json:"reasoning_tokens"`
+	Cost      usd      `json:"cost"`
+	Costs     sumCosts `json:"costs"`
+}
+
+type sumCosts struct {
+	Total usd `json:"total"`
+}
+
+func (s stageUsage) tokens() int { return s.Input + s.Output }
+
+// turnMetrics is what a turn took.
+type turnMetrics struct {
+	Tokens    stageTokens `json:"tokens"`
+	Cost      stageCosts  `json:"cost"`
+	Embedding stageUsage  `json:"embedding"`
+	Rewrite   stageUsage  `json:"rewrite"`
+	Rerank    stageUsage  `json:"rerank"`
+	Summary   stageUsage  `json:"summary"`
+	Inference stageUsage  `json:"inference"`
+	Tools     stageUsage  `json:"tools_synth"`
+	Totals    turnTotals  `json:"totals"`
+	Unpriced  []string    `json:"unknown_prices"` // models whose cost counts as 0 because it is not known
+	Estimated bool        `json:"estimated"`      // some tokens are an estimate
+}
+
+type turnTotals struct {
+	Tokens int       `json:"tokens"`
+	Cost   turnTotal `json:"cost"`
+	Costs  turnTotal `json:"costs"`
+}
+
+type turnTotal struct {
+	Total usd `json:"turn_total"`
+}
+
+// turnMetricsOf adds up the entries of a turn. A stage that this API does not know counts as
+// inference, so that the total is all there is.
+func turnMetricsOf(entries []turn.Entry) turnMetrics {
+	m := turnMetrics{Unpriced: []string{}}
+	for _, e := range entries {
+		s := &m.Inference
+		switch nameOf(e.Stage) {
+		case stageEmbedding:
+			s = &m.Embedding
+		case stageRewrite:
+			s = &m.Rewrite
+		case stageRerank:
+			s = &m.Rerank
+		case stageSummary:
+			s = &m.Summary
+		case stageTools:
+			s = &m.Tools
+		}
+		s.Input += e.Usage.Input
+		s.Output += e.Usage.Output
+		s.Cached += e.Usage.Cached
+		s.Reasoning += e.Usage.Reasoning
+		s.Cost += usd(e.Cost.Micros)
+		s.Costs.Total = s.Cost
+		m.Estimated = m.Estimated || e.Usage.Estimated
+		if key := e.Provider + ":" + e.Model; !e.Cost.Known && !slices.Contains(m.Unpriced, key) {
+			m.Unpriced = append(m.Unpriced, key)
+		}
+	}
+	m.sum()
+	return m
+}
+
+func (m *turnMetrics) sum() {
+	t, c := &m.Tokens, &m.Cost
+	t.Embedding, t.Rewrite, t.Rerank = m.Embedding.tokens(), m.Rewrite.tokens(), m.Rerank.tokens()
+	t.Summary, t.Inference, t.Tools = m.Summary.tokens(), m.Inference.tokens(), m.Tools.tokens()
+	t.Reasoning = m.Inference.Reasoning
+	t.Total = t.Embedding + t.Rewrite + t.Rerank + t.Summary + t.Inference + t.Tools
+	c.Embedding, c.Rewrite, c.Rerank = m.Embedding.Cost, m.Rewrite.Cost, m.Rerank.Cost
+	c.Summary, c.Inference, c.Tools = m.Summary.Cost, m.Inference.Cost, m.Tools.Cost
+	c.Total = c.Embedding + c.Rewrite + c.Rerank + c.Summary + c.Inference + c.Tools
+	m.Totals = turnTotals{Tokens: t.Total, Cost: turnTotal{c.Total}, Costs: turnTotal{c.Total}}
+}
+
+// totals is what the turns of a conversation took.
+type totals struct {
+	Tokens    totalTokens `json:"tokens"`
+	Cost      totalCost   `json:"cost"`
+	Costs     totalCosts  `json:"costs"`
+	Messages  int64       `json:"messages"` // of the user
+	Unpriced  int64       `json:"calls_with_unknown_price"`
+	Estimated int64       `json:"calls_with_estimated_tokens"`
+}
+
+type totalTokens struct {
+	Embedding    int64 `json:"embedding"`
+	Input        int64 `json:"llm_input"`
+	Output       int64 `json:"llm_output"`
+	Conversation int64 `json:"conversation_total"`
+	Total        int64 `json:"total"` // the same
+}
+
+type totalCost struct {
+	Conversation usd `json:"conversation_total"`
+	Total        usd `json:"total"` // the same
+}
+
+type totalCosts struct {
+	Embedding    usd `json:"embedding"`
+	Models       usd `json:"llm"`
+	Conversation usd `json:"conversation_total"`
+	Total        usd `json:"total"` // the same
+}
+
+func totalsOf(t turn.Totals) totals {
+	tokens, cost := t.EmbeddingTokens+t.InputTokens+t.OutputTokens, usd(t.EmbeddingMicros+t.Micros)
+	return totals{
+		Tokens:   totalTokens{t.EmbeddingTokens, t.InputTokens, t.OutputTokens, tokens, tokens},
+		Cost:     totalCost{cost, cost},
+		Costs:    totalCosts{usd(t.EmbeddingMicros), usd(t.Micros), cost, cost},
+		Messages: t.Turns, Unpriced: t.Unpriced, Estimated: t.Estimated,
+	}
+}

@@ -1,0 +1,236 @@
+// Package ragchat speaks the Chat-with-RAG API: stateless and session chat with the parameters of
+// a pipeline, processing steps as server-sent events, and tokens and costs with every answer.
+//
+// A turn goes one way only: the body becomes a chat.Request, the Runner's events become the steps
+// and are folded into the response, whose figures are those of the ledger. A session is a stored
+// conversation of the kind Kind: the same pipeline answers it, from what is stored instead of from
+// the request's history. README.md beside this file describes the protocol as implemented.
+package ragchat
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// Kind is the kind of conversation that a session is.
+const Kind = "ragchat"
+
+// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
+type Runner interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Sessions keeps conversations; store.State does.
+type Sessions interface {
+	Begin(ctx context.Context, c turn.Conversation) error
+	Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (turn.Conversation, error)
+	Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error)
+	Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error
+	Delete(ctx context.Context, scope turn.Scope, id string) error
+}
+
+// Ledger says what turns took; store.State does.
+type Ledger interface {
+	Entries(ctx context.Context, turnID string) ([]turn.Entry, error)
+	Totals(ctx context.Context, k turn.AccountKey) (turn.Totals, error)
+	ClearTotals(ctx context.Context, k turn.AccountKey) (bool, error)
+}
+
+// Config is what a Handler needs. Runner, Principal, Sessions, Ledger and Search are required.
+type Config struct {
+	Runner    Runner
+	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+	Sessions  Sessions
+	Ledger    Ledger
+	Search    func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
+	Models    func(ctx context.Context) []Model // for GET /api/models; nil: there are none
+
+	Engine      chat.Options // what the engine does when nothing else is said; the models count here
+	Defaults    Defaults
+	Namespace   string       // of requests that name none, and of sessions; "" means "default"
+	PublicURL   string       // where clients reach the server; "" means as each request says
+	MaxMessages int          // of a history; 0 means 1,000
+	Logger      *slog.Logger // nil means slog.Default()
+
+	Now       func() time.Time // nil means time.Now
+	NewID     func() string    // makes ids of turns; nil means ulid.Make
+	SessionID func() string    // makes ids of sessions; nil means random UUIDs
+}
+
+const defaultMaxMessages = 1000
+
+// Handler answers the requests of the API. It is safe for concurrent use.
+type Handler struct {
+	cfg Config
+	hub *hub
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.Defaults == (Defaults{}) {
+		cfg.Defaults = DefaultDefaults()
+	}
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.MaxMessages == 0 {
+		cfg.MaxMessages = defaultMaxMessages
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return ulid.Make().String() }
+	}
+	if cfg.SessionID == nil {
+		cfg.SessionID = uuid.NewString
+	}
+	return &Handler{cfg: cfg, hub: newHub(cfg.Now)}
+}
+
+// Drain ends the streams of processing steps that wait for a turn which has not begun, so that
+// they do not hold up the stop of a server. It may be called again.
+func (h *Handler) Drain() { h.hub.drain() }
+
+// Chat answers POST /chat, whose body was read with wire.ReadBody.
+func (h *Handler) Chat(w http.ResponseWriter, r *http.Request, body []byte) {
+	h.answer(w, r, &exchange{}, body)
+}
+
+// Post answers POST /chat/{session_id} in the same way.
+func (h *Handler) Post(w http.ResponseWriter, r *http.Request, id string, body []byte) {
+	h.answer(w, r, &exchange{session: id}, body)
+}
+
+// exchange is one request for an answer with what its response depends on.
+type exchange struct {
+	session string // id; "" for a stateless request
+	base    string // URL of the server, for links
+	req     chat.Request
+	params
+	started  chat.Stage // that began last
+	progress *progress
+	notes    []string // what the client should know
+}
+
+// answer runs a turn and answers with what became of it.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, body []byte) {
+	err := h.decode(r, x, body)
+	h.follow(x)
+	// On every path, a panic included, who watches the steps sees the end; once only.
+	defer x.progress.finish("", nil)
+	if err != nil {
+		h.refuse(w, r, x, err)
+		return
+	}
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	h.debug(r.Context(), x, "chat request", x.req.Messages[len(x.req.Messages)-1].Text())
+	if x.stream {
+		h.stream(w, r, x)
+		return
+	}
+	h.reply(w, r, x)
+}
+
+// follow begins the run of the request's processing steps.
+func (h *Handler) follow(x *exchange) {
+	t := topic{owner: x.req.Principal.Subject, queryID: x.queryID}
+	x.progress = &progress{run: h.hub.begin(t), id: x.queryID, now: h.cfg.Now, x: x}
+}
+
+// reply answers with one JSON object.
+func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	res, err := h.run(r.Context(), x, nil)
+	if err != nil {
+		h.refuse(w, r, x, wire.CauseOf(r.Context(), err))
+		return
+	}
+	raw, err := wire.AppendJSON(nil, res)
+	if err != nil {
+		h.refuse(w, r, x, err)
+		return
+	}
+	x.progress.finish(res.Answer, res.AnswerHTML)
+	if err := wire.WriteJSON(w, http.StatusOK, raw); err != nil {
+		h.log(r, x, err)
+	}
+}
+
+// run ranges over the turn and folds it into the response. Each event goes to the steps, and to
+// each when that is not nil, whose error ends the turn.
+func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
+	var t chat.Turn
+	ended := false
+	for e, err := range h.cfg.Runner.Run(ctx, x.req) {
+		if err != nil {
+			return nil, err
+		}
+		if s, ok := e.(chat.StageStarted); ok {
+			x.started = s.Stage
+		}
+		x.progress.observe(e)
+		t.Add(e)
+		if each != nil {
+			if err := each(e); err != nil {
+				return nil, err
+			}
+		}
+		_, ended = e.(chat.TurnFinished)
+	}
+	if !ended || len(t.Messages) == 0 {
+		return nil, wire.ErrEndedEarly
+	}
+	if err := wire.MessageError(t.Messages[len(t.Messages)-1]); err != nil {
+		return nil, err
+	}
+	return h.respond(ctx, x, &t), nil
+}
+
+// debug logs what the settings of the original ask for. Texts of users stand in the log at the
+// level Debug only, cut to the length that is set.
+func (h *Handler) debug(ctx context.Context, x *exchange, msg, text string) {
+	d := &h.cfg.Defaults
+	if !d.DebugVerbose && !d.DebugLogKeys {
+		return
+	}
+	attrs := []any{"turn_id", x.req.TurnID, "conversation_id", x.session, "namespace", x.req.Namespace}
+	if d.DebugLogKeys {
+		attrs = append(attrs, "keys", x.keys)
+	}
+	if d.DebugVerbose {
+		attrs = append(attrs, "text", clip(text, d.DebugLogTruncateChars))
+	}
+	h.cfg.Logger.DebugContext(ctx, msg, attrs...)
+}
+
+// clip returns the first n characters of s.
+func clip(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+func (h *Handler) log(r *http.Request, x *exchange, err error) {
+	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
+		"turn_id", x.req.TurnID, "conversation_id", x.session, "namespace", x.req.Namespace,
+		"stage", x.started, "error", err)
+}

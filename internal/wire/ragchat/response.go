@@ -1,0 +1,108 @@
+package ragchat
+
+import (
+	"context"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/turn"
+)
+
+// response is the answer of POST /chat and POST /chat/{session_id}.
+type response struct {
+	Answer     string        `json:"answer"`
+	Response   string        `json:"response"` // the same
+	AnswerHTML *string       `json:"answer_html,omitempty"`
+	Reasoning  string        `json:"reasoning,omitempty"`
+	Sources    []source      `json:"sources"`
+	Metrics    metrics       `json:"metrics"`
+	Turn       turnMetrics   `json:"turn_metrics"`
+	Totals     totals        `json:"conversation_totals"`
+	ToolsUsed  []string      `json:"tools_used"`
+	Rewrite    rewriteReport `json:"rewrite_display"`
+	Model      string        `json:"model"`           // that answered, as its provider names it
+	Notes      []string      `json:"notes,omitempty"` // what was asked for and not done
+}
+
+// rewriteReport always has the document's ten keys.
+type rewriteReport struct {
+	Enabled    bool    `json:"enabled"`
+	Triggered  bool    `json:"triggered"` // enabled, and there was a conversation
+	Accepted   bool    `json:"accepted"`  // the search was for Rewritten
+	Original   string  `json:"original"`
+	Rewritten  string  `json:"rewritten"` // Original when not accepted
+	Confidence float64 `json:"confidence"`
+	Threshold  float64 `json:"threshold"`
+	Ambiguous  bool    `json:"ambiguous"`
+	Reason     string  `json:"reason"`
+	Changed    bool    `json:"changed"`
+	Candidate  string  `json:"candidate,omitempty"` // what was not accepted
+}
+
+// respond makes the response from a turn that has ended.
+func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *response {
+	m := t.Messages[len(t.Messages)-1]
+	entries, sum := h.bill(ctx, x, t)
+	res := &response{
+		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: []string{},
+		Turn: turnMetricsOf(entries), Rewrite: x.rewriteReportOf(t.Rewrite), Model: m.Model, Notes: x.notes,
+	}
+	if x.showSources {
+		res.Sources = x.sourcesOf(t)
+		res.Answer += x.sourceBlock(t, m)
+	}
+	res.Response = res.Answer
+	if x.renderHTML {
+		html := renderHTML(res.Answer)
+		res.AnswerHTML = &html
+	}
+	res.Metrics = metrics{Retrieved: len(t.Retrieved.Passages), Tokens: res.Turn.Tokens, Cost: res.Turn.Cost}
+	res.Totals = totalsOf(sum)
+	h.debug(ctx, x, "chat response", res.Answer)
+	return res
+}
+
+// bill returns what the turn took, call by call, and the totals of its account. The turn is saved
+// and cannot be taken back: when the ledger cannot be read now, its own stages are what is known.
+func (h *Handler) bill(ctx context.Context, x *exchange, t *chat.Turn) ([]turn.Entry, turn.Totals) {
+	entries, err := h.cfg.Ledger.Entries(ctx, x.req.TurnID)
+	if err != nil {
+		h.cfg.Logger.ErrorContext(ctx, "read what a turn took", "turn_id", x.req.TurnID, "error", err)
+		for _, s := range t.Stages {
+			if s.Model != "" {
+				entries = append(entries, turn.Entry{Stage: s.Stage, Model: s.Model, Usage: s.Usage})
+			}
+		}
+	}
+	own := turn.Totals{Turns: 1}
+	for _, e := range entries {
+		own.Add(e, 1)
+	}
+	key := turn.AccountOf(x.req.Principal.Subject, x.req.ConversationID, x.req.Account)
+	if key.IsZero() || err != nil {
+		return entries, own
+	}
+	sum, err := h.cfg.Ledger.Totals(ctx, key)
+	if err != nil {
+		h.cfg.Logger.ErrorContext(ctx, "read totals", "turn_id", x.req.TurnID, "error", err)
+		return entries, own
+	}
+	return entries, sum
+}
+
+func (x *exchange) rewriteReportOf(q chat.QueryRewritten) rewriteReport {
+	o := x.req.Options.Rewrite
+	r := rewriteReport{
+		Enabled: !o.Off, Triggered: q.Tried, Accepted: q.Rewritten, Original: q.Original, Rewritten: q.Original,
+		Threshold: o.Threshold, Reason: q.Reason,
+	}
+	if !q.Tried {
+		return r
+	}
+	r.Confidence, r.Ambiguous, r.Candidate = q.Confidence, q.Ambiguous, q.Candidate
+	if q.Rewritten {
+		r.Rewritten = q.Query
+	}
+	r.Changed = q.Rewritten || q.Candidate != "" && !strings.EqualFold(q.Candidate, q.Original)
+	return r
+}

@@ -1,0 +1,143 @@
+package ragchat
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// searchResult is the answer of POST /search.
+type searchResult struct {
+	Results []source `json:"results"`
+	Total   int      `json:"total"`
+}
+
+// maxFiltered is how many passages are looked at when they are filtered by what the index does
+// not know.
+const maxFiltered = 1000
+
+// Search answers POST /search: passages for a query, without an answer.
+func (h *Handler) Search(w http.ResponseWriter, r *http.Request, body []byte) {
+	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false)}
+	q, limit, keep, err := h.searchOf(r, body)
+	var found retrieval.Result
+	if err == nil {
+		found, err = h.cfg.Search(r.Context(), q)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	out := searchResult{Results: []source{}}
+	for i := range found.Passages {
+		if p := &found.Passages[i]; len(out.Results) < limit && len(p.Chunk.Spans) > 0 && keep(p) {
+			out.Results = append(out.Results, x.sourceOf(p))
+		}
+	}
+	out.Total = len(out.Results)
+	h.json(w, r, http.StatusOK, out)
+}
+
+// searchOf reads the body of a search: the query, how many results are wanted, and which count.
+func (h *Handler) searchOf(r *http.Request, body []byte) (q retrieval.Query, limit int, keep func(*retrieval.Passage) bool, err error) {
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return q, 0, nil, err
+	}
+	if q.Principal, err = h.cfg.Principal(r); err != nil {
+		return q, 0, nil, err
+	}
+	q.Namespace, q.Mode, q.MinScore, limit = h.cfg.Namespace, h.cfg.Engine.Mode, h.cfg.Defaults.ScoreThreshold, h.cfg.Defaults.TopK
+	value, _ := object.Get("query")
+	text, ok := value.Text()
+	if !ok || strings.TrimSpace(text) == "" {
+		return q, 0, nil, &fieldError{"query", "a string that is not empty"}
+	}
+	q.Text = strings.TrimSpace(text)
+	namespace := ""
+	for key, set := range map[string]func(wire.Value) string{
+		"limit":           func(v wire.Value) string { return setCount(&limit, v, 1, maxTop) },
+		"score_threshold": func(v wire.Value) string { return setNumber(&q.MinScore, v, 1) },
+		"active_domain":   func(v wire.Value) string { return setName(&namespace, v) },
+	} {
+		if err := apply(object, key, set); err != nil {
+			return q, 0, nil, err
+		}
+	}
+	if err := apply(object, "namespace", func(v wire.Value) string { return setName(&namespace, v) }); err != nil {
+		return q, 0, nil, err
+	}
+	if namespace != "" {
+		q.Namespace = namespace
+	}
+	q.Limit = limit
+	keep, err = filterOf(object, &q)
+	return q, limit, keep, err
+}
+
+func apply(object wire.Object, key string, set func(wire.Value) string) error {
+	v, _ := object.Get(key)
+	if !isGiven(v) {
+		return nil
+	}
+	if want := set(v); want != "" {
+		return &fieldError{key, want}
+	}
+	return nil
+}
+
+// filters are what a query_filter may ask of a passage, beside its category.
+var filters = map[string]func(p *retrieval.Passage) string{
+	"url":      func(p *retrieval.Passage) string { return p.Document.URL },
+	"title":    func(p *retrieval.Passage) string { return p.Document.Title },
+	"filename": func(p *retrieval.Passage) string { return p.Document.Name },
+	"section":  func(p *retrieval.Passage) string { return section(p.Chunk.Headings) },
+}
+
+// filterOf reads query_filter: values that fields of the results must have. The category is a
+// matter of the index; of the others the best passages are looked through.
+func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Passage) bool, err error) {
+	keep = func(*retrieval.Passage) bool { return true }
+	v, _ := object.Get("query_filter")
+	if !isGiven(v) {
+		return keep, nil
+	}
+	fields, ok := v.Object()
+	if !ok {
+		return nil, &fieldError{"query_filter", "an object"}
+	}
+	wanted := map[string]string{}
+	for key, v := range fields.Members() {
+		text, ok := v.Text()
+		_, known := filters[key]
+		switch {
+		case key == "category" && ok:
+			q.IncludeCategory = text
+		case known && ok:
+			wanted[key] = text
+		case known || key == "category":
+			return nil, &fieldError{"query_filter." + key, "a string"}
+		default:
+			names := []string{"category"}
+			for name := range filters {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			return nil, &fieldError{"query_filter." + clip(key, 40), "one of " + strings.Join(names, ", ")}
+		}
+	}
+	if len(wanted) > 0 {
+		q.Limit = maxFiltered
+	}
+	return func(p *retrieval.Passage) bool {
+		for key, value := range wanted {
+			if filters[key](p) != value {
+				return false
+			}
+		}
+		return true
+	}, nil
+}

@@ -1,0 +1,102 @@
+package ragchat
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// source is a passage that the model was given.
+type source struct {
+	ID      string   `json:"id"`
+	Score   *float64 `json:"score,omitempty"` // in [0, 1]; none in a history
+	Payload payload  `json:"payload"`
+}
+
+type payload struct {
+	URL        string `json:"url"` // absolute, of the cited page
+	Title      string `json:"title"`
+	Text       string `json:"text"`
+	Section    string `json:"section"` // headings, outermost first; "" for none
+	Page       *int   `json:"page"`    // null where the format has no pages
+	ChunkIndex *int   `json:"chunk_index,omitempty"`
+	Citation   string `json:"citation"` // as it stands in the answer between brackets
+}
+
+// sourcesOf returns the passages of the prompt, best first.
+func (x *exchange) sourcesOf(t *chat.Turn) []source {
+	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
+	all := make([]source, len(sent))
+	for i := range sent {
+		all[i] = x.sourceOf(&sent[i])
+	}
+	return all
+}
+
+func (x *exchange) sourceOf(p *retrieval.Passage) source {
+	label := chat.CitationOf(*p)
+	return source{
+		ID:    fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal),
+		Score: &p.Score,
+		Payload: payload{
+			URL: urlOf(x.base, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
+			Section: section(p.Chunk.Headings), Page: pageOf(p.Chunk.Spans[0].Page),
+			ChunkIndex: &p.Chunk.Key.Ordinal, Citation: label,
+		},
+	}
+}
+
+// urlOf returns where people find what a label cites: the document's own address, or its original
+// on this server.
+func urlOf(base, own, label string) string {
+	if own != "" {
+		return own
+	}
+	return wire.ContentURL(base, label)
+}
+
+func pageOf(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func section(headings []string) string { return strings.Join(headings, " > ") }
+
+// sourceBlock returns what is put behind an answer: a line for each document or page that it
+// cites.
+func (x *exchange) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
+	if len(m.Citations) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nSources:")
+	for _, c := range m.Citations {
+		fmt.Fprintf(&b, "\n[%s] %s", c.Label, urlOf(x.base, c.URL, c.Label))
+		if c.Passage < len(t.Retrieved.Passages) {
+			if s := section(t.Retrieved.Passages[c.Passage].Chunk.Headings); s != "" {
+				fmt.Fprintf(&b, " (Section: %s)", strings.Join(strings.Fields(s), " "))
+			}
+		}
+	}
+	return b.String()
+}
+
+// block matches what sourceBlock, and the original, put behind an answer.
+var block = regexp.MustCompile(`\n\nSources:(?:\n\[[^\n]*)+\s*$|\n\nTools Used:[^\n]*\s*$`)
+
+// stripSources takes off the blocks behind an answer, so that they are not taken for its text.
+func stripSources(answer string) string {
+	for {
+		at := block.FindStringIndex(answer)
+		if at == nil {
+			return answer
+		}
+		answer = answer[:at[0]]
+	}
+}

@@ -1,0 +1,64 @@
+package ragchat
+
+import (
+	"context"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// stream answers with server-sent events: a "delta" for each piece of the answer, "reasoning" for
+// what the model thinks, and last "final" with the whole response, or "error". It is an extension.
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+	s := wire.SSE(w)
+	err := h.streamTurn(r.Context(), x, s)
+	if err == nil {
+		return
+	}
+	err = wire.CauseOf(r.Context(), err)
+	if !s.Begun() {
+		h.refuse(w, r, x, err)
+		return
+	}
+	h.log(r, x, err)
+	f, body := failureOf(x, err)
+	x.progress.finish(f.Text, nil)
+	if line, err := wire.AppendJSON(s.Line(), struct {
+		Type string `json:"type"`
+		failure
+	}{"error", body}); err == nil {
+		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+		_ = s.Send(line)
+	}
+}
+
+func (h *Handler) streamTurn(ctx context.Context, x *exchange, s *wire.Stream) error {
+	res, err := h.run(ctx, x, func(e chat.Event) error {
+		switch e := e.(type) {
+		case chat.TextDelta:
+			return sendText(s, "delta", e.Text)
+		case chat.ReasoningDelta:
+			return sendText(s, "reasoning", e.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	x.progress.finish(res.Answer, res.AnswerHTML)
+	line, err := wire.AppendJSON(s.Line(), struct {
+		Type string `json:"type"`
+		*response
+	}{"final", res})
+	if err != nil {
+		return err
+	}
+	return s.Send(line)
+}
+
+func sendText(s *wire.Stream, kind, text string) error {
+	line := wire.AppendString(append(s.Line(), `{"type":`...), kind)
+	line = wire.AppendString(append(line, `,"text":`...), text)
+	return s.Send(append(line, '}'))
+}
