@@ -126,6 +126,9 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
+	if o.write != 0 {
+		ln = smallBuffers{ln}
+	}
 	go func() { done <- srv.Serve(ctx, ln) }()
 	t.Cleanup(func() {
 		stop()
@@ -134,6 +137,17 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		}
 	})
 	s.url = "http://" + ln.Addr().String()
+}
+
+// smallBuffers accepts connections that take little before they block.
+type smallBuffers struct{ net.Listener }
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(32 << 10)
+	}
+	return conn, err
 }
 
 // Search implements chat.Retriever with two passages that are equally good.
