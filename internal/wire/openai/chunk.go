@@ -42,6 +42,15 @@ func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
 	return wire.AppendString(append(dst, `,"system_fingerprint":`...), answering)
 }
 
+// fingerprint is what stands in system_fingerprint: the model that answers, and what the upstream
+// says of its own configuration.
+func fingerprint(model string, v *llm.Vendor) string {
+	if v == nil || v.SystemFingerprint == "" {
+		return model
+	}
+	return model + " " + llm.CleanName(v.SystemFingerprint)
+}
+
 // first is the chunk that opens the answer.
 func (e *encoder) first(dst []byte) []byte {
 	dst = append(append(dst, e.delta...), `{"role":"assistant","content":"","refusal":null}`...)
@@ -55,10 +64,33 @@ func (e *encoder) text(dst []byte, text string) []byte {
 	return append(append(dst, '}'), e.tail...)
 }
 
+// call is the chunk of a call of a tool, which is whole.
+func (e *encoder) call(dst []byte, index int, c llm.ToolCall) []byte {
+	dst = append(append(dst, e.delta...), `{"tool_calls":[`...)
+	return append(append(appendCall(dst, index, true, c), `]}`...), e.tail...)
+}
+
 // annotations is the chunk of the citations of the whole answer.
-func (e *encoder) annotations(dst []byte, list []annotation) []byte {
+func (e *encoder) annotations(dst []byte, list []annotation, unsupported []string) []byte {
 	dst = append(append(dst, e.delta...), `{"annotations":`...)
-	return append(append(appendAnnotations(dst, list), '}'), e.tail...)
+	dst = appendUnsupported(appendAnnotations(dst, list), unsupported)
+	return append(append(dst, '}'), e.tail...)
+}
+
+// appendUnsupported appends a member that the API has not: the labels of citations in the answer
+// whose pages do not bear it out. Clients skip it.
+func appendUnsupported(dst []byte, labels []string) []byte {
+	if len(labels) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"unsupported_citations":[`...)
+	for i, label := range labels {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = wire.AppendString(dst, label)
+	}
+	return append(dst, ']')
 }
 
 // last is the chunk that says why the answer ended.
@@ -92,7 +124,7 @@ func appendUsage(dst []byte, u llm.Usage) []byte {
 // reasonOf returns the reason as the API knows it: clients validate it.
 func reasonOf(reason string) string {
 	switch reason {
-	case "length", "content_filter":
+	case "length", "content_filter", "tool_calls":
 		return reason
 	}
 	return "stop"

@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 
+	"parley/internal/llm"
 	"parley/internal/wire"
 )
 
@@ -42,25 +44,27 @@ func (h *Handler) decode(r *http.Request, body []byte) (*exchange, error) {
 	return x, nil
 }
 
-// members reads each member that matters, but for messages and the two limits of length. What is not here is ignored, because
-// it is a hint (seed, user, metadata), tunes what a provider may not have (logit_bias), or is
-// unknown. null means the default everywhere.
+// members reads each member that matters, but for messages and the two limits of length. What is not
+// here is ignored, because it is a hint (seed, user, metadata), tunes what a provider may not have
+// (logit_bias), or is unknown. null means the default everywhere.
 var members = map[string]func(x *exchange, v wire.Value) error{
-	"model":           (*exchange).readModel,
-	"stream":          (*exchange).readStream,
-	"stream_options":  (*exchange).readStreamOptions,
-	"temperature":     (*exchange).readTemperature,
-	"top_p":           (*exchange).readTopP,
-	"n":               (*exchange).readN,
-	"stop":            (*exchange).readStop,
-	"tools":           refuseList("tools", "This server calls no tools for its clients."),
-	"functions":       refuseList("functions", "This server calls no functions for its clients."),
-	"tool_choice":     refuseChoice("tool_choice"),
-	"function_call":   refuseChoice("function_call"),
-	"response_format": (*exchange).readResponseFormat,
-	"modalities":      (*exchange).readModalities,
-	"audio":           (*exchange).readAudio,
-	"logprobs":        (*exchange).readLogprobs,
+	"model":               (*exchange).readModel,
+	"stream":              (*exchange).readStream,
+	"stream_options":      (*exchange).readStreamOptions,
+	"temperature":         (*exchange).readTemperature,
+	"top_p":               (*exchange).readTopP,
+	"n":                   (*exchange).readN,
+	"stop":                (*exchange).readStop,
+	"reasoning_effort":    (*exchange).readEffort,
+	"response_format":     (*exchange).readResponseFormat,
+	"tools":               (*exchange).readTools,
+	"tool_choice":         (*exchange).readToolChoice,
+	"parallel_tool_calls": (*exchange).readParallel,
+	"functions":           (*exchange).readFunctions,
+	"function_call":       (*exchange).readFunctionCall,
+	"modalities":          (*exchange).readModalities,
+	"audio":               (*exchange).readAudio,
+	"logprobs":            (*exchange).readLogprobs,
 }
 
 func (x *exchange) readMembers(object wire.Object) error {
@@ -139,32 +143,48 @@ func (x *exchange) readN(v wire.Value) error {
 	return nil
 }
 
-// readStop accepts an empty list only: no model is told where to stop.
+// readStop reads one text to stop at, or a list of them.
 func (x *exchange) readStop(v wire.Value) error {
-	if isEmptyList(v) {
-		return nil
+	if text, ok := v.Text(); ok {
+		x.req.Options.Stop = []string{text}
+	} else {
+		elements, ok := v.Elements()
+		if !ok {
+			return refusef("stop", invalid, `"stop" must be a string or a list of strings.`)
+		}
+		for e := range elements {
+			text, ok := e.Text()
+			if !ok || len(x.req.Options.Stop) == llm.MaxStop {
+				return refusef("stop", invalid, `"stop" must hold %d strings at most.`, llm.MaxStop)
+			}
+			x.req.Options.Stop = append(x.req.Options.Stop, text)
+		}
 	}
-	return refusef("stop", unsupported, "This server does not support stop sequences.")
+	for _, text := range x.req.Options.Stop {
+		if text == "" {
+			return refusef("stop", invalid, `"stop" holds an empty string.`)
+		}
+	}
+	return nil
 }
 
-func refuseList(param, reason string) func(*exchange, wire.Value) error {
-	return func(_ *exchange, v wire.Value) error {
-		if isEmptyList(v) {
-			return nil
-		}
-		return refusef(param, unsupported, "%q is not supported. %s", param, reason)
-	}
+// efforts are the efforts of the API by those of models: some models know more of them.
+var efforts = map[string]string{
+	"none": "minimal", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high",
 }
 
-// refuseChoice accepts what needs no tools.
-func refuseChoice(param string) func(*exchange, wire.Value) error {
-	return func(_ *exchange, v wire.Value) error {
-		if choice, _ := v.Text(); choice == "none" || choice == "auto" {
-			return nil
-		}
-		return refusef(param, unsupported, `%q must be "none" or "auto": this server calls no tools for its clients.`, param)
+func (x *exchange) readEffort(v wire.Value) error {
+	name, _ := v.Text()
+	effort, ok := efforts[name]
+	if !ok {
+		return refusef("reasoning_effort", invalid, `"reasoning_effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
 	}
+	x.req.Options.Effort = effort
+	return nil
 }
+
+// anyObject is the schema of an answer that is to be any JSON object.
+var anyObject = json.RawMessage(`{"type":"object"}`)
 
 func (x *exchange) readResponseFormat(v wire.Value) error {
 	const param = "response_format"
@@ -173,10 +193,23 @@ func (x *exchange) readResponseFormat(v wire.Value) error {
 		return refusef(param, invalid, `"response_format" must be an object.`)
 	}
 	kind, _ := format.Get("type")
-	if name, _ := kind.Text(); name != "text" {
-		return refusef(param, unsupportedValue, `"response_format" must be {"type":"text"}: this server answers in text, not in JSON.`)
+	switch name, _ := kind.Text(); name {
+	case "text":
+		return nil
+	case "json_object":
+		x.req.Options.Schema = anyObject
+		return nil
+	case "json_schema":
+		value, _ := format.Get("json_schema")
+		named, _ := value.Object()
+		schema, _ := named.Get("schema")
+		if _, ok := schema.Object(); !ok {
+			return refusef(param+".json_schema.schema", invalid, `"response_format.json_schema.schema" must be an object.`)
+		}
+		x.req.Options.Schema = schema.Compact()
+		return nil
 	}
-	return nil
+	return refusef(param+".type", unsupportedValue, `"response_format.type" must be "text", "json_object" or "json_schema".`)
 }
 
 func (x *exchange) readModalities(v wire.Value) error {

@@ -163,8 +163,25 @@ func askedText(asked []chat.Request) string {
 		fmt.Fprintf(&b, "turn %s namespace %s conversation %q\n", req.TurnID, req.Namespace, req.ConversationID)
 		for _, m := range req.Messages {
 			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
+			for _, c := range m.ToolCalls {
+				fmt.Fprintf(&b, "  calls %q\n", c)
+			}
+			if m.ToolCallID != "" {
+				fmt.Fprintf(&b, "  answers %q\n", m.ToolCallID)
+			}
 		}
-		fmt.Fprintln(&b, chattest.Options(req.Options))
+		o := req.Options
+		for _, t := range o.Tools {
+			fmt.Fprintf(&b, "tool %q %q %s\n", t.Name, t.Description, t.Parameters)
+		}
+		if o.Schema != nil {
+			fmt.Fprintf(&b, "schema %s\n", o.Schema)
+		}
+		if o.Stop != nil {
+			fmt.Fprintf(&b, "stop %q\n", o.Stop)
+		}
+		o.Tools, o.Schema, o.Stop = nil, nil, nil
+		fmt.Fprintln(&b, chattest.Options(o))
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"fmt"
 	"iter"
 	"strings"
@@ -46,7 +47,7 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 }
 
 // message is a message's members that matter; a nil Value was not sent.
-type message struct{ role, content, refusal, toolCalls, functionCall wire.Value }
+type message struct{ role, content, refusal, toolCalls, toolCallID, functionCall wire.Value }
 
 func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	object, ok := v.Object()
@@ -64,6 +65,8 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 			m.refusal = v
 		case "tool_calls":
 			m.toolCalls = v
+		case "tool_call_id":
+			m.toolCallID = v
 		case "function_call":
 			m.functionCall = v
 		}
@@ -72,15 +75,27 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	if err != nil {
 		return chat.Message{}, err
 	}
-	parts, err := h.contentOf(&m, role, param)
-	return chat.Message{Role: role, Parts: parts}, err
+	out := chat.Message{Role: role}
+	if out.ToolCalls, err = callsOf(m.toolCalls, param); err != nil {
+		return out, err
+	}
+	if role == llm.ToolRole {
+		if out.ToolCallID, ok = m.toolCallID.Text(); !ok || out.ToolCallID == "" {
+			return out, refusef(param+".tool_call_id", missing, `"%s.tool_call_id" must name the call that the message answers.`, param)
+		}
+	}
+	if len(out.ToolCalls) > 0 && !isGiven(m.content) {
+		return out, nil
+	}
+	out.Parts, err = h.contentOf(&m, role, param)
+	return out, err
 }
 
 // roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's
 // system message to the engine, which trusts either least.
 func (m *message) roleOf(param string) (llm.Role, error) {
-	if isGiven(m.toolCalls) && !isEmptyList(m.toolCalls) || isGiven(m.functionCall) {
-		return "", refusef(param, unsupported, "%q calls a tool: this server calls no tools for its clients.", param)
+	if isGiven(m.functionCall) {
+		return "", refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
 	}
 	switch name, _ := m.role.Text(); name {
 	case "user":
@@ -89,10 +104,12 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 		return llm.Assistant, nil
 	case "system", "developer":
 		return llm.System, nil
-	case "tool", "function":
-		return "", refusef(param+".role", unsupported, "%q is the result of a tool: this server calls no tools for its clients.", param)
+	case "tool":
+		return llm.ToolRole, nil
+	case "function":
+		return "", refusef(param+".role", unsupported, `"%s.role" is that of a function's result; use "tool".`, param)
 	}
-	return "", refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system" or "developer".`, param)
+	return "", refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system", "developer" or "tool".`, param)
 }
 
 // contentOf reads a content: a string or a list of parts. An assistant that refused has a
@@ -175,12 +192,25 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 	value, _ = image.Get("url")
 	url, _ := value.Text()
 	switch {
-	case !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://"):
-		return llm.Part{}, refusef(param, invalid, `"%s.url" must be a data: URL of an image, or an https: URL.`, param)
+	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
+		return llm.Part{}, refusef(param, unsupported, `"%s.url" must be a data: URL: this server fetches no images for its clients.`, param)
+	case !isImageData(url):
+		return llm.Part{}, refusef(param, invalid, `"%s.url" must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.`, param)
 	case !h.cfg.Vision:
 		return llm.Part{}, refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
 	}
 	return llm.Part{Image: url}, nil
+}
+
+// isImageData reports whether a URL holds an image of a kind that every model that sees reads.
+func isImageData(url string) bool {
+	for _, kind := range []string{"png", "jpeg", "gif", "webp"} {
+		if data, ok := strings.CutPrefix(url, "data:image/"+kind+";base64,"); ok {
+			_, err := base64.StdEncoding.DecodeString(data)
+			return err == nil && data != ""
+		}
+	}
+	return false
 }
 
 func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

@@ -18,6 +18,7 @@ type session struct {
 	chunks    *encoder // nil until the answer begins
 	requested string   // model that was asked to answer
 	message   chat.MessageFinished
+	calls     int  // of tools, sent so far
 	ended     bool // the turn was seen to its end
 }
 
@@ -64,8 +65,14 @@ func (s *session) event(e chat.Event) error {
 		return s.stream.Send(s.chunks.text(s.stream.Line(), e.Text))
 	case chat.MessageStarted:
 		s.requested = e.Model
+	case chat.ToolCalled:
+		if err := s.begin(s.requested); err != nil {
+			return err
+		}
+		s.calls++
+		return s.stream.Send(s.chunks.call(s.stream.Line(), s.calls-1, e.Call))
 	case chat.CompletionStarted:
-		return s.begin(e.Model)
+		return s.begin(fingerprint(e.Model, e.Vendor))
 	case chat.MessageFinished:
 		s.message = e
 		return wire.MessageError(e)
@@ -90,11 +97,11 @@ func (s *session) last(u llm.Usage) error {
 	if err := wire.MessageError(s.message); err != nil {
 		return err
 	}
-	if err := s.begin(s.message.Model); err != nil {
+	if err := s.begin(fingerprint(s.message.Model, s.message.Vendor)); err != nil {
 		return err
 	}
 	if list := s.h.annotationsOf(s.x, s.message); len(list) > 0 {
-		if err := s.stream.Send(s.chunks.annotations(s.stream.Line(), list)); err != nil {
+		if err := s.stream.Send(s.chunks.annotations(s.stream.Line(), list, s.message.Unsupported())); err != nil {
 			return err
 		}
 	}
@@ -134,9 +141,18 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	if err := wire.MessageError(m); err != nil {
 		return nil, err
 	}
-	dst := append(x.appendHead(nil, "chat.completion", m.Model), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
-	dst = append(wire.AppendString(dst, m.Text), `,"refusal":null,"annotations":`...)
-	dst = append(appendAnnotations(dst, h.annotationsOf(x, m)), `},"logprobs":null,"finish_reason":`...)
+	dst := append(x.appendHead(nil, "chat.completion", fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
+	if m.Text == "" && len(m.ToolCalls) > 0 {
+		dst = append(dst, `null`...)
+	} else {
+		dst = wire.AppendString(dst, m.Text)
+	}
+	dst = append(dst, `,"refusal":null,"annotations":`...)
+	dst = appendUnsupported(appendAnnotations(dst, h.annotationsOf(x, m)), m.Unsupported())
+	if len(m.ToolCalls) > 0 {
+		dst = appendCalls(append(dst, `,"tool_calls":`...), m.ToolCalls)
+	}
+	dst = append(dst, `},"logprobs":null,"finish_reason":`...)
 	dst = append(wire.AppendString(dst, reasonOf(m.FinishReason)), `}],"usage":`...)
 	return append(appendUsage(dst, turn.Usage), '}'), nil
 }

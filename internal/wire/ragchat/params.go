@@ -68,6 +68,7 @@ func (h *Handler) useDefaults(x *exchange) {
 	o.Temperature, o.TopP, o.MaxOutputTokens = d.Temperature, d.TopP, d.MaxOutputTokens
 	o.Rewrite = chat.RewriteOptions{Off: !d.EnableRewrite, Threshold: d.RewriteThreshold, Turns: turns(d.RewriteTailTurns)}
 	o.Summary = chat.SummaryOptions{Turns: turns(d.RawTailTurns), Input: d.SummarizerInput, Output: d.SummarizerOutput}
+	o.Rerank = o.Models.Rerank != "" // where one is configured
 	x.req.Options = o
 }
 
@@ -183,6 +184,7 @@ func setModels(x *exchange, v wire.Value) string {
 			*to = name
 		}
 	}
+	x.req.Options.Rerank = m.Rerank != "" // who names a reranker wants it
 	return ""
 }
 

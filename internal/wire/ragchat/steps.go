@@ -36,19 +36,17 @@ type hub struct {
 	runs     map[topic]*stepRun // the latest of each topic
 	ended    []*stepRun         // in the order in which they ended
 	kept     int                // bytes of ended
-	waiting  map[topic]*waiting
+	waiting  map[topic]map[waiter]struct{}
 	watchers int
-	draining bool
+	drained  chan struct{} // closed when draining starts
 }
 
-// waiting are the watchers of a topic that no run has reached yet.
-type waiting struct {
-	count int
-	begun chan struct{} // closed and replaced when a run begins; closed when draining starts
-}
+// waiter is a watcher that no run has reached yet: it is given the first that begins. It has room
+// for one.
+type waiter chan *stepRun
 
 func newHub(now func() time.Time) *hub {
-	return &hub{now: now, runs: map[topic]*stepRun{}, waiting: map[topic]*waiting{}}
+	return &hub{now: now, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
 }
 
 // stepRun is the log of one turn's steps. A nil run takes everything and keeps nothing.
@@ -72,10 +70,10 @@ func (h *hub) begin(t topic) *stepRun {
 	h.sweep()
 	r := &stepRun{hub: h, topic: t}
 	h.runs[t] = r
-	if w := h.waiting[t]; w != nil && !h.draining {
-		close(w.begun)
-		w.begun = make(chan struct{})
+	for w := range h.waiting[t] {
+		w <- r
 	}
+	delete(h.waiting, t)
 	return r
 }
 
@@ -153,7 +151,7 @@ func (r *stepRun) since(n int) (events [][]byte, done bool, changed <-chan struc
 func (h *hub) admit() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers >= maxWatchers || h.draining {
+	if h.watchers >= maxWatchers || h.isDraining() {
 		return false
 	}
 	h.watchers++
@@ -224,20 +222,17 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 	defer quiet.Stop()
 	giveUp := time.NewTimer(maxWaiting)
 	defer giveUp.Stop()
-	first := h.expect(t)
-	defer h.expectNoMore(t)
+	running, w := h.expect(t)
+	if running != nil {
+		return running, nil
+	}
+	defer h.expectNoMore(t, w)
 	for {
-		r, begun, draining := h.latest(t)
-		switch {
-		case r != nil && (r != first || !h.hasEnded(r)):
-			return r, nil
-		case draining:
-			return nil, nil
-		}
 		select {
-		case <-begun:
+		case r := <-w:
+			return r, nil
 		case <-replay.C:
-			if r != nil {
+			if r := h.latest(t); r != nil {
 				return r, nil
 			}
 		case <-quiet.C:
@@ -245,6 +240,8 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 				return nil, err
 			}
 			quiet.Reset(keepAlive)
+		case <-h.drained:
+			return nil, nil
 		case <-giveUp.C:
 			return nil, nil
 		case <-ctx.Done():
@@ -253,41 +250,34 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 	}
 }
 
-// expect notes that somebody waits for a run of the topic, and returns the latest there is.
-func (h *hub) expect(t topic) *stepRun {
+// expect returns the latest run of a topic if it is in progress, else what the next one is given to.
+func (h *hub) expect(t topic) (running *stepRun, w waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sweep()
-	w := h.waiting[t]
-	if w == nil {
-		w = &waiting{begun: make(chan struct{})}
-		h.waiting[t] = w
+	if r := h.runs[t]; r != nil && !r.done {
+		return r, nil
 	}
-	w.count++
-	return h.runs[t]
+	w = make(waiter, 1)
+	if h.waiting[t] == nil {
+		h.waiting[t] = map[waiter]struct{}{}
+	}
+	h.waiting[t][w] = struct{}{}
+	return nil, w
 }
 
-func (h *hub) expectNoMore(t topic) {
+func (h *hub) expectNoMore(t topic, w waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := h.waiting[t]
-	if w.count--; w.count == 0 {
+	if delete(h.waiting[t], w); len(h.waiting[t]) == 0 {
 		delete(h.waiting, t)
 	}
 }
 
-// latest returns the latest run of a topic for which the caller waits, and what is closed when
-// there is another one.
-func (h *hub) latest(t topic) (r *stepRun, begun <-chan struct{}, draining bool) {
+func (h *hub) latest(t topic) *stepRun {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.runs[t], h.waiting[t].begun, h.draining
-}
-
-func (h *hub) hasEnded(r *stepRun) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return r.done
+	return h.runs[t]
 }
 
 // drain sends those away who wait for a run to begin, and lets nobody else in. Who watches a run
@@ -295,11 +285,16 @@ func (h *hub) hasEnded(r *stepRun) bool {
 func (h *hub) drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.draining {
-		return
+	if !h.isDraining() {
+		close(h.drained)
 	}
-	h.draining = true
-	for _, w := range h.waiting {
-		close(w.begun)
+}
+
+func (h *hub) isDraining() bool {
+	select {
+	case <-h.drained:
+		return true
+	default:
+		return false
 	}
 }

@@ -1,0 +1,203 @@
+package openai
+
+import (
+	"strconv"
+
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// maxTools is OpenAI's limit of tools in a request, and of calls in a message.
+const maxTools = 128
+
+// readTools reads the functions that the client can run. What makes them ones that models take is
+// for the engine to check.
+func (x *exchange) readTools(v wire.Value) error {
+	elements, ok := v.Elements()
+	if !ok {
+		return refusef("tools", invalid, `"tools" must be a list of tools.`)
+	}
+	for v := range elements {
+		at := element{"tools", len(x.req.Options.Tools)}
+		if at.i == maxTools {
+			return refusef("tools", invalid, `"tools" may hold %d tools at most.`, maxTools)
+		}
+		tool, err := toolOf(v, at)
+		if err != nil {
+			return err
+		}
+		x.req.Options.Tools = append(x.req.Options.Tools, tool)
+	}
+	return nil
+}
+
+func toolOf(v wire.Value, at element) (llm.Tool, error) {
+	object, ok := v.Object()
+	if !ok {
+		return llm.Tool{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)
+	}
+	kind, _ := object.Get("type")
+	if name, _ := kind.Text(); name != "function" {
+		return llm.Tool{}, refusef(at.String()+".type", unsupportedValue, `"%v.type" must be "function".`, at)
+	}
+	value, _ := object.Get("function")
+	function, ok := value.Object()
+	if !ok {
+		return llm.Tool{}, refusef(at.String()+".function", invalid, `"%v.function" must be an object.`, at)
+	}
+	var tool llm.Tool
+	for key, v := range function.Members() {
+		ok := true
+		switch {
+		case v.IsNull():
+		case key == "name":
+			tool.Name, ok = v.Text()
+		case key == "description":
+			tool.Description, ok = v.Text()
+		case key == "parameters":
+			if _, ok = v.Object(); ok {
+				tool.Parameters = v.Compact()
+			}
+		}
+		if !ok {
+			return tool, refusef(at.String()+".function."+key, invalid, `"%v.function.%s" is not of its type.`, at, key)
+		}
+	}
+	if tool.Name == "" {
+		return tool, refusef(at.String()+".function.name", missing, `"%v.function.name" must name the function.`, at)
+	}
+	return tool, nil
+}
+
+// readToolChoice reads a word, or an object that names a function.
+func (x *exchange) readToolChoice(v wire.Value) error {
+	const param = "tool_choice"
+	if word, ok := v.Text(); ok {
+		switch word {
+		case "auto":
+			word = ""
+		case llm.ToolsNone, llm.ToolsRequired:
+		default:
+			return refusef(param, invalid, `"tool_choice" must be "none", "auto", "required" or an object.`)
+		}
+		x.req.Options.ToolChoice = word
+		return nil
+	}
+	choice, ok := v.Object()
+	kind, _ := choice.Get("type")
+	if name, _ := kind.Text(); !ok || name != "function" {
+		return refusef(param, unsupportedValue, `"tool_choice" must be "none", "auto", "required" or {"type":"function"} with the name of one.`)
+	}
+	value, _ := choice.Get("function")
+	function, _ := value.Object()
+	value, _ = function.Get("name")
+	if x.req.Options.ToolChoice, ok = value.Text(); !ok || x.req.Options.ToolChoice == "" {
+		return refusef(param+".function.name", missing, `"tool_choice.function.name" must name a function.`)
+	}
+	return nil
+}
+
+func (x *exchange) readParallel(v wire.Value) error {
+	parallel, err := boolOf(v, "parallel_tool_calls")
+	x.req.Options.OneTool = !parallel
+	return err
+}
+
+// readFunctions and readFunctionCall refuse the form that tools had before they were tools.
+func (x *exchange) readFunctions(v wire.Value) error {
+	if isEmptyList(v) {
+		return nil
+	}
+	return refusef("functions", unsupported, `"functions" is not supported; use "tools".`)
+}
+
+func (x *exchange) readFunctionCall(v wire.Value) error {
+	if choice, _ := v.Text(); choice == "none" || choice == "auto" {
+		return nil
+	}
+	return refusef("function_call", unsupported, `"function_call" is not supported; use "tool_choice".`)
+}
+
+// callsOf reads the calls that an assistant's message made.
+func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
+	if !isGiven(v) {
+		return nil, nil
+	}
+	param += ".tool_calls"
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, refusef(param, invalid, "%q must be a list of calls.", param)
+	}
+	var calls []llm.ToolCall
+	for v := range elements {
+		at := element{param, len(calls)}
+		if at.i == maxTools {
+			return nil, refusef(param, invalid, "%q may hold %d calls at most.", param, maxTools)
+		}
+		call, ok := callOf(v)
+		if !ok {
+			return nil, refusef(at.String(), invalid, `"%v" must be the call of a function, with "id" and "function" {"name", "arguments"}.`, at)
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
+	object, _ := v.Object()
+	kind, _ := object.Get("type")
+	if name, _ := kind.Text(); isGiven(kind) && name != "function" {
+		return call, false
+	}
+	id, _ := object.Get("id")
+	value, _ := object.Get("function")
+	function, _ := value.Object()
+	name, _ := function.Get("name")
+	arguments, _ := function.Get("arguments")
+	var named, argued, identified bool
+	call.ID, identified = id.Text()
+	call.Name, named = name.Text()
+	call.Arguments, argued = arguments.Text()
+	call.Signature = signatureOf(object)
+	return call, identified && named && argued
+}
+
+// The signature that some providers want back with a call travels through the client in
+// extra_content, where Google's own compatible API puts it: {"parley":{"signature":"…"}}.
+func signatureOf(call wire.Object) string {
+	value, _ := call.Get("extra_content")
+	extra, _ := value.Object()
+	value, _ = extra.Get("parley")
+	own, _ := value.Object()
+	value, _ = own.Get("signature")
+	signature, _ := value.Text()
+	return signature
+}
+
+// appendCall appends a call; in a stream it has its index among the calls of the message.
+func appendCall(dst []byte, index int, streamed bool, c llm.ToolCall) []byte {
+	dst = append(dst, '{')
+	if streamed {
+		dst = append(strconv.AppendInt(append(dst, `"index":`...), int64(index), 10), ',')
+	}
+	dst = wire.AppendString(append(dst, `"id":`...), c.ID)
+	dst = wire.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name)
+	dst = wire.AppendString(append(dst, `,"arguments":`...), c.Arguments)
+	dst = append(dst, '}')
+	if c.Signature != "" {
+		dst = wire.AppendString(append(dst, `,"extra_content":{"parley":{"signature":`...), c.Signature)
+		dst = append(dst, `}}`...)
+	}
+	return append(dst, '}')
+}
+
+func appendCalls(dst []byte, calls []llm.ToolCall) []byte {
+	dst = append(dst, '[')
+	for i, c := range calls {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendCall(dst, i, false, c)
+	}
+	return append(dst, ']')
+}

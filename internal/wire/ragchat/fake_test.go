@@ -1,0 +1,290 @@
+package ragchat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scripted is a Runner that plays the same steps for every request.
+type scripted struct {
+	steps []step
+	asked []chat.Request
+}
+
+type step struct {
+	event chat.Event
+	err   error
+}
+
+func (s *scripted) Run(_ context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	s.asked = append(s.asked, req)
+	return func(yield func(chat.Event, error) bool) {
+		for _, step := range s.steps {
+			if !yield(step.event, step.err) {
+				return
+			}
+		}
+	}
+}
+
+// script reads steps from text: a line is an event's name and its JSON, or "error", a kind and a
+// sentence, or "include" and the name of a file in testdata.
+func script(tb testing.TB, text string) []step {
+	tb.Helper()
+	var steps []step
+	for line := range strings.Lines(text) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch name {
+		case "":
+		case "include":
+			included, err := os.ReadFile(filepath.Join("testdata", rest))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			steps = append(steps, script(tb, string(included))...)
+		case "error":
+			steps = append(steps, step{err: scriptedError(tb, rest)})
+		default:
+			var n chat.Numbered
+			envelope := fmt.Sprintf(`{"v":1,"turn":"","seq":1,"type":%q,"event":%s}`, name, rest)
+			if err := json.Unmarshal([]byte(envelope), &n); err != nil {
+				tb.Fatalf("%s: %v", line, err)
+			}
+			steps = append(steps, step{event: n.Event})
+		}
+	}
+	return steps
+}
+
+func scriptedError(tb testing.TB, text string) error {
+	tb.Helper()
+	kinds := map[string]chat.Kind{
+		"internal": chat.Internal, "invalid": chat.Invalid, "filtered": chat.Filtered, "conflict": chat.Conflict,
+		"rate_limited": chat.RateLimited, "unavailable": chat.Unavailable, "not_found": chat.NotFound,
+	}
+	name, msg, _ := strings.Cut(text, " ")
+	kind, ok := kinds[name]
+	if !ok {
+		tb.Fatalf("no kind of error is called %q", name)
+	}
+	e := &chat.Error{Kind: kind, Msg: msg, Err: errors.New("secret cause")}
+	if kind == chat.RateLimited {
+		e.RetryAfter = 7 * time.Second
+	}
+	return e
+}
+
+// begun is when the clock of tests stands still.
+var begun = time.Date(2024, 1, 15, 10, 30, 0, 0, time.UTC)
+
+// books is a Sessions and a Ledger with what a fixture says.
+type books struct {
+	sessions []turn.Conversation
+	entries  []turn.Entry
+	totals   map[turn.AccountKey]turn.Totals
+	did      []string // what was changed
+	err      error    // of everything
+}
+
+func (b *books) Begin(_ context.Context, c turn.Conversation) error {
+	b.did = append(b.did, fmt.Sprintf("begin %s of %+v at %s", c.ID, c.Scope, at(c.CreatedAt)))
+	return b.err
+}
+
+func (b *books) Conversation(_ context.Context, scope turn.Scope, id string, turns int) (turn.Conversation, error) {
+	for _, c := range b.sessions {
+		switch {
+		case c.ID != id:
+		case c.Scope != scope:
+			return turn.Conversation{}, turn.ErrForeign
+		default:
+			if turns == 0 {
+				c.History = nil
+			}
+			return c, b.err
+		}
+	}
+	return turn.Conversation{}, turn.ErrNotFound
+}
+
+func (b *books) Conversations(_ context.Context, _ turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error) {
+	var all []turn.Conversation
+	for _, c := range b.sessions {
+		if c.Kind == kind && (after.ID == "" || c.ID > after.ID) && len(all) < limit {
+			all = append(all, c)
+		}
+	}
+	return all, b.err
+}
+
+func (b *books) Reset(_ context.Context, _ turn.Scope, id string, at time.Time) error {
+	b.did = append(b.did, "reset "+id)
+	return b.err
+}
+
+func (b *books) Delete(_ context.Context, _ turn.Scope, id string) error {
+	b.did = append(b.did, "delete "+id)
+	return b.err
+}
+
+func (b *books) Entries(context.Context, string) ([]turn.Entry, error) { return b.entries, b.err }
+
+func (b *books) Totals(_ context.Context, k turn.AccountKey) (turn.Totals, error) {
+	return b.totals[k], b.err
+}
+
+func (b *books) ClearTotals(_ context.Context, k turn.AccountKey) (bool, error) {
+	b.did = append(b.did, fmt.Sprintf("clear %+v", k))
+	_, had := b.totals[k]
+	return had, b.err
+}
+
+// readLedger reads lines "stage provider:model input output cached reasoning micros", with "?" for
+// an unknown price, and "totals {…}" with the totals of the account u, c or the session s.
+func (b *books) readLedger(tb testing.TB, text string) {
+	tb.Helper()
+	b.totals = map[turn.AccountKey]turn.Totals{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if words[0] == "totals" {
+			var t turn.Totals
+			if err := json.Unmarshal([]byte(strings.Join(words[1:], " ")), &t); err != nil {
+				tb.Fatal(err)
+			}
+			b.totals[turn.AccountKey{User: "user123", Conversation: "conv456"}] = t
+			b.totals[turn.AccountKey{Stored: true, Conversation: "s1"}] = t
+			continue
+		}
+		e := turn.Entry{Stage: chat.Stage(words[0]), Status: turn.EntryCompleted}
+		e.Provider, e.Model, _ = strings.Cut(words[1], ":")
+		for i, to := range []*int{&e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning} {
+			*to, _ = strconv.Atoi(words[2+i])
+		}
+		if words[6] != "?" {
+			e.Cost.Micros, _ = strconv.ParseInt(words[6], 10, 64)
+			e.Cost.Known = true
+		}
+		b.entries = append(b.entries, e)
+	}
+}
+
+// someSessions are sessions of the anonymous caller and of others.
+func someSessions() []turn.Conversation {
+	mine := turn.Scope{Namespace: "default"}
+	cited := chat.TextMessage(llm.Assistant, "Mount Everest is Earth's highest mountain [everest.pdf#page=2].")
+	cited.Citations = []chat.Citation{{Label: "everest.pdf#page=2", DocumentID: "d1", Name: "everest.pdf", Title: "Everest", Page: 2, Snippet: "Mount Everest is"}}
+	return []turn.Conversation{
+		{ID: "s1", Scope: mine, Kind: Kind, Completed: 2, CreatedAt: begun, UpdatedAt: begun.Add(135 * time.Second), History: []chat.Message{
+			chat.TextMessage(llm.User, "What is Mount Everest?"), cited,
+			chat.TextMessage(llm.User, "How tall is it?"), chat.TextMessage(llm.Assistant, "Mount Everest stands at 8,848 meters..."),
+		}},
+		{ID: "s2", Scope: mine, Kind: Kind, CreatedAt: begun, UpdatedAt: begun},
+		{ID: "of-bob", Scope: turn.Scope{Namespace: "default", Owner: "bob"}, Kind: "x"},
+		{ID: "azure", Scope: mine},
+	}
+}
+
+// handlerOf returns a Handler with ids and a clock that repeat.
+func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
+	ids := 0
+	engine := chat.DefaultOptions()
+	engine.Models.Inference = "builtin:extractive"
+	cfg := Config{
+		Runner:    runner,
+		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Sessions:  b, Ledger: b, Engine: engine,
+		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
+		Logger:    slog.New(slog.DiscardHandler),
+		Now:       func() time.Time { return begun },
+		SessionID: func() string { return "12d8cd79-0ee8-4dcd-97a5-5983effcbccd" },
+		NewID: func() string {
+			ids++
+			return fmt.Sprintf("01J0000000000000000000000%d", ids)
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return New(cfg)
+}
+
+// found is what a search finds.
+var found = retrieval.Result{Passages: []retrieval.Passage{
+	{Chunk: retrieval.Chunk{Key: retrieval.ChunkKey{Revision: 1, Ordinal: 3}, Text: "Mount Whitney is in California.", Headings: []string{"Peaks", "Whitney"},
+		Spans: []retrieval.Span{{Page: 2, End: 31}}}, Score: 0.9,
+		Document: retrieval.Document{ID: "d1", Name: "peaks/whitney.pdf", Title: "Whitney", Category: "us"}},
+	{Chunk: retrieval.Chunk{Key: retrieval.ChunkKey{Revision: 2}, Text: "Peaks & passes.", Spans: []retrieval.Span{{End: 15}}}, Score: 0.5,
+		Document: retrieval.Document{ID: "d2", Name: "list.md", Title: "List", URL: "https://example.com/list"}},
+}}
+
+// serve stands in for the routes of internal/server.
+func serve(h *Handler) http.Handler {
+	mux := http.NewServeMux()
+	withBody := func(answer func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			body, err := wire.ReadBody(w, r, 0)
+			if err != nil {
+				WriteFailure(w, wire.FailureOf(err))
+				return
+			}
+			answer(w, r, body)
+		}
+	}
+	mux.Handle("POST /chat", withBody(h.Chat))
+	mux.HandleFunc("POST /chat/session", h.Begin)
+	mux.HandleFunc("GET /chat/sessions", h.List)
+	mux.HandleFunc("GET /chat/stream/stages", h.Steps)
+	mux.Handle("POST /chat/reset", withBody(h.Clear))
+	mux.Handle("POST /chat/clear", withBody(h.Clear))
+	mux.HandleFunc("POST /chat/{id}", func(w http.ResponseWriter, r *http.Request) {
+		withBody(func(w http.ResponseWriter, r *http.Request, body []byte) { h.Post(w, r, r.PathValue("id"), body) })(w, r)
+	})
+	mux.HandleFunc("GET /chat/{id}/history", func(w http.ResponseWriter, r *http.Request) { h.History(w, r, r.PathValue("id")) })
+	mux.HandleFunc("POST /chat/{id}/reset", func(w http.ResponseWriter, r *http.Request) { h.Reset(w, r, r.PathValue("id")) })
+	mux.HandleFunc("DELETE /chat/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
+	mux.Handle("POST /search", withBody(h.Search))
+	mux.HandleFunc("GET /api/config", h.ConfigJSON)
+	mux.HandleFunc("GET /api/models", h.ModelsJSON)
+	return mux
+}
+
+// requestOf parses a request as a fixture prints it: method and path, headers, an empty line,
+// the body.
+func requestOf(tb testing.TB, text []byte) *http.Request {
+	tb.Helper()
+	head, body, _ := bytes.Cut(text, []byte("\n\n"))
+	lines := strings.Split(strings.TrimSpace(string(head)), "\n")
+	method, path, _ := strings.Cut(lines[0], " ")
+	r, err := http.NewRequestWithContext(tb.Context(), method, "http://parley.example"+path, bytes.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, line := range lines[1:] {
+		key, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(key, value)
+	}
+	return r
+}
