@@ -58,6 +58,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 type call struct {
 	ledger   *Ledger
 	meta     *meta
+	at       place
 	entry    Entry
 	status   EntryStatus // how it would end now
 	refused  bool        // the upstream answered with an error and nothing else
@@ -73,13 +74,14 @@ type call struct {
 // name a stage for a call outside of a turn.
 func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
+	at := turn.at(agentOf(ctx))
 	now := l.opts.Now()
 	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
-		e.Stage = turn.stage()
+		e.Stage = at.stage
 	}
-	c := &call{ledger: l, meta: turn, status: EntryCancelled, entry: e}
+	c := &call{ledger: l, meta: turn, at: at, status: EntryCancelled, entry: e}
 	if e.Provider == Builtin {
 		return c, nil
 	}
@@ -139,7 +141,7 @@ func (c *call) fail(ctx context.Context, err error) {
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
-	c.meta.spend(c.entry)
+	c.meta.spend(c.at, c.entry)
 	if c.entry.Provider != Builtin && !c.meta.keep(c.ledger, c.entry) {
 		c.ledger.end(ctx, c.entry)
 	}
