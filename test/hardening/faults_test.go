@@ -109,7 +109,7 @@ func TestR11_EndlessStreamsAreCutWithinBounds(t *testing.T) {
 		}
 	}()
 	var wg sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		wg.Go(func() {
 			for _, p := range protocols {
 				if got, err := s.ask(t.Context(), p); err != nil || got.completed || !got.failed {
