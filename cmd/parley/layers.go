@@ -22,7 +22,7 @@ type field struct {
 	Default string
 	Help    string
 	Secret  bool
-	Mapping bool // its value in the file is a mapping, which is passed on as JSON
+	Mapping bool // its value in the file may be a mapping or a list of them, which is passed on as JSON
 	index   int
 }
 
@@ -171,6 +171,11 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}
+	if fields()[at].Mapping && value.Kind != yaml.ScalarNode {
+		text, err := flow(value)
+		values[path] = fileValue{text: text, line: line}
+		return err
+	}
 	switch value.Kind {
 	case yaml.ScalarNode:
 		if value.Tag != "!!null" {
@@ -185,17 +190,12 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 		values[path] = fileValue{text: strings.Join(items, ","), line: line}
 		return nil
 	}
-	if fields()[at].Mapping {
-		text, err := flow(value)
-		values[path] = fileValue{text: text, line: line}
-		return err
-	}
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
 }
 
 // flow returns a YAML value as JSON.
 func flow(node *yaml.Node) (string, error) {
-	var v map[string]any
+	var v any
 	if err := node.Decode(&v); err != nil {
 		return "", fmt.Errorf(":%d: expected names with values", node.Line)
 	}

@@ -110,7 +110,8 @@ func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 }
 
 // decideLink decides a label that the passages do not allow, with what stands behind it. As the
-// text of a link to an address that the model was given it is no citation.
+// text of a link to an address that the model was given it is no citation, unless it has Parley's own
+// form.
 func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision, bool) {
 	d.removed = true
 	if !strings.HasPrefix(rest, "(") {
@@ -120,7 +121,7 @@ func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision
 	switch {
 	case !ok:
 		return d, false
-	case t.n > 0 && v.given(t.url):
+	case t.n > 0 && v.given(t.url) && !ownForm.MatchString(d.invented[0]):
 		return decision{n: d.n, text: in[:d.n]}, true
 	}
 	d.n += t.n
