@@ -53,11 +53,14 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0}
 	var beside sync.WaitGroup
 	var ingested error
+	done := make(chan struct{})
 	beside.Go(func() {
+		defer close(done)
 		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
 			stop()
 		}
 	})
+	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
@@ -102,9 +105,11 @@ type serving struct {
 	display *display
 	url     string
 
-	mu       sync.Mutex
-	running  bool // the ingestion, until its report is printed
-	progress ingest.Progress
+	mu         sync.Mutex
+	running    bool // the ingestion, until its report is printed
+	progress   ingest.Progress
+	embedding  bool
+	unembedded int // chunks, as of the last look
 }
 
 var _ server.Status = (*serving)(nil)
@@ -153,7 +158,7 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Rerank: s.cfg.reranks(), Vision: s.sees()},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage, Log: s.log, Metrics: metrics,
@@ -244,6 +249,7 @@ func (s *serving) Ingestion() server.Ingestion {
 		Indexed:   p.FilesDone - p.Unchanged - p.Skipped - p.Failed,
 		Unchanged: p.Unchanged, Skipped: p.Skipped, Failed: p.Failed,
 		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
+		Embedding: s.embedding, Unembedded: s.unembedded,
 	}
 }
 

@@ -10,6 +10,8 @@
 //  3. Order holds per message; stages may nest; TurnFinished is the last event.
 //  4. A reply that is not streamed is the fold of the stream (Collect): there is one pipeline.
 //  5. Events have one versioned JSON encoding (MarshalEvent).
+//  6. A call of a tool that the client must run ends the turn: ToolCalled, then MessageFinished with
+//     the reason tool_calls. A request that ends with the results goes on from there.
 //
 // The engine neither saves nor bills: the turn package does, from the events alone.
 package chat

@@ -98,6 +98,9 @@ type Ingestion struct {
 	Documents int  `json:"documents"` // in the corpus now
 	Pages     int  `json:"pages"`     // in the corpus now
 	Chunks    int  `json:"chunks"`    // in the corpus now
+
+	Embedding  bool `json:"embedding"`  // vectors are being made
+	Unembedded int  `json:"unembedded"` // chunks that wait for theirs, as far as is known; 0 without an embedder
 }
 
 // AzureChat answers turns of the AI Chat Protocol; azurechat.Handler does.

@@ -24,6 +24,14 @@ type meta struct {
 	spent  []spending // of stages that have not finished
 	total  spent      // of all calls
 	free   []Entry    // calls that cost nothing
+	ended  []ended    // calls whose end is written with the turn
+	over   bool       // the turn has been saved, or never will be
+}
+
+// ended is a call that has ended, and the ledger in which that is still to be written.
+type ended struct {
+	ledger *Ledger
+	entry  Entry
 }
 
 // place is a stage of an agent, which is "" where there are no agents.
@@ -107,6 +115,48 @@ func (m *meta) spend(at place, e Entry) {
 	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: e.Cost.Micros}, 1)
 	if e.Provider == Builtin {
 		m.free = append(m.free, e)
+	}
+}
+
+// keep takes over an entry, to be written with the turn in one transaction. It reports false when
+// there is no turn that still will be.
+func (m *meta) keep(l *Ledger, e Entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.turnID == "" || m.over {
+		return false
+	}
+	m.ended = append(m.ended, ended{l, e})
+	return true
+}
+
+// kept returns the entries that keep has taken over.
+func (m *meta) kept() []Entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries := make([]Entry, len(m.ended))
+	for i, e := range m.ended {
+		entries[i] = e.entry
+	}
+	return entries
+}
+
+// written forgets the entries that keep has taken over: they have been saved with the turn.
+func (m *meta) written() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = nil
+}
+
+// finish writes what was not saved with the turn, one by one. Calls that end later are written at
+// once.
+func (m *meta) finish(ctx context.Context) {
+	m.mu.Lock()
+	rest := m.ended
+	m.ended, m.over = nil, true
+	m.mu.Unlock()
+	for _, e := range rest {
+		e.ledger.end(ctx, e.entry)
 	}
 }
 

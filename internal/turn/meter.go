@@ -135,20 +135,25 @@ func (c *call) fail(ctx context.Context, err error) {
 	c.refused = ok && e.Status >= 400 && !c.received
 }
 
-// settle writes the end of the call. The client may be gone, so it has a context of its own. An
-// entry that cannot be settled stays an intent, which the next start makes an estimate.
+// settle writes the end of the call, or leaves it to the turn, which is saved in a moment: one
+// transaction does for both. The client may be gone, so writing has a context of its own. An entry
+// that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
 	c.meta.spend(c.at, c.entry)
-	if c.entry.Provider == Builtin {
-		return
+	if c.entry.Provider != Builtin && !c.meta.keep(c.ledger, c.entry) {
+		c.ledger.end(ctx, c.entry)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
+}
+
+// end writes the end of a call.
+func (l *Ledger) end(ctx context.Context, e Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opts.WriteTimeout)
 	defer cancel()
-	if err := c.ledger.write(ctx, c.entry); err != nil {
-		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
-			"stage", c.entry.Stage, "model", c.entry.Model, "error", err)
+	if err := l.write(ctx, e); err != nil {
+		l.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", e.TurnID,
+			"stage", e.Stage, "model", e.Model, "error", err)
 	}
 }
 
