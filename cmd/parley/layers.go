@@ -171,7 +171,7 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}
-	if fields()[at].Mapping && value.Kind != yaml.ScalarNode {
+	if fields()[at].Mapping && holdsMappings(value) {
 		text, err := flow(value)
 		values[path] = fileValue{text: text, line: line}
 		return err
@@ -193,10 +193,20 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
 }
 
-// flow returns a YAML value as JSON.
+// holdsMappings reports whether a value is a mapping, or a list of mappings only.
+func holdsMappings(node *yaml.Node) bool {
+	isMapping := func(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
+	return isMapping(node) || node.Kind == yaml.SequenceNode &&
+		!slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return !isMapping(n) })
+}
+
+// flow returns a YAML mapping, or a list of them, as JSON.
 func flow(node *yaml.Node) (string, error) {
-	var v any
-	if err := node.Decode(&v); err != nil {
+	var v any = &map[string]any{}
+	if node.Kind == yaml.SequenceNode {
+		v = &[]map[string]any{}
+	}
+	if err := node.Decode(v); err != nil {
 		return "", fmt.Errorf(":%d: expected names with values", node.Line)
 	}
 	text, err := json.Marshal(v)

@@ -125,7 +125,7 @@ func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	}
 	// The upstream is in this process too, and makes garbage until it can write no more.
 	grown := int64(1 << 62)
-	for len(s.saved) == 1 && grown > slow*share {
+	for waiting := true; waiting && grown > slow*share; waiting = len(s.saved) == 1 {
 		runtime.GC()
 		runtime.ReadMemStats(&during)
 		grown = min(grown, int64(during.HeapAlloc)-int64(before.HeapAlloc))

@@ -45,6 +45,9 @@ var protocols = []protocol{
 	{name: "multipart", path: "/chat", kind: "multipart/form-data; boundary=b", body: boundary, text: at("message", "content"), failed: coded},
 	{name: "OpenAI", path: "/v1/chat/completions", body: `{"model":"parley",` + question + "}", text: at("choices", "message", "content"), failed: typed},
 	{name: "ragchat", path: "/p/ragchat/chat", body: `{"message":"What is covered?"}`, text: at("response"), failed: detailed},
+	{name: "chatui", path: "/api/chat", body: "{" + question + "}", text: at("content"), failed: messaged},
+	{name: "chatui stream", path: "/api/chat/sse", body: "{" + question + "}", stream: sse, done: `"status":"completed"`,
+		text: at("content"), failed: messaged},
 	{name: "OpenAI stream", path: "/v1/chat/completions", body: `{"model":"parley",` + question + `,"stream":true}`, stream: sse, done: "[DONE]",
 		text: at("choices", "delta", "content"), failed: typed},
 }
@@ -81,6 +84,11 @@ func coded(o map[string]any) bool {
 func detailed(o map[string]any) bool {
 	e, ok := o["error"].(map[string]any)
 	return ok && o["detail"] != nil && e["kind"] != "" && e["message"] != ""
+}
+
+func messaged(o map[string]any) bool {
+	e, ok := o["error"].(map[string]any)
+	return ok && o["status"] == "failed" && e["message"] != "" && e["code"] != ""
 }
 
 func typed(o map[string]any) bool {

@@ -28,6 +28,7 @@ import (
 	"parley/internal/tokens"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 )
@@ -118,7 +119,11 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 			Runner: runner, Principal: anybody, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search,
 			Engine: engine.Defaults(), Logger: log,
 		}),
-		Documents: s, Status: s, Log: log,
+		ChatUI: chatui.New(chatui.Config{
+			Runner: runner, Store: s.db.Transcripts(), Principal: anybody, Defaults: engine.Defaults(), Logger: log,
+		}),
+		AzureHistory: azurechat.NewHistory(azurechat.HistoryConfig{Store: s.db.Transcripts(), Principal: anybody, Logger: log}),
+		Documents:    s, Status: s, Log: log,
 	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
