@@ -85,7 +85,11 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)
-	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{
+	crew, err := p.newTeam(cfg, in.engine)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	in.runner = turn.NewRunner(crew, db.State(), turn.Options{
 		Log: p.log, Namespace: cfg.Namespace,
 		Saved: func(r turn.Record) {
 			if in.saved != nil {

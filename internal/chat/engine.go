@@ -233,9 +233,9 @@ func (t *turn) findingStages() []stage {
 	return []stage{
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
-		{StageRewrite, t.runRewrite, nil},
-		{StageRetrieve, t.runRetrieve, nil},
-		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank }},
+		{StageRewrite, t.runRewrite, t.searches},
+		{StageRetrieve, t.runRetrieve, t.searches},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.searches() }},
 	}
 }
 
