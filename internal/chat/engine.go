@@ -199,10 +199,11 @@ type turn struct {
 	previous []string  // all questions before
 	summary  string    // of older, or its beginning; "" for none
 
-	query  QueryRewritten
-	found  retrieval.Result
-	prompt PromptBuilt
-	sent   []retrieval.Passage // those that are in the prompt
+	query      QueryRewritten
+	clarifying string // the question to ask back when the user's is ambiguous
+	found      retrieval.Result
+	prompt     PromptBuilt
+	sent       []retrieval.Passage // those that are in the prompt
 
 	answer    string
 	called    bool     // the client is to run tools
@@ -222,11 +223,12 @@ func (t *turn) run(ctx context.Context, out *output) error {
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
 		{StageRewrite, t.runRewrite, nil},
-		{StageRetrieve, t.runRetrieve, nil},
-		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank }},
-		{StagePrompt, t.runPrompt, nil},
-		{StageGenerate, t.runGenerate, nil},
-		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }},
+		{StageClarify, t.runClarify, t.clarifies},
+		{StageRetrieve, t.runRetrieve, t.answers},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.answers() }},
+		{StagePrompt, t.runPrompt, t.answers},
+		{StageGenerate, t.runGenerate, t.answers},
+		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called && t.answers() }},
 	}
 	for _, s := range stages {
 		if s.when != nil && !s.when() {

@@ -31,6 +31,12 @@ func (t *turn) findModels() error {
 	if t.model, err = t.resolve(StageGenerate, cmp.Or(asked.Inference, usual.Inference)); err != nil {
 		return err
 	}
+	if asked.Synthesis != "" {
+		// Found out now, and not after tools have run.
+		if _, err = t.resolve(StageGenerate, asked.Synthesis); err != nil {
+			return err
+		}
+	}
 	if t.rewriter, err = t.helper(StageRewrite, cmp.Or(asked.Rewrite, usual.Rewrite)); err != nil {
 		return err
 	}

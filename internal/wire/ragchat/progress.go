@@ -18,6 +18,7 @@ const (
 	stepWeb       = "Establish Web Context"
 	stepPrompt    = "Inference Context Assembly"
 	stepGenerate  = "Generating Response"
+	stepClarify   = "Clarification Needed"
 	stepFinal     = "Final Answer"
 	stepDone      = "Done"
 )
@@ -33,11 +34,19 @@ type progress struct {
 
 // observe adds the steps that an event stands for.
 func (p *progress) observe(e chat.Event) {
-	started, ok := e.(chat.StageStarted)
-	if p.run == nil || !p.x.showSteps || !ok {
+	if p.run == nil || !p.x.showSteps {
 		return
 	}
-	switch started.Stage {
+	switch e := e.(type) {
+	case chat.StageStarted:
+		p.stage(e.Stage)
+	case chat.ClarificationNeeded:
+		p.step(stepClarify)
+	}
+}
+
+func (p *progress) stage(s chat.Stage) {
+	switch s {
 	case chat.StageRewrite:
 		if !p.x.req.Options.Rewrite.Off {
 			p.step(stepRewrite)
