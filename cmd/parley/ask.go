@@ -37,6 +37,9 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
+	if err := p.openTools(ctx, in); err != nil {
+		return err
+	}
 	stats, err := in.db.Corpus().Stats(ctx, p.config.Namespace)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type instance struct {
 	corpus *retrieval.Corpus
 	ledger *turn.Ledger
 	models *llm.Router
+	tools  *toolbox      // empty but where openTools has filled it
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
 	runner *turn.Runner
@@ -59,13 +60,14 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
-	in.models, in.pages = models, newPool(cfg, pageWorkers)
+	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers)
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
 		Rerankers:    models,
 		Capabilities: models.Capabilities,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
+		Tools:        in.tools,
 		Rewrite:      builtin.Rewrite,
 		Suggest:      builtin.Suggest,
 		Prompts:      prompts,
@@ -95,7 +97,10 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 }
 
 // Close ends all use of the data folder.
-func (in *instance) Close() error { return errors.Join(in.pages.Close(), in.db.Close()) }
+func (in *instance) Close() error {
+	in.tools.Close()
+	return errors.Join(in.pages.Close(), in.db.Close())
+}
 
 // sees reports whether the model that answers reads images.
 func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }

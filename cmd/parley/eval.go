@@ -19,6 +19,7 @@ import (
 type evalCmd struct {
 	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, or with ground_truth*.jsonl."`
 	Corpus  string `placeholder:"DIR" help:"Folder with corpus.jsonl, where it is not in DATASET."`
+	Stages  bool   `help:"Also measure what the models for rewriting and reranking give: up to four calls for each query."`
 	JSON    bool   `name:"json" help:"Print the measures as JSON."`
 }
 
@@ -41,7 +42,7 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 		}
 		defer os.RemoveAll(cfg.Data)
 	}
-	report, err := p.evaluate(ctx, cfg, d)
+	report, err := p.evaluate(ctx, cfg, d, c.Stages)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 	return report.WriteTable(p.stdout)
 }
 
-func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset) (report *eval.Report, err error) {
+func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset, stages bool) (report *eval.Report, err error) {
 	display := newDisplay(p.stderr, time.Now)
 	defer display.Finish()
 	in, err := p.open(ctx, cfg)
@@ -62,6 +63,7 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset) (re
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	env := eval.Env{Corpus: in.corpus, Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
+	env.Find, env.Options = in.engine.Find, in.engine.Defaults()
 	report = &eval.Report{Dataset: d.Name}
 	if err := p.index(ctx, in, env, d, display, report); err != nil {
 		return nil, err
@@ -72,7 +74,11 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset) (re
 	}
 	report.Documents, report.Chunks = stats.Documents, stats.Chunks
 	if len(d.Queries) > 0 {
-		report.Rankings, err = eval.Rank(ctx, env, d)
+		if report.Rankings, err = eval.Rank(ctx, env, d); err != nil || !stages {
+			return report, err
+		}
+		more, err := eval.RankStages(ctx, env, d)
+		report.Rankings = append(report.Rankings, more...)
 		return report, err
 	}
 	report.Pages, err = eval.AskPages(ctx, env, d)

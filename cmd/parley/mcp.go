@@ -24,6 +24,9 @@ func (mcpCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
+	if err := p.openTools(ctx, in); err != nil {
+		return err
+	}
 	if err := in.mcp(p, in.runner).Serve(ctx, access.Anonymous, &mcpsdk.StdioTransport{}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve the MCP client: %w", err)
 	}

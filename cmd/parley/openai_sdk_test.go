@@ -19,7 +19,10 @@ type openAICall struct {
 		ID, Object, Model string
 		Choices           []openAIChoice
 		Usage             *openAIUsage
+		Fingerprint       string `json:"system_fingerprint"`
 	}
+	Ran    []string // cities with which the client's function was run
+	Final  string
 	Chunks []struct {
 		ID, Object, Model string
 		Choices           []openAIChoice
@@ -38,7 +41,13 @@ type openAIChoice struct {
 
 type openAIMessage struct {
 	Role, Content string
-	Annotations   []struct {
+	Parsed        json.RawMessage
+	ToolCalls     []struct {
+		Index    int
+		ID, Type string
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
+	Annotations []struct {
 		Type        string
 		URLCitation struct {
 			Start int `json:"start_index"`
@@ -196,7 +205,8 @@ func testOpenAIErrors(t *testing.T, c openAIClient) {
 		status               int
 	}{
 		{"unknown model", "model", "gpt-5", "NotFoundError", "invalid_request_error", "model_not_found", 404},
-		{"tools", "complete", request(howTall, `,"tools":[{"type":"function","function":{"name":"f"}}]`), "BadRequestError", "invalid_request_error", "unsupported_parameter", 400},
+		{"two answers", "complete", request(howTall, `,"n":2`), "BadRequestError", "invalid_request_error", "unsupported_value", 400},
+		{"a tool without a name", "complete", request(howTall, `,"tools":[{"type":"function","function":{}}]`), "BadRequestError", "invalid_request_error", "missing_required_parameter", 400},
 		// First of the faults, since the breaker keeps calls from a model that failed five times.
 		{"the model breaks off in a stream", "stream", request(howTall+faultCut, ""), "APIError", "server_error", "unavailable", 0},
 		{"the model breaks off", "complete", request(howTall+faultCut, ""), "InternalServerError", "server_error", "unavailable", 503},

@@ -37,6 +37,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
+	if err := p.openTools(ctx, in); err != nil {
+		return err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
 	if err != nil {
 		return &listenError{p.config.Addr, err}

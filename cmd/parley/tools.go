@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/fetch"
 	"parley/internal/llm"
@@ -99,16 +100,18 @@ func (c *Config) webSearch() tool.WebSearchOptions {
 	return tool.WebSearchOptions{Engine: c.WebSearchEngine, URL: c.WebSearchURL, Key: c.WebSearchAPIKey}
 }
 
-// toolbox is the tools of an instance with what they hold open.
+// toolbox is the tools of an instance with what they hold open. Before openTools has run, there
+// are none.
 type toolbox struct {
-	*tool.Registry
-	mcp   *mcptool.Set
-	fetch *fetch.Client
+	registry *tool.Registry
+	mcp      *mcptool.Set
+	fetch    *fetch.Client
 }
 
-// openTools connects to the MCP servers and returns all tools that are enabled.
-func (p *program) openTools(ctx context.Context, cfg Config, search tool.SearchFunc, read tool.PageReader) (*toolbox, error) {
-	b := &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
+// openTools connects to the MCP servers and equips an instance with all tools that are enabled. The
+// commands that answer no questions do without.
+func (p *program) openTools(ctx context.Context, in *instance) error {
+	cfg, b := in.cfg, &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
 	var tools []tool.Tool
 	for _, name := range cfg.Tools {
 		switch name {
@@ -117,31 +120,32 @@ func (p *program) openTools(ctx context.Context, cfg Config, search tool.SearchF
 		case "date_time":
 			tools = append(tools, tool.Clock(nil))
 		case "fetch_url":
-			tools = append(tools, tool.ReadPage(b.fetch.Get, read))
+			tools = append(tools, tool.ReadPage(b.fetch.Get, pageReader(in.pages)))
 		case "get_weather":
 			tools = append(tools, tool.Weather(tool.WeatherOptions{}))
 		case "search_documents":
-			tools = append(tools, tool.SearchDocuments(search))
+			tools = append(tools, tool.SearchDocuments(in.corpus.Search))
 		case "web_search":
 			t, err := tool.WebSearch(cfg.webSearch())
 			if err != nil {
-				return nil, usagef("web_search.engine: %w", err)
+				return usagef("web_search.engine: %w", err)
 			}
 			tools = append(tools, t)
 		}
 	}
 	var err error
 	if b.mcp, err = mcptool.Open(ctx, p.mcpServers(cfg), p.log); err != nil {
-		return nil, err
+		return err
 	}
-	b.Registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
+	b.registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
 		Namespaces: entries[[]string](cfg.ToolsNamespaces), Domains: entries[[]string](cfg.ToolsDomains), Logger: p.log,
 	})
 	if err != nil {
 		b.mcp.Close()
-		return nil, usagef("tools: %w", err)
+		return usagef("tools: %w", err)
 	}
-	return b, nil
+	*in.tools = *b
+	return nil
 }
 
 func (p *program) mcpServers(cfg Config) []mcptool.Server {
@@ -168,15 +172,27 @@ func (p *program) mcpServers(cfg Config) []mcptool.Server {
 	return out
 }
 
+var _ chat.Toolbox = (*toolbox)(nil)
+
 // Close ends what the tools hold open.
 func (b *toolbox) Close() {
-	b.mcp.Close()
-	b.fetch.Close()
+	if b.registry != nil {
+		b.mcp.Close()
+		b.fetch.Close()
+	}
 }
 
-// Call runs a tool for the engine.
+// Offer returns what a model may call.
+func (b *toolbox) Offer(namespace, domain string) []llm.Tool {
+	if b.registry == nil {
+		return nil
+	}
+	return b.registry.Offer(namespace, domain)
+}
+
+// Call runs a tool that Offer has named.
 func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, domain string, call llm.ToolCall) (string, []retrieval.Passage, error) {
-	res, err := b.Registry.Call(ctx, f, domain, call)
+	res, err := b.registry.Call(ctx, f, domain, call)
 	return res.Text, res.Passages, err
 }
 

@@ -92,7 +92,7 @@ type Options struct {
 	Tools           []llm.Tool      // that the client runs; a call of one ends the turn
 	ToolChoice      string          // see llm.Request
 	OneTool         bool            // call one tool at a time
-	UseTools        bool            // let the model call the server's own tools
+	UseTools        bool            // the model may call the tools that the server runs
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
@@ -137,8 +137,8 @@ type Models struct {
 	Rewrite   string
 	Rerank    string
 	Summary   string
+	Synthesis string // answers with the results of tools; "" means Inference
 	Judge     string // of citations; where the default is "" too, their words alone are compared
-	Synthesis string // of an answer after the server's own tools were called; "" means Inference
 }
 
 // Status says how a turn or a message ended.
@@ -156,17 +156,19 @@ type Stage string
 
 // The stages.
 const (
-	StageHistory   Stage = "history"
-	StageSummarize Stage = "summarize" // only when a model sums up what does not fit
-	StageRewrite   Stage = "rewrite"
-	StageClarify   Stage = "clarify" // in the place of all that follow it, when asked for and needed
-	StageRetrieve  Stage = "retrieve"
-	StageRerank    Stage = "rerank" // only when asked for
-	StagePrompt    Stage = "prompt"
-	StageGenerate  Stage = "generate"
-	StageVerify    Stage = "verify"  // inside generate, and only when a model judges the citations
-	StageSuggest   Stage = "suggest" // only when asked for
-	StageEmbed     Stage = "embed"   // of no turn: documents are embedded
+	StageHistory    Stage = "history"
+	StageSummarize  Stage = "summarize" // only when a model sums up what does not fit
+	StageRewrite    Stage = "rewrite"
+	StageClarify    Stage = "clarify" // in the place of all that follow it, when asked for and needed
+	StageRetrieve   Stage = "retrieve"
+	StageRerank     Stage = "rerank" // only when asked for
+	StagePrompt     Stage = "prompt"
+	StageGenerate   Stage = "generate"
+	StageTools      Stage = "tools"      // inside generate: the server runs tools
+	StageSynthesize Stage = "synthesize" // inside generate, after tools: a model answers with their results
+	StageVerify     Stage = "verify"     // inside generate, and only when a model judges the citations
+	StageSuggest    Stage = "suggest"    // only when asked for
+	StageEmbed      Stage = "embed"      // of no turn: documents are embedded
 )
 
 // Citation is a passage, or a page of one, that an answer points to.
@@ -268,6 +270,23 @@ type ToolCalled struct {
 	Call llm.ToolCall `json:"call"`
 }
 
+// ToolStarted says that the server runs a tool that the model has asked for.
+type ToolStarted struct {
+	ID   string       `json:"id"` // of the message
+	Call llm.ToolCall `json:"call"`
+}
+
+// ToolReturned says what came of it.
+type ToolReturned struct {
+	ID       string        `json:"id"`      // of the message
+	CallID   string        `json:"call_id"` // ToolStarted.Call.ID
+	Name     string        `json:"name"`    // of the tool
+	Text     string        `json:"text"`    // what the model is told
+	Passages int           `json:"passages,omitempty"`
+	Failed   bool          `json:"failed,omitempty"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+}
+
 // MessageFinished ends a message. Text is the concatenation of its deltas.
 type MessageFinished struct {
 	ID           string         `json:"id"`
@@ -307,6 +326,8 @@ func (CompletionStarted) event()   {}
 func (TextDelta) event()           {}
 func (ReasoningDelta) event()      {}
 func (ToolCalled) event()          {}
+func (ToolStarted) event()         {}
+func (ToolReturned) event()        {}
 func (MessageFinished) event()     {}
 func (FollowUpsSuggested) event()  {}
 func (TurnFinished) event()        {}
@@ -322,6 +343,7 @@ type Turn struct {
 	Messages  []MessageFinished // in order of their beginning; Status "" while one is open
 	Reasoning string
 	FollowUps []string
+	Tools     []ToolReturned // that the server ran
 	Duration  time.Duration
 	Usage     llm.Usage
 

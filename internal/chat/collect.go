@@ -56,6 +56,8 @@ func (t *Turn) Add(e Event) {
 	case ToolCalled:
 		m := &t.Messages[t.index(e.ID)]
 		m.ToolCalls = append(m.ToolCalls, e.Call)
+	case ToolReturned:
+		t.Tools = append(t.Tools, e)
 	case MessageFinished:
 		m := &t.Messages[t.index(e.ID)]
 		e.Agent, e.Model = cmp.Or(e.Agent, m.Agent), cmp.Or(e.Model, m.Model)

@@ -78,6 +78,10 @@ func eventName(e Event) (string, bool) {
 		return "reasoning_delta", true
 	case ToolCalled:
 		return "tool_called", true
+	case ToolStarted:
+		return "tool_started", true
+	case ToolReturned:
+		return "tool_returned", true
 	case MessageFinished:
 		return "message_finished", true
 	case FollowUpsSuggested:
@@ -112,6 +116,10 @@ func decodeEvent(name string, body json.RawMessage) (Event, error) {
 		return decodeAs[ReasoningDelta](body)
 	case "tool_called":
 		return decodeAs[ToolCalled](body)
+	case "tool_started":
+		return decodeAs[ToolStarted](body)
+	case "tool_returned":
+		return decodeAs[ToolReturned](body)
 	case "message_finished":
 		return decodeAs[MessageFinished](body)
 	case "follow_ups_suggested":

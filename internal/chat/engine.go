@@ -45,7 +45,8 @@ type SuggestInput struct {
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search looks for a text with the filter and the mode of this turn.
+	// Search looks for a text by its words, with the filter of this turn. What is looked for stands
+	// in the documents, and a dozen calls of an embedder would cost more than they give.
 	Search func(ctx context.Context, text string) (retrieval.Result, error)
 }
 
@@ -55,6 +56,7 @@ type Config struct {
 	Models    ModelResolver
 	Rerankers RerankerResolver // nil: models that answer rerank
 	Rewrite   RewriteFunc      // nil: the question is the query
+	Tools     Toolbox          // that the server runs [none]
 	Suggest   SuggestFunc      // nil: only models suggest questions
 	Prompts   *Prompts         // what models are told [the built-in ones]
 
@@ -149,13 +151,23 @@ func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 // breaking out of it, or cancelling ctx, ends the turn and its model call. Errors are *Error or
 // have no kind, except that the error of a cancelled context is ctx.Err(), wrapped.
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
+	return e.events(ctx, req, (*turn).stages)
+}
+
+// Find runs a turn up to the passages that an answer would be written from, for measuring: the
+// question is rewritten and the passages are reranked as the options say, but nothing is answered.
+func (e *Engine) Find(ctx context.Context, req Request) (*Turn, error) {
+	return Collect(e.events(ctx, req, (*turn).findingStages))
+}
+
+func (e *Engine) events(ctx context.Context, req Request, stages func(*turn) []stage) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		out := &output{yield: yield}
 		t, err := e.begin(req)
 		if err == nil {
-			err = t.run(ctx, out)
+			err = t.run(ctx, out, stages(t))
 		}
 		if err != nil && !errors.Is(err, errLeft) {
 			yield(nil, t.explain(ctx, err))
@@ -217,19 +229,27 @@ type stage struct {
 	when func() bool // nil: always
 }
 
-func (t *turn) run(ctx context.Context, out *output) error {
-	start := time.Now()
-	stages := []stage{
+// findingStages are those that find the passages.
+func (t *turn) findingStages() []stage {
+	return []stage{
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
 		{StageRewrite, t.runRewrite, nil},
 		{StageClarify, t.runClarify, t.clarifies},
 		{StageRetrieve, t.runRetrieve, t.answers},
 		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.answers() }},
-		{StagePrompt, t.runPrompt, t.answers},
-		{StageGenerate, t.runGenerate, t.answers},
-		{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called && t.answers() }},
 	}
+}
+
+func (t *turn) stages() []stage {
+	return append(t.findingStages(),
+		stage{StagePrompt, t.runPrompt, t.answers},
+		stage{StageGenerate, t.runGenerate, t.answers},
+		stage{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called && t.answers() }})
+}
+
+func (t *turn) run(ctx context.Context, out *output, stages []stage) error {
+	start := time.Now()
 	for _, s := range stages {
 		if s.when != nil && !s.when() {
 			continue

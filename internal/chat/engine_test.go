@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // found is a retriever that always finds the same and remembers what it was asked.
 type found struct {
+	mu      sync.Mutex
 	result  retrieval.Result
 	err     error
 	wait    func(context.Context)
@@ -33,7 +35,9 @@ type found struct {
 }
 
 func (f *found) Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error) {
+	f.mu.Lock()
 	f.queries = append(f.queries, q)
+	f.mu.Unlock()
 	if f.wait != nil {
 		f.wait(ctx)
 		if err := ctx.Err(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -35,12 +36,20 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if err != nil {
 		return done, err
 	}
+	if len(a.wanted) > 0 {
+		done.Model, done.Usage = a.done.Model, a.spent()
+		if err := a.useTools(ctx); err != nil {
+			return done, err
+		}
+	}
 	finished, err := a.finish(ctx)
 	if err != nil {
 		return done, err
 	}
 	t.answer, t.suggested, t.called = finished.Text, a.hold.questions(), len(finished.ToolCalls) > 0
-	done.Model, done.Usage = finished.Model, finished.Usage
+	if len(a.behind) == 0 {
+		done.Model, done.Usage = finished.Model, finished.Usage
+	}
 	if a.refused > 0 {
 		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
 	}
@@ -62,8 +71,14 @@ type answer struct {
 	hold    holdBack
 	check   *verifier // nil for a model that answers with the passages' own words
 
-	begun     bool // CompletionStarted was emitted
-	refused   int  // calls of tools that were left out
+	begun     bool           // CompletionStarted was emitted
+	refused   int            // calls of tools that were left out
+	offered   []llm.Tool     // that the server runs
+	wanted    []llm.ToolCall // of those, by the completion that runs
+	behind    []llm.Message  // calls and results of earlier completions
+	said      string         // the text of the completion before
+	from      int            // where in text the completion that runs began
+	total     llm.Usage      // of the completions that have ended
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
@@ -79,9 +94,10 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		holding: t.req.Options.FollowUps && !m.grounded,
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
+		offered: t.offer(),
 	}
 	if !m.grounded {
-		a.check = &verifier{passages: t.sent, given: t.wasGiven, json: t.req.Options.Schema != nil}
+		a.check = &verifier{passages: t.sent, given: a.wasShown, json: t.req.Options.Schema != nil}
 	}
 	return a
 }
@@ -91,14 +107,14 @@ func (a *answer) complete(ctx context.Context) error {
 	o := &a.req.Options
 	req := llm.Request{
 		Model:           a.model.name,
-		Messages:        a.prompt.Messages,
+		Messages:        slices.Concat(a.prompt.Messages, a.behind),
 		Temperature:     o.Temperature,
 		TopP:            o.TopP,
 		MaxOutputTokens: o.MaxOutputTokens,
 		Stop:            o.Stop,
 		Effort:          o.Effort,
 		Schema:          o.Schema,
-		Tools:           o.Tools,
+		Tools:           slices.Concat(o.Tools, a.offered),
 		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
 	}
@@ -201,22 +217,22 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.verify(ctx); err != nil {
 		return a.done, err
 	}
-	if a.usage == nil {
-		a.usage = a.estimate()
+	if len(a.behind) == 0 {
+		a.spent()
 	}
-	a.done.Usage = *a.usage
+	a.done.Usage = a.total
 	return a.done, nil
 }
 
 func (a *answer) estimate() *llm.Usage {
 	u := &llm.Usage{Reasoning: a.reasoning.Tokens(), Estimated: true}
-	for _, m := range a.prompt.Messages {
+	for _, m := range slices.Concat(a.prompt.Messages, a.behind) {
 		u.Input += a.cfg.Count(m.Text()) + messageTokens
 	}
-	for _, c := range a.done.ToolCalls {
+	for _, c := range slices.Concat(a.done.ToolCalls, a.wanted) {
 		u.Output += a.cfg.Count(c.Name) + a.cfg.Count(c.Arguments)
 	}
-	u.Output += u.Reasoning + a.cfg.Count(a.done.Text) + a.cfg.Count(string(a.hold.held))
+	u.Output += u.Reasoning + a.cfg.Count(a.text.String()[a.from:]) + a.cfg.Count(string(a.hold.held))
 	return u
 }
 

@@ -31,11 +31,8 @@ func (t *turn) findModels() error {
 	if t.model, err = t.resolve(StageGenerate, cmp.Or(asked.Inference, usual.Inference)); err != nil {
 		return err
 	}
-	if asked.Synthesis != "" {
-		// Found out now, and not after tools have run.
-		if _, err = t.resolve(StageGenerate, asked.Synthesis); err != nil {
-			return err
-		}
+	if t.model.grounded && t.req.Options.Schema != nil {
+		return invalid("The model %q answers in text only, not in JSON.", llm.CleanName(t.model.key))
 	}
 	if t.rewriter, err = t.helper(StageRewrite, cmp.Or(asked.Rewrite, usual.Rewrite)); err != nil {
 		return err

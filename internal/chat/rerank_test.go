@@ -285,3 +285,15 @@ func TestRerank_RejectsAModelThatThereIsNot(t *testing.T) {
 		t.Errorf("%d events, error %v", len(events), err)
 	}
 }
+
+func TestFind_StopsBeforeTheAnswer(t *testing.T) {
+	model, judge := llmtest.Says("x"), llmtest.Says(`{"ranking":[{"id":2,"grade":3}]}`)
+	e := newEngine(model, some(4), with(map[string]llm.Model{"judge": judge}))
+	turn, err := e.Find(t.Context(), ask(e, "q", rerankBy("judge:m")))
+	if err != nil || names3(turn) != "b.md 1.00, a.md 0.00, c.md 0.00" || turn.Usage.Input != 10 {
+		t.Errorf("%s, %+v, %v", names3(turn), turn.Usage, err)
+	}
+	if len(model.Requests()) > 0 || len(turn.Messages) > 0 {
+		t.Error("it was answered")
+	}
+}

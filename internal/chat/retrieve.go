@@ -23,9 +23,12 @@ func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, err
 		return len(p.Chunk.Spans) == 0
 	})
 	t.found = found
-	var done StageFinished
+	done := StageFinished{Model: found.Model, Usage: found.Usage}
 	if found.Mode != o.Mode {
 		done.Note = fmt.Sprintf("searched by %s instead of %s", found.Mode, o.Mode)
+		if found.Note != "" {
+			done.Note += ": " + found.Note
+		}
 	}
 	return done, out.emit(t.retrieved())
 }

@@ -41,7 +41,9 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 		Passages: t.sent,
 		Previous: t.previous,
 		Search: func(ctx context.Context, text string) (retrieval.Result, error) {
-			return t.cfg.Retriever.Search(ctx, t.newQuery(text))
+			q := t.newQuery(text)
+			q.Mode = retrieval.Text
+			return t.cfg.Retriever.Search(ctx, q)
 		},
 	})
 	if err != nil {

@@ -174,22 +174,24 @@ func (t *turn) toolTokens() int {
 
 // call takes over what the model asks to run. Calls of tools that were not offered, and arguments
 // that are no JSON object, are left out: a client would run them, and nobody should store them.
-//
-// Tools that the server runs itself belong here: their calls would be run in place of being passed
-// on, and complete called again with the results behind the prompt.
+// Calls of tools that the server runs are put aside for useTools.
 func (a *answer) call(calls []llm.ToolCall) error {
 	for _, c := range calls {
 		most := maxToolCalls
 		if a.req.Options.OneTool {
 			most = 1
 		}
-		if len(a.done.ToolCalls) == most {
+		if len(a.done.ToolCalls)+len(a.wanted) == most {
 			a.refused++
 			continue
 		}
 		c, ok := a.accept(c)
 		if !ok {
 			a.refused++
+			continue
+		}
+		if len(a.offered) > 0 {
+			a.wanted = append(a.wanted, c)
 			continue
 		}
 		a.done.ToolCalls = append(a.done.ToolCalls, c)
@@ -202,7 +204,7 @@ func (a *answer) call(calls []llm.ToolCall) error {
 
 // accept checks a call, and gives it an id where it has none of its own.
 func (a *answer) accept(c llm.ToolCall) (llm.ToolCall, bool) {
-	offered := slices.ContainsFunc(a.req.Options.Tools, func(t llm.Tool) bool { return t.Name == c.Name })
+	offered := slices.ContainsFunc(slices.Concat(a.req.Options.Tools, a.offered), func(t llm.Tool) bool { return t.Name == c.Name })
 	if !offered || a.req.Options.ToolChoice == llm.ToolsNone || a.model.grounded {
 		return c, false
 	}
@@ -212,7 +214,7 @@ func (a *answer) accept(c llm.ToolCall) (llm.ToolCall, bool) {
 	if len(c.Arguments) > maxToolArguments || len(c.Signature) > maxSignature || !isObject([]byte(c.Arguments)) || !utf8.ValidString(c.Arguments) {
 		return c, false
 	}
-	taken := slices.ContainsFunc(a.done.ToolCalls, func(have llm.ToolCall) bool { return have.ID == c.ID })
+	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
 	if taken || !isCallID(c.ID) {
 		c.ID = "call_" + ulid.Make().String()
 	}

@@ -284,6 +284,17 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 	}
 }
 
+func TestRun_RefusesJSONOfAModelThatHasNone(t *testing.T) {
+	e := newEngine(llmtest.Says("x"), passages(), func(c *chat.Config) { c.Grounded = func(string) bool { return true } })
+	req := ask(e, "q", withTools(weather))
+	req.Options.ToolChoice = llm.ToolsRequired // which it ignores
+	collect(t, e, req)
+	req.Options.Schema = json.RawMessage(`{}`)
+	if _, err := chat.Collect(e.Run(t.Context(), req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), "not in JSON") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestRun_TellsTheModelHowToAnswer(t *testing.T) {
 	model := llmtest.Says(`{"a":1}`)
 	e := newEngine(model, passages())
@@ -293,6 +304,9 @@ func TestRun_TellsTheModelHowToAnswer(t *testing.T) {
 	sent := model.Requests()[0]
 	if sent.Effort != "low" || !cmp.Equal(sent.Stop, []string{"END"}) || string(sent.Schema) != `{"type":"object"}` {
 		t.Errorf("sent %+v", sent)
+	}
+	if got, want := sent.Messages[1].Text(), "q\n\nAnswer with a JSON object that follows this JSON Schema, and nothing else:\n{\"type\":\"object\"}\n\nSources:\n"; got != want {
+		t.Errorf("user turn %q", got)
 	}
 	for name, set := range map[string]func(*chat.Options){
 		"effort":        func(o *chat.Options) { o.Effort = "huge" },

@@ -69,6 +69,11 @@ func (v *verifier) add(text string) string {
 	return v.scan(in, false)
 }
 
+// learn takes over the passages that may be cited from now on.
+func (v *verifier) learn(passages []retrieval.Passage) {
+	v.passages, v.known = passages, nil
+}
+
 // end returns the rest of the answer.
 func (v *verifier) end() string {
 	in := v.held

@@ -20,7 +20,10 @@ type Env struct {
 	Namespace string
 	Rewrite   func(ctx context.Context, history []chat.Message, question string) chat.QueryRewritten
 	Ask       func(ctx context.Context, question string) (*chat.Turn, error) // for documents
-	Progress  func(done int)                                                 // passages indexed; may be nil
+	// Find runs the stages of a turn that find passages, with Options; for RankStages.
+	Find     func(ctx context.Context, req chat.Request) (*chat.Turn, error)
+	Options  chat.Options
+	Progress func(done int) // passages indexed; may be nil
 }
 
 // Report is the outcome of an evaluation.

@@ -32,7 +32,7 @@ func TestDOCX_ReadsStructure(t *testing.T) {
 		`<w:tbl><w:tr>` + cell("Plan") + cell("Person") + cell("Family") + `</w:tr>` +
 		`<w:tr>` + cell("Plus") + cell("$500") + cell("$1,000") + `</w:tr>` +
 		`<w:tr>` + cell("Standard") + `<w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>` + para("", "$2,000") + `</w:tc></w:tr></w:tbl>` +
-		`<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>Around the box</w:t></w:r></w:p>` +
+		`<w:p><w:r><w:t>Before and </w:t></w:r><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent>` + para("", "In a box") + `</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>around the box</w:t></w:r></w:p>` +
 		`<w:p><w:r><w:sym w:font="Symbol" w:char="F0B7"/><w:t xml:space="preserve"> by hand</w:t></w:r></w:p>`
 	data := makeZIP(t,
 		"word/document.xml", docxStart+body+docxEnd,
@@ -60,7 +60,7 @@ TH Plan | Person | Family
 TR Plan: Plus; Person: $500; Family: $1,000
 TR Plan: Standard; Person: $2,000
 P In a box
-P Around the box
+P Before and around the box
 L • by hand
 P A footnote.
 `

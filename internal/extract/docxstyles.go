@@ -101,8 +101,12 @@ type docxNumbering struct {
 	counters map[string]*[9]int   // by list id, of the items so far
 }
 
+func newDOCXNumbering() *docxNumbering {
+	return &docxNumbering{map[string]string{}, map[string][9]string{}, map[string]*[9]int{}}
+}
+
 func readDOCXNumbering(archive *zip.Reader) (*docxNumbering, error) {
-	n := &docxNumbering{map[string]string{}, map[string][9]string{}, map[string]*[9]int{}}
+	n := newDOCXNumbering()
 	abstract, num, level := "", "", 0
 	err := eachElement(archive, "word/numbering.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		switch e.Name.Local {

@@ -15,7 +15,7 @@ type docxWalker struct {
 	styles    docxStyles
 	numbering *docxNumbering
 
-	paragraphs []docxParagraph // open ones: a text box is a paragraph inside a paragraph
+	paragraphs []*docxParagraph // open ones: a text box is a paragraph inside a paragraph
 	tables     []docxTable     // open ones
 }
 
@@ -74,7 +74,7 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		if len(w.paragraphs) >= maxDOCXDepth {
 			return damaged("the document's text boxes are nested too deeply")
 		}
-		w.paragraphs = append(w.paragraphs, docxParagraph{})
+		w.paragraphs = append(w.paragraphs, &docxParagraph{})
 		return nil
 	case "tbl":
 		if len(w.tables) >= maxDOCXDepth {
@@ -160,7 +160,7 @@ func (w *docxWalker) endParagraph() error {
 	if len(w.paragraphs) == 0 {
 		return nil
 	}
-	p := &w.paragraphs[len(w.paragraphs)-1]
+	p := w.paragraphs[len(w.paragraphs)-1]
 	text := strings.TrimSpace(spacesOnly.Replace(cleanText(p.text.String())))
 	heading, list, level := w.styles.resolve(p.style)
 	if p.outline > 0 {

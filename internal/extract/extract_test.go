@@ -61,7 +61,7 @@ func wantReason(t *testing.T, name string, data []byte, limits Limits, want Reas
 // the text is clean; runs ascend.
 func checkDocument(t testing.TB, doc *Document) {
 	t.Helper()
-	if len(doc.Pages) == 0 {
+	if len(doc.Pages)+len(doc.Parts) == 0 {
 		t.Error("a document without pages")
 	}
 	for _, p := range doc.Pages {

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/xml"
 	"io"
 	"slices"
 	"strings"
@@ -16,27 +17,34 @@ type format struct {
 	extensions []string
 	read       func(context.Context, *Extractor, *file) (*Document, error)
 	load       func(*Extractor, Limits) error // makes the parser ready; nil when it always is
+	binary     bool                           // its files are no texts
+	vague      bool                           // its extensions stand for more than this format
 }
 
 // formats are the formats that can be read. A new one is a file with its read function, a line
 // here, and, where its content can be told from its bytes, a line in sniff.
 var formats = []format{
-	{"PDF", []string{"pdf"}, readPDF, loadPDF},
-	{"DOCX", []string{"docx", "docm", "dotx", "dotm"}, readDOCX, nil},
-	{"PowerPoint", []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, readPPTX, nil},
-	{"Excel", []string{"xlsx", "xlsm", "xltx", "xltm"}, readXLSX, nil},
-	{"OpenDocument text", []string{"odt", "ott", "odm", "sxw"}, readODF, nil},
-	{"OpenDocument spreadsheet", []string{"ods", "ots", "sxc"}, readODF, nil},
-	{"OpenDocument presentation", []string{"odp", "otp", "odg", "sxi"}, readODF, nil},
-	{"flat OpenDocument", []string{"fodt", "fods", "fodp", "fodg"}, readFlatODF, nil},
-	{"EPUB", []string{"epub"}, readEPUB, nil},
-	{"RTF", []string{"rtf"}, readRTF, nil},
-	{"HTML", []string{"html", "htm", "xhtml"}, readHTML, nil},
-	{"Markdown", []string{"md", "markdown", "mdown", "mkd"}, readMarkdown, nil},
-	{"CSV", []string{"csv", "tsv", "tab"}, readCSV, nil},
-	{"JSON", []string{"json", "jsonl", "ndjson", "geojson"}, readJSON, nil},
-	{"image", []string{"png", "jpg", "jpeg", "gif", "webp"}, readImage, nil},
-	{"plain text", []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, readPlain, nil},
+	{name: "PDF", extensions: []string{"pdf"}, read: readPDF, load: loadPDF, binary: true},
+	{name: "Word", extensions: []string{"docx", "docm", "dotx", "dotm"}, read: readDOCX, binary: true},
+	{name: "PowerPoint", extensions: []string{"pptx", "pptm", "ppsx", "ppsm", "potx", "potm"}, read: readPPTX, binary: true},
+	{name: "Excel", extensions: []string{"xlsx", "xlsm", "xltx", "xltm"}, read: readXLSX, binary: true},
+	{name: "OpenDocument text", extensions: []string{"odt", "ott", "odm", "sxw"}, read: readODF, binary: true},
+	{name: "OpenDocument spreadsheet", extensions: []string{"ods", "ots", "sxc"}, read: readODF, binary: true},
+	{name: "OpenDocument presentation", extensions: []string{"odp", "otp", "odg", "sxi"}, read: readODF, binary: true},
+	{name: "flat OpenDocument", extensions: []string{"fodt", "fods", "fodp", "fodg"}, read: readFlatODF},
+	{name: "EPUB", extensions: []string{"epub"}, read: readEPUB, binary: true},
+	{name: "RTF", extensions: []string{"rtf"}, read: readRTF, binary: true},
+	{name: "HTML", extensions: []string{"html", "htm", "xhtml"}, read: readHTML},
+	{name: "Markdown", extensions: []string{"md", "markdown", "mdown", "mkd"}, read: readMarkdown},
+	{name: "MediaWiki", extensions: []string{"wiki", "mediawiki", "wikitext"}, read: readWiki},
+	{name: "MediaWiki dump", read: readWikiDump},
+	{name: "CSV", extensions: []string{"csv", "tsv", "tab"}, read: readCSV},
+	{name: "JSON", extensions: []string{"json", "jsonl", "ndjson", "geojson"}, read: readJSON},
+	{name: "Word XML", read: readWordXML},
+	{name: "Excel XML", read: readExcelXML},
+	{name: "XML", extensions: []string{"xml", "rdf", "dita", "docbook", "dbk", "tei"}, read: readXML, vague: true},
+	{name: "image", extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, read: readImage, binary: true},
+	{name: "plain text", extensions: []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, read: readPlain, vague: true},
 }
 
 // foreign names the formats that people will try although no parser exists.
@@ -45,7 +53,7 @@ var foreign = map[string]string{
 	"xlsb": "Excel binary",
 	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
 	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
-	"xml": "XML", "yaml": "YAML", "yml": "YAML",
+	"yaml": "YAML", "yml": "YAML",
 	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
 	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
@@ -74,11 +82,12 @@ func recognise(f *file) (*format, error) {
 	if err != nil {
 		return nil, err
 	}
+	if content == "" {
+		content = sniffText(f)
+	}
 	if content != "" {
-		for i := range formats {
-			if formats[i].name == content {
-				return &formats[i], nil
-			}
+		if format := formatNamed(content); format != nil {
+			return format, nil
 		}
 		return nil, unsupported(content)
 	}
@@ -92,9 +101,17 @@ func recognise(f *file) (*format, error) {
 		return nil, unsupported("." + strings.ToValidUTF8(f.ext, "?"))
 	}
 	if looksLikeText(f.head) {
-		return formatOf("txt"), nil
+		return formatNamed("plain text"), nil
 	}
-	return nil, unsupported("this")
+	return nil, unsupported("this kind of")
+}
+
+func formatNamed(name string) *format {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
 }
 
 func formatOf(ext string) *format {
@@ -148,13 +165,59 @@ func sniff(f *file) (string, error) {
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
 		return sniffOLE(f)
 	}
-	// A web page saved under the name of what was asked for is common; a text about HTML is not HTML.
-	if format := formatOf(f.ext); format == nil || format.name == "PDF" || format.name == "DOCX" {
-		if looksLikeHTML(head) {
-			return "HTML", nil
+	return "", nil
+}
+
+// sniffText names the format of a text whose extension does not tell it: an extension that is not
+// known, that stands for any text, or for a format that is no text. A web page saved under the
+// name of what was asked for is common; a text about HTML is not HTML.
+func sniffText(f *file) string {
+	kind := formatOf(f.ext)
+	if kind != nil && !kind.vague && !kind.binary {
+		return ""
+	}
+	if root := xmlRoot(f.head); root != "" && (root != "HTML" || looksLikeXML(f.head)) {
+		return root
+	}
+	switch {
+	case (kind == nil || kind.binary) && looksLikeHTML(f.head):
+		return "HTML"
+	case (kind == nil || kind.binary) && looksLikeXML(f.head):
+		return "XML"
+	case kind != nil && kind.name == "plain text" && looksLikeWiki(f.head):
+		return "MediaWiki"
+	}
+	return ""
+}
+
+// xmlRoot names the format of an XML file by its first element, "" when it is none that is known.
+func xmlRoot(head []byte) string {
+	d := newXML(bytes.NewReader(head))
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			return xmlRoots[t.Name.Space+":"+t.Name.Local]
+		case xml.CharData:
+			if len(bytes.TrimSpace(t)) > 0 {
+				return ""
+			}
 		}
 	}
-	return "", nil
+}
+
+// xmlRoots are the first elements of formats with the prefix that they usually have.
+var xmlRoots = map[string]string{
+	":mediawiki":      "MediaWiki dump",
+	"office:document": "flat OpenDocument",
+	":html":           "HTML",
+	"w:wordDocument":  "Word XML",
+	"pkg:package":     "Word XML",
+	":Workbook":       "Excel XML",
+	"ss:Workbook":     "Excel XML",
 }
 
 // sniffZIP tells the formats that are ZIP archives apart. An archive that does not open is left
@@ -173,7 +236,7 @@ func sniffZIP(f *file) (string, error) {
 	if kind := formatOf(f.ext); has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
 		switch {
 		case has("word/"):
-			return "DOCX", nil
+			return "Word", nil
 		case has("xl/workbook.bin"):
 			return "Excel binary", nil
 		case has("xl/"):
@@ -195,7 +258,7 @@ func sniffZIP(f *file) (string, error) {
 	return "ZIP archive", nil
 }
 
-var isOOXML = map[string]bool{"DOCX": true, "Excel": true, "PowerPoint": true}
+var isOOXML = map[string]bool{"Word": true, "Excel": true, "PowerPoint": true}
 
 // openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
 // section 3.3), in which old documents have another vendor.
@@ -253,6 +316,10 @@ func utf16le(ascii string) []byte {
 func looksLikeHTML(head []byte) bool {
 	start := strings.ToLower(string(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")))
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}
+
+func looksLikeXML(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"), []byte("<?xml "))
 }
 
 // looksLikeText reports whether the start of a file is UTF-8 without control characters. The

@@ -67,7 +67,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
 	saved := formats
 	t.Cleanup(func() { formats = saved })
-	formats = append([]format{{"odd", []string{"odd"}, nil, nil}}, formats...)
+	formats = append([]format{{name: "odd", extensions: []string{"odd"}}}, formats...)
 	wantReason(t, "a.odd", []byte("hello"), Limits{}, Crashed)
 }
 

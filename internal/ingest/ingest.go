@@ -104,17 +104,21 @@ func New(cfg Config) *Ingester {
 // error soon after it ends, and another error when the corpus or the blobs fail; the report tells
 // what was committed until then. A *LockedError says that another run is at work.
 func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
-	began := time.Now()
 	resolved, err := resolve(paths, in.cfg.DataDir)
 	if err != nil {
 		return Report{}, err
 	}
-	unlock, err := lock(in.cfg.DataDir)
+	unlock, err := lock(in.cfg.DataDir, "ingest.lock", "ingesting into")
 	if err != nil {
 		return Report{}, err
 	}
 	defer unlock()
+	return in.run(ctx, resolved, progress)
+}
 
+// run brings the corpus up to date with resolved paths.
+func (in *Ingester) run(ctx context.Context, resolved []string, progress func(Progress)) (report Report, err error) {
+	began := time.Now()
 	r := &run{cfg: in.cfg, meter: newMeter(progress, began)}
 	defer r.close()
 	err = r.all(ctx, resolved)

@@ -22,6 +22,7 @@ import (
 type whole struct {
 	t      *testing.T
 	dir    string
+	data   string
 	db     *store.DB
 	corpus *retrieval.Corpus
 	in     *ingest.Ingester
@@ -40,7 +41,7 @@ func newWhole(t *testing.T) *whole {
 	}
 	pool := extract.NewPool(extract.Options{})
 	t.Cleanup(func() { pool.Close() })
-	return &whole{t: t, dir: t.TempDir(), db: db, corpus: corpus, in: ingest.New(ingest.Config{
+	return &whole{t: t, dir: t.TempDir(), data: data, db: db, corpus: corpus, in: ingest.New(ingest.Config{
 		Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(), Extractor: pool,
 		Namespace: "default", DataDir: data, Supports: extract.Supports,
 		Sweep: func(ctx context.Context) (int, error) { return db.SweepBlobs(ctx, 0) },

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// LockedError says that another process, or another run of this one, ingests into the folder.
+// LockedError says that another process, or another run of this one, is at the same work.
 type LockedError struct {
 	DataDir string
-	PID     int // 0 when not known
+	Doing   string // "ingesting into"
+	PID     int    // 0 when not known
 }
 
 func (e *LockedError) Error() string {
@@ -24,16 +25,22 @@ func (e *LockedError) Error() string {
 	default:
 		who = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("%s is ingesting into %s at the moment; try again when it is done", who, e.DataDir)
+	return fmt.Sprintf("%s is %s %s at the moment; try again when it is done", who, e.Doing, e.DataDir)
 }
 
-// lock takes the lock of a data folder and returns what gives it back. The system gives it back
+// LockEmbedding takes the right to embed the documents of a data folder, so that no two processes
+// pay for the same texts, and returns what gives it back. A *LockedError says that another has it.
+func LockEmbedding(dataDir string) (unlock func(), err error) {
+	return lock(dataDir, "embed.lock", "embedding the documents of")
+}
+
+// lock takes a lock of a data folder and returns what gives it back. The system gives it back
 // too when the process dies, so the file that stays behind means nothing.
-func lock(dataDir string) (unlock func(), err error) {
+func lock(dataDir, name, doing string) (unlock func(), err error) {
 	if dataDir == "" {
 		return func() {}, nil
 	}
-	f, err := os.OpenFile(filepath.Join(dataDir, "ingest.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the data folder: %w", err)
 	}
@@ -50,7 +57,7 @@ func lock(dataDir string) (unlock func(), err error) {
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, 32)) // the message is good enough without
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return nil, &LockedError{DataDir: dataDir, PID: pid}
+	return nil, &LockedError{DataDir: dataDir, Doing: doing, PID: pid}
 }
 
 func writePID(f *os.File) error {

@@ -128,3 +128,12 @@ func (s *Segment) length(doc int) uint16 {
 func (s *Segment) page(doc int) uint32 {
 	return binary.LittleEndian.Uint32(s.pages[doc*4:])
 }
+
+// Page returns the page on which a chunk begins, 0 when there are none or no such chunk.
+func (s *Segment) Page(revision int64, ordinal int) int {
+	n, ok := s.Find(revision)
+	if !ok || ordinal < 0 || ordinal >= s.revisions[n].chunks {
+		return 0
+	}
+	return int(s.page(s.revisions[n].first + ordinal))
+}

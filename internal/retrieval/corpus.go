@@ -12,21 +12,26 @@ import (
 // Corpus searches and changes the documents of a store. It is safe for concurrent use; searches
 // never wait for changes.
 type Corpus struct {
-	store  Store
-	log    *slog.Logger
-	mu     sync.Mutex // guards spaces
-	spaces map[string]*space
-	write  sync.Mutex // one change at a time in this process
+	store     Store
+	log       *slog.Logger
+	embedding *Embedding // nil when there are no vectors
+	questions questions
+	mu        sync.Mutex // guards spaces
+	spaces    map[string]*space
+	write     sync.Mutex // one change at a time in this process
 }
 
 // Open returns a Corpus over the store and makes sure that every namespace's index is complete,
 // building from the stored chunks what is missing, damaged or of another generation. A nil log
 // discards.
-func Open(ctx context.Context, store Store, log *slog.Logger) (*Corpus, error) {
+func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option) (*Corpus, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	c := &Corpus{store: store, log: log, spaces: make(map[string]*space)}
+	for _, set := range options {
+		set(c)
+	}
 	names, err := store.Namespaces(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
@@ -34,6 +39,12 @@ func Open(ctx context.Context, store Store, log *slog.Logger) (*Corpus, error) {
 	for _, ns := range names {
 		if _, err := c.current(ctx, ns); err != nil {
 			return nil, fmt.Errorf("load the index of namespace %q: %w", ns, err)
+		}
+		if c.embedding == nil {
+			continue
+		}
+		if err := c.refreshVectors(ctx, ns, true); err != nil {
+			return nil, fmt.Errorf("load the vectors of namespace %q: %w", ns, err)
 		}
 	}
 	return c, nil

@@ -11,3 +11,6 @@ var ErrConflict = errors.New("conflict")
 
 // ErrDamaged says that stored bytes are not whole any more.
 var ErrDamaged = errors.New("damaged")
+
+// ErrIncomplete says that a generation cannot serve yet: some chunk has no vector in it.
+var ErrIncomplete = errors.New("some chunks have no vector yet")

@@ -18,18 +18,21 @@ import (
 // world is a data folder with a corpus over it.
 type world struct {
 	testing.TB
-	dir    string
-	db     *store.DB
-	corpus *retrieval.Corpus
-	log    *bytes.Buffer
+	dir     string
+	db      *store.DB
+	corpus  *retrieval.Corpus
+	log     *bytes.Buffer
+	options []retrieval.Option
 }
 
-func newWorld(t testing.TB) *world { return openWorld(t, t.TempDir()) }
+func newWorld(t testing.TB, options ...retrieval.Option) *world {
+	return openWorld(t, t.TempDir(), options...)
+}
 
 // openWorld opens a folder as another process would.
-func openWorld(t testing.TB, dir string) *world {
+func openWorld(t testing.TB, dir string, options ...retrieval.Option) *world {
 	t.Helper()
-	w := &world{TB: t, dir: dir, db: openFolder(t, dir), log: &bytes.Buffer{}}
+	w := &world{TB: t, dir: dir, db: openFolder(t, dir), log: &bytes.Buffer{}, options: options}
 	w.corpus = w.open(w.db.Corpus())
 	return w
 }
@@ -47,7 +50,7 @@ func openFolder(t testing.TB, dir string) *store.DB {
 // open returns a corpus over a store, whose log is w.log.
 func (w *world) open(s retrieval.Store) *retrieval.Corpus {
 	w.Helper()
-	c, err := retrieval.Open(w.Context(), s, slog.New(slog.NewTextHandler(w.log, nil)))
+	c, err := retrieval.Open(w.Context(), s, slog.New(slog.NewTextHandler(w.log, nil)), w.options...)
 	if err != nil {
 		w.Fatal(err)
 	}

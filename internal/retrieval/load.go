@@ -17,6 +17,8 @@ import (
 type space struct {
 	state atomic.Pointer[state] // nil until first used
 	load  sync.Mutex            // held while the next state is made
+
+	vectorLoad sync.Mutex // held while vectors are read; taken before load
 }
 
 // maxAge bounds how far a search may be behind what other processes have committed.
@@ -104,7 +106,7 @@ func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*
 		index := assemble(snap.Current, opened)
 		broken = append(broken, index.redundant...)
 		if len(index.missing) == 0 && len(broken) == 0 {
-			return newState(snap.Version, index.parts, index.rights, time.Since(began)), nil
+			return index.state(snap, old, began), nil
 		}
 		if attempt == maxRepairs {
 			return nil, fmt.Errorf("the index is still incomplete after %d repairs", attempt)
@@ -115,6 +117,20 @@ func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*
 			return nil, fmt.Errorf("repair the index: %w", err)
 		}
 	}
+}
+
+// state makes a state of the assembly of a snapshot, with the vectors of the old one, which may be
+// nil.
+func (a *assembly) state(snap Snapshot, old *state, began time.Time) *state {
+	var vectors vectorSet
+	version := int64(0)
+	if old != nil {
+		vectors, version = old.vectors.renew(snap.Current, &a.rights), old.vectorVersion.Load()
+	}
+	st := newState(snap.Version, a.parts, a.rights, time.Since(began))
+	st.vectors = vectors
+	st.vectorVersion.Store(version)
+	return st
 }
 
 // opened is a segment that can be read.

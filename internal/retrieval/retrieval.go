@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/llm"
 )
 
 // Document is one version of one ingested document. A new version has a new Revision and the
@@ -119,7 +120,7 @@ type Query struct {
 type Passage struct {
 	Chunk    Chunk
 	Document Document
-	Score    float64 // in [0, 1]; thresholds use it
+	Score    float64 // in [0, 1]; thresholds use it: the cosine, or without one BM25 in relation to the best
 	Scores   Scores
 	Captions []string // the spans of the text that match best; only when asked for
 }
@@ -127,7 +128,7 @@ type Passage struct {
 // Scores are the raw scores of each source; nil where the source did not rank the passage.
 type Scores struct {
 	BM25   *float64
-	Vector *float64 // cosine
+	Vector *float64 // cosine; of every passage that has a vector, when the question has one
 	Rerank *float64
 }
 
@@ -144,7 +145,12 @@ type Term struct {
 type Result struct {
 	Passages  []Passage // best first
 	Terms     []Term    // in the order of the query
-	Mode      Mode      // what was really used: Text where there is no embedder
+	Mode      Mode      // what was really used: Text where the question has no vector
 	HasVector bool      // whether the query was embedded
-	Matched   int       // chunks with a score above zero, before the limit
+	Matched   int       // chunks with a score above zero, before the limit; with both kinds of score, the larger number
+
+	Usage     llm.Usage     // of embedding the question; zero when its vector was known
+	Model     string        // that embedded it, as "provider:model"; "" when none was asked
+	EmbedTime time.Duration // how long that took
+	Note      string        // why there is no vector although the mode asks for one and there is an embedder, for people
 }

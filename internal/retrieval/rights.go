@@ -10,13 +10,17 @@ import (
 // rightsID names a category together with an access list, which many documents have in common.
 type rightsID uint32
 
-// nobody may see a revision that is no longer stored.
-const nobody rightsID = 0
+// Two rights that let nobody through.
+const (
+	nobody    rightsID = iota // to a revision that is no longer stored
+	notYet                    // to a revision that the state has yet to learn of
+	ownRights                 // the first of those that documents have
+)
 
 // rightsTable numbers the rights of a namespace's documents. A copy of it stays as it is when
 // rights are added to another; the last copy only may be added to, by one goroutine.
 type rightsTable struct {
-	all []rights // by rightsID; the first stands for nobody
+	all []rights // by rightsID; those before ownRights are empty
 	ids map[string]rightsID
 }
 
@@ -26,7 +30,7 @@ type rights struct {
 }
 
 func newRightsTable() rightsTable {
-	return rightsTable{all: make([]rights, 1), ids: make(map[string]rightsID)}
+	return rightsTable{all: make([]rights, ownRights), ids: make(map[string]rightsID)}
 }
 
 // add returns the id of some rights, a new one if need be.
@@ -44,7 +48,7 @@ func (t *rightsTable) add(category string, l access.List) rightsID {
 // maySee returns, by rightsID, what the filter lets through.
 func (t *rightsTable) maySee(f Filter) []bool {
 	see := make([]bool, len(t.all))
-	for id := 1; id < len(see); id++ {
+	for id := int(ownRights); id < len(see); id++ {
 		see[id] = f.MaySee(t.all[id].category, t.all[id].access)
 	}
 	return see

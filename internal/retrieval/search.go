@@ -5,22 +5,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"parley/internal/lexical"
 )
 
 // maxStale bounds how often a search starts again because documents changed under it.
 const maxStale = 8
 
 // Search returns the passages that match the query best. The filter applies before the best are
-// chosen. Without an embedder every mode is Text, and the result says so.
+// chosen. What keeps the question from being embedded, or an embedder from being there at all,
+// makes every mode Text, and the result says so.
 func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
-	st, err := c.current(ctx, q.Namespace)
+	st, asked, err := c.prepare(ctx, q)
 	for attempt := 0; ; attempt++ {
 		if err != nil {
 			return Result{}, err
 		}
-		res, complete, err := c.searchState(ctx, st, q)
+		res, complete, err := c.searchState(ctx, st, q, asked)
 		if err != nil || complete || attempt == maxStale {
 			return res, err
 		}
@@ -31,34 +30,54 @@ func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
 	}
 }
 
+// prepare returns the state to search, and the question as a vector if the query is for vectors.
+func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error) {
+	st, err := c.current(ctx, q.Namespace)
+	if err != nil || q.Mode == Text || c.embedding == nil {
+		return st, question{}, err
+	}
+	if err := c.refreshVectors(ctx, q.Namespace, false); err != nil {
+		if ctx.Err() != nil {
+			return nil, question{}, ctx.Err()
+		}
+		c.log.Error("read vectors", "namespace", q.Namespace, "error", err) // those that are there will do
+	}
+	asked := c.embedQuestion(ctx, c.space(q.Namespace).state.Load(), q.Text)
+	if ctx.Err() != nil {
+		return nil, question{}, ctx.Err()
+	}
+	st, err = c.current(ctx, q.Namespace) // again, because that took its time
+	return st, asked, err
+}
+
 // searchState searches one state of the index. It is not complete when a hit is no longer stored.
-func (c *Corpus) searchState(ctx context.Context, st *state, q Query) (res Result, complete bool, err error) {
-	view := st.view(q.Filter).ForQuery()
+func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked question) (res Result, complete bool, err error) {
 	limit := max(q.Limit, 1)
-	res = Result{Mode: Text, Terms: analyzeQuery(view, q)}
-	hits, matched := rank(view, q, res.Terms, limit*pageFactor)
-	hits, res.Matched = spread(hits, limit), matched
-	if len(hits) == 0 {
+	res, found, err := st.find(ctx, q, asked, limit*pageFactor)
+	if err != nil {
+		return Result{}, false, err
+	}
+	chosen := spread(found, limit)
+	if len(chosen) == 0 {
 		return res, true, nil
 	}
-	keys := make([]ChunkKey, len(hits))
-	scores := make(map[ChunkKey]float64, len(hits))
-	for i, h := range hits {
-		keys[i] = ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal}
-		scores[keys[i]] = h.Score
+	keys := make([]ChunkKey, len(chosen))
+	byKey := make(map[ChunkKey]candidate, len(chosen))
+	for i, h := range chosen {
+		keys[i] = h.key
+		byKey[h.key] = h
 	}
-	found, err := c.store.Chunks(ctx, q.Namespace, keys)
+	passages, err := c.store.Chunks(ctx, q.Namespace, keys)
 	if err != nil {
 		return Result{}, false, fmt.Errorf("read %d chunks: %w", len(keys), err)
 	}
-	complete = len(found) == len(keys)
-	best := hits[0].Score
-	for _, p := range found {
+	complete = len(passages) == len(keys)
+	for _, p := range passages {
 		if !q.MaySee(p.Document.Category, p.Document.Access) {
 			continue // a second look, at what is stored now
 		}
-		raw := scores[p.Chunk.Key]
-		p.Scores.BM25, p.Score = &raw, raw/best
+		h := byKey[p.Chunk.Key]
+		p.Score, p.Scores = h.score, Scores{BM25: h.bm25, Vector: h.cosine}
 		if p.Score < q.MinScore {
 			continue
 		}
@@ -70,26 +89,48 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query) (res Resul
 	return res, complete, nil
 }
 
+// find returns the k best candidates for a query, or more, and a result without passages.
+func (st *state) find(ctx context.Context, q Query, asked question, k int) (res Result, found []candidate, err error) {
+	res = Result{Mode: Text, Usage: asked.usage, Model: asked.model, EmbedTime: asked.took, Note: asked.note}
+	res.HasVector = asked.vector != nil && asked.generation == st.vectors.generation.ID
+	if asked.vector != nil && !res.HasVector {
+		res.Note = noteSwitching // just now
+	}
+	view := st.view(q.Filter).forQuery()
+	res.Terms = analyzeQuery(view.lexical, q)
+	switch {
+	case !res.HasVector:
+		found, res.Matched = byText(view, q, res.Terms, k)
+	case q.Mode == Vectors:
+		res.Mode = Vectors
+		found, res.Matched, err = st.byVectors(ctx, view, asked, k)
+	default:
+		res.Mode = Hybrid
+		found, res.Matched, err = st.byBoth(ctx, view, q, res.Terms, asked, k)
+	}
+	return res, found, err
+}
+
 // pageFactor is how many times more hits are ranked than wanted, so that enough pages are among
 // them.
 const pageFactor = 4
 
-// spread returns the best limit hits of distinct pages, filled up with further hits of the same
-// pages where there are too few: chunks of one page overlap and resemble one another, and the
+// spread returns the best limit candidates of distinct pages, filled up with further ones of the
+// same pages where there are too few: chunks of one page overlap and resemble one another, and the
 // second says less than the best one of another page. Texts without pages are not affected.
-func spread(hits []lexical.Hit, limit int) []lexical.Hit {
-	if len(hits) <= limit {
-		return hits
+func spread(all []candidate, limit int) []candidate {
+	if len(all) <= limit {
+		return all
 	}
 	type page struct {
 		revision int64
 		number   int
 	}
 	seen := make(map[page]bool)
-	var first, rest []lexical.Hit
-	for _, h := range hits {
-		p := page{h.Revision, h.Page}
-		if h.Page > 0 && seen[p] {
+	var first, rest []candidate
+	for _, h := range all {
+		p := page{h.key.Revision, h.page}
+		if h.page > 0 && seen[p] {
 			rest = append(rest, h)
 			continue
 		}
@@ -98,7 +139,7 @@ func spread(hits []lexical.Hit, limit int) []lexical.Hit {
 	}
 	if len(first) < limit {
 		first = append(first, rest[:min(len(rest), limit-len(first))]...)
-		slices.SortStableFunc(first, func(a, b lexical.Hit) int { return cmp.Compare(b.Score, a.Score) })
+		slices.SortStableFunc(first, func(a, b candidate) int { return cmp.Compare(b.rank, a.rank) })
 	}
 	return first[:limit]
 }
@@ -106,20 +147,27 @@ func spread(hits []lexical.Hit, limit int) []lexical.Hit {
 // Hit is a chunk in a ranking.
 type Hit struct {
 	Key   ChunkKey
-	Score float64 // raw
+	Score float64 // by which it is ranked
 }
 
 // Rank returns the keys of the best q.Limit chunks without reading them, for measuring.
 func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
+	_, asked, err := c.prepare(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	st, err := c.latest(ctx, q.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	view := st.view(q.Filter).ForQuery()
-	found, _ := rank(view, q, analyzeQuery(view, q), q.Limit)
+	_, found, err := st.find(ctx, q, asked, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	found = found[:min(q.Limit, len(found))]
 	hits := make([]Hit, len(found))
 	for i, h := range found {
-		hits[i] = Hit{Key: ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal}, Score: h.Score}
+		hits[i] = Hit{Key: h.key, Score: h.rank}
 	}
 	return hits, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/lexical"
+	"parley/internal/vector"
 )
 
 // state is the index of a namespace at one version of the store, with the rights to what is in
@@ -16,14 +17,16 @@ type state struct {
 	parts   []part // ascending by id
 	rights  rightsTable
 	reader  *lexical.Reader // over the parts
+	vectors vectorSet       // may be older than the rest: what a caller may see of it is not
 	loading time.Duration   // how long it last took to read the whole index
 
-	version atomic.Int64 // grows when the store changes elsewhere
-	checked atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
-	expired atomic.Bool  // it lacks a change of this process, and may not be searched any more
+	version       atomic.Int64 // grows when the store changes elsewhere
+	vectorVersion atomic.Int64 // the same for the vectors
+	checked       atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
+	expired       atomic.Bool  // it lacks a change of this process, and may not be searched any more
 
 	mu    sync.Mutex
-	views map[viewKey]*lexical.View // bounded by maxViews
+	views map[viewKey]*view // bounded by maxViews
 }
 
 // part is one segment of an index.
@@ -36,7 +39,7 @@ type part struct {
 
 const maxViews = 64
 
-// newState returns a state that is current now.
+// newState returns a state that is current now, without vectors.
 func newState(version int64, parts []part, rights rightsTable, loading time.Duration) *state {
 	segments := make([]*lexical.Segment, len(parts))
 	for i, p := range parts {
@@ -44,11 +47,21 @@ func newState(version int64, parts []part, rights rightsTable, loading time.Dura
 	}
 	st := &state{
 		parts: parts, rights: rights, reader: lexical.NewReader(segments), loading: loading,
-		views: make(map[viewKey]*lexical.View),
+		views: make(map[viewKey]*view),
 	}
 	st.version.Store(version)
 	st.checked.Store(time.Now().UnixNano())
 	return st
+}
+
+// withVectors returns the state with other vectors, which are those of a version.
+func (st *state) withVectors(vectors vectorSet, version int64) *state {
+	next := newState(st.version.Load(), st.parts, st.rights, st.loading)
+	next.vectors = vectors
+	next.vectorVersion.Store(version)
+	next.checked.Store(st.checked.Load())
+	next.expired.Store(st.expired.Load())
+	return next
 }
 
 // follow returns the state after a batch that was the next change of the store. It reads nothing,
@@ -81,7 +94,10 @@ func (st *state) follow(b Batch, done Applied) (*state, error) {
 			return st.rightsOf(revision)
 		}))
 	}
-	return newState(done.Version, parts, table, st.loading), nil
+	next := newState(done.Version, parts, table, st.loading)
+	next.vectors = st.vectors.follow(put, done.Gone)
+	next.vectorVersion.Store(st.vectorVersion.Load())
+	return next, nil
 }
 
 func newPart(id int64, s *lexical.Segment, rights func(revision int64) rightsID) part {
@@ -134,8 +150,17 @@ func (f Filter) key() viewKey {
 	}
 }
 
+// view is the part of an index that a filter lets through.
+type view struct {
+	lexical *lexical.View
+	vectors []vector.Shown
+}
+
+// forQuery returns the same view for the time of one query: see lexical.View.ForQuery.
+func (v *view) forQuery() *view { return &view{lexical: v.lexical.ForQuery(), vectors: v.vectors} }
+
 // view returns the part of the index that the filter lets through.
-func (st *state) view(f Filter) *lexical.View {
+func (st *state) view(f Filter) *view {
 	key := f.key()
 	st.mu.Lock()
 	v := st.views[key]
@@ -144,9 +169,12 @@ func (st *state) view(f Filter) *lexical.View {
 		return v
 	}
 	maySee := st.rights.maySee(f)
-	v = st.reader.View(func(segment, revision int) bool {
-		return maySee[st.parts[segment].rights[revision]]
-	})
+	v = &view{
+		lexical: st.reader.View(func(segment, revision int) bool {
+			return maySee[st.parts[segment].rights[revision]]
+		}),
+		vectors: st.vectors.shown(maySee),
+	}
 	st.mu.Lock()
 	if len(st.views) >= maxViews {
 		clear(st.views)

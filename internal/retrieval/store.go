@@ -48,6 +48,8 @@ type Store interface {
 	Roots(ctx context.Context, namespace string) ([]Root, error)
 	// Files returns what is known of the files below a root, sorted by path.
 	Files(ctx context.Context, namespace, root string) ([]File, error)
+
+	VectorStore
 }
 
 // Batch is one atomic change of a namespace.

@@ -14,6 +14,9 @@ import (
 func (s *Server) ragChatRoutes() []*route {
 	const mount = "/p/ragchat"
 	h := s.deps.RAGChat
+	if h == nil {
+		return nil
+	}
 	routes := []*route{
 		post(mount+"/chat", s.once(s.withBody(h.Chat))),
 		post("/search", s.withBody(h.Search)),

@@ -34,6 +34,14 @@ func newRecorder(w http.ResponseWriter, timeout time.Duration, streams prometheu
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// SetWriteDeadline lets a handler set a deadline of its own, which may not be later than the server's.
+func (w *recorder) SetWriteDeadline(t time.Time) error {
+	if limit := time.Now().Add(w.timeout); t.After(limit) {
+		t = limit
+	}
+	return w.rc.SetWriteDeadline(t)
+}
+
 func (w *recorder) started() bool { return w.status != 0 }
 
 // WriteHeader sends the header. Informational responses (1xx) do not count as the answer.

@@ -56,7 +56,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ConnState:         silent.track,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	srv.RegisterOnShutdown(s.deps.RAGChat.Drain)
+	if s.deps.RAGChat != nil {
+		srv.RegisterOnShutdown(s.deps.RAGChat.Drain)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
 	select {

@@ -5,9 +5,12 @@ import "parley/internal/llm"
 // Count returns the tokens of a text.
 type Count func(text string) int
 
-// maxCounted is how many bytes of a call are counted with Count, which is slow, in each direction;
-// the rest is estimated.
-const maxCounted = 256 << 10
+// How many bytes of a call are counted with Count, which is slow; the rest is estimated. What an
+// upstream said has to be kept for it.
+const (
+	maxCounted = 256 << 10 // of a prompt
+	maxKept    = 64 << 10  // of an answer, and of its reasoning
+)
 
 // tally is text that is counted once it is known that nobody else will do so.
 type tally struct {
@@ -16,7 +19,7 @@ type tally struct {
 }
 
 func (t *tally) add(s string) {
-	if len(t.text)+len(s) > maxCounted {
+	if len(t.text)+len(s) > maxKept {
 		t.rest.Add(s)
 		return
 	}

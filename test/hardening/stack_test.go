@@ -41,6 +41,7 @@ type stack struct {
 	db     *store.DB
 	log    *journal
 	client *http.Client
+	toUp   *http.Transport // connections to the upstream
 
 	fault atomic.Value                        // string: how the upstream answers
 	found func(context.Context, string) error // called for each search
@@ -61,7 +62,7 @@ func newStack(t testing.TB, o options) *stack {
 	if o.idle == 0 {
 		o.idle = 500 * time.Millisecond
 	}
-	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{}}}
+	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.fault.Store("none")
 	if s.up.Fault = o.count; o.count == nil {
@@ -88,11 +89,11 @@ func newStack(t testing.TB, o options) *stack {
 
 // router wraps the upstream's models as the program does, but waits for nothing.
 func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router {
-	tr := &http.Transport{MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
+	s.toUp = &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(s.toUp.CloseIdleConnections)
 	p, err := openai.New(openai.Config{
 		BaseURL: s.up.URL, APIKey: "sk-canary-of-ours-0123456789", FirstByte: o.idle, Idle: o.idle,
-		HTTP: &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		HTTP: &http.Client{Transport: s.toUp, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,13 @@ func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
 		{"visible says what MaySee says", testVisible},
 		{"a snapshot is consistent while batches are applied", testConsistentSnapshot},
 		{"a cancelled context writes nothing", testCancelled},
+		{"there are no vectors at first", testNoVectors},
+		{"chunks without a vector are listed by key", testUnembedded},
+		{"vectors belong to texts, links to chunks", testVectors},
+		{"a refused batch of vectors changes nothing", testVectorsRefused},
+		{"generations are built aside and switched", testGenerations},
+		{"links go with their documents, vectors stay", testLinksGo},
+		{"a sweep deletes what nobody needs, in small steps", testSweep},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, corpus{t, open(t)}) })
 	}

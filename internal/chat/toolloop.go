@@ -1,0 +1,168 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+)
+
+// Toolbox is the tools that the server runs itself. A tool runs with the rights of the caller.
+type Toolbox interface {
+	// Offer returns what a model may call in a namespace and prompt domain.
+	Offer(namespace, domain string) []llm.Tool
+	// Call runs a tool. The text is for the model to read, and says what went wrong when there is an
+	// error; the passages may be cited.
+	Call(ctx context.Context, f retrieval.Filter, domain string, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
+}
+
+// maxToolRounds is how often a model may ask for tools before it has to answer.
+const maxToolRounds = 4
+
+// offer returns the tools of the server that the model of the turn may call. A client that brings
+// tools of its own runs its own loop.
+func (t *turn) offer() []llm.Tool {
+	if t.cfg.Tools == nil || !t.req.Options.UseTools || len(t.req.Options.Tools) > 0 || t.model.grounded {
+		return nil
+	}
+	return t.cfg.Tools.Offer(t.req.Namespace, t.req.Options.PromptDomain)
+}
+
+// useTools runs the tools that the model has asked for and has a model answer with what they
+// returned, until it asks for no more. The text of the message goes on where it was.
+func (a *answer) useTools(ctx context.Context) error {
+	for round := 1; len(a.wanted) > 0; round++ {
+		if err := a.nest(ctx, StageTools, a.runTools); err != nil {
+			return err
+		}
+		if round == maxToolRounds {
+			a.offered = nil
+		}
+		if err := a.nest(ctx, StageSynthesize, a.synthesize); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nest runs a stage inside the one that generates.
+func (a *answer) nest(ctx context.Context, name Stage, run func(context.Context) (StageFinished, error)) error {
+	return a.runStage(ctx, a.out, stage{name: name, run: func(ctx context.Context, _ *output) (StageFinished, error) { return run(ctx) }})
+}
+
+// runTools runs the calls of one round, one after the other, and puts them with their results
+// behind the prompt.
+func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
+	calls := a.wanted
+	a.wanted = nil
+	a.behind = append(a.behind, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: a.said}}, ToolCalls: calls})
+	var names []string
+	for _, c := range calls {
+		ran, err := a.runTool(ctx, c)
+		if err != nil {
+			return StageFinished{}, err
+		}
+		names = append(names, c.Name)
+		a.behind = append(a.behind, llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Parts: []llm.Part{{Text: ran}}})
+	}
+	return StageFinished{Note: "called " + strings.Join(names, ", ")}, nil
+}
+
+// runTool runs one call and returns what the model is told of it.
+func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
+	if err := a.out.emit(ToolStarted{ID: a.done.ID, Call: c}); err != nil {
+		return "", err
+	}
+	start := time.Now()
+	text, passages, err := a.cfg.Tools.Call(ctx, a.filter(), a.req.Options.PromptDomain, c)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		a.cfg.Logger.WarnContext(ctx, "tool failed", "turn_id", a.req.TurnID, "tool", c.Name, "error", err)
+	}
+	told := a.tell(text, passages)
+	return told, a.out.emit(ToolReturned{
+		ID: a.done.ID, CallID: c.ID, Name: c.Name, Text: told, Passages: len(passages), Failed: err != nil, Duration: time.Since(start),
+	})
+}
+
+// tell makes a tool's result what the model reads: lines that cannot pass for a source or a message,
+// and the passages as sources, which can be cited from now on.
+func (a *answer) tell(text string, passages []retrieval.Passage) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, sourceText(line))
+	}
+	for i := range passages {
+		p := &passages[i]
+		if len(p.Chunk.Spans) == 0 {
+			continue
+		}
+		source, _ := a.source(p)
+		lines = append(lines, source)
+		if !slices.ContainsFunc(a.sent, func(have retrieval.Passage) bool { return have.Chunk.Key == p.Chunk.Key }) {
+			a.sent = append(slices.Clip(a.sent), *p)
+		}
+	}
+	if a.check != nil {
+		a.check.learn(a.sent)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// synthesize has the model of the stage answer with the results of the tools.
+func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
+	m, err := a.synthesizer()
+	if err != nil {
+		return StageFinished{}, err
+	}
+	if said := a.text.String(); said != "" && !strings.HasSuffix(said, "\n") {
+		if err := a.say("\n\n", nil); err != nil {
+			return StageFinished{}, err
+		}
+	}
+	a.model, a.begun, a.done.Model, a.done.FinishReason = m, false, m.given(), ""
+	if err := a.complete(ctx); err != nil {
+		return StageFinished{}, err
+	}
+	u := a.spent()
+	return StageFinished{Model: cmp.Or(a.done.Model, m.name), Usage: u}, nil
+}
+
+// wasShown is wasGiven, with what tools have returned.
+func (a *answer) wasShown(s string) bool {
+	return a.wasGiven(s) || s != "" && slices.ContainsFunc(a.behind, func(m llm.Message) bool {
+		return m.Role == llm.ToolRole && strings.Contains(m.Text(), s)
+	})
+}
+
+// synthesizer returns the model that answers with the results of tools.
+func (t *turn) synthesizer() (resolved, error) {
+	key := cmp.Or(t.req.Options.Models.Synthesis, t.cfg.Defaults.Models.Synthesis)
+	if key == "" || key == t.model.key {
+		return t.model, nil
+	}
+	m, err := t.resolve(StageSynthesize, key)
+	if err != nil {
+		return m, fmt.Errorf("resolve the model that answers with tools: %w", err)
+	}
+	return m, nil
+}
+
+// spent returns the usage of the completion that has ended, and begins to count the next one.
+func (a *answer) spent() llm.Usage {
+	u := a.usage
+	if u == nil {
+		u = a.estimate()
+	}
+	a.total = a.total.Add(*u)
+	a.usage, a.reasoning = nil, llm.TokenEstimate{}
+	a.said, a.from = a.text.String()[a.from:], a.text.Len()
+	return *u
+}

@@ -1,0 +1,55 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestXML_ReadsElementsByTheirForm(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 40))
+	for name, c := range map[string]struct{ data, want string }{
+		"records": {
+			`<books><book id="1"><name>Faust</name><year>1808</year></book><book><name>Emma</name></book></books>`,
+			"P name: Faust⏎year: 1808\nP name: Emma\n",
+		},
+		"prose": {
+			`<?xml version="1.0" encoding="ISO-8859-1"?><doc><title>On caf` + "\xe9" + `s</title><p>It is <b>here</b>, ` + long + `</p><p>short</p></doc>`,
+			"H1 On cafés\nP It is here, " + long + "\nP p: short\n",
+		},
+		"cut off":  {`<a><b>one</b><b>two</b><b>thr`, "P b: one⏎b: two\n"},
+		"entities": {`<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a><b>one</b><c>&x;</c></a>`, "P b: one\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, outline(read(t, "a.xml", []byte(c.data)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	wantReason(t, "a.xml", []byte("hello"), Limits{}, Empty)
+	wantReason(t, "a.xml", []byte("<a"), Limits{}, Damaged)
+	wantReason(t, "a.xml", []byte(strings.Repeat("<a>", 1000)), Limits{}, Damaged)
+	wantReason(t, "a.xml", []byte("<a><b>"+long+"</b></a>"), Limits{TextBytes: 50}, TooLarge)
+}
+
+func TestXML_ReadsOfficeDocumentsOfOneFile(t *testing.T) {
+	word := `<?xml version="1.0"?><w:wordDocument xmlns:w="http://schemas.microsoft.com/office/word/2003/wordml"><w:body>` + para("", "Hello") +
+		`<w:tbl><w:tr>` + cell("a") + cell("b") + `</w:tr></w:tbl></w:body></w:wordDocument>`
+	if got, want := outline(read(t, "a.xml", []byte(word))), "P Hello\nTR a | b\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	excel := `<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+<Worksheet ss:Name="Staff"><Table><Row><Cell><Data ss:Type="String">Name</Data></Cell><Cell ss:Index="3"><Data ss:Type="String">Since</Data></Cell></Row>
+<Row ss:Index="3"><Cell><Data ss:Type="String"><B>An</B>n</Data></Cell><Cell/><Cell><Data ss:Type="DateTime">2020-01-31T00:00:00.000</Data></Cell></Row></Table></Worksheet></Workbook>`
+	if got, want := outline(read(t, "a.xls", []byte(excel))), "H1 Staff\nTH Name | Since\nTR Name: Ann; Since: 2020-01-31\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func FuzzXML(f *testing.F) {
+	f.Add([]byte(`<a><b>c</b><title>d</title><p>e <i>f</i></p></a>`))
+	f.Add([]byte(`<?xml version="1.0"?><Workbook><Worksheet ss:Name="x"><Row ss:Index="9"><Cell><Data ss:Type="Number">1.5</Data></Cell></Row></Worksheet></Workbook>`))
+	f.Add([]byte("<mediawiki><page><title>a</title><ns>0</ns><text>b</text></page></mediawiki>"))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, "a.xml", data) })
+}

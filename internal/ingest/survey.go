@@ -1,0 +1,109 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"parley/internal/retrieval"
+)
+
+// Survey reads the files at paths as Run does and says what Run would do, but changes nothing:
+// visit gets the documents that Run would put, one at a time. Copies of the files lie in a
+// temporary folder while they are read. An error of visit ends the survey.
+func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retrieval.Put) error, progress func(Progress)) (report Report, err error) {
+	resolved, err := resolve(paths, in.cfg.DataDir)
+	if err != nil {
+		return Report{}, err
+	}
+	dir, err := os.MkdirTemp("", "parley-survey-")
+	if err != nil {
+		return Report{}, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
+	cfg := in.cfg
+	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
+	return (&Ingester{cfg: cfg}).run(ctx, resolved, progress)
+}
+
+// survey takes the place of the corpus and of the originals. A copy is removed once the batch has
+// come that tells what became of its file.
+type survey struct {
+	dir   string
+	visit func(retrieval.Put) error
+
+	mu     sync.Mutex
+	copies map[string]int // how many files of this content are being read
+}
+
+var (
+	_ Corpus = (*survey)(nil)
+	_ Blobs  = (*survey)(nil)
+)
+
+// Apply shows the batch's documents and commits nothing.
+func (s *survey) Apply(_ context.Context, b retrieval.Batch) error {
+	for _, p := range b.Put {
+		if err := s.visit(p); err != nil {
+			return err
+		}
+	}
+	for _, f := range b.PutFiles {
+		if len(f.SHA256) >= 2*sha256.Size { // what follows is the hash of a sidecar
+			if err := s.release(f.SHA256[:2*sha256.Size]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Put copies a file.
+func (s *survey) Put(ctx context.Context, r io.Reader) (sha string, size int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", 0, err
+	}
+	f, err := os.CreateTemp(s.dir, "copy-*")
+	if err != nil {
+		return "", 0, err
+	}
+	hash := sha256.New()
+	size, err = io.Copy(io.MultiWriter(f, hash), r)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", 0, errors.Join(err, os.Remove(f.Name()))
+	}
+	sha = hex.EncodeToString(hash.Sum(nil))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.copies[sha]++
+	if s.copies[sha] > 1 {
+		return sha, size, os.Remove(f.Name())
+	}
+	return sha, size, os.Rename(f.Name(), s.path(sha))
+}
+
+// Open opens a copy.
+func (s *survey) Open(sha string) (*os.File, error) { return os.Open(s.path(sha)) }
+
+func (s *survey) path(sha string) string { return filepath.Join(s.dir, sha) }
+
+func (s *survey) release(sha string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.copies[sha] {
+	case 0: // its row came without its content being read
+		return nil
+	case 1:
+		delete(s.copies, sha)
+		return os.Remove(s.path(sha))
+	}
+	s.copies[sha]--
+	return nil
+}

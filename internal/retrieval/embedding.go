@@ -1,0 +1,184 @@
+package retrieval
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/vector"
+)
+
+// Embedders finds the embedder that a key names; llm.Router is one.
+type Embedders interface {
+	ResolveEmbedder(key string) (llm.Embedder, string, error)
+}
+
+// Embedding says how texts become vectors.
+type Embedding struct {
+	Embedders  Embedders
+	Model      string        // of the vectors that are wanted, as "provider:model"
+	Dimensions int           // of them; 0 means the model's own
+	Timeout    time.Duration // of embedding a question; 0 means 5 s
+}
+
+// Option changes what Open returns.
+type Option func(*Corpus)
+
+// WithEmbedding makes a Corpus search by vectors too. Without it none are read.
+func WithEmbedding(e Embedding) Option {
+	if e.Timeout == 0 {
+		e.Timeout = 5 * time.Second
+	}
+	return func(c *Corpus) { c.embedding = &e }
+}
+
+// question is a query's text as a vector.
+type question struct {
+	vector     []float32 // of length 1; nil when the text was not embedded
+	generation int64     // whose vectors it can be compared with
+	usage      llm.Usage // zero when the vector was known already
+	model      string    // that was asked, as "provider:model"
+	took       time.Duration
+	note       string // why there is no vector, for people
+}
+
+// The reasons for which a search that was to use vectors does without.
+const (
+	noteNoVectors = "the documents have no vectors yet"
+	noteSwitching = "the documents are getting vectors of another model"
+	noteFailed    = "the question could not be embedded"
+)
+
+// embedQuestion returns the vector of a query for the vectors that serve. That there is none is no
+// error: the search goes on without.
+func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) question {
+	g := st.vectors.generation
+	if st.vectors.empty() {
+		return question{note: noteNoVectors}
+	}
+	key := questionKey{g.ID, text}
+	if v, ok := c.questions.get(key); ok {
+		return question{vector: v, generation: g.ID}
+	}
+	embedder, name, err := c.embedding.Embedders.ResolveEmbedder(g.Model)
+	if err != nil {
+		// Its provider is not configured any more.
+		c.log.Debug("no embedder for the vectors that serve", "model", g.Model, "error", err)
+		return question{note: noteSwitching}
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.embedding.Timeout)
+	defer cancel()
+	out, err := embedOne(ctx, embedder, llm.EmbedRequest{
+		Model: name, Texts: []string{text}, Purpose: llm.ForQuery, Dimensions: g.Dimensions,
+	}, g.Length)
+	q := question{usage: out.Usage, model: g.Model, took: time.Since(began)}
+	if err != nil {
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			c.log.Warn("a question could not be embedded", "model", g.Model, "error", err)
+		}
+		q.note = noteFailed
+		return q
+	}
+	q.vector, q.generation = out.Vectors[0], g.ID
+	c.questions.put(key, q.vector)
+	return q
+}
+
+// embedOne embeds one text and returns its unit vector.
+func embedOne(ctx context.Context, e llm.Embedder, req llm.EmbedRequest, length int) (llm.Embeddings, error) {
+	if strings.TrimSpace(req.Texts[0]) == "" {
+		return llm.Embeddings{}, errors.New("the text is empty")
+	}
+	out, err := e.Embed(ctx, req)
+	if err != nil {
+		return llm.Embeddings{}, err
+	}
+	vectors, err := unitVectors(out.Vectors, 1, length)
+	out.Vectors = vectors
+	return out, err
+}
+
+// unitVectors returns n vectors with the length 1, all of so many dimensions, which 0 leaves open.
+// It trusts no embedder: one vector that is not what it should be would spoil every ranking.
+func unitVectors(vectors [][]float32, n, dimensions int) ([][]float32, error) {
+	if len(vectors) != n {
+		return nil, fmt.Errorf("there are %d vectors for %d texts", len(vectors), n)
+	}
+	units := make([][]float32, n)
+	for i, v := range vectors {
+		if dimensions == 0 {
+			dimensions = len(v)
+		}
+		if len(v) != dimensions {
+			return nil, &dimensionsError{got: len(v), want: dimensions}
+		}
+		unit, err := vector.Normalize(v)
+		if err != nil {
+			return nil, err
+		}
+		units[i] = unit
+	}
+	return units, nil
+}
+
+// dimensionsError says that a model gives vectors of another length than before.
+type dimensionsError struct{ got, want int }
+
+func (e *dimensionsError) Error() string {
+	return fmt.Sprintf("the vector has %d dimensions, the others have %d", e.got, e.want)
+}
+
+// questionKey is what a question's vector depends on.
+type questionKey struct {
+	generation int64
+	text       string
+}
+
+// maxQuestions is how many vectors of questions are remembered: a few megabytes at most.
+const maxQuestions = 256
+
+// questions remembers the vectors of the latest questions. The zero value is empty.
+type questions struct {
+	mu     sync.Mutex
+	byKey  map[questionKey]*list.Element
+	recent list.List // of remembered, the latest in front
+}
+
+type remembered struct {
+	key    questionKey
+	vector []float32
+}
+
+func (q *questions) get(key questionKey) ([]float32, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, ok := q.byKey[key]
+	if !ok {
+		return nil, false
+	}
+	q.recent.MoveToFront(e)
+	return e.Value.(remembered).vector, true
+}
+
+func (q *questions) put(key questionKey, v []float32) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.byKey[key]; ok {
+		return
+	}
+	if q.byKey == nil {
+		q.byKey = make(map[questionKey]*list.Element)
+	}
+	q.byKey[key] = q.recent.PushFront(remembered{key, v})
+	if q.recent.Len() > maxQuestions {
+		last := q.recent.Back()
+		delete(q.byKey, last.Value.(remembered).key)
+		q.recent.Remove(last)
+	}
+}

@@ -1,0 +1,163 @@
+package retrieval
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"parley/internal/lexical"
+	"parley/internal/vector"
+)
+
+// candidate is a chunk that may become a passage.
+type candidate struct {
+	key    ChunkKey
+	page   int      // on which it begins; 0 when there are none
+	rank   float64  // by which candidates of one search are ordered
+	score  float64  // Passage.Score
+	bm25   *float64 // Scores.BM25
+	cosine *float64 // Scores.Vector
+}
+
+// byText ranks by words.
+func byText(v *view, q Query, terms []Term, k int) (all []candidate, matched int) {
+	hits, matched := rank(v.lexical, q, terms, k)
+	for _, h := range hits {
+		all = append(all, candidate{
+			key: keyOf(h), page: h.Page, rank: h.Score, score: h.Score / hits[0].Score, bm25: &h.Score,
+		})
+	}
+	return all, matched
+}
+
+func keyOf(h lexical.Hit) ChunkKey { return ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal} }
+
+// byVectors ranks by likeness to the question. What is not like it at all is left out.
+func (st *state) byVectors(ctx context.Context, v *view, asked question, k int) (all []candidate, matched int, err error) {
+	found, err := vector.Search(ctx, v.vectors, asked.vector, k)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range found.Hits {
+		if h.Score <= 0 {
+			break
+		}
+		key := ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal}
+		all = append(all, candidate{
+			key: key, page: st.page(key), rank: h.Score, score: within(h.Score), cosine: &h.Score,
+		})
+	}
+	return all, found.Matched, nil
+}
+
+// page returns the page on which a chunk begins.
+func (st *state) page(key ChunkKey) int {
+	for _, p := range st.parts {
+		if _, ok := p.segment.Find(key.Revision); ok {
+			return p.segment.Page(key.Revision, key.Ordinal)
+		}
+	}
+	return 0
+}
+
+// The parameters of fusion, measured in internal/eval (TestFusion); docs/decisions.md has the table.
+const (
+	vectorShare = 0.6  // of the likeness in the fused rank; the words have the rest
+	likeWords   = 0.75 // of a chunk's lexical share, which stands for its likeness while it has no vector
+	fusedWords  = 1000 // chunks whose lexical score counts
+	fusedLeast  = 100  // the least number of candidates of each kind
+)
+
+// byBoth ranks by words and by likeness together: each chunk's two scores are set in relation to
+// the best of their kind, and added. The zero of a lexical score is a chunk without any of the
+// words; that of a likeness is the mean of all chunks that the caller may see, since models differ
+// in how like they take unlike texts to be. With vectors searched exactly, no score is missing but
+// those of chunks that have no vector yet.
+func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, asked question, k int) (all []candidate, matched int, err error) {
+	k = max(k, fusedLeast)
+	hits, matched := rank(v.lexical, q, terms, max(k, fusedWords))
+	found, err := vector.Search(ctx, v.vectors, asked.vector, k)
+	if err != nil {
+		return nil, 0, err
+	}
+	f := fusion{st: st, asked: asked, words: make(map[ChunkKey]lexical.Hit), liked: make(map[ChunkKey]float64)}
+	var keys []ChunkKey
+	for i, h := range hits {
+		f.bestWords, f.words[keyOf(h)] = hits[0].Score, h
+		if i < k {
+			keys = append(keys, keyOf(h))
+		}
+	}
+	f.mean = found.Mean
+	for _, h := range found.Hits {
+		f.bestLiked = found.Hits[0].Score
+		if key := (ChunkKey{h.Revision, h.Ordinal}); h.Score > 0 {
+			f.liked[key] = h.Score
+			keys = append(keys, key)
+		}
+	}
+	chosen := make(map[ChunkKey]bool)
+	for _, key := range keys {
+		if !chosen[key] {
+			chosen[key] = true
+			all = append(all, f.candidate(key))
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.key.Revision, b.key.Revision), cmp.Compare(a.key.Ordinal, b.key.Ordinal))
+	})
+	return all, max(matched, found.Matched), nil
+}
+
+// fusion is what byBoth knows of the chunks.
+type fusion struct {
+	st        *state
+	asked     question
+	words     map[ChunkKey]lexical.Hit
+	bestWords float64
+	liked     map[ChunkKey]float64 // the cosines of those that are most like the question
+	bestLiked float64
+	mean      float64 // cosine of all that the caller may see
+}
+
+func (f *fusion) candidate(key ChunkKey) candidate {
+	c := candidate{key: key}
+	share := 0.0
+	if h, ok := f.words[key]; ok {
+		c.page, c.bm25, share = h.Page, &h.Score, h.Score/f.bestWords
+	} else {
+		c.page = f.st.page(key)
+	}
+	cosine, ok := f.cosine(key)
+	if !ok {
+		c.rank, c.score = share*(1-vectorShare+vectorShare*likeWords), share
+		return c
+	}
+	c.rank = vectorShare*f.relative(cosine) + (1-vectorShare)*share
+	c.score, c.cosine = within(cosine), &cosine
+	return c
+}
+
+// cosine returns how like the question a chunk is; ok is false when it has no vector.
+func (f *fusion) cosine(key ChunkKey) (cosine float64, ok bool) {
+	if cosine, ok = f.liked[key]; ok {
+		return cosine, true
+	}
+	for _, p := range f.st.vectors.parts {
+		if cosine, ok = p.block.Score(f.asked.vector, key.Revision, key.Ordinal); ok {
+			return cosine, true
+		}
+	}
+	return 0, false
+}
+
+// relative sets a cosine in relation to the mean, which gives 0, and to the best, which gives 1.
+func (f *fusion) relative(cosine float64) float64 {
+	if f.bestLiked <= f.mean { // all are the same
+		return 1
+	}
+	return within((cosine - f.mean) / (f.bestLiked - f.mean))
+}
+
+// within returns x, or the end of [0, 1] that it is beyond.
+func within(x float64) float64 { return min(max(x, 0), 1) }

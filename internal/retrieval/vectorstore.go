@@ -1,0 +1,102 @@
+package retrieval
+
+import (
+	"context"
+	"crypto/sha256"
+	"iter"
+)
+
+// VectorStore is the part of a Store that keeps the vectors of chunks. A vector belongs to a
+// generation, which is a model with all that it depends on, and to the hash of the text that it
+// was made of, so that the same text is never embedded twice; links say which chunk has which
+// vector. The links of a document go with it, its vectors stay until they are swept.
+type VectorStore interface {
+	// VectorVersion returns a number that grows with every change of links and generations but the
+	// loss of a document's links, which Version tells of.
+	VectorVersion(ctx context.Context) (int64, error)
+	// Generations returns all generations, ascending by ID, and the vectors' version at which they
+	// were read.
+	Generations(ctx context.Context) ([]Generation, int64, error)
+	// BeginGeneration returns the generation with g's model, dimensions and recipe that is Current or
+	// Building, a new one that is Building if there is none. Others that are Building become Retired.
+	BeginGeneration(ctx context.Context, g Generation) (Generation, error)
+	// SwitchGeneration makes a generation that is Building the Current one, and the one that was so
+	// Retired, in one transaction. The error is ErrIncomplete, and nothing changes, when a chunk has
+	// no link to it yet; it is ErrConflict when the generation is Retired or gone.
+	SwitchGeneration(ctx context.Context, id int64) error
+
+	// Unembedded returns up to limit chunks that a generation has no link for and whose keys come
+	// after the given one, ascending by key.
+	Unembedded(ctx context.Context, generation int64, after ChunkKey, limit int) ([]Unembedded, error)
+	// KnownVectors returns those of the hashes that the generation has vectors for.
+	KnownVectors(ctx context.Context, generation int64, hashes []Hash) (map[Hash]bool, error)
+	// PutVectors commits vectors, then links, in one durable transaction, and returns how many chunks
+	// it linked. What is there already is left as it is; a chunk that is gone, or whose vector is,
+	// is passed over. The error is ErrConflict when the generation is Retired or gone, or has vectors
+	// of another length.
+	PutVectors(ctx context.Context, b VectorBatch) (linked int, err error)
+	// LinkedVectors ranges over the vectors of a namespace's chunks in a generation that were linked
+	// after one version of the vectors and up to another one, in the order of version and key. Refused
+	// texts are left out. The bytes are valid until the next one. An error is the last item.
+	LinkedVectors(ctx context.Context, namespace string, generation, after, until int64) iter.Seq2[LinkedVector, error]
+	// SweepVectors deletes up to limit rows that no search needs: those of Retired generations, and
+	// the oldest of the vectors without a link but for as many as are to be kept. It returns how many
+	// it deleted; 0 says that there are no more.
+	SweepVectors(ctx context.Context, keep, limit int) (int, error)
+}
+
+// Generation is what vectors must have in common to be compared.
+type Generation struct {
+	ID         int64
+	Model      string // "provider:model"
+	Dimensions int    // what the model was asked for; 0 means its own
+	Recipe     string // of the text that stands for a chunk (see recipe)
+	Length     int    // of the vectors; 0 while there is none
+	State      GenerationState
+}
+
+// GenerationState says what a generation is for.
+type GenerationState string
+
+// The states of a generation. At most one is Current: it serves searches. At most one is Building:
+// it takes the Current one's place when every chunk has a vector.
+const (
+	Building GenerationState = "building"
+	Current  GenerationState = "current"
+	Retired  GenerationState = "retired" // its rows are being deleted
+)
+
+// Hash is the SHA-256 of a text that was embedded.
+type Hash [sha256.Size]byte
+
+// Unembedded is a chunk without a vector, and the title of its document.
+type Unembedded struct {
+	Chunk Chunk
+	Title string
+}
+
+// VectorBatch is one atomic addition of vectors to a generation.
+type VectorBatch struct {
+	Generation int64
+	Length     int // of the vectors; 0 when all of them are of refused texts
+	Vectors    []Vector
+	Links      []VectorLink
+}
+
+// Vector is a unit vector by the hash of its text.
+type Vector struct {
+	Hash Hash
+	Data []byte // see vector.Encode; empty for a text that the model refuses
+}
+
+// VectorLink says that a chunk's vector is the one with a hash.
+type VectorLink struct {
+	Key  ChunkKey
+	Hash Hash
+}
+
+// LinkedVector is a chunk's vector.
+type LinkedVector struct {
+	Key  ChunkKey
+	Data []byte
+}
