@@ -18,6 +18,9 @@ const (
 	stepWeb       = "Establish Web Context"
 	stepPrompt    = "Inference Context Assembly"
 	stepGenerate  = "Generating Response"
+	stepTools     = "Tool Calls"
+	stepTool      = "Calling Tool: " // and its name
+	stepSynthesis = "Generating Responses with Tools"
 	stepClarify   = "Clarification Needed"
 	stepFinal     = "Final Answer"
 	stepDone      = "Done"
@@ -40,6 +43,8 @@ func (p *progress) observe(e chat.Event) {
 	switch e := e.(type) {
 	case chat.StageStarted:
 		p.stage(e.Stage)
+	case chat.ToolStarted:
+		p.step(stepTool + e.Call.Name)
 	case chat.ClarificationNeeded:
 		p.step(stepClarify)
 	}
@@ -68,6 +73,10 @@ func (p *progress) stage(s chat.Stage) {
 		p.step(stepPrompt)
 	case chat.StageGenerate:
 		p.step(stepGenerate)
+	case chat.StageTools:
+		p.step(stepTools)
+	case chat.StageSynthesize:
+		p.step(stepSynthesis)
 	}
 }
 
