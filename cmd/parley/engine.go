@@ -86,7 +86,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	}
 	in.engine = chat.NewEngine(config)
 	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{
-		Log: p.log, Namespace: cfg.Namespace,
+		Log: p.log, Namespace: cfg.Namespace, Budgets: budgets(cfg, db.State()), Price: costs(prices),
 		Saved: func(r turn.Record) {
 			if in.saved != nil {
 				in.saved(r)
