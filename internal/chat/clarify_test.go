@@ -83,7 +83,7 @@ func TestRewrite_ShowsTheModelSoManyTurnsAndTheGistOfThoseBefore(t *testing.T) {
 		{0, chat.NoTurns, 2, 0, 2},
 		{0, 5, 5, 5, 0}, // there are no more
 		{1, 1, 2, 1, 2}, // also turns that the answer's prompt leaves out
-		{1, 3, 1, 1, 1},
+		{1, 3, 1, 3, 1},
 	} {
 		rewriter := llmtest.Says(`{"query":"towers"}`)
 		e := newEngine(llmtest.Says("x"), passages(), with(map[string]llm.Model{"small": rewriter}))

@@ -81,12 +81,12 @@ func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
 // before it of which it is shown the beginnings. The latter may be among those that the answer's
 // prompt leaves out.
 func (t *turn) shownTurns() (gist, turns []Message) {
-	n := t.req.Options.Rewrite.Turns
-	if n == 0 {
-		n = rewriteTurns
-	}
-	turns = lastTurns(t.history, n)
 	all := slices.Concat(t.older, t.history)
+	if n := t.req.Options.Rewrite.Turns; n == 0 {
+		turns = lastTurns(t.history, rewriteTurns)
+	} else {
+		turns = lastTurns(all, n)
+	}
 	return lastTurns(all[:len(all)-len(turns)], t.req.Options.Rewrite.Gist), turns
 }
 
