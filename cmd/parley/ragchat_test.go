@@ -32,6 +32,10 @@ func startRAGChat(t *testing.T, args ...string) *ragChatServer {
 	if err := os.WriteFile(filepath.Join(docs, "peaks.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const prices = "openai:\n  models:\n    gpt-4o-mini: {input: 3, cached: 1, output: 7}\n    stub-1: {input: 3, cached: 1, output: 7}\n"
+	if err := os.WriteFile(s.prices(), []byte(prices), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s.process = s.start(t, append([]string{docs}, args...)...)
 	if err := awaitIngested(s.addr); err != nil {
 		t.Fatal(err)
@@ -43,8 +47,11 @@ func startRAGChat(t *testing.T, args ...string) *ragChatServer {
 func (s *ragChatServer) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + s.openai.URL, "GEMINI_API_KEY=g-test", "PARLEY_GEMINI_BASE_URL=" + s.gemini.URL}
-	return startServe(t, env, append(args, "--data", s.data)...)
+	return startServe(t, env, append(args, "--data", s.data, "--prices", s.prices(), "--public-url", "https://parley.example")...)
 }
+
+// prices is a file of prices of the models that upstreams play.
+func (s *ragChatServer) prices() string { return s.data + ".yaml" }
 
 // post sends JSON and returns the status and the body.
 func (s *ragChatServer) post(t *testing.T, path, body string) (int, string) {
