@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"parley/internal/ingest"
+	"parley/internal/llm/price"
+	"parley/internal/retrieval"
 )
 
 // writeReport tells people what an ingestion did, and why each file that gave no document gave
@@ -28,6 +30,22 @@ func writeReport(w io.Writer, r ingest.Report) {
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
 	writeResults(w, "Skipped", r.Skipped)
 	writeResults(w, "Failed", r.Failed)
+}
+
+// writeEstimate tells people what an ingestion would do, and what it would cost.
+func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, prices *price.Table) {
+	fmt.Fprintf(w, "Would index %s (%s, %s); %d unchanged, %d would be deleted.\n", plural(r.Indexed+r.Updated, "document"),
+		plural(r.Pages, "page"), plural(r.Chunks, "chunk"), r.Unchanged, r.Deleted)
+	switch {
+	case plan.Model == "":
+		fmt.Fprintln(w, "Would embed nothing: no model is configured for it (setting embedding).")
+	case plan.Chunks == 0:
+		fmt.Fprintf(w, "Would embed nothing with %s: every chunk has its vector.\n", plan.Model)
+	default:
+		fmt.Fprintf(w, "Would embed %s.\n", planned(plan, prices))
+	}
+	writeResults(w, "Would skip", r.Skipped)
+	writeResults(w, "Could not read", r.Failed)
 }
 
 // writeResults lists files with their reasons. Of those that an earlier run has listed already

@@ -29,6 +29,7 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {summary: ['ollama:x', 'builtin:rules']}":    `there is builtin:none`,
 		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
 		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
+		"stages: {judge: ['builtin:extractive']}":             `there is builtin:words`,
 		"stages: {sumary: ['ollama:x']}":                      `unknown key "stages.sumary"`,
 		"stages: {rewrite: ['ollama:x', 'ollama:y', 'gpt:']}": `"gpt:" is not provider:model`,
 	} {

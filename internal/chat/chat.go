@@ -10,6 +10,8 @@
 //  3. Order holds per message; stages may nest; TurnFinished is the last event.
 //  4. A reply that is not streamed is the fold of the stream (Collect): there is one pipeline.
 //  5. Events have one versioned JSON encoding (MarshalEvent).
+//  6. A call of a tool that the client must run ends the turn: ToolCalled, then MessageFinished with
+//     the reason tool_calls. A request that ends with the results goes on from there.
 //
 // The engine neither saves nor bills: the turn package does, from the events alone.
 package chat
@@ -58,6 +60,18 @@ type Request struct {
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
 	Kind    string  // of the conversation; one of a kind other than "" must exist already
 	Account Account // on whose bill the turn stands
+
+	Team     bool      // the team of agents answers, where there is one (package team)
+	Material *Material // what one agent of a team answers from; nil: what it finds
+	Heard    []Message // what other agents of the team have said to the question; Agent names them
+}
+
+// Material is what an agent of a team answers from in place of what it would have to find: others
+// have searched for it.
+type Material struct {
+	Query    QueryRewritten
+	Passages []retrieval.Passage // best first
+	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
 // Account is how a client wants its turns to be added up. It gives no rights and belongs to the
@@ -93,6 +107,7 @@ type Options struct {
 	ToolChoice      string          // see llm.Request
 	OneTool         bool            // call one tool at a time
 	UseTools        bool            // the model may call the tools that the server runs
+	OnlyTools       []string        // with UseTools, of those tools the ones that it may call; nil means all
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
@@ -188,13 +203,15 @@ type Event interface{ event() }
 
 // StageStarted says that a stage began.
 type StageStarted struct {
-	Stage Stage `json:"stage"`
+	Stage Stage  `json:"stage"`
+	Agent string `json:"agent,omitempty"` // whose stage it is, in multi-agent chats
 }
 
 // StageFinished says that a stage ended well.
 type StageFinished struct {
 	Stage    Stage         `json:"stage"`
-	Duration time.Duration `json:"duration"` // nanoseconds
+	Agent    string        `json:"agent,omitempty"` // see StageStarted
+	Duration time.Duration `json:"duration"`        // nanoseconds
 	Model    string        `json:"model,omitempty"`
 	Usage    llm.Usage     `json:"usage"`
 	Note     string        `json:"note,omitempty"` // what people should know, e.g. a fallback
@@ -226,6 +243,7 @@ type PassagesRetrieved struct {
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
+	Terms     []retrieval.Term    `json:"terms,omitempty"` // of the query, as the index knows them
 }
 
 // PromptBuilt carries the messages that the model is given.
@@ -238,9 +256,10 @@ type PromptBuilt struct {
 
 // MessageStarted says that an answer begins: everything before the model's first token is known.
 type MessageStarted struct {
-	ID    string `json:"id"`
-	Agent string `json:"agent,omitempty"`
-	Model string `json:"model"` // the requested model, without the provider unless that is builtin
+	ID       string `json:"id"`
+	Agent    string `json:"agent,omitempty"`
+	Model    string `json:"model"`              // the requested model, without the provider unless that is builtin
+	Replaces string `json:"replaces,omitempty"` // the message that the agent takes back for this one; it fails
 }
 
 // CompletionStarted names the model that really answers, as its provider does; a built-in one has
@@ -285,6 +304,8 @@ type ToolReturned struct {
 	Passages int           `json:"passages,omitempty"`
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
+
+	Found []retrieval.Passage `json:"-"` // the passages, for who composes runs of the engine
 }
 
 // MessageFinished ends a message. Text is the concatenation of its deltas.

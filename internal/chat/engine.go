@@ -234,10 +234,10 @@ func (t *turn) findingStages() []stage {
 	return []stage{
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
-		{StageRewrite, t.runRewrite, nil},
+		{StageRewrite, t.runRewrite, t.searches},
 		{StageClarify, t.runClarify, t.clarifies},
-		{StageRetrieve, t.runRetrieve, t.answers},
-		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.answers() }},
+		{StageRetrieve, t.runRetrieve, func() bool { return t.searches() && t.answers() }},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.searches() && t.answers() }},
 	}
 }
 

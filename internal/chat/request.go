@@ -46,6 +46,7 @@ func (e *Engine) begin(req Request) (*turn, error) {
 	if err := t.checkOptions(&t.req.Options); err != nil {
 		return t, err
 	}
+	t.take(t.req.Material)
 	return t, t.findModels()
 }
 

@@ -16,7 +16,7 @@ type docxWalker struct {
 	numbering *docxNumbering
 
 	paragraphs []*docxParagraph // open ones: a text box is a paragraph inside a paragraph
-	tables     []docxTable     // open ones
+	tables     []docxTable      // open ones
 }
 
 // docxParagraph is a paragraph that is being read.

@@ -214,3 +214,11 @@ func missing(t testing.TB, component string) {
 	}
 	t.Skipf("needs %s", component)
 }
+
+func utf16le(ascii string) []byte {
+	b := make([]byte, 0, 2*len(ascii))
+	for i := range len(ascii) {
+		b = append(b, ascii[i], 0)
+	}
+	return b
+}

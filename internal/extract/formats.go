@@ -44,6 +44,13 @@ var formats = []format{
 	{name: "Excel XML", read: readExcelXML},
 	{name: "XML", extensions: []string{"xml", "rdf", "dita", "docbook", "dbk", "tei"}, read: readXML, vague: true},
 	{name: "image", extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, read: readImage, binary: true},
+	{name: "e-mail", extensions: []string{"eml", "mht", "mhtml"}, read: readMail},
+	{name: "Outlook message", extensions: []string{"msg"}, read: readMSG, binary: true},
+	{name: "mailbox", extensions: []string{"mbox", "mbx"}, read: readMailbox},
+	{name: "ZIP archive", extensions: []string{"zip"}, read: readZIP, binary: true},
+	{name: "tar archive", extensions: []string{"tar"}, read: readTAR, binary: true},
+	{name: "gzip archive", extensions: []string{"gz", "tgz"}, read: readGzip, binary: true},
+	{name: "bzip2 archive", extensions: []string{"bz2", "bz", "tbz", "tbz2"}, read: readBzip2, binary: true},
 	{name: "plain text", extensions: []string{"txt", "text", "log", "rst", "adoc", "asciidoc", "org"}, read: readPlain, vague: true},
 }
 
@@ -51,10 +58,8 @@ var formats = []format{
 var foreign = map[string]string{
 	"doc": "Word 97–2003", "dot": "Word 97–2003", "xls": "Excel 97–2003", "ppt": "PowerPoint 97–2003",
 	"xlsb": "Excel binary",
-	"odt":  "OpenDocument text", "ods": "OpenDocument spreadsheet", "odp": "OpenDocument presentation",
-	"rtf": "RTF", "epub": "EPUB", "eml": "e-mail", "msg": "Outlook message", "mbox": "mailbox",
 	"yaml": "YAML", "yml": "YAML",
-	"zip": "ZIP archive", "tar": "tar archive", "gz": "gzip archive", "bz2": "bzip2 archive", "7z": "7-Zip archive",
+	"7z": "7-Zip archive", "rar": "RAR archive", "xz": "xz archive", "zst": "Zstandard archive",
 	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
 }
 
@@ -142,6 +147,8 @@ var magics = []struct{ prefix, name string }{
 	{"\x7fELF", "program"},
 	{"SQLite format 3\x00", "SQLite"},
 	{"%!PS", "PostScript"},
+	{"\xfd7zXZ\x00", "xz archive"},
+	{"\x28\xb5\x2f\xfd", "Zstandard archive"},
 }
 
 // sniff names the format that the content shows, "" when the content does not tell. It fails for
@@ -162,6 +169,8 @@ func sniff(f *file) (string, error) {
 		return "image", nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return sniffZIP(f)
+	case isTAR(head):
+		return "tar archive", nil
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
 		return sniffOLE(f)
 	}
@@ -184,6 +193,10 @@ func sniffText(f *file) string {
 		return "HTML"
 	case (kind == nil || kind.binary) && looksLikeXML(f.head):
 		return "XML"
+	case (kind == nil || kind.vague) && mailboxStart.Match(f.head):
+		return "mailbox"
+	case (kind == nil || kind.vague) && looksLikeMail(f.head):
+		return "e-mail"
 	case kind != nil && kind.name == "plain text" && looksLikeWiki(f.head):
 		return "MediaWiki"
 	}
@@ -286,17 +299,28 @@ func openDocumentType(archive *zip.Reader) string {
 	return ""
 }
 
-// sniffOLE looks into a compound file (MS-CFB): the old Office formats, or a new one encrypted
-// with a password (MS-OFFCRYPTO section 2.3.4.4), which shows by its stream EncryptedPackage.
+// sniffOLE looks into a compound file: a message of Outlook, the old Office formats, or a new one
+// encrypted with a password (MS-OFFCRYPTO section 2.3.4.4).
 func sniffOLE(f *file) (string, error) {
-	const searched = 1 << 20
-	for _, off := range []int64{0, max(0, f.size-searched)} {
-		part, err := readAt(f.r, off, min(searched, f.size-off))
-		if err != nil {
-			return "", &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
+	c, err := openCompound(f.r, f.size)
+	if err != nil {
+		if name, known := foreign[f.ext]; known {
+			return name, nil
 		}
-		if bytes.Contains(part, utf16le("EncryptedPackage")) {
+		return "", damaged("the file is cut off or broken")
+	}
+	for _, e := range c.root().list() {
+		switch {
+		case e.name == "EncryptedPackage":
 			return "", &Error{Reason: Encrypted, Detail: "the document needs a password"}
+		case strings.HasPrefix(e.name, "__properties_version"):
+			return "Outlook message", nil
+		case e.name == "WordDocument":
+			return "Word 97–2003", nil
+		case e.name == "Workbook" || e.name == "Book":
+			return "Excel 97–2003", nil
+		case e.name == "PowerPoint Document":
+			return "PowerPoint 97–2003", nil
 		}
 	}
 	if name, known := foreign[f.ext]; known {
@@ -305,17 +329,33 @@ func sniffOLE(f *file) (string, error) {
 	return "Office 97–2003", nil
 }
 
-func utf16le(ascii string) []byte {
-	b := make([]byte, 0, 2*len(ascii))
-	for i := range len(ascii) {
-		b = append(b, ascii[i], 0)
-	}
-	return b
-}
-
 func looksLikeHTML(head []byte) bool {
 	start := strings.ToLower(string(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")))
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}
+
+// looksLikeMail recognises a message by its head: several fields that every message has, and
+// nothing else before the first blank line.
+func looksLikeMail(head []byte) bool {
+	lines := strings.Split(strings.ReplaceAll(string(head), "\r\n", "\n"), "\n")
+	usual := map[string]bool{}
+	for i, line := range lines {
+		switch {
+		case line == "" || i == len(lines)-1:
+			return len(usual) >= 3
+		case line[0] == ' ' || line[0] == '\t':
+			continue
+		}
+		name, _, ok := strings.Cut(line, ":")
+		if !ok || strings.ContainsAny(name, " \t") || name == "" {
+			return false
+		}
+		switch strings.ToLower(name) {
+		case "from", "to", "subject", "date", "message-id", "received", "mime-version", "return-path", "newsgroups":
+			usual[strings.ToLower(name)] = true
+		}
+	}
+	return false
 }
 
 func looksLikeXML(head []byte) bool {

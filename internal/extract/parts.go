@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -25,6 +26,7 @@ type spool struct {
 	packed int64 // size of the file around them
 	bytes  int64 // of the parts so far
 	made   bool  // whether the folder is there
+	names  map[string]int
 	parts  []Part
 }
 
@@ -38,6 +40,7 @@ func (s *spool) add(ctx context.Context, name string, content io.Reader) error {
 	if !ok {
 		return s.refuse(name, &Error{Reason: UnsafeName, Detail: "its name leads out of the archive"})
 	}
+	name = s.unique(name)
 	n, err := s.write(&contextReader{ctx, content})
 	var refused *Error
 	var broken *spoolError
@@ -53,6 +56,20 @@ func (s *spool) add(ctx context.Context, name string, content io.Reader) error {
 		refused = damaged("its content in the archive is cut off or broken")
 	}
 	return s.refuse(name, refused)
+}
+
+// unique returns the name, numbered when another part has it.
+func (s *spool) unique(name string) string {
+	if s.names == nil {
+		s.names = map[string]int{}
+	}
+	s.names[name]++
+	n := s.names[name]
+	if n == 1 {
+		return name
+	}
+	ext := path.Ext(name)
+	return s.unique(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
 }
 
 // refuse notes a file that cannot be taken out.
@@ -72,8 +89,8 @@ func (s *spool) write(content io.Reader) (n int64, err error) {
 		}
 		s.made = true
 	}
-	path := filepath.Join(s.dir, PartName(len(s.parts)))
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	place := filepath.Join(s.dir, PartName(len(s.parts)))
+	file, err := os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, &spoolError{err}
 	}
@@ -82,7 +99,7 @@ func (s *spool) write(content io.Reader) (n int64, err error) {
 		err = &spoolError{closed}
 	}
 	if err != nil {
-		os.Remove(path) //nolint:errcheck // the folder goes as a whole later on
+		os.Remove(place) //nolint:errcheck // the folder goes as a whole later on
 	}
 	return n, err
 }

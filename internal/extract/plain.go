@@ -27,6 +27,14 @@ func readPlain(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 		}
 		return doc(), nil
 	}
+	if err := addPlain(ctx, &b, text); err != nil {
+		return nil, err
+	}
+	return doc(), nil
+}
+
+// addPlain appends the paragraphs of a text.
+func addPlain(ctx context.Context, b *builder, text string) error {
 	lines := strings.Split(text, "\n")
 	width := wrapWidth(lines)
 	for from := 0; from < len(lines); {
@@ -39,14 +47,14 @@ func readPlain(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 			to++
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		if err := plainParagraph(&b, lines[from:to], width, to < len(lines)); err != nil {
-			return nil, err
+		if err := plainParagraph(b, lines[from:to], width, to < len(lines)); err != nil {
+			return err
 		}
 		from = to
 	}
-	return doc(), nil
+	return nil
 }
 
 // isTabular recognises a table under the name of a text: its first lines, three or more, have

@@ -33,10 +33,10 @@ func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 		can Capabilities
 		on  []string
 	}{
-		{Capabilities{}, []string{"streamingEnabled", "ragSendTextSources"}},
-		{Capabilities{Vectors: true}, []string{"streamingEnabled", "ragSendTextSources", "showVectorOption", "ragSearchTextEmbeddings"}},
-		{Capabilities{Rerank: true}, []string{"streamingEnabled", "ragSendTextSources", "showSemanticRankerOption"}},
-		{Capabilities{Vision: true}, []string{"streamingEnabled", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
+		{Capabilities{}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources"}},
+		{Capabilities{Vectors: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showVectorOption", "ragSearchTextEmbeddings"}},
+		{Capabilities{Rerank: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showSemanticRankerOption"}},
+		{Capabilities{Vision: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
 	}
 	for _, c := range cases {
 		want := map[string]any{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // document is openapi.json as far as the tests read it. Schemas stay generic: the validator
@@ -28,11 +29,15 @@ type pathItem struct {
 	Ref    string     `json:"$ref"`
 	Get    *operation `json:"get"`
 	Post   *operation `json:"post"`
+	Put    *operation `json:"put"`
 	Delete *operation `json:"delete"`
 }
 
+// operations returns what a path does, by method.
 func (p *pathItem) operations() map[string]*operation {
-	all := map[string]*operation{http.MethodGet: p.Get, http.MethodPost: p.Post, http.MethodDelete: p.Delete}
+	all := map[string]*operation{
+		http.MethodGet: p.Get, http.MethodPost: p.Post, http.MethodPut: p.Put, http.MethodDelete: p.Delete,
+	}
 	maps.DeleteFunc(all, func(_ string, op *operation) bool { return op == nil })
 	return all
 }
@@ -118,29 +123,35 @@ func TestOpenAPI_DescribesTheTableOfRoutesAndNothingElse(t *testing.T) {
 }
 
 func TestOpenAPI_ExamplesReallyWorkAndAnswersFitTheSchemas(t *testing.T) {
-	s := newServer(t, options{})
-	d := readDocument(t, s)
+	synctest.Test(t, examplesReallyWork) // streams take their time
+}
+
+func examplesReallyWork(t *testing.T) {
+	d := readDocument(t, newServer(t, options{}))
 	for path, item := range d.Paths {
 		for method, op := range item.operations() {
+			s := newServer(t, options{}) // what one operation deletes is there for the next
 			target := op.target(path)
 			if strings.HasSuffix(target, "?query_id=x") {
 				do(s, http.MethodPost, "/p/ragchat/chat", `{"message":"q","params":{"query_id":"x"}}`) // or it would wait for one
 			}
-			if method != http.MethodPost {
-				d.check(t, s, method, target, "", op, 200)
+			if method == http.MethodGet || method == http.MethodDelete {
+				d.check(t, s, method, target, "", op, success(op))
 				continue
 			}
 			body := op.RequestBody.Content["application/json"]
 			if len(body.Examples) == 0 {
-				t.Errorf("POST %s has no example", path)
+				t.Errorf("%s %s has no example", method, path)
 			}
 			for name, example := range body.Examples {
 				if err := d.validate(body.Schema, decode(t, example.Value)); err != nil {
-					t.Errorf("POST %s: example %s does not fit its schema: %v", path, name, err)
+					t.Errorf("%s %s: example %s does not fit its schema: %v", method, path, name, err)
 				}
-				d.check(t, s, method, target, string(example.Value), op, 200)
+				d.check(t, s, method, target, string(example.Value), op, success(op))
 			}
-			d.check(t, s, method, target, `{}`, op, statusOfNothing(path, op))
+			if _, ignored := body.Examples["none"]; !ignored {
+				d.check(t, s, method, target, `[]`, op, 400)
+			}
 			d.check(t, s, method, target, strings.Repeat(" ", 1<<20+1), op, 413)
 		}
 	}
@@ -157,15 +168,14 @@ func (o *operation) target(path string) string {
 	return path
 }
 
-// statusOfNothing returns with what an operation answers an object without members.
-func statusOfNothing(path string, op *operation) int {
-	if !op.RequestBody.Required {
-		return 200
+// success returns the status with which an operation succeeds.
+func success(op *operation) int {
+	for _, status := range []int{http.StatusCreated, http.StatusNoContent} {
+		if _, ok := op.Responses[fmt.Sprint(status)]; ok {
+			return status
+		}
 	}
-	if isRAGChat(path) {
-		return 422
-	}
-	return 400
+	return http.StatusOK
 }
 
 // check calls an operation and compares what comes with what the document says of it.
@@ -184,6 +194,9 @@ func (d *document) check(t *testing.T, s *Server, method, target, body string, o
 	}
 	contentType, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
 	content := d.response(described).Content
+	if content == nil && w.Body.Len() == 0 {
+		return
+	}
 	m, ok := content[contentType]
 	if _, anything := content["*/*"]; anything {
 		return
@@ -209,17 +222,20 @@ func (d *document) check(t *testing.T, s *Server, method, target, body string, o
 		}
 	case "text/event-stream":
 		events := strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n")
-		last := len(events) - 1
-		if target == completionPath && (last < 3 || events[last] != "data: [DONE]") {
-			t.Errorf("%s: the events are %q", name, events)
-		}
-		if events[last] == "data: [DONE]" {
-			events = events[:last]
+		least := 1
+		if strings.HasPrefix(target, openAIPath) {
+			if events[len(events)-1] != "data: [DONE]" {
+				t.Errorf("%s: the events are %q", name, events)
+			}
+			events, least = events[:len(events)-1], 3
 		}
 		for _, event := range events {
 			if err := d.validate(m.Schema, decode(t, []byte(strings.TrimPrefix(event, "data: ")))); err != nil {
 				t.Errorf("%s: an event does not fit its schema: %v\n%s", name, err, event)
 			}
+		}
+		if len(events) < least {
+			t.Errorf("%s: the events are %q", name, events)
 		}
 	}
 }
@@ -230,7 +246,7 @@ func TestOpenAPI_ExamplesOfAnswersFitTheirSchemas(t *testing.T) {
 	for path, item := range d.Paths {
 		for _, op := range item.operations() {
 			for status, r := range op.Responses {
-				if resolved := d.response(r); resolved.Content == nil && status != "304" {
+				if resolved := d.response(r); resolved.Content == nil && status != "304" && status != "204" {
 					t.Errorf("%s: the response %s has no content", path, status)
 				}
 				responses[path+" "+status] = r

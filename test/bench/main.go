@@ -1,6 +1,6 @@
 // Command bench measures Parley and prints the table of figures that stands in README.md.
 //
-//	go run ./test/bench [-shared DIR] [search] [ingest] [start] [stream]
+//	go run ./test/bench [-shared DIR] [search] [ingest] [start] [stream] [json] [crowd]
 //
 // Without a name it measures everything, which takes about five minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
@@ -39,6 +39,8 @@ var sections = []struct {
 	{"ingest", (*bench).ingest},
 	{"start", (*bench).start},
 	{"stream", (*bench).stream},
+	{"json", (*bench).whole},
+	{"crowd", (*bench).crowd},
 }
 
 func main() {

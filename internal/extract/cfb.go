@@ -1,0 +1,342 @@
+package extract
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"unicode/utf16"
+)
+
+// compound is a compound file (MS-CFB 1.9): a file system in a file, in which Outlook and the
+// Office of old keep streams. All its tables are believed as far as the file reaches.
+type compound struct {
+	r          io.ReaderAt
+	size       int64
+	sector     int64 // bytes
+	cutoff     int64 // streams below it lie in the mini stream
+	fat        []uint32
+	miniFAT    []uint32
+	miniStart  uint32 // of the mini stream
+	miniLength int64
+	homes      []uint32 // the sectors of the mini stream; nil until it is used
+	cached     []byte   // one of these
+	cachedHome int64
+	entries    []cfbEntry
+}
+
+// cfbEntry is a storage or a stream.
+type cfbEntry struct {
+	file               *compound
+	name               string
+	kind               byte
+	left, right, child uint32
+	start              uint32
+	size               int64
+	children           []*cfbEntry
+	listed             bool // children are complete
+}
+
+// The kinds of entry.
+const (
+	cfbStorage = 1
+	cfbStream  = 2
+	cfbRoot    = 5
+)
+
+// The signs in tables that stand for no sector.
+const (
+	cfbLast   = 0xfffffffa // sector numbers end before it
+	cfbNobody = 0xffffffff
+)
+
+const (
+	miniSector = 64
+	cfbEntries = 100_000
+)
+
+var errCompound = errors.New("the compound file is broken")
+
+const cfbMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+// openCompound reads the tables of a compound file.
+func openCompound(r io.ReaderAt, size int64) (*compound, error) {
+	head, err := readAt(r, 0, min(size, 512))
+	if err != nil || len(head) < 512 || string(head[:8]) != cfbMagic {
+		return nil, errCompound
+	}
+	c := &compound{r: r, size: size, cutoff: int64(le32(head[56:]))}
+	switch binary.LittleEndian.Uint16(head[30:]) {
+	case 9:
+		c.sector = 512
+	case 12:
+		c.sector = 4096
+	default:
+		return nil, errCompound
+	}
+	if err := c.readFAT(head); err != nil {
+		return nil, err
+	}
+	if c.miniFAT, err = c.table(le32(head[60:])); err != nil {
+		return nil, err
+	}
+	return c, c.readDirectory(le32(head[48:]))
+}
+
+func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+
+// sectors is how many sectors the file can have.
+func (c *compound) sectors() int64 { return (c.size-1)/c.sector + 1 }
+
+// readSector returns a sector; the last one may be cut.
+func (c *compound) readSector(n uint32) ([]byte, error) {
+	off := (int64(n) + 1) * c.sector
+	if n >= cfbLast || off >= c.size {
+		return nil, errCompound
+	}
+	b := make([]byte, c.sector)
+	if got, err := c.r.ReadAt(b, off); got == 0 {
+		return nil, errors.Join(errCompound, err)
+	}
+	return b, nil
+}
+
+// readFAT reads the table of sectors, whose own sectors are listed in the header and in a chain of
+// further lists.
+func (c *compound) readFAT(head []byte) error {
+	list, next := head[76:512], le32(head[68:])
+	for range c.sectors() + 1 {
+		for i := 0; i+4 <= len(list); i += 4 {
+			n := le32(list[i:])
+			if n >= cfbLast || int64(len(c.fat)) >= c.sectors() {
+				continue
+			}
+			sector, err := c.readSector(n)
+			if err != nil {
+				continue // what the sector says is missing, the rest may do
+			}
+			c.fat = appendWords(c.fat, sector)
+		}
+		if next >= cfbLast {
+			return nil
+		}
+		sector, err := c.readSector(next)
+		if err != nil {
+			return nil //nolint:nilerr // what the list says is missing, the rest may do
+		}
+		list, next = sector[:c.sector-4], le32(sector[c.sector-4:])
+	}
+	return errCompound
+}
+
+func appendWords(words []uint32, b []byte) []uint32 {
+	for i := 0; i+4 <= len(b); i += 4 {
+		words = append(words, le32(b[i:]))
+	}
+	return words
+}
+
+// table reads a chain of sectors as numbers.
+func (c *compound) table(start uint32) ([]uint32, error) {
+	var words []uint32
+	err := c.chain(start, func(sector []byte) bool {
+		words = appendWords(words, sector)
+		return true
+	})
+	return words, err
+}
+
+// chain calls visit for the sectors of a chain until it returns false. A chain that leads nowhere
+// just ends; one that goes in a circle is an error.
+func (c *compound) chain(start uint32, visit func([]byte) bool) error {
+	for range c.sectors() + 1 {
+		if start >= cfbLast {
+			return nil
+		}
+		sector, err := c.readSector(start)
+		if err != nil || !visit(sector) {
+			return nil //nolint:nilerr // the chain ends with the file
+		}
+		if int64(start) >= int64(len(c.fat)) {
+			return nil
+		}
+		start = c.fat[start]
+	}
+	return errCompound
+}
+
+func (c *compound) readDirectory(start uint32) error {
+	err := c.chain(start, func(sector []byte) bool {
+		for i := 0; i+128 <= len(sector); i += 128 {
+			c.entries = append(c.entries, c.entry(sector[i:i+128]))
+		}
+		return len(c.entries) < cfbEntries
+	})
+	if err != nil {
+		return err
+	}
+	if len(c.entries) == 0 || c.entries[0].kind != cfbRoot {
+		return errCompound
+	}
+	c.miniStart, c.miniLength = c.entries[0].start, c.entries[0].size
+	return nil
+}
+
+func (c *compound) entry(b []byte) cfbEntry {
+	var name []uint16
+	for i := 0; i+2 < min(int(binary.LittleEndian.Uint16(b[64:])), 64); i += 2 {
+		name = append(name, binary.LittleEndian.Uint16(b[i:]))
+	}
+	size := int64(binary.LittleEndian.Uint64(b[120:]))
+	if c.sector == 512 {
+		size &= 0xffffffff // the upper half may hold anything (section 2.6.1)
+	}
+	return cfbEntry{
+		file: c, name: string(utf16.Decode(name)), kind: b[66], start: le32(b[116:]),
+		left: le32(b[68:]), right: le32(b[72:]), child: le32(b[76:]), size: min(max(size, 0), c.size),
+	}
+}
+
+func (c *compound) root() *cfbEntry { return &c.entries[0] }
+
+// list returns what lies in a storage.
+func (e *cfbEntry) list() []*cfbEntry {
+	if e.listed || e.kind == cfbStream {
+		return e.children
+	}
+	e.listed = true
+	open, seen := []uint32{e.child}, map[uint32]bool{}
+	for len(open) > 0 {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		if n == cfbNobody || int64(n) >= int64(len(e.file.entries)) || n == 0 || seen[n] {
+			continue
+		}
+		seen[n] = true
+		child := &e.file.entries[n]
+		open = append(open, child.left, child.right)
+		if child.kind == cfbStorage || child.kind == cfbStream {
+			e.children = append(e.children, child)
+		}
+	}
+	return e.children
+}
+
+// named returns what lies in a storage under a name, nil when nothing does.
+func (e *cfbEntry) named(name string) *cfbEntry {
+	for _, c := range e.list() {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// open returns the content of a stream.
+func (e *cfbEntry) open() io.Reader {
+	if e.size < e.file.cutoff && e.kind != cfbRoot {
+		return io.LimitReader(&miniReader{c: e.file, next: e.start}, e.size)
+	}
+	return io.LimitReader(&chainReader{c: e.file, next: e.start}, e.size)
+}
+
+// bytes returns the content of a stream of at most limit bytes, nil of a longer one.
+func (e *cfbEntry) bytes(limit int64) []byte {
+	if e == nil || e.size > limit {
+		return nil
+	}
+	data, err := io.ReadAll(e.open())
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// chainReader reads the sectors of a chain one after the other.
+type chainReader struct {
+	c       *compound
+	next    uint32
+	pending []byte
+	count   int64
+}
+
+func (r *chainReader) Read(p []byte) (int, error) {
+	if len(r.pending) == 0 {
+		if r.next >= cfbLast {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if r.count++; r.count > r.c.sectors() {
+			return 0, errCompound
+		}
+		var err error
+		if r.pending, err = r.c.readSector(r.next); err != nil {
+			return 0, err
+		}
+		if int64(r.next) >= int64(len(r.c.fat)) {
+			r.next = cfbNobody
+		} else {
+			r.next = r.c.fat[r.next]
+		}
+	}
+	n := copy(p, r.pending)
+	r.pending = r.pending[n:]
+	return n, nil
+}
+
+// miniReader reads a chain of the small sectors that lie in the mini stream.
+type miniReader struct {
+	c       *compound
+	next    uint32
+	pending []byte
+	count   int64
+}
+
+func (r *miniReader) Read(p []byte) (int, error) {
+	if len(r.pending) == 0 {
+		if int64(r.next) >= int64(len(r.c.miniFAT)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if r.count++; r.count > int64(len(r.c.miniFAT)) {
+			return 0, errCompound
+		}
+		var err error
+		if r.pending, err = r.c.miniSector(r.next); err != nil {
+			return 0, err
+		}
+		r.next = r.c.miniFAT[r.next]
+	}
+	n := copy(p, r.pending)
+	r.pending = r.pending[n:]
+	return n, nil
+}
+
+// miniSector returns a small sector.
+func (c *compound) miniSector(n uint32) ([]byte, error) {
+	off := int64(n) * miniSector
+	home := off / c.sector
+	if off >= c.miniLength || home >= int64(len(c.miniHomes())) {
+		return nil, errCompound
+	}
+	if c.cached == nil || c.cachedHome != home {
+		sector, err := c.readSector(c.homes[home])
+		if err != nil {
+			return nil, err
+		}
+		c.cached, c.cachedHome = sector, home
+	}
+	at := off % c.sector
+	return c.cached[at : at+miniSector], nil
+}
+
+// miniHomes returns the sectors in which the mini stream lies.
+func (c *compound) miniHomes() []uint32 {
+	if c.homes != nil {
+		return c.homes
+	}
+	for next := c.miniStart; next < cfbLast && int64(len(c.homes)) < c.sectors(); next = c.fat[next] {
+		c.homes = append(c.homes, next)
+		if int64(next) >= int64(len(c.fat)) {
+			break
+		}
+	}
+	return c.homes
+}

@@ -1,0 +1,239 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	utf16 "golang.org/x/text/encoding/unicode"
+)
+
+// readMSG reads a message of Outlook (MS-OXMSG): who wrote to whom and when, and the body.
+// Attachments are documents of their own; messages among them become mails of the Internet's form.
+func readMSG(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+	c, err := openCompound(f.r, f.size)
+	if err != nil {
+		return nil, damaged("the file is cut off or broken")
+	}
+	m := msgStore{entry: c.root(), header: 32, left: &f.limits.TextBytes}
+	if err := m.attach(ctx, f.spool); err != nil {
+		return nil, err
+	}
+	out := builder{budget: newBudget(f.limits)}
+	body := m.body(ctx)
+	if err := addMail(ctx, &out, m.fields(), body, f.spool.parts); err != nil {
+		return nil, err
+	}
+	return &Document{Title: m.text(msgSubject), Pages: []Page{out.page(0, false)}}, nil
+}
+
+// The tags of properties (MS-OXPROPS).
+const (
+	msgSubject      = 0x0037
+	msgSubmitted    = 0x0039
+	msgSenderName   = 0x0c1a
+	msgSenderMail   = 0x0c1f
+	msgSenderSMTP   = 0x5d01
+	msgTo           = 0x0e04
+	msgCc           = 0x0e03
+	msgDelivered    = 0x0e06
+	msgBody         = 0x1000
+	msgRTF          = 0x1009
+	msgHTML         = 0x1013
+	msgAttachData   = 0x3701
+	msgAttachLong   = 0x3707
+	msgAttachShort  = 0x3704
+	msgDisplayName  = 0x3001
+	msgContentID    = 0x3712
+	msgAttachHidden = 0x7ffe
+	msgCodePage     = 0x3fde
+)
+
+// msgStore is a message, or an attachment, as a storage of properties.
+type msgStore struct {
+	entry  *cfbEntry
+	header int64  // bytes before the list of the properties of fixed size
+	left   *int64 // bytes of text that may be read of one property
+}
+
+// property returns the stream of a property of a type, nil when it is not there.
+func (m msgStore) property(tag, kind int) *cfbEntry {
+	return m.entry.named(fmt.Sprintf("__substg1.0_%04X%04X", tag, kind))
+}
+
+// The types of properties.
+const (
+	msgUnicode = 0x001f
+	msgANSI    = 0x001e
+	msgBinary  = 0x0102
+	msgObject  = 0x000d
+)
+
+// text returns a property that is text, on one line.
+func (m msgStore) text(tag int) string { return oneLine(m.string(tag)) }
+
+func (m msgStore) string(tag int) string {
+	if e := m.property(tag, msgUnicode); e != nil {
+		return cleanText(decodeAs(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), e.bytes(*m.left)))
+	}
+	return cleanText(decode(m.property(tag, msgANSI).bytes(*m.left), m.charset()))
+}
+
+// charset is the code page of texts that are not Unicode.
+func (m msgStore) charset() string {
+	switch page := int(m.fixed(msgCodePage)); page {
+	case 0:
+		return ""
+	case 65001:
+		return "utf-8"
+	case 932:
+		return "shift_jis"
+	case 936:
+		return "gbk"
+	case 949:
+		return "euc-kr"
+	case 950:
+		return "big5"
+	case 20866:
+		return "koi8-r"
+	default:
+		return fmt.Sprintf("windows-%d", page)
+	}
+}
+
+// maxProperties bounds the properties of fixed size.
+const maxProperties = 1 << 20
+
+// fixed returns the value of a property of fixed size (MS-OXMSG section 2.4), 0 when it is not
+// there.
+func (m msgStore) fixed(tag uint16) uint64 {
+	data := m.entry.named("__properties_version1.0").bytes(maxProperties)
+	for at := m.header; at+16 <= int64(len(data)); at += 16 {
+		if binary.LittleEndian.Uint16(data[at+2:]) == tag {
+			return binary.LittleEndian.Uint64(data[at+8:])
+		}
+	}
+	return 0
+}
+
+// date returns when the message was sent, or came.
+func (m msgStore) date() (time.Time, bool) {
+	for _, tag := range []uint16{msgSubmitted, msgDelivered} {
+		if ticks := m.fixed(tag); ticks > 0 && ticks < 1<<62 {
+			const unix = 11644473600 // seconds from 1601, which it counts from, to 1970
+			return time.Unix(int64(ticks/1e7)-unix, 0).UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+func (m msgStore) from() string {
+	name, address := m.text(msgSenderName), m.text(msgSenderSMTP)
+	if address == "" && strings.Contains(m.text(msgSenderMail), "@") {
+		address = m.text(msgSenderMail)
+	}
+	if address == "" || address == name {
+		return name
+	}
+	return strings.TrimSpace(name + " <" + address + ">")
+}
+
+func (m msgStore) fields() []mailField {
+	date := ""
+	if t, ok := m.date(); ok {
+		date = t.Format("Monday, 2006-01-02 15:04 -0700")
+	}
+	return []mailField{
+		{"From", m.from()}, {"To", m.text(msgTo)}, {"Cc", m.text(msgCc)}, {"Date", date}, {"Subject", m.text(msgSubject)},
+	}
+}
+
+// body returns the text in the forms that the message has.
+func (m msgStore) body(ctx context.Context) mailBody {
+	b := mailBody{plain: m.string(msgBody)}
+	if e := m.property(msgHTML, msgBinary); e != nil {
+		data := e.bytes(*m.left)
+		b.html = cleanText(decode(data, first(metaCharset(data), m.charset())))
+	} else {
+		b.html = m.string(msgHTML)
+	}
+	if !b.isEmpty() {
+		return b
+	}
+	data := decompressRTF(m.property(msgRTF, msgBinary).bytes(*m.left), *m.left)
+	out := builder{budget: &budget{left: *m.left, limit: *m.left}}
+	if _, err := addRTF(ctx, &out, bytes.NewReader(data)); err == nil {
+		b.plain = string(out.text)
+	}
+	return b
+}
+
+// attach takes the attachments out.
+func (m msgStore) attach(ctx context.Context, s *spool) error {
+	for _, e := range m.entry.list() {
+		if e.kind != cfbStorage || !strings.HasPrefix(e.name, "__attach_version1.0_") {
+			continue
+		}
+		a := msgStore{entry: e, header: 8, left: m.left}
+		if a.isFurniture() {
+			continue
+		}
+		if inner := a.property(msgAttachData, msgObject); inner != nil && inner.kind == cfbStorage {
+			if err := a.addMessage(ctx, s, msgStore{entry: inner, header: 24, left: m.left}); err != nil {
+				return err
+			}
+			continue
+		}
+		data := a.property(msgAttachData, msgBinary)
+		if data == nil {
+			continue // a link to a file elsewhere
+		}
+		if err := s.add(ctx, first(a.name(), fmt.Sprintf("attachment-%d", len(s.parts)+1)), data.open()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFurniture holds for pictures that are part of the page.
+func (m msgStore) isFurniture() bool {
+	if m.fixed(msgAttachHidden)&1 != 0 {
+		return true
+	}
+	switch extOf(m.name()) {
+	case "png", "jpg", "jpeg", "gif", "bmp":
+		return m.text(msgContentID) != ""
+	}
+	return false
+}
+
+func (m msgStore) name() string {
+	for _, tag := range []int{msgAttachLong, msgAttachShort, msgDisplayName} {
+		if name := attachmentName(m.text(tag)); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// addMessage takes out a message within the message.
+func (m msgStore) addMessage(ctx context.Context, s *spool, inner msgStore) error {
+	name := first(attachmentName(inner.text(msgSubject)), first(m.name(), fmt.Sprintf("attachment-%d", len(s.parts)+1)))
+	if extOf(name) != "eml" {
+		name += ".eml"
+	}
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() { // ends with the pipe, at the latest when add is done with it
+		defer close(done)
+		w.CloseWithError(inner.writeMail(ctx, w, 0)) //nolint:errcheck // it returns none
+	}()
+	err := s.add(ctx, name, r)
+	r.Close()
+	<-done
+	return err
+}
