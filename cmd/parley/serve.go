@@ -50,7 +50,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
 	var beside sync.WaitGroup
 	var ingested error
 	done := make(chan struct{})
@@ -108,8 +108,8 @@ type serving struct {
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
 	progress   ingest.Progress
-	embedding  bool
-	unembedded int // chunks, as of the last look
+	embedding  bool // with an embedder, from the start until the first look has found nothing to do
+	unembedded int  // chunks, as of the last look
 }
 
 var _ server.Status = (*serving)(nil)
