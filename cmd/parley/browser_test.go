@@ -54,7 +54,7 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	})
 	origin := httptest.NewServer(mux)
 	defer origin.Close()
-	profile, err := os.MkdirTemp("", "parley-browser-")
+	profile, err := os.MkdirTemp("", "parley-browser-") //nolint:usetesting // children of the browser may still write to it when the test ends
 	if err != nil {
 		t.Fatal(err)
 	}
