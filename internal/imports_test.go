@@ -36,13 +36,16 @@ var allowed = map[string][]string{
 	"chat":      {"retrieval", "rerank", "llm", "text"},
 	"builtin":   {"chat", "retrieval", "llm", "text"},
 	"turn":      {"chat", "retrieval", "llm"},
+	"team":      {"turn", "chat", "retrieval", "llm"},
 	"ingest":    {"retrieval", "extract", "text", "tokens"},
-	"store":     {"chat", "turn", "retrieval", "llm"},
+	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
-	"wire/*":    {"wire", "turn", "chat", "retrieval", "llm"},
+	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
 	"ui":        {},
 	"server":    {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
 	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},
+
+	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 }

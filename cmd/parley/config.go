@@ -102,8 +102,14 @@ type Config struct {
 	RAGChatDebugLogKeys          bool     `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at the level debug."`
 	RAGChatDebugLogTruncateChars int      `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
 
+	ChatUIFormat         string `name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat where a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
+	ChatUIStreamPartials bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, where a request does not say; some clients take each event for a message of its own."`
+	TeamReviewer         bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Have a third agent check the citations of multi-agent chat, and send the answer back once."`
+	TeamAgents           agents `name:"team-agents" env:"PARLEY_TEAM_AGENTS" yaml:"team.agents" mapping:"" placeholder:"LIST" help:"Agents of multi-agent chat in place of Research and Writer: a list, each with name, and if need be instructions, model, tools, retrieves, hears (names; by default all before it), reviews (a name), share and skip_below; see docs/configuration.md."`
+
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
+	ExtractMemory  size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
 }
 
 // DefaultConfig returns the configuration without flags, environment and file.
@@ -175,8 +181,11 @@ func (c *Config) validate() *settingError {
 		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 is no limit")},
 		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions for ever")},
 		{"ragchat-debug-log-truncate-chars", unless(c.RAGChatDebugLogTruncateChars >= 0, "must not be negative")},
+		{"chatui-format", unless(slices.Contains([]string{"full", "minimal"}, c.ChatUIFormat), "%q is neither full nor minimal", c.ChatUIFormat)},
+		{"team-agents", c.checkTeam()},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
 		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
+		{"extract-memory", unless(c.ExtractMemory >= 192<<20, "must be at least 192MiB")},
 	}
 	for _, check := range checks {
 		if check.err != nil {

@@ -10,9 +10,9 @@ import (
 	"parley/internal/ingest"
 )
 
-// display shows the progress of an ingestion: a bar on a terminal, plain lines elsewhere. It is
-// also the writer for everything else that goes to the same place meanwhile, so that a log line
-// never lands in the middle of the bar. Its methods may be called concurrently.
+// display shows the progress of an ingestion or an embedding: a bar on a terminal, plain lines
+// elsewhere. It is also the writer for everything else that goes to the same place meanwhile, so that
+// a log line never lands in the middle of the bar. Its methods may be called concurrently.
 type display struct {
 	w     io.Writer
 	now   func() time.Time
@@ -20,9 +20,16 @@ type display struct {
 
 	mu     sync.Mutex
 	shown  time.Time // when the bar or a line was last written
-	latest ingest.Progress
+	latest moment
 	bar    bool // a bar stands on the last line of the terminal
 	done   bool
+}
+
+// moment is what a display shows.
+type moment struct {
+	doing       string
+	done, total int
+	line        string
 }
 
 // The least time between two plain lines, and between two states of the bar.
@@ -36,8 +43,26 @@ func newDisplay(w io.Writer, now func() time.Time) *display {
 	return &display{w: w, now: now, shown: now(), width: terminalWidth(w)}
 }
 
-// Update shows p, if enough time has passed since something was shown.
+// Start has a display that was finished show things again.
+func (d *display) Start() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shown, d.done = d.now(), false
+}
+
+// Update shows how far an ingestion has come, if enough time has passed since something was shown.
 func (d *display) Update(p ingest.Progress) {
+	d.show(func() moment { return moment{"ingesting", p.FilesDone, p.FilesTotal, progressLine(p)} })
+}
+
+// Embedded is Update for an embedding.
+func (d *display) Embedded(p embedProgress) {
+	d.show(func() moment {
+		return moment{"embedding", p.report.Chunks, max(p.plan.Chunks, p.report.Chunks), p.String()}
+	})
+}
+
+func (d *display) show(what func() moment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -45,15 +70,19 @@ func (d *display) Update(p ingest.Progress) {
 	if d.width > 0 {
 		interval = barInterval
 	}
-	if d.done || p.FilesTotal == 0 || now.Sub(d.shown) < interval {
+	if d.done || now.Sub(d.shown) < interval {
 		return
 	}
-	d.latest, d.shown = p, now
+	m := what()
+	if m.total == 0 {
+		return
+	}
+	d.latest, d.shown = m, now
 	if d.width > 0 {
 		d.drawBar()
 		return
 	}
-	fmt.Fprintln(d.w, "ingesting: "+progressLine(p))
+	fmt.Fprintln(d.w, m.doing+": "+m.line)
 }
 
 // Write passes p on as whole text above the bar.
@@ -82,8 +111,8 @@ const eraseLine = "\r\x1b[K"
 
 func (d *display) drawBar() {
 	const cells = 10
-	filled := cells * d.latest.FilesDone / d.latest.FilesTotal
-	text := "[" + strings.Repeat("#", filled) + strings.Repeat("-", cells-filled) + "] " + progressLine(d.latest)
+	filled := cells * d.latest.done / d.latest.total
+	text := "[" + strings.Repeat("#", filled) + strings.Repeat("-", cells-filled) + "] " + d.latest.line
 	// A line that wraps could not be erased. Everything in it is one column wide.
 	fmt.Fprint(d.w, eraseLine+text[:min(len(text), d.width-1)])
 	d.bar = true

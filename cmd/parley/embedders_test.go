@@ -40,7 +40,11 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 	cfg.OpenAIBaseURL, cfg.Embedding = up.URL+"/v1", "openai:text-embedding-3-small"
 	cfg.Prices = writeFile(t, "openai:\n  models:\n    text-embedding-3-small: {embeds: true, input: 0.5}\n")
 	ledger, db := openLedger(t, cfg)
-	e, name, err := quiet(nil).openEmbedder(cfg, ledger)
+	models, err := quiet(nil).newRouter(cfg, ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, name, err := models.ResolveEmbedder(cfg.Embedding)
 	if err != nil || name != "text-embedding-3-small" {
 		t.Fatalf("%q, %v", name, err)
 	}
@@ -71,18 +75,11 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 	}
 }
 
-func TestEmbedder_IsNilWhenNoneIsConfigured(t *testing.T) {
-	ledger, _ := openLedger(t, DefaultConfig())
-	if e, name, err := quiet(nil).openEmbedder(DefaultConfig(), ledger); e != nil || name != "" || err != nil {
-		t.Errorf("%v, %q, %v", e, name, err)
-	}
-}
-
 func TestEmbedder_NeedsTheKeyOfItsProvider(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Embedding = "gemini:gemini-embedding-001"
 	ledger, _ := openLedger(t, cfg)
-	if _, _, err := quiet(nil).openEmbedder(cfg, ledger); !isUsage(err) || !strings.Contains(err.Error(), "GEMINI_API_KEY") {
+	if _, err := quiet(nil).newRouter(cfg, ledger); !isUsage(err) || !strings.Contains(err.Error(), "GEMINI_API_KEY") {
 		t.Errorf("error = %v", err)
 	}
 }

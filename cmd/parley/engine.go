@@ -57,10 +57,10 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log); err != nil {
+	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, embedding(cfg, models)...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
-	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers)
+	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
@@ -85,8 +85,12 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)
-	in.runner = turn.NewRunner(in.engine, db.State(), turn.Options{
-		Log: p.log, Namespace: cfg.Namespace,
+	crew, err := p.newTeam(cfg, in.engine)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	in.runner = turn.NewRunner(crew, db.State(), turn.Options{
+		Log: p.log, Namespace: cfg.Namespace, Budgets: budgets(cfg, db.State()), Price: costs(prices),
 		Saved: func(r turn.Record) {
 			if in.saved != nil {
 				in.saved(r)
@@ -116,11 +120,12 @@ func supports(cfg Config) func(name string, head []byte) bool {
 // pageWorkers is how many pages are drawn at once.
 const pageWorkers = 2
 
-// newPool returns a pool of processes that read files.
-func newPool(cfg Config, workers int) *extract.Pool {
+// newPool returns a pool of processes that read files. Ahead is for many files: then all start with
+// the first one.
+func newPool(cfg Config, workers int, ahead bool) *extract.Pool {
 	return extract.NewPool(extract.Options{
-		Workers: workers, CacheDir: filepath.Join(cfg.Data, "cache"),
-		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout)},
+		Workers: workers, Ahead: ahead, CacheDir: filepath.Join(cfg.Data, "cache"),
+		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout), MemoryBytes: int64(cfg.ExtractMemory)},
 	})
 }
 
@@ -130,21 +135,33 @@ const blobAge = time.Hour
 
 // ingest brings the files at paths into the corpus.
 func (p *program) ingest(ctx context.Context, in *instance, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
-	workers := in.cfg.ExtractWorkers
-	if workers == 0 {
-		workers = min(runtime.NumCPU(), 4)
-	}
-	pool := newPool(in.cfg, workers)
+	pool := newPool(in.cfg, in.cfg.readers(), true)
 	defer pool.Close()
-	ingester := ingest.New(ingest.Config{
+	report, err := p.ingester(in, pool).Run(ctx, paths, progress)
+	return report, badPath(err)
+}
+
+// readers is how many processes read files for an ingestion.
+func (c *Config) readers() int {
+	if c.ExtractWorkers > 0 {
+		return c.ExtractWorkers
+	}
+	return min(runtime.NumCPU(), 4)
+}
+
+func (p *program) ingester(in *instance, pool *extract.Pool) *ingest.Ingester {
+	return ingest.New(ingest.Config{
 		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
-		Workers: workers, Logger: p.log,
+		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
 	})
-	report, err := ingester.Run(ctx, paths, progress)
+}
+
+// badPath makes a usage error of one that is about a path of the command line.
+func badPath(err error) error {
 	if _, bad := errors.AsType[*ingest.PathError](err); bad {
-		return report, usageError{err}
+		return usageError{err}
 	}
-	return report, err
+	return err
 }

@@ -63,9 +63,13 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset, sta
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	env := eval.Env{Corpus: in.corpus, Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
-	env.Find, env.Options = in.engine.Find, in.engine.Defaults()
+	env.Find, env.Options, env.Embedding = in.engine.Find, in.engine.Defaults(), cfg.Embedding
 	report = &eval.Report{Dataset: d.Name}
 	if err := p.index(ctx, in, env, d, display, report); err != nil {
+		return nil, err
+	}
+	display.Finish()
+	if err := p.embedNow(ctx, in, p.stderr, display); err != nil {
 		return nil, err
 	}
 	stats, err := in.db.Corpus().Stats(ctx, cfg.Namespace)

@@ -8,31 +8,48 @@ import (
 
 // ingestCmd brings files and folders into the corpus.
 type ingestCmd struct {
-	Paths []string `arg:"" name:"path" help:"Files and folders."`
+	Paths    []string `arg:"" name:"path" help:"Files and folders."`
+	Report   bool     `help:"Also print a table: for each format how many files were indexed, refused and failed, and why."`
+	Estimate bool     `help:"Say what would be indexed and embedded, and what the embedding model would cost; store and spend nothing."`
 }
 
 // Run returns errPartial when some files could not be read.
 func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
-	in, err := p.open(ctx, withBuiltin(p.config))
+	cfg := withBuiltin(p.config)
+	if c.Estimate {
+		return p.estimate(ctx, cfg, c.Paths, d)
+	}
+	in, err := p.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	report, err := p.ingest(ctx, in, c.Paths, d.Update)
 	d.Finish()
-	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; what was indexed so far is kept, and the next run goes on from there")
-	}
 	if err != nil {
-		return err
+		return interrupted(err)
 	}
 	writeReport(p.stdout, report)
+	if c.Report {
+		writeFormats(p.stdout, report.Formats)
+	}
+	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
+		return interrupted(err)
+	}
 	if len(report.Failed) > 0 {
 		return errPartial
 	}
 	return nil
+}
+
+// interrupted returns an error, which for a user who has ended the command says what is left.
+func interrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; what was indexed so far is kept, and the next run goes on from there")
+	}
+	return err
 }
 
 // withBuiltin returns cfg with the model that needs no key, for commands that ask no other.

@@ -22,7 +22,7 @@ type field struct {
 	Default string
 	Help    string
 	Secret  bool
-	Mapping bool // its value in the file is a mapping, which is passed on as JSON
+	Mapping bool // its value in the file may be a mapping or a list of them, which is passed on as JSON
 	index   int
 }
 
@@ -171,6 +171,11 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}
+	if fields()[at].Mapping && holdsMappings(value) {
+		text, err := flow(value)
+		values[path] = fileValue{text: text, line: line}
+		return err
+	}
 	switch value.Kind {
 	case yaml.ScalarNode:
 		if value.Tag != "!!null" {
@@ -185,18 +190,23 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 		values[path] = fileValue{text: strings.Join(items, ","), line: line}
 		return nil
 	}
-	if fields()[at].Mapping {
-		text, err := flow(value)
-		values[path] = fileValue{text: text, line: line}
-		return err
-	}
 	return fmt.Errorf(":%d: %q takes a single value", line, path)
 }
 
-// flow returns a YAML value as JSON.
+// holdsMappings reports whether a value is a mapping, or a list of mappings only.
+func holdsMappings(node *yaml.Node) bool {
+	isMapping := func(n *yaml.Node) bool { return n.Kind == yaml.MappingNode }
+	return isMapping(node) || node.Kind == yaml.SequenceNode &&
+		!slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return !isMapping(n) })
+}
+
+// flow returns a YAML mapping, or a list of them, as JSON.
 func flow(node *yaml.Node) (string, error) {
-	var v map[string]any
-	if err := node.Decode(&v); err != nil {
+	var v any = &map[string]any{}
+	if node.Kind == yaml.SequenceNode {
+		v = &[]map[string]any{}
+	}
+	if err := node.Decode(v); err != nil {
 		return "", fmt.Errorf(":%d: expected names with values", node.Line)
 	}
 	text, err := json.Marshal(v)

@@ -15,6 +15,7 @@ import (
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/chatui"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 )
@@ -49,14 +50,17 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
 	var beside sync.WaitGroup
 	var ingested error
+	done := make(chan struct{})
 	beside.Go(func() {
+		defer close(done)
 		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
 			stop()
 		}
 	})
+	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
@@ -101,9 +105,11 @@ type serving struct {
 	display *display
 	url     string
 
-	mu       sync.Mutex
-	running  bool // the ingestion, until its report is printed
-	progress ingest.Progress
+	mu         sync.Mutex
+	running    bool // the ingestion, until its report is printed
+	progress   ingest.Progress
+	embedding  bool // with an embedder, from the start until the first look has found nothing to do
+	unembedded int  // chunks, as of the last look
 }
 
 var _ server.Status = (*serving)(nil)
@@ -132,15 +138,36 @@ func (s *serving) server() *server.Server {
 		Vision:     s.sees(),
 		Logger:     s.log,
 	})
+	ui := chatui.New(chatui.Config{
+		Runner:     runner,
+		Store:      s.db.Transcripts(),
+		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Minimal:    s.cfg.ChatUIFormat == "minimal",
+		NoPartials: !s.cfg.ChatUIStreamPartials,
+		Logger:     s.log,
+	})
+	history := azurechat.NewHistory(azurechat.HistoryConfig{
+		Store:     s.db.Transcripts(),
+		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Namespace: s.cfg.Namespace,
+		Logger:    s.log,
+	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
-		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Rerank: s.cfg.reranks(), Vision: s.sees()},
+		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
-		Chat: chat, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage, Log: s.log, Metrics: metrics,
 	})
 }
+
+// leastConnections is how many connections a server takes at the least. One that is to answer many
+// at a time takes twice as many, so that those who wait hear that they have to.
+const leastConnections = 4096
 
 // namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.
 // The access lists of documents count in each.
@@ -226,6 +253,7 @@ func (s *serving) Ingestion() server.Ingestion {
 		Indexed:   p.FilesDone - p.Unchanged - p.Skipped - p.Failed,
 		Unchanged: p.Unchanged, Skipped: p.Skipped, Failed: p.Failed,
 		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
+		Embedding: s.embedding, Unembedded: s.unembedded,
 	}
 }
 

@@ -27,6 +27,11 @@ func (c *Config) models() []string {
 	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
+	for _, a := range c.TeamAgents.list() {
+		if a.Model != "" {
+			keys = append(keys, a.Model)
+		}
+	}
 	return keys
 }
 

@@ -14,16 +14,22 @@ const ModelName = "extractive"
 // Refusal is what the answerer says when the passages do not hold an answer.
 const Refusal = "I don't know. The documents that I can search do not answer this question."
 
-// Limits of an answer: short enough to be read at a glance.
-const (
-	maxSentences = 4
-	maxAnswer    = 900 // bytes, citations not counted
-	maxPages     = 3   // citations that differ
-)
+// limits bound an answer, and what a further sentence must add to it.
+type limits struct {
+	sentences int
+	bytes     int     // citations not counted
+	pages     int     // citations that differ
+	gain      float64 // a further sentence must add this, relative to the first
+	pageGain  float64 // the same for a sentence on a page that is not cited yet
+}
 
-// Answerer is the model builtin:extractive. It answers with sentences of the evidence, each
-// followed by the citation of the page on which it begins, or says that it does not know. It
-// reads Request.Evidence only; without evidence it does not know.
+// An answer is short enough to be read at a glance.
+var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: minGain, pageGain: minPageGain}
+
+// Answerer is the provider builtin, which reads Request.Evidence only. Its model extractive answers
+// with sentences of the evidence, each followed by the citation of the page on which it begins, or
+// says that it does not know; so it does without evidence. Its model findings lists all that the
+// evidence holds on the question (see findings).
 type Answerer struct{}
 
 var _ llm.Model = Answerer{}
@@ -31,34 +37,42 @@ var _ llm.Model = Answerer{}
 // Stream implements llm.Model: a chunk for each sentence, then the finish reason and the usage.
 func (Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		quotes := choose(req.Evidence)
-		parts := make([]string, 0, len(quotes))
-		for _, q := range quotes {
-			parts = append(parts, q.String())
+		parts, name := sentences(req.Evidence), ModelName
+		if req.Model == FindingsName {
+			parts, name = findings(req.Evidence), FindingsName
 		}
 		if len(parts) == 0 {
 			parts = append(parts, Refusal)
 		}
 		var input, output llm.TokenEstimate
-		for i, p := range parts {
+		for _, p := range parts {
 			if err := ctx.Err(); err != nil {
 				yield(llm.Chunk{}, err)
 				return
 			}
-			if i > 0 {
-				p = " " + p
-			}
 			output.Add(p)
-			if !yield(llm.Chunk{Text: p, Model: ModelName}, nil) {
+			if !yield(llm.Chunk{Text: p, Model: name}, nil) {
 				return
 			}
 		}
 		for _, m := range req.Messages {
 			input.Add(m.Text())
 		}
-		yield(llm.Chunk{Model: ModelName, FinishReason: "stop",
+		yield(llm.Chunk{Model: name, FinishReason: "stop",
 			Usage: &llm.Usage{Input: input.Tokens(), Output: output.Tokens(), Estimated: true}}, nil)
 	}
+}
+
+// sentences returns the parts of an answer, none when the evidence does not hold one.
+func sentences(ev *llm.Evidence) (parts []string) {
+	for i, q := range choose(ev, brief) {
+		text := q.String()
+		if i > 0 {
+			text = " " + text
+		}
+		parts = append(parts, text)
+	}
+	return parts
 }
 
 // quote is a span of a passage with its citation.

@@ -152,8 +152,8 @@ func TestAnswer_IsShort(t *testing.T) {
 		pages     bool // each sentence is on a page of its own
 		sentences int
 	}{
-		{"four sentences", "", false, maxSentences},
-		{"three pages", "", true, maxPages},
+		{"four sentences", "", false, brief.sentences},
+		{"three pages", "", true, brief.pages},
 		{"900 bytes", strings.Repeat(", as has been decided", 15), false, 2},
 	} {
 		p := passage("a.pdf#page=1", "")

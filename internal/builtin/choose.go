@@ -74,9 +74,9 @@ func needOf(terms []llm.Term) need {
 	return n
 }
 
-// choose returns the quotes that answer the question, in reading order; none when the evidence
-// does not hold an answer.
-func choose(ev *llm.Evidence) []quote {
+// choose returns the quotes that answer the question, in reading order and within limits; none when
+// the evidence does not hold an answer.
+func choose(ev *llm.Evidence, most limits) []quote {
 	if ev == nil || len(ev.Passages) == 0 {
 		return nil
 	}
@@ -90,7 +90,7 @@ func choose(ev *llm.Evidence) []quote {
 	if !n.answered(ev, units) && !slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.answered(ev, units) }) {
 		return nil
 	}
-	chosen := greedy(ev, units, n)
+	chosen := greedy(ev, units, n, most)
 	order(units, chosen)
 	quotes := make([]quote, 0, len(chosen))
 	for _, i := range chosen {
@@ -157,23 +157,23 @@ func (n need) held(terms map[string]bool) (share float64, matched int) {
 
 // greedy chooses units one by one, each the one that adds most to those chosen so far, until
 // nothing adds enough or the answer is full. It returns indices into units.
-func greedy(ev *llm.Evidence, units []unit, n need) []int {
+func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	covered := make(map[string]bool)
 	pages := make(map[string]bool)
 	var chosen []int
 	size := 0
 	first := 0.0
-	for len(chosen) < maxSentences {
+	for len(chosen) < most.sentences {
 		best, gain := -1, 0.0
 		for i, u := range units {
 			page := ev.Passages[u.passage].CitationAt(u.start)
-			if slices.Contains(chosen, i) || size+u.end-u.start > maxAnswer || !pages[page] && len(pages) == maxPages {
+			if slices.Contains(chosen, i) || size+u.end-u.start > most.bytes || !pages[page] && len(pages) == most.pages {
 				continue
 			}
 			g := n.gain(u, covered)
-			if least := minGain; len(chosen) > 0 {
+			if least := most.gain; len(chosen) > 0 {
 				if !pages[page] {
-					least = minPageGain
+					least = most.pageGain
 				}
 				if own, fresh := n.adds(u, covered); g < least*first || fresh == 0 && own < minOwn {
 					continue

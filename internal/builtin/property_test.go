@@ -192,7 +192,7 @@ func TestAnswer_IsMadeOfQuotesWithinItsLimits(t *testing.T) {
 			size += len(q.text)
 			pages[q.citation] = true
 		}
-		if len(a.quotes) > maxSentences || size > maxAnswer || len(pages) > maxPages {
+		if len(a.quotes) > brief.sentences || size > brief.bytes || len(pages) > brief.pages {
 			t.Errorf("seed %d: %d quotes with %d bytes of %d pages", seed, len(a.quotes), size, len(pages))
 		}
 		if diff := cmp.Diff(a.chunks, answer(t, ev).chunks); diff != "" {

@@ -45,7 +45,7 @@ func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(choose(evidence(q, res))) == 0 {
+		if len(choose(evidence(q, res), brief)) == 0 {
 			continue
 		}
 		asked = append(asked, terms)

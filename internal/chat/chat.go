@@ -10,6 +10,8 @@
 //  3. Order holds per message; stages may nest; TurnFinished is the last event.
 //  4. A reply that is not streamed is the fold of the stream (Collect): there is one pipeline.
 //  5. Events have one versioned JSON encoding (MarshalEvent).
+//  6. A call of a tool that the client must run ends the turn: ToolCalled, then MessageFinished with
+//     the reason tool_calls. A request that ends with the results goes on from there.
 //
 // The engine neither saves nor bills: the turn package does, from the events alone.
 package chat
@@ -58,6 +60,18 @@ type Request struct {
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
 	Kind    string  // of the conversation; one of a kind other than "" must exist already
 	Account Account // on whose bill the turn stands
+
+	Team     bool      // the team of agents answers, where there is one (package team)
+	Material *Material // what one agent of a team answers from; nil: what it finds
+	Heard    []Message // what other agents of the team have said to the question; Agent names them
+}
+
+// Material is what an agent of a team answers from in place of what it would have to find: others
+// have searched for it.
+type Material struct {
+	Query    QueryRewritten
+	Passages []retrieval.Passage // best first
+	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
 // Account is how a client wants its turns to be added up. It gives no rights and belongs to the
@@ -93,6 +107,7 @@ type Options struct {
 	ToolChoice      string          // see llm.Request
 	OneTool         bool            // call one tool at a time
 	UseTools        bool            // the model may call the tools that the server runs
+	OnlyTools       []string        // with UseTools, of those tools the ones that it may call; nil means all
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
@@ -103,12 +118,17 @@ type Options struct {
 type RewriteOptions struct {
 	Off       bool    // the question is searched for as it stands, without words of the conversation
 	Threshold float64 // the confidence from which a rewritten question is used, in [0, 1]
-	Turns     int     // how many turns a model is shown; 0 means the last three
+	Turns     int     // how many turns a model is shown; 0 means the last three, NoTurns none
+	Gist      int     // how many turns before those it is shown the beginnings of
+	Clarify   bool    // ask back instead of answering when the model finds the question ambiguous
 }
+
+// NoTurns stands for no turns at all where 0 means a default.
+const NoTurns = -1
 
 // SummaryOptions says what becomes of a conversation that is too long.
 type SummaryOptions struct {
-	Turns  int // that stay as they are, at most; 0 means as many as fit
+	Turns  int // that stay as they are, at most; 0 means as many as fit, NoTurns none
 	Input  int // tokens that are summed up at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }
@@ -154,6 +174,7 @@ const (
 	StageHistory    Stage = "history"
 	StageSummarize  Stage = "summarize" // only when a model sums up what does not fit
 	StageRewrite    Stage = "rewrite"
+	StageClarify    Stage = "clarify" // in the place of all that follow it, when asked for and needed
 	StageRetrieve   Stage = "retrieve"
 	StageRerank     Stage = "rerank" // only when asked for
 	StagePrompt     Stage = "prompt"
@@ -182,13 +203,15 @@ type Event interface{ event() }
 
 // StageStarted says that a stage began.
 type StageStarted struct {
-	Stage Stage `json:"stage"`
+	Stage Stage  `json:"stage"`
+	Agent string `json:"agent,omitempty"` // whose stage it is, in multi-agent chats
 }
 
 // StageFinished says that a stage ended well.
 type StageFinished struct {
 	Stage    Stage         `json:"stage"`
-	Duration time.Duration `json:"duration"` // nanoseconds
+	Agent    string        `json:"agent,omitempty"` // see StageStarted
+	Duration time.Duration `json:"duration"`        // nanoseconds
 	Model    string        `json:"model,omitempty"`
 	Usage    llm.Usage     `json:"usage"`
 	Note     string        `json:"note,omitempty"` // what people should know, e.g. a fallback
@@ -207,6 +230,12 @@ type QueryRewritten struct {
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
+// ClarificationNeeded says that the question is not answered but asked back about: the message that
+// follows is the question in return.
+type ClarificationNeeded struct {
+	Question string `json:"question"`
+}
+
 // PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
@@ -214,6 +243,7 @@ type PassagesRetrieved struct {
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
+	Terms     []retrieval.Term    `json:"terms,omitempty"` // of the query, as the index knows them
 }
 
 // PromptBuilt carries the messages that the model is given.
@@ -226,9 +256,10 @@ type PromptBuilt struct {
 
 // MessageStarted says that an answer begins: everything before the model's first token is known.
 type MessageStarted struct {
-	ID    string `json:"id"`
-	Agent string `json:"agent,omitempty"`
-	Model string `json:"model"` // the requested model, without the provider unless that is builtin
+	ID       string `json:"id"`
+	Agent    string `json:"agent,omitempty"`
+	Model    string `json:"model"`              // the requested model, without the provider unless that is builtin
+	Replaces string `json:"replaces,omitempty"` // the message that the agent takes back for this one; it fails
 }
 
 // CompletionStarted names the model that really answers, as its provider does; a built-in one has
@@ -273,6 +304,8 @@ type ToolReturned struct {
 	Passages int           `json:"passages,omitempty"`
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
+
+	Found []retrieval.Passage `json:"-"` // the passages, for who composes runs of the engine
 }
 
 // MessageFinished ends a message. Text is the concatenation of its deltas.
@@ -303,21 +336,22 @@ type TurnFinished struct {
 	Usage    llm.Usage     `json:"usage"`    // of all stages
 }
 
-func (StageStarted) event()       {}
-func (StageFinished) event()      {}
-func (QueryRewritten) event()     {}
-func (PassagesRetrieved) event()  {}
-func (PromptBuilt) event()        {}
-func (MessageStarted) event()     {}
-func (CompletionStarted) event()  {}
-func (TextDelta) event()          {}
-func (ReasoningDelta) event()     {}
-func (ToolCalled) event()         {}
-func (ToolStarted) event()        {}
-func (ToolReturned) event()       {}
-func (MessageFinished) event()    {}
-func (FollowUpsSuggested) event() {}
-func (TurnFinished) event()       {}
+func (StageStarted) event()        {}
+func (StageFinished) event()       {}
+func (QueryRewritten) event()      {}
+func (ClarificationNeeded) event() {}
+func (PassagesRetrieved) event()   {}
+func (PromptBuilt) event()         {}
+func (MessageStarted) event()      {}
+func (CompletionStarted) event()   {}
+func (TextDelta) event()           {}
+func (ReasoningDelta) event()      {}
+func (ToolCalled) event()          {}
+func (ToolStarted) event()         {}
+func (ToolReturned) event()        {}
+func (MessageFinished) event()     {}
+func (FollowUpsSuggested) event()  {}
+func (TurnFinished) event()        {}
 
 // Turn is the fold of a turn's events, true at each moment of it (Add). It must not be copied
 // while events are added.

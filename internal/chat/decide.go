@@ -110,7 +110,8 @@ func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 }
 
 // decideLink decides a label that the passages do not allow, with what stands behind it. As the
-// text of a link to an address that the model was given it is no citation.
+// text of a link to an address that the model was given it is no citation, unless it has Parley's own
+// form.
 func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision, bool) {
 	d.removed = true
 	if !strings.HasPrefix(rest, "(") {
@@ -120,7 +121,7 @@ func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision
 	switch {
 	case !ok:
 		return d, false
-	case t.n > 0 && v.given(t.url):
+	case t.n > 0 && v.given(t.url) && !ownForm.MatchString(d.invented[0]):
 		return decision{n: d.n, text: in[:d.n]}, true
 	}
 	d.n += t.n
@@ -155,17 +156,24 @@ func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 	open, _, _ := brackets(in)
 	pass := decision{n: len(open), text: open}
 	body := in[len(open):]
-	end := strings.IndexAny(body, "[]\"\n`")
+	end := strings.IndexAny(body, "[]\n")
 	switch {
 	case open != "[":
 		return pass, true
 	case end < 0 && !final && len(body) < maxLabelBytes+v.labels().most:
 		return pass, false
-	case end < 0 || body[end] != ']' || !ownForm.MatchString(body[:end]):
+	case end < 0 || body[end] != ']':
 		return pass, true
 	}
 	label := body[:end]
 	d.n = end + 2
+	if !ownForm.MatchString(label) {
+		rest := in[d.n:]
+		if rest == "" && !final {
+			return d, false
+		}
+		return v.decideDefinition(d, in, label, rest, final) // whether this is code is never certain
+	}
 	if _, known := v.labels().exact[label]; known {
 		d.labels, d.text = []string{label}, in[:d.n]
 		return d, true

@@ -70,6 +70,7 @@ type answer struct {
 	holding bool // follow-ups come in the text
 	hold    holdBack
 	check   *verifier // nil for a model that answers with the passages' own words
+	thought *verifier // of its reasoning, where citations are no claims but images are images
 
 	begun     bool           // CompletionStarted was emitted
 	refused   int            // calls of tools that were left out
@@ -98,6 +99,7 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 	}
 	if !m.grounded {
 		a.check = &verifier{passages: t.sent, given: a.wasShown, json: t.req.Options.Schema != nil}
+		a.thought = &verifier{passages: t.sent, given: a.wasShown, json: true}
 	}
 	return a
 }
@@ -153,7 +155,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	}
 	if c.Reasoning != "" {
 		a.reasoning.Add(c.Reasoning)
-		if err := a.out.emit(ReasoningDelta{ID: a.done.ID, Text: c.Reasoning}); err != nil {
+		if err := a.think(c.Reasoning, false); err != nil {
 			return err
 		}
 	}
@@ -183,6 +185,19 @@ func (a *answer) begin() error {
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
 }
 
+// think emits a piece of the reasoning, as far as it is certain.
+func (a *answer) think(text string, last bool) error {
+	if a.thought != nil {
+		if text = a.thought.add(text); last {
+			text += a.thought.end()
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return a.out.emit(ReasoningDelta{ID: a.done.ID, Text: text})
+}
+
 func (a *answer) say(text string, vendor *llm.Vendor) error {
 	if text == "" {
 		return nil
@@ -195,6 +210,9 @@ func (a *answer) say(text string, vendor *llm.Vendor) error {
 // finish returns the event that ends the message.
 func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.begin(); err != nil {
+		return a.done, err
+	}
+	if err := a.think("", true); err != nil {
 		return a.done, err
 	}
 	rest := a.hold.end()

@@ -63,7 +63,7 @@ func (v *verifier) image(in string, final bool) (n int, ok bool) {
 		return 0, false
 	}
 	// Marks that could close the bracket elsewhere than it seems to leave nothing certain.
-	if end < 0 || strings.ContainsAny(in[2:1+end], "\\`<") {
+	if end < 0 || strings.ContainsAny(in[2:1+end], "\\`<\n") {
 		return 1, true
 	}
 	rest := in[2+end:]

@@ -30,6 +30,8 @@ func TestVerifier_MakesHarmlessWhatAPageWouldFetch(t *testing.T) {
 		{"defined elsewhere", "![a][b]\n\n[b]: https://evil.example/x", "[a][b]\n\n[b] : https://evil.example/x"},
 		{"defined by its text", "![b]\n\n[b]:\n  <https://evil.example/x>", "![b]\n\n[b] :\n  <https://evil.example/x>"},
 		{"defined in a quotation", "> [b]: //evil.example/x\n", "> [b] : //evil.example/x\n"},
+		{"defined where code seems to be", "- ```\n  x\n  ```\n![\"b\"]\n\n[\"b\"]: https://evil.example/x", "- ```\n  x\n  ```\n![\"b\"]\n\n[\"b\"] : https://evil.example/x"},
+		{"a text over two lines", "![a\nb]", "[a\nb]"},
 		{"a definition that was given", "[b]: " + ours + "\n", "[b]: " + ours + "\n"},
 		{"a definition that is none", "[b]: as follows", "[b]: as follows"},
 		{"an image never finished", "x ![a](https://evil.example", "x [a](https://evil.example"},

@@ -14,7 +14,7 @@ const (
 )
 
 // documentExts are the endings of names that look like those of documents.
-const documentExts = `pdf|md|markdown|html?|txt|csv|tsv|docx?|pptx?|xlsx?|odt|rtf|json|xml|eml`
+const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[xm]?|od[tsp]|epub|rtf|jsonl?|xml|eml|rst|adoc|png|jpe?g|gif|webp`
 
 var (
 	// roleHead is what stands before the colon of a line that begins like a message or a list of
@@ -26,7 +26,7 @@ var (
 	// pageLabel is the end of any other source's label.
 	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
 	// bracketed is what the user would take for a citation.
-	bracketed = regexp.MustCompile(`(?i)\[([^\[\]\n]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)\]`)
+	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)[\]】］]`)
 	// instTag is how some models mark the user's turn.
 	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys))\]`)
 	// roleTag is how other models mark turns and calls.
@@ -50,10 +50,10 @@ var (
 func sourceText(text string) string {
 	text = neutralLines(visible(text))
 	text = pageLabel.ReplaceAllString(text, "$1 :")
-	text = bracketed.ReplaceAllString(text, "($1)")
 	text = instTag.ReplaceAllString(text, "($1)")
 	text = roleTag.ReplaceAllString(text, "< $1")
-	return splitAngles(strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " "))
+	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ")
+	return splitAngles(bracketed.ReplaceAllString(text, "($1)"))
 }
 
 // neutralLines puts a space before the first colon of each line that begins like a message or a

@@ -40,6 +40,7 @@ func (t *turn) retrieved() PassagesRetrieved {
 		Captions:  t.req.Options.Captions,
 		Matched:   t.found.Matched,
 		Passages:  t.found.Passages,
+		Terms:     t.found.Terms,
 	}
 }
 

@@ -30,7 +30,11 @@ func (t *turn) offer() []llm.Tool {
 	if t.cfg.Tools == nil || !t.req.Options.UseTools || len(t.req.Options.Tools) > 0 || t.model.grounded {
 		return nil
 	}
-	return t.cfg.Tools.Offer(t.req.Namespace, t.req.Options.PromptDomain)
+	tools := t.cfg.Tools.Offer(t.req.Namespace, t.req.Options.PromptDomain)
+	if only := t.req.Options.OnlyTools; only != nil {
+		tools = slices.DeleteFunc(slices.Clone(tools), func(o llm.Tool) bool { return !slices.Contains(only, o.Name) })
+	}
+	return tools
 }
 
 // useTools runs the tools that the model has asked for and has a model answer with what they
@@ -89,6 +93,7 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 	told := a.tell(text, passages)
 	return told, a.out.emit(ToolReturned{
 		ID: a.done.ID, CallID: c.ID, Name: c.Name, Text: told, Passages: len(passages), Failed: err != nil, Duration: time.Since(start),
+		Found: passages,
 	})
 }
 

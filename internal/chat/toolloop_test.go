@@ -192,6 +192,8 @@ func TestTools_AreOfferedOnlyWhenTheyMayBeUsed(t *testing.T) {
 	}{
 		"used":          {usingTools, 1},
 		"not asked for": {func(*chat.Request) {}, 0},
+		"not this one":  {func(r *chat.Request) { usingTools(r); r.Options.OnlyTools = []string{"other"} }, 0},
+		"this one":      {func(r *chat.Request) { usingTools(r); r.Options.OnlyTools = []string{"other", "weather"} }, 1},
 		"client's own":  {func(r *chat.Request) { usingTools(r); r.Options.Tools = []llm.Tool{{Name: "mine"}, {Name: "other"}} }, 2},
 	} {
 		model := llmtest.Says("x")

@@ -8,7 +8,7 @@ import (
 
 // Ranking holds the measures of one way to search, each the mean over all queries.
 type Ranking struct {
-	Retriever string  `json:"retriever"` // "bm25"
+	Retriever string  `json:"retriever"` // "bm25", the key of an embedding model, or both
 	Mode      string  `json:"mode"`      // text, vectors, hybrid
 	Form      string  `json:"form"`      // last_turn, rewrite, human_rewrite
 	Queries   int     `json:"queries"`
@@ -88,20 +88,27 @@ func percentile(d []time.Duration, p float64) float64 {
 
 // PageReport holds the measures of a data set of documents, means over all questions.
 type PageReport struct {
-	Questions     int     `json:"questions"`
-	Gold3         float64 `json:"gold_page@3"` // share of gold pages among the pages of the best 3 passages
-	Gold5         float64 `json:"gold_page@5"`
-	Gold10        float64 `json:"gold_page@10"`
-	Near3         float64 `json:"gold_page_within_1@3"` // the same, a page before or after counting too
-	Near5         float64 `json:"gold_page_within_1@5"`
-	Near10        float64 `json:"gold_page_within_1@10"`
-	CitedGold     float64 `json:"cited_gold"`         // share of gold pages that the answer cites
-	CitePrecision float64 `json:"citation_precision"` // share of all cited pages that are gold
-	PagesCited    float64 `json:"pages_cited"`        // per answer
-	MostCited     int     `json:"most_pages_cited"`   // in one answer
-	Refused       int     `json:"refused"`            // answers without a citation
-	P50           float64 `json:"p50_ms"`
-	P99           float64 `json:"p99_ms"`
+	Questions     int          `json:"questions"`
+	Searches      []PageSearch `json:"searches"`
+	CitedGold     float64      `json:"cited_gold"`         // share of gold pages that the answer cites
+	CitePrecision float64      `json:"citation_precision"` // share of all cited pages that are gold
+	PagesCited    float64      `json:"pages_cited"`        // per answer
+	MostCited     int          `json:"most_pages_cited"`   // in one answer
+	Refused       int          `json:"refused"`            // answers without a citation
+}
+
+// PageSearch holds the measures of one way to search for pages.
+type PageSearch struct {
+	Retriever string  `json:"retriever"`   // as in Ranking
+	Mode      string  `json:"mode"`        // text, vectors, hybrid
+	Gold3     float64 `json:"gold_page@3"` // share of gold pages among the pages of the best 3 passages
+	Gold5     float64 `json:"gold_page@5"`
+	Gold10    float64 `json:"gold_page@10"`
+	Near3     float64 `json:"gold_page_within_1@3"` // the same, a page before or after counting too
+	Near5     float64 `json:"gold_page_within_1@5"`
+	Near10    float64 `json:"gold_page_within_1@10"`
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
 }
 
 // share returns the part of gold that got holds, pages within the given distance counting.

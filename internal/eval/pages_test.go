@@ -56,9 +56,10 @@ func TestAskPages_MeasuresPagesAndCitations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.P50, got.P99 = 0, 0
+	got.Searches[0].P50, got.Searches[0].P99 = 0, 0
 	want := &PageReport{
-		Questions: 5, Gold3: 2.5 / 5, Gold5: 2.5 / 5, Gold10: 2.5 / 5, Near3: 3.5 / 5, Near5: 3.5 / 5, Near10: 3.5 / 5,
+		Questions: 5, Searches: []PageSearch{{Retriever: "bm25", Mode: "text",
+			Gold3: 2.5 / 5, Gold5: 2.5 / 5, Gold10: 2.5 / 5, Near3: 3.5 / 5, Near5: 3.5 / 5, Near10: 3.5 / 5}},
 		CitedGold: 2.5 / 5, CitePrecision: 3. / 4, PagesCited: 4. / 5, MostCited: 1, Refused: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -70,7 +71,7 @@ func TestAskPages_MeasuresPagesAndCitations(t *testing.T) {
 	}
 	table := strings.Join(strings.Fields(b.String()), " ")
 	for _, row := range []string{
-		"x: 2 documents, 4 chunks", "exactly 0.500 0.500 0.500", "within one page 0.700 0.700 0.700", "5 0.500 0.750 0.80 1 1 0.00 0.00",
+		"x: 2 documents, 4 chunks", "bm25 text 0.500 0.500 0.500 0.700 0.700 0.700 0.00 0.00", "5 0.500 0.750 0.80 1 1",
 	} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no %q in\n%s", row, b.String())

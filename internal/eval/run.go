@@ -18,6 +18,7 @@ import (
 type Env struct {
 	Corpus    *retrieval.Corpus
 	Namespace string
+	Embedding string // the model that has embedded all documents, "provider:model"; "" when there is none
 	Rewrite   func(ctx context.Context, history []chat.Message, question string) chat.QueryRewritten
 	Ask       func(ctx context.Context, question string) (*chat.Turn, error) // for documents
 	// Find runs the stages of a turn that find passages, with Options; for RankStages.
@@ -137,41 +138,103 @@ func history(conversation []Message) []chat.Message {
 // depth is how many chunks are ranked to score documents by their best chunk.
 const depth = 2000
 
-// Rank measures every form of the queries. Latency is that of a search as the product does it,
-// for ten passages with their text, rewriting included.
+// way is a way to search.
+type way struct {
+	retriever string
+	mode      retrieval.Mode
+}
+
+// ways returns those that the product offers as it is configured. What follows a search, rewriting by
+// a model and reranking, is measured by RankStages.
+func ways(env Env) []way {
+	all := []way{{"bm25", retrieval.Text}}
+	if env.Embedding != "" {
+		all = append(all, way{env.Embedding, retrieval.Vectors}, way{"bm25+" + env.Embedding, retrieval.Hybrid})
+	}
+	return all
+}
+
+// Rank measures every way to search with every form of the queries. Latency is that of a search as
+// the product does it, for ten passages with their text, rewriting and embedding included.
 func Rank(ctx context.Context, env Env, d *Dataset) ([]Ranking, error) {
 	ids, err := documentIDs(ctx, env)
 	if err != nil {
 		return nil, err
 	}
-	var rankings []Ranking
-	for _, f := range forms(ctx, env) {
-		r := Ranking{Retriever: "bm25", Mode: string(retrieval.Text), Form: f.name}
-		var latencies []time.Duration
+	forms, ways := forms(ctx, env), ways(env)
+	rankings := make([]measured, len(ways)*len(forms))
+	for f, form := range forms {
 		for _, q := range d.Queries {
 			began := time.Now()
-			text, terms, ok := f.query(q)
+			text, terms, ok := form.query(q)
 			if !ok {
 				continue
 			}
-			query := retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: text, Context: terms, Limit: 10}
-			if _, err := env.Corpus.Search(ctx, query); err != nil {
-				return nil, fmt.Errorf("search for query %s: %w", q.ID, err)
+			s := search{Env: env, before: time.Since(began), query: retrieval.Query{
+				Filter: retrieval.Filter{Namespace: env.Namespace}, Text: text, Context: terms,
+			}}
+			for w, way := range ways {
+				m := &rankings[w*len(forms)+f]
+				m.Retriever, m.Mode, m.Form = way.retriever, string(way.mode), form.name
+				took, err := s.time(ctx, way.mode)
+				if err != nil {
+					return nil, fmt.Errorf("search for query %s: %w", q.ID, err)
+				}
+				m.latencies = append(m.latencies, took)
+				query := s.query
+				query.Mode, query.Limit = way.mode, depth
+				hits, err := env.Corpus.Rank(ctx, query)
+				if err != nil {
+					return nil, fmt.Errorf("rank for query %s: %w", q.ID, err)
+				}
+				m.add(ranked(hits, ids), q.Relevant)
 			}
-			latencies = append(latencies, time.Since(began))
-			query.Limit = depth
-			hits, err := env.Corpus.Rank(ctx, query)
-			if err != nil {
-				return nil, fmt.Errorf("rank for query %s: %w", q.ID, err)
-			}
-			r.add(ranked(hits, ids), q.Relevant)
-		}
-		if r.Queries > 0 {
-			r.finish(latencies)
-			rankings = append(rankings, r)
 		}
 	}
-	return rankings, nil
+	var done []Ranking
+	for _, m := range rankings {
+		if m.Queries > 0 {
+			m.finish(m.latencies)
+			done = append(done, m.Ranking)
+		}
+	}
+	return done, nil
+}
+
+// measured is a ranking that is being measured.
+type measured struct {
+	Ranking
+	latencies []time.Duration
+}
+
+// search is a query that is searched for in several ways.
+type search struct {
+	Env
+	query    retrieval.Query
+	before   time.Duration // what the query itself took
+	embedded time.Duration // what embedding it took, which the corpus does once
+	found    retrieval.Result
+}
+
+// time searches for ten passages, and returns how long that takes alone.
+func (s *search) time(ctx context.Context, mode retrieval.Mode) (time.Duration, error) {
+	query := s.query
+	query.Mode, query.Limit = mode, 10
+	began := time.Now()
+	found, err := s.Corpus.Search(ctx, query)
+	took := time.Since(began)
+	switch {
+	case err != nil:
+		return 0, err
+	case found.Mode != mode:
+		return 0, fmt.Errorf("searched by %s instead of %s: %s", found.Mode, mode, found.Note)
+	}
+	s.found = found
+	if mode == retrieval.Text {
+		return s.before + took, nil
+	}
+	s.embedded = max(s.embedded, found.EmbedTime)
+	return s.before + took - found.EmbedTime + s.embedded, nil
 }
 
 // documentIDs returns the passage id of each revision.
@@ -207,19 +270,25 @@ func ranked(hits []retrieval.Hit, ids map[int64]string) []string {
 	return out
 }
 
-// AskPages measures retrieval and citations on questions about documents with pages.
+// AskPages measures every way to search, and the citations of the product's own answers, on questions
+// about documents with pages.
 func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
-	r := &PageReport{}
-	var latencies []time.Duration
+	r := &PageReport{Questions: len(d.Questions)}
+	ways := ways(env)
+	r.Searches = make([]PageSearch, len(ways))
+	latencies := make([][]time.Duration, len(ways))
 	cited, right := 0, 0
 	for _, q := range d.Questions {
-		began := time.Now()
-		res, err := env.Corpus.Search(ctx, retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: q.Text, Limit: 10})
-		if err != nil {
-			return nil, fmt.Errorf("search for question %s: %w", q.ID, err)
+		s := search{Env: env, query: retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: q.Text}}
+		for w, way := range ways {
+			r.Searches[w].Retriever, r.Searches[w].Mode = way.retriever, string(way.mode)
+			took, err := s.time(ctx, way.mode)
+			if err != nil {
+				return nil, fmt.Errorf("search for question %s: %w", q.ID, err)
+			}
+			latencies[w] = append(latencies[w], took)
+			r.Searches[w].add(q.Gold, pagesOf(s.found.Passages))
 		}
-		latencies = append(latencies, time.Since(began))
-		r.addPages(q.Gold, pagesOf(res.Passages))
 		turn, err := env.Ask(ctx, q.Text)
 		if err != nil {
 			return nil, fmt.Errorf("answer question %s: %w", q.ID, err)
@@ -234,24 +303,31 @@ func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
 		}
 	}
 	n := float64(r.Questions)
-	for _, v := range []*float64{&r.Gold3, &r.Gold5, &r.Gold10, &r.Near3, &r.Near5, &r.Near10, &r.CitedGold} {
-		*v /= n
-	}
+	r.CitedGold /= n
 	r.PagesCited = float64(cited) / n
 	r.CitePrecision = float64(right) / float64(max(cited, 1))
-	r.P50, r.P99 = percentile(latencies, .5), percentile(latencies, .99)
+	for w := range ways {
+		r.Searches[w].finish(n, latencies[w])
+	}
 	return r, nil
 }
 
-func (r *PageReport) addPages(gold, pages []string) {
+func (s *PageSearch) add(gold, pages []string) {
 	top := func(k int) []string { return pages[:min(k, len(pages))] }
-	r.Questions++
-	r.Gold3 += share(gold, top(3), 0)
-	r.Gold5 += share(gold, top(5), 0)
-	r.Gold10 += share(gold, top(10), 0)
-	r.Near3 += share(gold, top(3), 1)
-	r.Near5 += share(gold, top(5), 1)
-	r.Near10 += share(gold, top(10), 1)
+	s.Gold3 += share(gold, top(3), 0)
+	s.Gold5 += share(gold, top(5), 0)
+	s.Gold10 += share(gold, top(10), 0)
+	s.Near3 += share(gold, top(3), 1)
+	s.Near5 += share(gold, top(5), 1)
+	s.Near10 += share(gold, top(10), 1)
+}
+
+// finish turns sums into means.
+func (s *PageSearch) finish(n float64, latencies []time.Duration) {
+	for _, v := range []*float64{&s.Gold3, &s.Gold5, &s.Gold10, &s.Near3, &s.Near5, &s.Near10} {
+		*v /= n
+	}
+	s.P50, s.P99 = percentile(latencies, .5), percentile(latencies, .99)
 }
 
 // pagesOf returns the first page of each passage as a citation.

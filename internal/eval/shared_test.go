@@ -85,8 +85,8 @@ func TestAskPages_ReachesItsGoals(t *testing.T) {
 		name       string
 		got, least float64
 	}{
-		{"gold page in the top 5", r.Gold5, 0.65},
-		{"the same within one page", r.Near5, 0.75},
+		{"gold page in the top 5", r.Searches[0].Gold5, 0.65},
+		{"the same within one page", r.Searches[0].Near5, 0.75},
 		{"cited gold pages", r.CitedGold, 0.45},
 		{"precision of citations", r.CitePrecision, 0.4},
 	} {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // msgProperties is the stream of properties of fixed size, behind a header of some bytes.
 func msgProperties(header int, values map[uint16]uint64) node {
-	data := make([]byte, header)
+	data := slices.Repeat([]byte{0}, header)
 	for tag, v := range values {
 		entry := make([]byte, 16)
 		binary.LittleEndian.PutUint16(entry[2:], tag)
@@ -95,7 +96,7 @@ func TestMSG_ReadsABodyThatIsCompressedRTF(t *testing.T) {
 	head := make([]byte, 16)
 	binary.LittleEndian.PutUint32(head[4:], uint32(15+len(text)))
 	copy(head[8:], "LZFu")
-	rtf := append(head, payload...)
+	rtf := slices.Concat(head, payload)
 	if got, want := string(decompressRTF(rtf, 1000)), `{\rtf1\ansi\mac`+text; got != want {
 		t.Fatalf("decompressed %q, want %q", got, want)
 	}

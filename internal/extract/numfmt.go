@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // numberFormat is how a spreadsheet shows a number (ECMA-376 part 1, section 18.8.31), as far as
@@ -75,11 +76,11 @@ func (p *formatParser) take(code string) string {
 		p.bracket(inside)
 		return rest
 	case '\\':
-		_, text, rest := cutRune(code[1:])
+		text, rest := cutRune(code[1:])
 		p.literal(text)
 		return rest
 	case '_', '*':
-		_, _, rest := cutRune(code[1:])
+		_, rest := cutRune(code[1:])
 		return rest
 	case '0', '#', '?':
 		p.digits++
@@ -109,7 +110,7 @@ func (p *formatParser) take(code string) string {
 		}
 		p.clock = true
 	default:
-		_, text, rest := cutRune(code)
+		text, rest := cutRune(code)
 		p.literal(text)
 		return rest
 	}
@@ -137,14 +138,10 @@ func (p *formatParser) literal(text string) {
 	}
 }
 
-func cutRune(s string) (r rune, first, rest string) {
-	for i, c := range s {
-		if i > 0 {
-			return r, s[:i], s[i:]
-		}
-		r = c
-	}
-	return r, s, ""
+// cutRune parts the first character of a text from the rest.
+func cutRune(s string) (first, rest string) {
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n], s[n:]
 }
 
 // format shows a number; epoch is the day that the file counts from.

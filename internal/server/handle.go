@@ -48,6 +48,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 		rt.errors(x, unknownOrigin)
 		return
 	}
+	rt.setPathValues(r)
 	answer, ok := rt.methods[r.Method]
 	if !ok {
 		x.Header().Set("Allow", rt.allow)

@@ -218,4 +218,5 @@ func (c ingestionCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(corpusSize, in.Documents, "documents")
 	gauge(corpusSize, in.Pages, "pages")
 	gauge(corpusSize, in.Chunks, "chunks")
+	gauge(corpusSize, in.Unembedded, "unembedded_chunks")
 }

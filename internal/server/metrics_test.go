@@ -34,7 +34,7 @@ func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
 		words: []string{"Every", "thing."},
 		fail:  ifAsked("reject", errors.New("rejected")), broken: ifAsked("fail", errors.New("broken")),
 	}
-	st := &state{ingestion: Ingestion{Running: true, Files: 10, Done: 6, Indexed: 3, Unchanged: 2, Failed: 1, Chunks: 44}}
+	st := &state{ingestion: Ingestion{Running: true, Files: 10, Done: 6, Indexed: 3, Unchanged: 2, Failed: 1, Chunks: 44, Unembedded: 12}}
 	s := newServer(t, options{runner: failing, state: st, cfg: Config{Version: "1.2.3"}})
 	do(s, http.MethodPost, "/chat", question)
 	do(s, http.MethodPost, "/chat/stream", question)
@@ -68,6 +68,7 @@ func TestMetrics_CountRequestsTurnsAndIngestion(t *testing.T) {
 		`parley_ingestion_files{outcome="indexed"}`:                     "3",
 		`parley_ingestion_files{outcome="waiting"}`:                     "4",
 		`parley_corpus{unit="chunks"}`:                                  "44",
+		`parley_corpus{unit="unembedded_chunks"}`:                       "12",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -27,6 +28,24 @@ func (rt *route) ServeHTTP(http.ResponseWriter, *http.Request) {
 	panic("server: a route was served without its guards")
 }
 
+// setPathValues sets what the request has for each {name} of the path, which a mux would do only if
+// it served the request itself.
+func (rt *route) setPathValues(r *http.Request) {
+	if !strings.Contains(rt.path, "{") {
+		return
+	}
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for i, part := range strings.Split(rt.path, "/") {
+		name, ok := strings.CutPrefix(part, "{")
+		if !ok || i >= len(segments) || name == "$}" || strings.HasSuffix(name, "...}") {
+			continue
+		}
+		if value, err := url.PathUnescape(segments[i]); err == nil {
+			r.SetPathValue(strings.TrimSuffix(name, "}"), value)
+		}
+	}
+}
+
 // Where the routes of OpenAI's API are.
 const (
 	openAIPath = "/v1/"
@@ -37,8 +56,8 @@ const (
 var unknownRoute = &route{path: "unknown", errors: plainErrors}
 
 // table lists every route; specs/README.md section 1 says which path speaks which protocol.
-// Routes of protocols that are not here yet are 404, POST /api/chat (Chat UI's) among them:
-// only the path with the slash is the AI Chat Protocol's.
+// Routes of protocols that are not here yet are 404. POST /api/chat is the Chat UI's: only the path
+// with the slash is the AI Chat Protocol's.
 func (s *Server) table() []*route {
 	const always, never = azurechat.StreamAlways, azurechat.StreamNever
 	turns := []*route{
@@ -57,7 +76,7 @@ func (s *Server) table() []*route {
 		rt.errors = sdkErrors
 	}
 	ofOpenAI := []*route{
-		post("/v1/chat/completions", s.completion),
+		post("/v1/chat/completions", s.withBody(s.deps.OpenAI.Complete)),
 		get("/v1/models", s.models),
 		get(modelsPath+"{id...}", s.model),
 	}
@@ -69,7 +88,8 @@ func (s *Server) table() []*route {
 			rt.methods[http.MethodPost] = s.once(answer)
 		}
 	}
-	routes := append(withSlashes(slices.Concat(turns, sdk, s.ragChatRoutes())), ofOpenAI...)
+	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
+	routes = append(routes, ofOpenAI...)
 	if s.deps.MCP != nil {
 		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
 	}

@@ -98,6 +98,9 @@ type Ingestion struct {
 	Documents int  `json:"documents"` // in the corpus now
 	Pages     int  `json:"pages"`     // in the corpus now
 	Chunks    int  `json:"chunks"`    // in the corpus now
+
+	Embedding  bool `json:"embedding"`  // vectors are being made
+	Unembedded int  `json:"unembedded"` // chunks that wait for theirs, as far as is known; 0 without an embedder
 }
 
 // AzureChat answers turns of the AI Chat Protocol; azurechat.Handler does.
@@ -153,15 +156,17 @@ type Keys interface {
 	Claim(ctx context.Context, k turn.Key, body []byte) (claimed context.Context, release func(), err error)
 }
 
-// Deps is what the server works with. Chat, OpenAI, RAGChat, Documents and Status are required.
+// Deps is what the server works with. What is above MCP is required.
 type Deps struct {
-	Chat      AzureChat
-	OpenAI    OpenAI
-	RAGChat   RAGChat
-	MCP       http.Handler // answers /mcp; nil: there is no such route
-	Documents Documents
-	Status    Status
-	Principal func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
+	Chat         AzureChat
+	AzureHistory AzureHistory
+	ChatUI       ChatUI
+	OpenAI       OpenAI
+	RAGChat      RAGChat
+	Documents    Documents
+	Status       Status
+	MCP          http.Handler                                  // answers /mcp; nil: there is no such route
+	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
 
 	// Namespaces returns the namespaces whose documents a caller may ask for by ?namespace=, beside
 	// Config.Namespace. Nil means that there are no others.

@@ -195,6 +195,9 @@ func newServer(t testing.TB, o options) *Server {
 	if o.state == nil {
 		o.state = &state{}
 	}
+	if o.usage == nil {
+		o.usage = func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error) { return nil, nil }
+	}
 	if o.log == nil {
 		o.log = io.Discard
 	}
@@ -208,7 +211,8 @@ func newServer(t testing.TB, o options) *Server {
 		})
 	}
 	return New(o.cfg, Deps{
-		Chat: o.chat, OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
+		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
+		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
 		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Usage: o.usage, Log: log, Metrics: metrics,
 	})
 }
@@ -284,7 +288,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return path == completionPath || isRAGChat(path)
+		return path == completionPath || isRAGChat(path) || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
 	})
 }
 
@@ -301,5 +305,6 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{session_id}", knownSession).Replace(pattern)
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored,
+		"{session_id}", knownSession).Replace(pattern)
 }

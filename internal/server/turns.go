@@ -67,23 +67,6 @@ func (s *Server) fixed(form azurechat.Form) handler {
 	}
 }
 
-// completion answers POST /v1/chat/completions.
-func (s *Server) completion(w http.ResponseWriter, r *http.Request) error {
-	multipart, err := isMultipart(r.Header)
-	if err != nil {
-		return err
-	}
-	if multipart {
-		return &refusalError{unsupportedType}
-	}
-	body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
-	if err != nil {
-		return err
-	}
-	s.deps.OpenAI.Complete(w, r, body)
-	return nil
-}
-
 // mcp answers a message of the Model Context Protocol. The transport has no streams of the server's
 // own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {

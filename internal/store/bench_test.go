@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/transcript"
 	"parley/internal/turn"
 )
 
@@ -153,6 +155,28 @@ func BenchmarkIntend(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		if err := s.Intend(b.Context(), turn.Entry{ID: fmt.Sprint(n), TurnID: fmt.Sprint(n), Provider: "openai", Model: "m"}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkChats lists 10,000 chats.
+func BenchmarkChats(b *testing.B) {
+	s := open(b).Transcripts()
+	scope := transcript.Scope{Kind: transcript.ChatUI, Namespace: "ns", Owner: "alice"}
+	for n := range 10_000 {
+		_, err := s.Save(b.Context(), scope, fmt.Sprintf("01JCHAT%019d", n), func(t *transcript.Transcript, _ bool) error {
+			t.Mode, t.Title, t.LastMessage = "standard", "What does the travel policy say about trains?", strings.Repeat("x", 50)
+			t.UpdatedAt = time.UnixMicro(int64(1_700_000_000_000_000 + n*1_000_003%7919))
+			t.Messages = []transcript.Message{{Body: []byte(`{"role":"user","content":"x"}`)}}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if chats, err := s.Chats(b.Context(), scope, transcript.List{}); err != nil || len(chats) != 10_000 {
+			b.Fatal(len(chats), err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/store/storetest"
+	"parley/internal/transcript"
 )
 
 // open opens a new data folder for a test.
@@ -34,4 +35,8 @@ func TestCorpus_Conforms(t *testing.T) {
 
 func TestState_Conforms(t *testing.T) {
 	storetest.State(t, func(t *testing.T) storetest.StateStore { return open(t).State() })
+}
+
+func TestTranscripts_Conform(t *testing.T) {
+	storetest.Transcripts(t, func(t *testing.T) transcript.Store { return open(t).Transcripts() })
 }

@@ -51,40 +51,48 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 		return s.db.updateOne(ctx, "settle ledger", settleEither,
 			append(settleArgs(e, turn.EntryIntent), e.ID, string(turn.EntryInterrupted))...)
 	}
-	settle, err := s.db.preparedWrite(ctx, settleEntry)
+	into, err := s.settling(ctx)
 	if err != nil {
 		return s.db.fail("settle ledger", err)
 	}
-	add, err := s.db.preparedWrite(ctx, addToAccount)
-	if err != nil {
-		return s.db.fail("settle ledger", err)
+	return s.db.update(ctx, "settle ledger", func(tx *sql.Tx) error { return into.write(ctx, tx, e) })
+}
+
+// settleStatements are the statements that settle an entry within a transaction.
+type settleStatements struct{ settle, add *sql.Stmt }
+
+func (s *State) settling(ctx context.Context) (into settleStatements, err error) {
+	if into.settle, err = s.db.preparedWrite(ctx, settleEntry); err == nil {
+		into.add, err = s.db.preparedWrite(ctx, addToAccount)
 	}
-	return s.db.update(ctx, "settle ledger", func(tx *sql.Tx) error {
-		var sum turn.Totals
-		settle := tx.StmtContext(ctx, settle)
-		done, err := affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryIntent)...))
+	return into, err
+}
+
+func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry) error {
+	var sum turn.Totals
+	settle := tx.StmtContext(ctx, into.settle)
+	done, err := affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryIntent)...))
+	if err != nil {
+		return err
+	}
+	if !done && e.Status != turn.EntryInterrupted {
+		old, err := interrupted(ctx, tx, e.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // settled already
+		}
 		if err != nil {
 			return err
 		}
-		if !done && e.Status != turn.EntryInterrupted {
-			old, err := interrupted(ctx, tx, e.ID)
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil // settled already
-			}
-			if err != nil {
-				return err
-			}
-			sum.Add(old, -1)
-			if done, err = affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryInterrupted)...)); err != nil {
-				return err
-			}
+		sum.Add(old, -1)
+		if done, err = affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryInterrupted)...)); err != nil {
+			return err
 		}
-		if !done {
-			return nil
-		}
-		sum.Add(e, 1)
-		return addTotals(ctx, tx.StmtContext(ctx, add), key, sum)
-	})
+	}
+	if !done {
+		return nil
+	}
+	sum.Add(e, 1)
+	return addTotals(ctx, tx.StmtContext(ctx, into.add), e.AccountKey(), sum)
 }
 
 func settleArgs(e turn.Entry, was turn.EntryStatus) []any {

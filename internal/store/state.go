@@ -108,7 +108,10 @@ func messagesOf(r turn.Record) []turn.Answer {
 }
 
 // saveStatements are the statements of Save that are compiled once.
-type saveStatements struct{ turns, messages, entries, accounts *sql.Stmt }
+type saveStatements struct {
+	turns, messages, entries, accounts *sql.Stmt
+	settled                            settleStatements
+}
 
 func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 	for query, stmt := range map[string]**sql.Stmt{
@@ -118,14 +121,20 @@ func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 			return into, err
 		}
 	}
-	return into, nil
+	into.settled, err = s.settling(ctx)
+	return into, err
 }
 
-// account enters the turn's free calls in the ledger, and adds the turn to its account.
+// account writes the end of the turn's calls in the ledger, enters the free ones, and adds the turn to its account.
 func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Record) error {
 	var sum turn.Totals
 	if r.Status == chat.StatusCompleted {
 		sum.Turns = 1
+	}
+	for _, e := range r.Ended {
+		if err := into.settled.write(ctx, tx, e); err != nil {
+			return err
+		}
 	}
 	for _, e := range r.Free {
 		if err := insertEntry(ctx, tx.StmtContext(ctx, into.entries), e); err != nil {

@@ -3,7 +3,7 @@
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
-//	  state.db     conversations, turns, messages, ledger
+//	  state.db     conversations, turns, messages, ledger, transcripts
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
 // Corpus and state are two databases and no transaction spans them, so that a bulk ingestion
@@ -35,6 +35,8 @@ type DB struct {
 	corpus *Corpus
 	state  *State
 	blobs  *Blobs
+
+	transcripts *Transcripts
 }
 
 // Open opens the data folder at dir, and creates it or brings it up to date where needed. A nil
@@ -60,7 +62,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
-	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs}, nil
+	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state}}, nil
 }
 
 // Corpus returns the store of documents; it implements retrieval.Store.
@@ -68,6 +70,9 @@ func (d *DB) Corpus() *Corpus { return d.corpus }
 
 // State returns the store of turns; it implements turn.Store and turn.LedgerStore.
 func (d *DB) State() *State { return d.state }
+
+// Transcripts returns the store of clients' chats; it implements transcript.Store.
+func (d *DB) Transcripts() *Transcripts { return d.transcripts }
 
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }

@@ -305,3 +305,23 @@ func TestRecover_EstimatesWhatACrashLeftUnsettled(t *testing.T) {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 }
+
+// unsaved is a store that saves no turn.
+type unsaved struct{ turn.Store }
+
+func (unsaved) Save(context.Context, turn.Record) error { return errors.New("the disk is full") }
+
+// The end of a call is written with its turn, but does not depend on it.
+func TestLedger_SettlesACallWhoseTurnIsNotSaved(t *testing.T) {
+	s := open(t).State()
+	m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai", chunks(nil, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
+	err := run(t.Context(), turn.NewRunner(calling(m), unsaved{s}, turn.Options{}), askTurn("", "why?"))
+	if chat.KindOf(err) != chat.Unavailable {
+		t.Errorf("error %v", err)
+	}
+	for _, e := range entries(t, s, turnID) {
+		if e.Status != turn.EntryCompleted || e.Usage.Input != 7 {
+			t.Errorf("entry %+v", e)
+		}
+	}
+}

@@ -20,19 +20,48 @@ type meta struct {
 	account        chat.Account
 
 	mu     sync.Mutex // an engine may call models concurrently
-	stages []chat.Stage
+	stages []place
 	spent  []spending // of stages that have not finished
 	total  spent      // of all calls
 	free   []Entry    // calls that cost nothing
+	ended  []ended    // calls whose end is written with the turn
+	over   bool       // the turn has been saved, or never will be
 }
 
-// spending is what the settled calls of a stage took.
-type spending struct {
+// ended is a call that has ended, and the ledger in which that is still to be written.
+type ended struct {
+	ledger *Ledger
+	entry  Entry
+}
+
+// place is a stage of an agent, which is "" where there are no agents.
+type place struct {
+	agent string
 	stage chat.Stage
+}
+
+// spending is what a settled call of a stage took.
+type spending struct {
+	at    place
 	usage llm.Usage
 }
 
-type metaKey struct{}
+type (
+	metaKey  struct{}
+	agentKey struct{}
+)
+
+// WithAgent returns a context for what an agent of a team does in a turn, so that the calls of
+// agents that work side by side are entered under the right stage. Their stage events have Agent
+// set to the same name.
+func WithAgent(ctx context.Context, agent string) context.Context {
+	return context.WithValue(ctx, agentKey{}, agent)
+}
+
+func agentOf(ctx context.Context) string {
+	agent, _ := ctx.Value(agentKey{}).(string)
+	return agent
+}
 
 func withMeta(ctx context.Context, m *meta) context.Context {
 	return context.WithValue(ctx, metaKey{}, m)
@@ -46,44 +75,88 @@ func metaOf(ctx context.Context) *meta {
 	return &meta{}
 }
 
-func (m *meta) enter(s chat.Stage) {
+func (m *meta) enter(at place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stages = append(m.stages, s)
+	m.stages = append(m.stages, at)
 }
 
 // leave ends the innermost stage of that name, and forgets what it spent: its usage is in the
 // event that ended it.
-func (m *meta) leave(s chat.Stage) {
+func (m *meta) leave(at place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, at := range slices.Backward(m.stages) {
-		if at == s {
+	for i, p := range slices.Backward(m.stages) {
+		if p == at {
 			m.stages = slices.Delete(m.stages, i, i+1)
 			break
 		}
 	}
-	m.spent = slices.DeleteFunc(m.spent, func(sp spending) bool { return sp.stage == s })
+	m.spent = slices.DeleteFunc(m.spent, func(sp spending) bool { return sp.at == at })
 }
 
-// stage returns the innermost stage that is running, "" when there is none.
-func (m *meta) stage() chat.Stage {
+// at returns the innermost stage of an agent that is running, with no stage when there is none.
+func (m *meta) at(agent string) place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.stages) == 0 {
-		return ""
+	for _, p := range slices.Backward(m.stages) {
+		if p.agent == agent {
+			return p
+		}
 	}
-	return m.stages[len(m.stages)-1]
+	return place{agent: agent}
 }
 
 // spend takes note of a call that has ended.
-func (m *meta) spend(e Entry) {
+func (m *meta) spend(at place, e Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.spent = append(m.spent, spending{e.Stage, e.Usage})
+	m.spent = append(m.spent, spending{at, e.Usage})
 	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: e.Cost.Micros}, 1)
 	if e.Provider == Builtin {
 		m.free = append(m.free, e)
+	}
+}
+
+// keep takes over an entry, to be written with the turn in one transaction. It reports false when
+// there is no turn that still will be.
+func (m *meta) keep(l *Ledger, e Entry) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.turnID == "" || m.over {
+		return false
+	}
+	m.ended = append(m.ended, ended{l, e})
+	return true
+}
+
+// kept returns the entries that keep has taken over.
+func (m *meta) kept() []Entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries := make([]Entry, len(m.ended))
+	for i, e := range m.ended {
+		entries[i] = e.entry
+	}
+	return entries
+}
+
+// written forgets the entries that keep has taken over: they have been saved with the turn.
+func (m *meta) written() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = nil
+}
+
+// finish writes what was not saved with the turn, one by one. Calls that end later are written at
+// once.
+func (m *meta) finish(ctx context.Context) {
+	m.mu.Lock()
+	rest := m.ended
+	m.ended, m.over = nil, true
+	m.mu.Unlock()
+	for _, e := range rest {
+		e.ledger.end(ctx, e.entry)
 	}
 }
 
@@ -102,4 +175,16 @@ func (m *meta) unfinished() (sum llm.Usage, calls int) {
 		sum = sum.Add(s.usage)
 	}
 	return sum, len(m.spent)
+}
+
+// spentBy returns the sum of an agent's calls in stages that have not finished.
+func (m *meta) spentBy(agent string) (sum llm.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.spent {
+		if s.at.agent == agent {
+			sum = sum.Add(s.usage)
+		}
+	}
+	return sum
 }

@@ -58,6 +58,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 type call struct {
 	ledger   *Ledger
 	meta     *meta
+	at       place
 	entry    Entry
 	status   EntryStatus // how it would end now
 	refused  bool        // the upstream answered with an error and nothing else
@@ -73,13 +74,14 @@ type call struct {
 // name a stage for a call outside of a turn.
 func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
+	at := turn.at(agentOf(ctx))
 	now := l.opts.Now()
 	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
-		e.Stage = turn.stage()
+		e.Stage = at.stage
 	}
-	c := &call{ledger: l, meta: turn, status: EntryCancelled, entry: e}
+	c := &call{ledger: l, meta: turn, at: at, status: EntryCancelled, entry: e}
 	if e.Provider == Builtin {
 		return c, nil
 	}
@@ -133,20 +135,25 @@ func (c *call) fail(ctx context.Context, err error) {
 	c.refused = ok && e.Status >= 400 && !c.received
 }
 
-// settle writes the end of the call. The client may be gone, so it has a context of its own. An
-// entry that cannot be settled stays an intent, which the next start makes an estimate.
+// settle writes the end of the call, or leaves it to the turn, which is saved in a moment: one
+// transaction does for both. The client may be gone, so writing has a context of its own. An entry
+// that cannot be settled stays an intent, which the next start makes an estimate.
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
-	c.meta.spend(c.entry)
-	if c.entry.Provider == Builtin {
-		return
+	c.meta.spend(c.at, c.entry)
+	if c.entry.Provider != Builtin && !c.meta.keep(c.ledger, c.entry) {
+		c.ledger.end(ctx, c.entry)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.ledger.opts.WriteTimeout)
+}
+
+// end writes the end of a call.
+func (l *Ledger) end(ctx context.Context, e Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opts.WriteTimeout)
 	defer cancel()
-	if err := c.ledger.write(ctx, c.entry); err != nil {
-		c.ledger.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", c.entry.TurnID,
-			"stage", c.entry.Stage, "model", c.entry.Model, "error", err)
+	if err := l.write(ctx, e); err != nil {
+		l.opts.Log.ErrorContext(ctx, "settle model call", "turn_id", e.TurnID,
+			"stage", e.Stage, "model", e.Model, "error", err)
 	}
 }
 

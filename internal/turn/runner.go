@@ -122,6 +122,7 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 		return
 	}
 	defer func() { settle(t.took()) }()
+	defer t.meta.finish(ctx)
 	// Whatever is not saved further down ends here: a consumer that has left or panicked.
 	defer r.abandon(ctx, t)
 	r.pump(withMeta(ctx, t.meta), req, t, yield)
@@ -261,12 +262,14 @@ func (r *Runner) save(ctx context.Context, t *running) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
 	defer cancel()
 	rec := &t.record
+	rec.Ended = t.meta.kept()
 	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
 		"namespace", rec.Scope.Namespace, "status", rec.Status)
 	if err := r.store.Save(ctx, *rec); err != nil {
 		log.ErrorContext(ctx, "save turn", "error", err)
 		return fmt.Errorf("save turn %s: %w", rec.ID, err)
 	}
+	t.meta.written()
 	if r.opts.Saved != nil {
 		r.opts.Saved(*rec)
 	}

@@ -66,9 +66,9 @@ func (t *running) add(e chat.Event, now time.Time) {
 	}
 	switch e := e.(type) {
 	case chat.StageStarted:
-		t.meta.enter(e.Stage)
+		t.meta.enter(place{e.Agent, e.Stage})
 	case chat.StageFinished:
-		t.meta.leave(e.Stage)
+		t.meta.leave(place{e.Agent, e.Stage})
 	case chat.TextDelta:
 		if t.record.FirstToken == 0 {
 			t.record.FirstToken = max(now.Sub(t.record.StartedAt), time.Microsecond).Truncate(time.Microsecond)
@@ -130,6 +130,9 @@ func (t *running) finish(now time.Time, count func(string) int) {
 			Doubts: m.Doubts,
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
 		}
+		if m.Agent != "" && m.Status != chat.StatusCompleted && m.Usage == (llm.Usage{}) {
+			rec.Answers[i].Usage = t.meta.spentBy(m.Agent)
+		}
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
@@ -145,18 +148,18 @@ func tokensOf(m chat.MessageFinished, count func(string) int) int {
 	return n
 }
 
-// usage is what the turn took: what the engine says of a finished one, else the sum of its
-// finished stages, of the metered calls in the others, and of the text of answers that no meter
-// watched.
+// usage is what the turn took: what the engine says of a finished one, and the metered calls of
+// agents that failed in it; else the sum of its finished stages, of the metered calls in the
+// others, and of the text of answers that no meter watched.
 func (t *running) usage() llm.Usage {
+	metered, calls := t.meta.unfinished()
 	if t.total != nil {
-		return *t.total
+		return t.total.Add(metered)
 	}
 	var sum llm.Usage
 	for _, s := range t.turn.Stages {
 		sum = sum.Add(s.Usage)
 	}
-	metered, calls := t.meta.unfinished()
 	if calls > 0 {
 		return sum.Add(metered)
 	}

@@ -62,6 +62,7 @@ type Record struct {
 
 	Account  chat.Account // not kept: the ledger has it
 	Free     []Entry      // calls that cost nothing, entered in the ledger with the turn
+	Ended    []Entry      // calls whose end is written with the turn, as by Settle
 	Answered *Answered    // the request's idempotency key with what it got; nil for none
 }
 

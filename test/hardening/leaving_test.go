@@ -28,6 +28,10 @@ const followUp = `{"messages":[{"role":"user","content":"What is covered?"},{"ro
 // places are the stages at which a turn can wait.
 var places = []place{
 	{name: "rewrite", fault: "hang", body: followUp, models: chat.Models{Inference: "up:m", Rewrite: "up:rewriter"}, calls: 1},
+	{name: "summarize", fault: "hang", body: `{"messages":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("word ", 1000)+
+		`"},{"role":"assistant","content":"Yes."},`, 10) + `{"role":"user","content":"And what is it that they do not pay for?"}]}`, calls: 1},
+	{name: "rerank", fault: "hang", body: `{` + question + `,"context":{"overrides":{"semantic_ranker":true}}}`,
+		models: chat.Models{Inference: "up:m", Rerank: "up:judge"}, calls: 1},
 	{name: "retrieve", fault: "none", search: 1},
 	{name: "generate, before the first token", fault: "hang", calls: 1},
 	{name: "generate, in the stream", fault: "stall", calls: 1},

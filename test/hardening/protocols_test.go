@@ -44,6 +44,10 @@ var protocols = []protocol{
 	{name: "SDK stream", path: "/api/chat/stream", body: "{" + question + "}", stream: lines, text: at("delta", "content"), failed: coded},
 	{name: "multipart", path: "/chat", kind: "multipart/form-data; boundary=b", body: boundary, text: at("message", "content"), failed: coded},
 	{name: "OpenAI", path: "/v1/chat/completions", body: `{"model":"parley",` + question + "}", text: at("choices", "message", "content"), failed: typed},
+	{name: "ragchat", path: "/p/ragchat/chat", body: `{"message":"What is covered?"}`, text: at("response"), failed: detailed},
+	{name: "chatui", path: "/api/chat", body: "{" + question + "}", text: at("content"), failed: messaged},
+	{name: "chatui stream", path: "/api/chat/sse", body: "{" + question + "}", stream: sse, done: `"status":"completed"`,
+		text: at("content"), failed: messaged},
 	{name: "OpenAI stream", path: "/v1/chat/completions", body: `{"model":"parley",` + question + `,"stream":true}`, stream: sse, done: "[DONE]",
 		text: at("choices", "delta", "content"), failed: typed},
 }
@@ -75,6 +79,16 @@ func sentence(o map[string]any) bool {
 func coded(o map[string]any) bool {
 	e, ok := o["error"].(map[string]any)
 	return ok && e["code"] != "" && e["message"] != "" && len(e) == 2
+}
+
+func detailed(o map[string]any) bool {
+	e, ok := o["error"].(map[string]any)
+	return ok && o["detail"] != nil && e["kind"] != "" && e["message"] != ""
+}
+
+func messaged(o map[string]any) bool {
+	e, ok := o["error"].(map[string]any)
+	return ok && o["status"] == "failed" && e["message"] != "" && e["code"] != ""
 }
 
 func typed(o map[string]any) bool {

@@ -28,7 +28,9 @@ import (
 	"parley/internal/tokens"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
+	"parley/internal/wire/ragchat"
 )
 
 // patience is how long a test waits for what must happen.
@@ -111,9 +113,17 @@ func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
 	anybody := func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
 	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{
-		Chat:      azurechat.New(azurechat.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
-		OpenAI:    wireopenai.New(wireopenai.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
-		Documents: s, Status: s, Log: log,
+		Chat:   azurechat.New(azurechat.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
+		OpenAI: wireopenai.New(wireopenai.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
+		RAGChat: ragchat.New(ragchat.Config{
+			Runner: runner, Principal: anybody, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search,
+			Engine: engine.Defaults(), Logger: log,
+		}),
+		ChatUI: chatui.New(chatui.Config{
+			Runner: runner, Store: s.db.Transcripts(), Principal: anybody, Defaults: engine.Defaults(), Logger: log,
+		}),
+		AzureHistory: azurechat.NewHistory(azurechat.HistoryConfig{Store: s.db.Transcripts(), Principal: anybody, Logger: log}),
+		Documents:    s, Status: s, Log: log,
 	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -121,6 +131,9 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
+	if o.write != 0 {
+		ln = smallBuffers{ln}
+	}
 	go func() { done <- srv.Serve(ctx, ln) }()
 	t.Cleanup(func() {
 		stop()
@@ -131,17 +144,33 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 	s.url = "http://" + ln.Addr().String()
 }
 
-// Search implements chat.Retriever with one passage.
+// smallBuffers accepts connections that take little before they block.
+type smallBuffers struct{ net.Listener }
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(32 << 10)
+	}
+	return conn, err
+}
+
+// Search implements chat.Retriever with two passages that are equally good.
 func (s *stack) Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error) {
 	if s.found != nil {
 		if err := s.found(ctx, q.Text); err != nil {
 			return retrieval.Result{}, err
 		}
 	}
-	return retrieval.Result{Mode: retrieval.Text, Matched: 1, Passages: []retrieval.Passage{{
-		Chunk:    retrieval.Chunk{Text: "Everything is covered."},
-		Document: retrieval.Document{ID: "d", Name: "handbook.txt", Namespace: "default"}, Score: 1,
-	}}}, nil
+	passage := func(id, text string) retrieval.Passage {
+		return retrieval.Passage{
+			Chunk:    retrieval.Chunk{Text: text},
+			Document: retrieval.Document{ID: id, Name: id + ".txt", Namespace: "default"}, Score: 1,
+		}
+	}
+	return retrieval.Result{Mode: retrieval.Text, Matched: 2, Passages: []retrieval.Passage{
+		passage("a", "Everything is covered."), passage("b", "Almost everything is covered."),
+	}}, nil
 }
 
 // Document and OpenBlob implement server.Documents.

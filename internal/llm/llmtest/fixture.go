@@ -21,13 +21,14 @@ import (
 )
 
 // RunFixtures plays testdata/*.txtar. The text above the files of a fixture says where its bytes
-// come from. Its files are:
+// come from: "Hand-made after", or what Record writes. Its files are:
 //
 //	ask       the llm.Request, as JSON
 //	request   what the provider has to send
 //	response  what the upstream answers: its status and media type, a blank line, the body
 //	chunks    what the provider has to give: one llm.Chunk a line as JSON without empty fields,
 //	          and the error as a last one
+//	record    only in those that Record renews: what is to be known of that
 //
 // open returns the provider for an upstream at url, with "test-key" as its key. update writes what
 // the provider sends and gives into the fixtures, in place of comparing it.
@@ -42,8 +43,8 @@ func RunFixtures(t *testing.T, update bool, open func(t *testing.T, url string, 
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Contains(archive.Comment, []byte("https://")) {
-				t.Error("the fixture does not say which documentation it follows")
+			if !bytes.Contains(archive.Comment, []byte("https://")) || !mark.Match(archive.Comment) {
+				t.Error("the fixture does not begin with where it is from and which documentation it follows")
 			}
 			sent, gave := play(t, file(t, archive, "ask").Data, file(t, archive, "response").Data, open)
 			for name, got := range map[string]string{"request": sent, "chunks": gave} {
@@ -55,12 +56,21 @@ func RunFixtures(t *testing.T, update bool, open func(t *testing.T, url string, 
 				}
 			}
 			if update {
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				write(t, path, archive)
 			}
 		})
 	}
+}
+
+func write(t *testing.T, path string, a *txtar.Archive) {
+	t.Helper()
+	if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func has(a *txtar.Archive, name string) bool {
+	return slices.ContainsFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
 }
 
 func file(t *testing.T, a *txtar.Archive, name string) *txtar.File {
@@ -75,10 +85,7 @@ func file(t *testing.T, a *txtar.Archive, name string) *txtar.File {
 // play makes one completion and returns the request and the chunks as they stand in a fixture.
 func play(t *testing.T, ask, response []byte, open func(t *testing.T, url string, short bool) llm.Model) (sent, gave string) {
 	t.Helper()
-	var req llm.Request
-	if err := json.Unmarshal(ask, &req); err != nil {
-		t.Fatalf("ask: %v", err)
-	}
+	req := request(t, ask)
 	head, body, _ := strings.Cut(string(response), "\n\n")
 	var status int
 	var kind string
@@ -101,6 +108,14 @@ func play(t *testing.T, ask, response []byte, open func(t *testing.T, url string
 		gave += compact(t, chunk) + "\n"
 	}
 	return sent, gave
+}
+
+func request(t *testing.T, ask []byte) (req llm.Request) {
+	t.Helper()
+	if err := json.Unmarshal(ask, &req); err != nil {
+		t.Fatalf("ask: %v", err)
+	}
+	return req
 }
 
 func failure(err error) string {

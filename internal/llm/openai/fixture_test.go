@@ -12,7 +12,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the fixtures")
 
 func TestFixtures(t *testing.T) {
-	llmtest.RunFixtures(t, *update, func(t *testing.T, url string, _ bool) llm.Model {
-		return provider(t, openai.Config{BaseURL: url + "/v1", APIKey: "test-key"})
-	})
+	llmtest.RunFixtures(t, *update, replayed)
+}
+
+func replayed(t *testing.T, url string, _ bool) llm.Model {
+	return provider(t, openai.Config{BaseURL: url + "/v1", APIKey: "test-key"})
 }

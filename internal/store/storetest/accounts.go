@@ -72,6 +72,16 @@ func testTotals(t *testing.T, s state) {
 	want.Turns, want.InputTokens, want.OutputTokens, want.Estimated = 1, 78, 12, 1
 	total("a completed turn with a call that was free", want)
 
+	paid := accountEntry(7, a)
+	s.must(s.Intend(ctx, paid))
+	paid = settled(paid, turn.EntryCompleted, llm.Usage{Input: 2, Output: 1}, 5)
+	r = record(8, "")
+	r.Account, r.Ended = a, []turn.Entry{paid, lost} // the other one has ended already
+	s.must(s.Save(ctx, r))
+	s.must(s.Settle(ctx, paid))
+	want.Turns, want.InputTokens, want.OutputTokens, want.Micros = 2, 80, 13, 86
+	total("a turn with the end of a call", want)
+
 	failed := record(6, "")
 	failed.Account, failed.Status = a, chat.StatusFailed
 	s.must(s.Save(ctx, failed))
@@ -87,7 +97,7 @@ func testTotals(t *testing.T, s state) {
 	total("cleared", turn.Totals{})
 	entries, err := s.Entries(ctx, "t")
 	s.must(err)
-	s.equal("entries after the totals were cleared", 4, len(entries))
+	s.equal("entries after the totals were cleared", 5, len(entries))
 }
 
 // Names are chosen so that any way of joining the parts of a key would make two of them one.

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"parley/internal/ingest"
+	"parley/internal/llm"
+	"parley/internal/llm/price"
+	"parley/internal/retrieval"
+)
+
+// embedding returns the option that has a corpus search by vectors; none without an embedder.
+func embedding(cfg Config, models *llm.Router) []retrieval.Option {
+	if cfg.Embedding == "" {
+		return nil
+	}
+	return []retrieval.Option{retrieval.WithEmbedding(retrieval.Embedding{
+		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions,
+	})}
+}
+
+// embed gives every chunk that has none a vector, if an embedder is configured. It says on out what
+// that will take, shows how it goes on d, which it tells watch too, and says what it took. A
+// *ingest.LockedError says that another process is at it.
+func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch func(embedProgress)) error {
+	if in.cfg.Embedding == "" {
+		return nil
+	}
+	unlock, err := ingest.LockEmbedding(in.cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	plan, err := in.corpus.PlanEmbedding(ctx)
+	if err != nil {
+		return err
+	}
+	watch(embedProgress{plan: plan})
+	if plan.Chunks > 0 {
+		fmt.Fprintf(out, "Embedding %s.\n", planned(plan, in.prices))
+	}
+	began := time.Now()
+	d.Start()
+	report, err := in.corpus.Embed(ctx, func(r retrieval.EmbedReport) {
+		p := embedProgress{report: r, plan: plan, cost: in.costOf(r.Usage), elapsed: time.Since(began)}
+		watch(p)
+		d.Embedded(p)
+	})
+	d.Finish()
+	if report.Chunks > 0 {
+		fmt.Fprintf(out, "Embedded %s in %v: %s, %s.\n", plural(report.Chunks, "chunk"), rounded(report.Duration),
+			plural(report.Usage.Input, "token"), in.costOf(report.Usage))
+	}
+	if report.Refused > 0 {
+		fmt.Fprintf(out, "%s refuses %s: what is refused is found by its words only.\n", report.Model, plural(report.Refused, "text"))
+	}
+	return err
+}
+
+// embedNow is embed for a command that ends with it: it waits for another process that is at it.
+func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *display) error {
+	for waiting := false; ; waiting = true {
+		err := in.embed(ctx, out, d, func(embedProgress) {})
+		locked, elsewhere := errors.AsType[*ingest.LockedError](err)
+		if !elsewhere {
+			return err
+		}
+		if !waiting {
+			p.log.Info("waiting for another process that embeds", "process", locked.PID)
+		}
+		if !sleep(ctx, lockInterval) {
+			return ctx.Err()
+		}
+	}
+}
+
+// lockInterval is how often a command looks whether another process has finished embedding.
+const lockInterval = time.Second
+
+// sleep waits, and reports whether ctx has not ended meanwhile.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// planned says what an embedding would take.
+func planned(plan retrieval.EmbedPlan, prices *price.Table) string {
+	s := fmt.Sprintf("%s of %s with %s: ", plural(plan.Chunks, "chunk"), plural(plan.Documents, "document"), plan.Model)
+	if plan.Texts == 0 {
+		return s + "all their texts are known, so it costs nothing"
+	}
+	if plan.Texts < plan.Chunks {
+		s += fmt.Sprintf("%s new, ", plural(plan.Texts, "text"))
+	}
+	return s + fmt.Sprintf("about %s, %s", plural(plan.Tokens, "token"), cost(prices, plan.Model, llm.Usage{Input: plan.Tokens}))
+}
+
+// cost says what tokens of a model cost.
+func cost(prices *price.Table, key string, u llm.Usage) string {
+	provider, model, _ := strings.Cut(key, ":")
+	micros, known := prices.Cost(provider, model, u, time.Now())
+	if !known {
+		return "price unknown"
+	}
+	return "$" + dollars(micros).String()
+}
+
+func (in *instance) costOf(u llm.Usage) string { return cost(in.prices, in.cfg.Embedding, u) }
+
+// embedProgress is a moment of an embedding.
+type embedProgress struct {
+	report  retrieval.EmbedReport
+	plan    retrieval.EmbedPlan
+	cost    string
+	elapsed time.Duration
+}
+
+func (e embedProgress) String() string {
+	line := fmt.Sprintf("%d/%s, %s, %s", e.report.Chunks, plural(max(e.plan.Chunks, e.report.Chunks), "chunk"),
+		plural(e.report.Usage.Input, "token"), e.cost)
+	if left := e.left(); left > 0 {
+		line += fmt.Sprintf(", %v left", max(left.Round(time.Second), time.Second))
+	}
+	return line
+}
+
+// left guesses how long the rest takes from the texts that were embedded so far; 0 when it is not
+// known. Texts that are known take no time.
+func (e embedProgress) left() time.Duration {
+	done := e.report.Chunks - e.report.Known
+	if rest := e.plan.Texts - done; done > 0 && rest > 0 {
+		return time.Duration(float64(e.elapsed) / float64(done) * float64(rest))
+	}
+	return 0
+}

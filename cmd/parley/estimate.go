@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"parley/internal/retrieval"
+	"parley/internal/store"
+)
+
+// estimate says what ingesting paths would bring. It works on a copy of each file in a temporary
+// folder, and only reads the data folder, if there is one.
+func (p *program) estimate(ctx context.Context, cfg Config, paths []string, d *display) (err error) {
+	temporary, err := os.MkdirTemp("", "parley-estimate-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	if !exists(filepath.Join(cfg.Data, "corpus.db")) {
+		cfg.Data = temporary
+	}
+	prices, err := readPrices(cfg)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, cfg.Data, p.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	planner, err := retrieval.NewPlanner(ctx, db.Corpus(), cfg.Embedding, cfg.EmbeddingDimensions)
+	if err != nil {
+		return err
+	}
+	if err := planner.AddStored(ctx); err != nil {
+		return err
+	}
+	reading := cfg
+	if !exists(filepath.Join(cfg.Data, "cache")) {
+		reading.Data = temporary
+	}
+	pool := newPool(reading, cfg.readers(), true)
+	defer pool.Close()
+	add := func(put retrieval.Put) error { return planner.AddDocument(ctx, put.Document.Title, put.Chunks) }
+	report, err := p.ingester(&instance{cfg: cfg, db: db}, pool).Survey(ctx, paths, add, d.Update)
+	d.Finish()
+	if err != nil {
+		return badPath(err)
+	}
+	writeEstimate(p.stdout, report, planner.Plan(), prices)
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"parley/internal/ingest"
+)
+
+// How often a server looks for documents without vectors, and how long it waits after a failure:
+// twice as long after each one.
+const (
+	embedInterval  = 2 * time.Second
+	embedRetry     = 15 * time.Second
+	embedRetryMost = 10 * time.Minute
+)
+
+// keepEmbedded gives documents their vectors until ctx ends, be they ingested by this process or by
+// another one. It begins when ingested is closed.
+func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
+	if s.cfg.Embedding == "" {
+		return
+	}
+	select {
+	case <-ingested:
+	case <-ctx.Done():
+		return
+	}
+	embedded := int64(-1) // the version of the corpus of which everything is
+	for failures, wait := 0, time.Duration(0); sleep(ctx, wait); {
+		version, err := s.db.Corpus().Version(ctx)
+		if err == nil && version != embedded {
+			err = s.embedOnce(ctx)
+		}
+		wait = embedInterval
+		locked, elsewhere := errors.AsType[*ingest.LockedError](err)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			embedded, failures = version, 0
+		case elsewhere:
+			s.log.Debug("another process embeds", "process", locked.PID)
+		default:
+			if failures == 0 { // the next ones are likely to be the same
+				s.log.Error("embed documents; until it succeeds some are searched by their words only", "error", err)
+			}
+			wait = min(embedRetry<<min(failures, 10), embedRetryMost)
+			failures++
+		}
+	}
+}
+
+// embedOnce embeds what has no vector, and keeps the status that others ask for.
+func (s *serving) embedOnce(ctx context.Context) error {
+	defer func() {
+		s.mu.Lock()
+		s.embedding = false
+		s.mu.Unlock()
+	}()
+	return s.embed(ctx, s.stdout, s.display, func(p embedProgress) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unembedded = max(p.plan.Chunks-p.report.Chunks, 0)
+		s.embedding = p.plan.Chunks > 0
+	})
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/team"
+	"parley/internal/turn"
+)
+
+// findingsModel is the built-in model of an agent that finds what others write from.
+const findingsModel = turn.Builtin + ":" + builtin.FindingsName
+
+// agent is a member of the team, as the configuration names it.
+type agent struct {
+	Name         string    `yaml:"name" json:"name"`
+	Instructions string    `yaml:"instructions" json:"instructions,omitempty"`
+	Model        string    `yaml:"model" json:"model,omitempty"`
+	Tools        []string  `yaml:"tools" json:"tools,omitempty"`
+	Retrieves    bool      `yaml:"retrieves" json:"retrieves,omitempty"`
+	Hears        *[]string `yaml:"hears" json:"hears,omitempty"`           // nil: all before it; []: nobody
+	Reviews      string    `yaml:"reviews" json:"reviews,omitempty"`       // whose answer it checks
+	Share        float64   `yaml:"share" json:"share,omitempty"`           // of the time
+	SkipBelow    string    `yaml:"skip_below" json:"skip_below,omitempty"` // time without which it is left out
+}
+
+// agents are the members of the team as a JSON list, "" for the default team.
+type agents string
+
+// UnmarshalText reads a YAML list.
+func (a *agents) UnmarshalText(text []byte) error {
+	var list []agent
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
+		return errors.New("expected a list of agents, each with name, and if need be instructions, model, tools, retrieves, hears, reviews, share and skip_below")
+	}
+	if len(list) == 0 {
+		*a = ""
+		return nil
+	}
+	b, err := json.Marshal(list)
+	*a = agents(b)
+	return err
+}
+
+func (a agents) list() []agent {
+	var list []agent
+	if a != "" {
+		_ = json.Unmarshal([]byte(a), &list) // written by UnmarshalText
+	}
+	return list
+}
+
+// team returns the members of the team. The model of an agent that names none is the server's; the
+// built-in one lists what it finds where others write from that.
+func (c *Config) team() ([]team.Agent, error) {
+	all := team.Default(c.TeamReviewer)
+	if own := c.TeamAgents.list(); len(own) > 0 {
+		all = nil
+		for _, a := range own {
+			m := team.Agent{
+				Name: a.Name, Instructions: a.Instructions, Model: a.Model, Tools: a.Tools,
+				Retrieves: a.Retrieves, Reviews: a.Reviews, Share: a.Share,
+			}
+			if a.Hears != nil {
+				m.Hears = append([]string{}, *a.Hears...)
+			}
+			if a.SkipBelow != "" {
+				d, err := time.ParseDuration(a.SkipBelow)
+				if err != nil {
+					return nil, fmt.Errorf("skip_below of %q: %q is not a duration such as 10s", a.Name, a.SkipBelow)
+				}
+				m.SkipBelow = d
+			}
+			all = append(all, m)
+		}
+	}
+	for i := range all {
+		if all[i].Model == "" && isBuiltin(c.Model) && all[i].Retrieves && len(all) > 1 {
+			all[i].Model = findingsModel
+		}
+	}
+	return all, nil
+}
+
+// checkTeam checks all of the agents that can be checked before a turn.
+func (c *Config) checkTeam() error {
+	if c.TeamAgents != "" && c.TeamReviewer {
+		return errors.New("team.reviewer is for the default team; a team of one's own names its reviewer")
+	}
+	all, err := c.team()
+	if err != nil {
+		return err
+	}
+	if _, err := team.New(nil, team.Config{Agents: all}); err != nil {
+		return err
+	}
+	for _, a := range all {
+		if a.Model != "" && a.Model != findingsModel {
+			if err := c.checkAnswers(a.Model); err != nil {
+				return fmt.Errorf("model of %q: %w", a.Name, err)
+			}
+		}
+		for _, name := range a.Tools {
+			if err := c.checkTool(name); err != nil {
+				return fmt.Errorf("tools of %q: %w", a.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkTool refuses the name of a tool that cannot be there: one that is neither enabled nor an MCP
+// server's, whose tools are called SERVER__TOOL.
+func (c *Config) checkTool(name string) error {
+	if slices.Contains(c.Tools, name) && name != noTools {
+		return nil
+	}
+	for _, server := range sortedNames(entries[mcpServer](c.MCP)) {
+		if strings.HasPrefix(name, server+"__") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not among the tools.enabled, nor of an MCP server", name)
+}
+
+// newTeam returns the engine with the team around it.
+func (p *program) newTeam(cfg Config, engine *chat.Engine) (*team.Team, error) {
+	all, err := cfg.team()
+	if err != nil {
+		return nil, usagef("team.agents: %w", err)
+	}
+	t, err := team.New(engine, team.Config{
+		Agents: all, Log: p.log,
+		Builtin: func(model string) bool { return isBuiltin(model) || model == "" && isBuiltin(cfg.Model) },
+	})
+	if err != nil {
+		return nil, usagef("team.agents: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,23 @@
+package builtin
+
+import "parley/internal/llm"
+
+// FindingsName is the name of the model that lists what the evidence holds.
+const FindingsName = "findings"
+
+// A list of findings is for another agent to compose an answer from: it may be longer, and holds
+// sentences that add less.
+var thorough = limits{sentences: 8, bytes: 2400, pages: 6, gain: 0.4, pageGain: 0.4}
+
+// findings returns the items of a Markdown list: each sentence of the evidence that bears on the
+// question, with its citation; none when the evidence does not hold an answer.
+func findings(ev *llm.Evidence) (items []string) {
+	for i, q := range choose(ev, thorough) {
+		item := "- " + q.String()
+		if i > 0 {
+			item = "\n" + item
+		}
+		items = append(items, item)
+	}
+	return items
+}

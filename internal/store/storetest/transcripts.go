@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/internal/transcript"
+)
+
+// Transcripts tests a transcript.Store.
+func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, transcripts)
+	}{
+		{"a saved chat comes back", testChatRoundTrip},
+		{"a chat may grow, shrink and change", testChatChanges},
+		{"a change that fails changes nothing", testChatFailingChange},
+		{"an id belongs to its scope", testChatScopes},
+		{"chats are listed, the last updated first", testChatList},
+		{"a list goes on where it stopped", testChatPages},
+		{"a deleted chat leaves nothing", testChatDelete},
+		{"concurrent changes lose nothing", testChatRace},
+		{"a cancelled context saves no chat", testChatCancelled},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, transcripts{t, open(t)}) })
+	}
+}
+
+type transcripts struct {
+	*testing.T
+	transcript.Store
+}
+
+func (s transcripts) equal(what string, want, got any) {
+	s.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		s.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// put saves t as it is.
+func (s transcripts) put(scope transcript.Scope, want transcript.Transcript) transcript.Chat {
+	s.Helper()
+	c, err := s.Save(s.Context(), scope, want.ID, func(t *transcript.Transcript, _ bool) error {
+		*t = want
+		return nil
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+func (s transcripts) get(scope transcript.Scope, id string) transcript.Transcript {
+	s.Helper()
+	t, err := s.Transcript(s.Context(), scope, id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return t
+}
+
+var alices = transcript.Scope{Kind: transcript.ChatUI, Namespace: "ns", Owner: "alice"}
+
+// aChat returns a chat of n messages with every field set.
+func aChat(id string, n int) transcript.Transcript {
+	t := transcript.Transcript{Chat: transcript.Chat{ID: id, Mode: "standard", Title: "Titel ü \x01", LastMessage: "letzte",
+		Count: n, CreatedAt: started, UpdatedAt: started.Add(time.Duration(n) * time.Microsecond)}}
+	for i := range n {
+		t.Messages = append(t.Messages, transcript.Message{ID: fmt.Sprintf("m%d", i),
+			Body: json.RawMessage(fmt.Sprintf(`{"id":"m%d","content":"Größe \u0000 %d","x":[1.50,null]}`, i, i))})
+	}
+	return t
+}
+
+func testChatRoundTrip(t *testing.T, s transcripts) {
+	want := aChat("c", 3)
+	want.Messages[1].ID = ""
+	c, err := s.Save(t.Context(), alices, "c", func(t *transcript.Transcript, found bool) error {
+		if found {
+			s.Error("a new chat was found")
+		}
+		s.equal("a new chat", transcript.Transcript{Chat: transcript.Chat{ID: "c"}}, *t)
+		*t = want
+		t.ID, t.Count = "another", 77 // neither is for change to decide
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.equal("what Save returns", want.Chat, c)
+	s.equal("chat", want, s.get(alices, "c"))
+	s.put(alices, transcript.Transcript{Chat: transcript.Chat{ID: "empty"}})
+	s.equal("empty chat", transcript.Transcript{Chat: transcript.Chat{ID: "empty"}}, s.get(alices, "empty"))
+}
+
+func testChatChanges(t *testing.T, s transcripts) {
+	for _, n := range []int{2, 5, 5, 1, 0, 4} {
+		want := aChat("c", n)
+		for i := range want.Messages {
+			if i%2 == 0 {
+				want.Messages[i].Body = json.RawMessage(fmt.Sprintf(`{"of":%d}`, n))
+				want.Messages[i].ID = fmt.Sprintf("n%d", n)
+			}
+		}
+		want.Title, want.Mode = fmt.Sprint("title ", n), "multiAgent"
+		s.put(alices, want)
+		s.equal("chat", want, s.get(alices, "c"))
+	}
+	_, err := s.Save(t.Context(), alices, "c", func(t *transcript.Transcript, found bool) error {
+		if !found || len(t.Messages) != 4 || t.Title != "title 4" {
+			s.Errorf("change got %+v, found %v", t, found)
+		}
+		t.Messages = append(t.Messages, transcript.Message{Body: json.RawMessage(`{}`)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.equal("number of messages", 5, len(s.get(alices, "c").Messages))
+}
+
+func testChatFailingChange(t *testing.T, s transcripts) {
+	want := aChat("c", 2)
+	s.put(alices, want)
+	refusal := errors.New("no")
+	for _, id := range []string{"c", "new"} {
+		_, err := s.Save(t.Context(), alices, id, func(t *transcript.Transcript, _ bool) error {
+			t.Title, t.Messages = "changed", nil
+			return refusal
+		})
+		if !errors.Is(err, refusal) {
+			t.Errorf("Save: %v, want the error of change", err)
+		}
+	}
+	s.equal("chat", want, s.get(alices, "c"))
+	if _, err := s.Transcript(t.Context(), alices, "new"); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("a chat that was not saved: %v, want ErrNotFound", err)
+	}
+}
+
+func testChatScopes(t *testing.T, s transcripts) {
+	ctx := t.Context()
+	mine := aChat("c", 1)
+	s.put(alices, mine)
+	strange := []transcript.Scope{
+		{Kind: transcript.Azure, Namespace: "ns", Owner: "alice"},
+		{Kind: transcript.ChatUI, Namespace: "ns", Owner: "bob"},
+		{Kind: transcript.ChatUI, Namespace: "other", Owner: "alice"},
+		{Kind: transcript.ChatUI, Namespace: "ns"},
+		{Kind: transcript.ChatUI, Namespace: "nsa", Owner: "lice"},
+	}
+	for _, scope := range strange {
+		if _, err := s.Transcript(ctx, scope, "c"); !errors.Is(err, transcript.ErrNotFound) {
+			t.Errorf("Transcript for %+v: %v, want ErrNotFound", scope, err)
+		}
+		if err := s.Delete(ctx, scope, "c"); !errors.Is(err, transcript.ErrNotFound) {
+			t.Errorf("Delete for %+v: %v, want ErrNotFound", scope, err)
+		}
+		chats, err := s.Chats(ctx, scope, transcript.List{})
+		if err != nil || len(chats) > 0 {
+			t.Errorf("Chats for %+v: %v, %v", scope, chats, err)
+		}
+	}
+	for i, scope := range strange { // the same id again, of one's own
+		own := aChat("c", i)
+		s.put(scope, own)
+		s.equal("own chat", own, s.get(scope, "c"))
+	}
+	s.equal("alice's chat", mine, s.get(alices, "c"))
+}
+
+func testChatList(t *testing.T, s transcripts) {
+	at := map[string]int{"a": 3, "b": 9, "c": 3, "d": 5}
+	for id, minute := range at {
+		c := aChat(id, 1)
+		c.UpdatedAt = started.Add(time.Duration(minute) * time.Minute)
+		if id == "a" || id == "d" {
+			c.Mode = "multiAgent"
+		}
+		s.put(alices, c)
+	}
+	for mode, want := range map[string]string{"": "bdca", "multiAgent": "da", "standard": "bc", "none": ""} {
+		chats, err := s.Chats(t.Context(), alices, transcript.List{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.equal("order of mode "+mode, want, ids(chats))
+		for _, c := range chats {
+			s.equal("chat in the list", s.get(alices, c.ID).Chat, c)
+		}
+	}
+}
+
+func ids(chats []transcript.Chat) (joined string) {
+	for _, c := range chats {
+		joined += c.ID
+	}
+	return joined
+}
+
+func testChatPages(t *testing.T, s transcripts) {
+	for i, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		c := aChat(id, 1)
+		c.UpdatedAt = started.Add(time.Duration(i/3) * time.Minute) // three at a time are equal
+		s.put(alices, c)
+	}
+	var list transcript.List
+	var got string
+	for list.Limit = 2; ; {
+		page, err := s.Chats(t.Context(), alices, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		got += ids(page) + "|"
+		last := page[len(page)-1]
+		list.Before = &transcript.Place{UpdatedAt: last.UpdatedAt, ID: last.ID}
+	}
+	s.equal("pages", "gf|ed|cb|a|", got)
+}
+
+func testChatDelete(t *testing.T, s transcripts) {
+	s.put(alices, aChat("c", 3))
+	kept := aChat("kept", 1)
+	s.put(alices, kept)
+	if err := s.Delete(t.Context(), alices, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Transcript(t.Context(), alices, "c"); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("Transcript of a deleted chat: %v, want ErrNotFound", err)
+	}
+	if err := s.Delete(t.Context(), alices, "c"); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("Delete of a deleted chat: %v, want ErrNotFound", err)
+	}
+	again := aChat("c", 1)
+	s.put(alices, again)
+	s.equal("a chat of the same id", again, s.get(alices, "c"))
+	s.equal("another chat", kept, s.get(alices, "kept"))
+}
+
+func testChatRace(t *testing.T, s transcripts) {
+	const writers, each = 8, 6
+	s.put(alices, aChat("c", 0))
+	var wg sync.WaitGroup
+	errs := make(chan error, writers*each)
+	for w := range writers {
+		wg.Go(func() {
+			for n := range each {
+				_, err := s.Save(t.Context(), alices, "c", func(t *transcript.Transcript, _ bool) error {
+					t.Messages = append(t.Messages, transcript.Message{ID: fmt.Sprint(w, "-", n), Body: json.RawMessage(`{}`)})
+					return nil
+				})
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	got := s.get(alices, "c")
+	seen := map[string]bool{}
+	for _, m := range got.Messages {
+		seen[m.ID] = true
+	}
+	if len(seen) != writers*each || got.Count != writers*each {
+		t.Errorf("of %d messages %d are there, and %d are counted", writers*each, len(seen), got.Count)
+	}
+}
+
+func testChatCancelled(t *testing.T, s transcripts) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Save(ctx, alices, "c", func(*transcript.Transcript, bool) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Save: %v, want the context's error", err)
+	}
+	if _, err := s.Transcript(t.Context(), alices, "c"); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("the chat was saved: %v", err)
+	}
+}

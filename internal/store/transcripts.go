@@ -1,0 +1,198 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/transcript"
+)
+
+// Transcripts keeps the chats that belong to clients. It implements transcript.Store.
+type Transcripts struct {
+	db *database
+}
+
+var _ transcript.Store = (*Transcripts)(nil)
+
+const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at`
+
+// chatFields returns where the columns of chatColumns go. The times are set by at.
+func chatFields(c *transcript.Chat, created, updated *int64) []any {
+	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, created, updated}
+}
+
+// The queries for lists. All chats of a mode, and a page of a list, which has a limit and a place.
+const (
+	listChats = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
+		AND (? = '' OR mode = ?) ORDER BY updated_at DESC, id DESC`
+	listChatsBehind = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
+		AND (? = '' OR mode = ?) AND (updated_at < ? OR updated_at = ? AND id < ?)
+		ORDER BY updated_at DESC, id DESC`
+)
+
+// Chats lists the scope's chats, the last updated first.
+func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list transcript.List) (all []transcript.Chat, err error) {
+	query := listChats
+	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, list.Mode, list.Mode}
+	if list.Before != nil {
+		query = listChatsBehind
+		at := micros(list.Before.UpdatedAt)
+		args = append(args, at, at, list.Before.ID)
+	}
+	if list.Limit > 0 {
+		query += " LIMIT ?"
+		args = append(args, list.Limit)
+	}
+	rows, err := s.db.read.QueryContext(ctx, query, args...)
+	var c transcript.Chat
+	var created, updated int64
+	fields := chatFields(&c, &created, &updated)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		err := r.Scan(fields...)
+		c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
+		all = append(all, c)
+		return err
+	})
+	return all, s.db.fail("list chats", err)
+}
+
+// Transcript returns a chat with its messages.
+func (s *Transcripts) Transcript(ctx context.Context, scope transcript.Scope, id string) (t transcript.Transcript, err error) {
+	err = s.db.view(ctx, "read chat", func(tx *sql.Tx) error {
+		key, err := readChat(&t, tx.QueryRowContext(ctx, `SELECT key, `+chatColumns+` FROM transcripts
+			WHERE kind = ? AND namespace = ? AND owner = ? AND id = ?`,
+			string(scope.Kind), scope.Namespace, scope.Owner, id))
+		if err != nil {
+			return err
+		}
+		t.Messages, err = readMessages(ctx, tx, key)
+		return err
+	})
+	return t, err
+}
+
+// readChat reads a row of key and chatColumns.
+func readChat(t *transcript.Transcript, r *sql.Row) (key string, err error) {
+	var created, updated int64
+	err = r.Scan(append([]any{&key}, chatFields(&t.Chat, &created, &updated)...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", transcript.ErrNotFound
+	}
+	t.CreatedAt, t.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return key, err
+}
+
+func readMessages(ctx context.Context, tx *sql.Tx, key string) (all []transcript.Message, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, body FROM transcript_messages
+		WHERE transcript = ? ORDER BY position`, key)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var m transcript.Message
+		err := r.Scan(&m.ID, (*[]byte)(&m.Body))
+		all = append(all, m)
+		return err
+	})
+	return all, err
+}
+
+// Save changes a chat, or begins it, in one transaction.
+func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id string,
+	change func(*transcript.Transcript, bool) error) (c transcript.Chat, err error) {
+	into, err := s.db.preparedWrite(ctx, insertTranscriptMessage)
+	if err != nil {
+		return c, s.db.fail("save chat", err)
+	}
+	err = s.db.update(ctx, "save chat", func(tx *sql.Tx) error {
+		t := transcript.Transcript{}
+		// An update that changes nothing, because it locks the row in every database.
+		key, err := readChat(&t, tx.QueryRowContext(ctx, `UPDATE transcripts SET messages = messages
+			WHERE kind = ? AND namespace = ? AND owner = ? AND id = ? RETURNING key, `+chatColumns,
+			string(scope.Kind), scope.Namespace, scope.Owner, id))
+		found := err == nil
+		if err != nil && !errors.Is(err, transcript.ErrNotFound) {
+			return err
+		}
+		if found {
+			if t.Messages, err = readMessages(ctx, tx, key); err != nil {
+				return err
+			}
+		}
+		before := append([]transcript.Message(nil), t.Messages...)
+		t.ID = id
+		if err := change(&t, found); err != nil {
+			return err
+		}
+		t.ID, t.Count = id, len(t.Messages)
+		if key, err = writeChat(ctx, tx, scope, key, t.Chat); err != nil {
+			return err
+		}
+		c = t.Chat
+		c.CreatedAt, c.UpdatedAt = fromMicros(micros(c.CreatedAt)), fromMicros(micros(c.UpdatedAt))
+		return writeMessages(ctx, tx, tx.StmtContext(ctx, into), key, before, t.Messages)
+	})
+	if err != nil {
+		return transcript.Chat{}, err
+	}
+	return c, nil
+}
+
+// writeChat inserts the chat when it has no key yet, which it returns, and else updates it.
+func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key string, c transcript.Chat) (string, error) {
+	if key != "" {
+		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET mode = ?, title = ?, last_message = ?,
+			messages = ?, created_at = ?, updated_at = ? WHERE key = ?`,
+			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), key)
+		return key, err
+	}
+	key = ulid.Make().String()
+	_, err := tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt))
+	return key, err
+}
+
+const insertTranscriptMessage = `INSERT INTO transcript_messages (transcript, position, id, body)
+	VALUES (?, ?, ?, ?)`
+
+// writeMessages writes where after differs from before, which is what is stored.
+func writeMessages(ctx context.Context, tx *sql.Tx, into *sql.Stmt, key string, before, after []transcript.Message) error {
+	for i, m := range after {
+		var err error
+		switch {
+		case i >= len(before):
+			_, err = into.ExecContext(ctx, key, i, m.ID, string(m.Body))
+		case m.ID != before[i].ID || !bytes.Equal(m.Body, before[i].Body):
+			_, err = tx.ExecContext(ctx, `UPDATE transcript_messages SET id = ?, body = ?
+				WHERE transcript = ? AND position = ?`, m.ID, string(m.Body), key, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(after) >= len(before) {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM transcript_messages WHERE transcript = ? AND position >= ?`,
+		key, len(after))
+	return err
+}
+
+// Delete deletes a chat; its messages go with it.
+func (s *Transcripts) Delete(ctx context.Context, scope transcript.Scope, id string) error {
+	return s.db.update(ctx, "delete chat", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM transcripts
+			WHERE kind = ? AND namespace = ? AND owner = ? AND id = ?`,
+			string(scope.Kind), scope.Namespace, scope.Owner, id)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return transcript.ErrNotFound
+	})
+}

@@ -1,0 +1,154 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/chat"
+)
+
+// sentBack is how a reviewing model says that the answer must be written anew.
+const sentBack = "SEND BACK"
+
+// checker is the name under which a reviewer without a model checks.
+const checker = "builtin:review"
+
+// revise is added to the instructions of an agent whose answer came back.
+const revise = "A reviewer has sent your first answer back; both are quoted above the question. " +
+	"Write the whole answer anew and put right what the reviewer found. Cite only what the sources really say, " +
+	"and leave out what no source says. Do not mention the review."
+
+// answer has an agent answer and, where it has a reviewer, its answer reviewed.
+func (r *run) answer(m *member) (said, error) {
+	ctx, cancel := r.within(m.Share / m.tail)
+	defer cancel()
+	req := r.requestOf(m)
+	p := &part{run: r, agent: m.Name, hold: m.reviewer != nil}
+	draft, err := p.speak(ctx, req)
+	if err != nil || m.reviewer == nil {
+		return draft, err
+	}
+	if left, limited := r.left(); limited && left < m.reviewer.SkipBelow {
+		r.cfg.Log.InfoContext(r.ctx, "agent skipped: time is short", "turn_id", r.req.TurnID, "agent", m.reviewer.Name)
+		return draft, r.emit(draft.message)
+	}
+	return r.review(m, req, draft)
+}
+
+// leastRevision is the time without which nothing is sent back.
+const leastRevision = 3 * time.Second
+
+// review has the reviewer check a draft, and the agent write it anew when it comes back.
+func (r *run) review(m *member, req chat.Request, draft said) (said, error) {
+	v := &verdict{run: r, reviewer: m.reviewer}
+	if err := v.judge(req, draft); err != nil {
+		return draft, r.emit(draft.message) // what fails is the review; the answer stands
+	}
+	if left, limited := r.left(); !v.back || limited && left < leastRevision {
+		if err := r.emit(draft.message); err != nil {
+			return draft, err
+		}
+		return draft, v.finish()
+	}
+	req.Options.PromptTemplate = instruct(req.Options.PromptTemplate, revise)
+	req.Heard = append(req.Heard[:len(req.Heard):len(req.Heard)],
+		utterance(m.Name, draft.message.Text), utterance(v.reviewer.Name, v.message.Text))
+	if req.Material == nil { // what was found is not searched for again
+		req.Material = material(draft)
+	}
+	ctx, cancel := r.within(1)
+	defer cancel()
+	p := &part{run: r, agent: m.Name, draft: &draft.message}
+	revised, err := p.speak(ctx, req)
+	if err == nil {
+		err = v.say("\n\n" + v.second(revised))
+	}
+	return revised, errors.Join(err, v.finish())
+}
+
+func material(s said) *chat.Material {
+	return &chat.Material{Query: s.query, Passages: s.passages, Terms: s.terms}
+}
+
+// verdict is a reviewer's message in the making.
+type verdict struct {
+	*run
+	reviewer *Agent
+	message  chat.MessageFinished
+	back     bool // the answer is sent back
+}
+
+// judge checks a draft: by what the engine found, and where that is nothing, by the reviewer's model
+// if it has one that reads. An error says that the reviewer's message has failed.
+func (v *verdict) judge(req chat.Request, draft said) error {
+	found := problems(draft.message)
+	model := v.reviewer.Model
+	if model == "" {
+		model = req.Options.Models.Inference
+	}
+	if len(found) == 0 && !v.cfg.Builtin(model) {
+		return v.ask(req, model, draft)
+	}
+	v.back = len(found) > 0
+	v.message = chat.MessageFinished{
+		ID: ulid.Make().String(), Agent: v.reviewer.Name, Status: chat.StatusCompleted,
+		Citations: []chat.Citation{}, FinishReason: "stop", Model: checker,
+	}
+	started := chat.MessageStarted{ID: v.message.ID, Agent: v.reviewer.Name, Model: checker}
+	if err := v.emit(started); err != nil {
+		return err
+	}
+	if err := v.emit(chat.CompletionStarted{ID: v.message.ID, Model: checker}); err != nil {
+		return err
+	}
+	if !v.back {
+		return v.say(approval(draft.message))
+	}
+	return v.say("Sent back:\n- " + strings.Join(found, "\n- "))
+}
+
+// ask has the reviewer's model read the draft beside the sources. It leaves half of the time for
+// what may come of it.
+func (v *verdict) ask(req chat.Request, model string, draft said) error {
+	ctx, cancel := v.within(0.5)
+	defer cancel()
+	req.Options.Models.Inference, req.Options.UseTools = model, false
+	req.Options.PromptTemplate = v.reviewer.Instructions
+	req.Material = material(draft)
+	req.Heard = []chat.Message{utterance(draft.message.Agent, draft.message.Text)}
+	p := &part{run: v.run, agent: v.reviewer.Name, hold: true}
+	judged, err := p.speak(ctx, req)
+	if err != nil {
+		return err
+	}
+	v.message = judged.message
+	opening := strings.TrimLeft(v.message.Text, " \n\t*_#\"")
+	v.back = len(opening) >= len(sentBack) && strings.EqualFold(opening[:len(sentBack)], sentBack)
+	return nil
+}
+
+// second is what the reviewer says of the revision, which it does not send back again.
+func (v *verdict) second(revised said) string {
+	if found := problems(revised.message); len(found) > 0 {
+		return "In the second version is still wrong:\n- " + strings.Join(found, "\n- ")
+	}
+	return "Second version: " + approval(revised.message)
+}
+
+func approval(m chat.MessageFinished) string {
+	if len(m.Citations) == 0 {
+		return "The answer cites nothing, and nothing is wrong with its citations."
+	}
+	return fmt.Sprintf("Citations checked: %d, and each stands in the sources.", len(m.Citations))
+}
+
+func (v *verdict) say(text string) error {
+	v.message.Text += text
+	return v.emit(chat.TextDelta{ID: v.message.ID, Text: text})
+}
+
+func (v *verdict) finish() error { return v.emit(v.message) }

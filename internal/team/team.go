@@ -1,0 +1,208 @@
+// Package team answers a turn with several agents, each of which is a run of the engine with
+// instructions of its own. A Team stands between the turn runner and the engine, and is an engine
+// itself: it emits one stream, in which the messages of the agents have their names.
+//
+//	t, err := team.New(engine, team.Config{Agents: team.Default(false)})
+//	runner := turn.NewRunner(t, store, turn.Options{})
+//
+// # Who works when
+//
+// An agent begins when all whom it hears have ended; agents that do not hear one another work side
+// by side. An agent may hear those before it in the list only, so that nobody waits for ever. It is
+// told what they said, and one that does not retrieve answers from the passages that they cite; so
+// its citations are verified against the same passages.
+//
+// # Failures
+//
+// What fails is one agent's message, and the others go on without it: an agent that was to hear
+// what it said gets the passages that it had found, or searches itself where there are none. Only
+// when every agent has failed does the turn end with an error, that of the first.
+//
+// # Time
+//
+// Where the context has a deadline, the team keeps to it. An agent that begins gets its share of
+// what is left, by its weight among itself and those that have to wait for it, and fails when that
+// is over. Agents with SkipBelow do not count in this: they get what is left over, and are the
+// first to be left out.
+//
+// # Review
+//
+// An agent that Reviews another one checks its answer before that is final. It may send it back
+// once: the agent then writes a new message, which replaces the first one.
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"time"
+
+	"parley/internal/chat"
+)
+
+// Engine runs one turn; *chat.Engine does.
+type Engine interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Agent is a member of a team.
+type Agent struct {
+	Name         string
+	Instructions string   // added to those of every answer; for one that Reviews, in their place
+	Model        string   // "provider:model"; "" means the engine's default
+	Tools        []string // of those that the server runs, which it may call
+	Retrieves    bool     // it searches, else it answers from what those whom it hears have found
+	// Hears names the agents whose messages it is told, all before it in the list. Nil means all of
+	// those but reviewers, an empty list nobody.
+	Hears     []string
+	Reviews   string        // the agent before it whose answer it checks; "" for none
+	Share     float64       // weight of its share of the time; 0 means 1
+	SkipBelow time.Duration // it is left out when less time is left; 0: never
+}
+
+// Config is what a Team is made of.
+type Config struct {
+	Agents []Agent // at least one that does not review
+	// Builtin reports whether a model reads no prompts. A reviewer with such a model checks by rule
+	// alone. Nil: none is.
+	Builtin func(model string) bool
+	Log     *slog.Logger // nil discards
+}
+
+// Limits of a team.
+const (
+	maxAgents       = 16
+	maxName         = 64      // bytes
+	maxInstructions = 6 << 10 // bytes; the engine's limit of a template is above it
+)
+
+// reserve is what the team keeps of the time until the deadline, to end in order.
+const reserve = 500 * time.Millisecond
+
+// Team is an engine of several agents. It is safe for concurrent use.
+type Team struct {
+	engine Engine
+	cfg    Config
+	crew   []member // in the order of Config.Agents, without reviewers
+}
+
+// member is an agent with what follows from the others.
+type member struct {
+	Agent
+	hears    []int   // into crew
+	found    bool    // some of those whom it hears find passages, or hear of them
+	reviewer *Agent  // who checks its answer; nil for nobody
+	tail     float64 // its weight and the largest sum of weights of those that wait for it in turn
+}
+
+// New returns a team of cfg.Agents. The error says what is wrong with one of them.
+func New(engine Engine, cfg Config) (*Team, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Builtin == nil {
+		cfg.Builtin = func(string) bool { return false }
+	}
+	t := &Team{engine: engine, cfg: cfg}
+	if len(cfg.Agents) > maxAgents {
+		return nil, fmt.Errorf("there are %d agents, more than %d", len(cfg.Agents), maxAgents)
+	}
+	for i := range cfg.Agents {
+		if err := t.add(cfg.Agents[i]); err != nil {
+			return nil, fmt.Errorf("agent %d (%q): %w", i+1, cfg.Agents[i].Name, err)
+		}
+	}
+	if len(t.crew) == 0 {
+		return nil, errors.New("there is no agent that answers")
+	}
+	t.weigh()
+	return t, nil
+}
+
+func (t *Team) add(a Agent) error {
+	switch {
+	case a.Name == "" || len(a.Name) > maxName:
+		return fmt.Errorf("an agent needs a name of 1 to %d bytes", maxName)
+	case len(a.Instructions) > maxInstructions:
+		return fmt.Errorf("its instructions are longer than %d bytes", maxInstructions)
+	case a.Share < 0:
+		return errors.New("its share must not be negative")
+	case a.SkipBelow < 0:
+		return errors.New("the time below which it is skipped must not be negative")
+	}
+	if t.index(a.Name) >= 0 || t.reviews(a.Name) {
+		return errors.New("there is another agent of that name")
+	}
+	if a.Reviews != "" {
+		return t.addReviewer(a)
+	}
+	m := member{Agent: a}
+	if m.Share == 0 {
+		m.Share = 1
+	}
+	if a.Hears == nil {
+		for i := range t.crew {
+			m.hears = append(m.hears, i)
+		}
+	}
+	for _, name := range a.Hears {
+		i := t.index(name)
+		if i < 0 {
+			return fmt.Errorf("it hears %q, which is no agent before it that answers", name)
+		}
+		m.hears = append(m.hears, i)
+	}
+	for _, i := range m.hears {
+		m.found = m.found || t.crew[i].Retrieves || t.crew[i].found
+	}
+	t.crew = append(t.crew, m)
+	return nil
+}
+
+func (t *Team) addReviewer(a Agent) error {
+	i := t.index(a.Reviews)
+	switch {
+	case i < 0:
+		return fmt.Errorf("it reviews %q, which is no agent before it that answers", a.Reviews)
+	case t.crew[i].reviewer != nil:
+		return fmt.Errorf("%q has a reviewer already", a.Reviews)
+	case a.Retrieves || len(a.Hears) > 0 || len(a.Tools) > 0:
+		return errors.New("an agent that reviews neither retrieves nor hears others, and calls no tools: it sees the answer and its sources")
+	}
+	t.crew[i].reviewer = &a
+	return nil
+}
+
+// index returns where in the crew the agent of that name is, -1 when it is not.
+func (t *Team) index(name string) int {
+	return slices.IndexFunc(t.crew, func(m member) bool { return m.Name == name })
+}
+
+func (t *Team) reviews(name string) bool {
+	return slices.ContainsFunc(t.crew, func(m member) bool { return m.reviewer != nil && m.reviewer.Name == name })
+}
+
+// weigh sets the tails, from the last agent to the first.
+func (t *Team) weigh() {
+	for i := range slices.Backward(t.crew) {
+		longest := 0.0
+		for _, later := range t.crew[i+1:] {
+			if later.SkipBelow == 0 && slices.Contains(later.hears, i) {
+				longest = max(longest, later.tail)
+			}
+		}
+		t.crew[i].tail = t.crew[i].Share + longest
+	}
+}
+
+// Run runs one turn: with the team when the request asks for it, else with the engine. The stream
+// keeps the contract of package chat.
+func (t *Team) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	if !req.Team {
+		return t.engine.Run(ctx, req)
+	}
+	return func(yield func(chat.Event, error) bool) { t.run(ctx, req, yield) }
+}

@@ -1,0 +1,94 @@
+// Package transcript describes chats that belong to their clients: messages as raw JSON with the
+// clients' own ids and timestamps, which the server stores and gives back, and never folds into
+// turns. Front ends of two protocols keep theirs this way: the Chat UI's chats, and the histories
+// of the front ends of the AI Chat Protocol.
+//
+//	chat, err := store.Save(ctx, scope, id, func(t *transcript.Transcript, found bool) error {
+//		if !found {
+//			return transcript.ErrNotFound
+//		}
+//		t.Messages = append(t.Messages, message)
+//		return nil
+//	})
+//
+// Save reads, changes and writes in one transaction, so that of two clients that write at the same
+// time neither loses what the other one has added.
+package transcript
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// ErrNotFound says that the scope has no chat of that id. A chat of somebody else is not found
+// either: ids belong to their scope.
+var ErrNotFound = errors.New("no such chat")
+
+// Kind says of which protocol the chats are. Chats of two kinds never meet.
+type Kind string
+
+// The kinds.
+const (
+	ChatUI Kind = "chatui" // the Chat UI's
+	Azure  Kind = "azure"  // those of the AI Chat Protocol's front ends
+)
+
+// Scope says whose chats they are. Two scopes share nothing, not even ids.
+type Scope struct {
+	Kind      Kind
+	Namespace string
+	Owner     string // access.Principal.Subject; "" for the anonymous caller
+}
+
+// Chat is what a list of chats shows of one.
+type Chat struct {
+	ID          string
+	Mode        string // the protocol's own, "" where it has none
+	Title       string
+	LastMessage string // shortened for lists
+	Count       int    // of messages
+	CreatedAt   time.Time
+	UpdatedAt   time.Time // UTC, microseconds, as is CreatedAt
+}
+
+// Message is one message as its client wrote it.
+type Message struct {
+	ID   string          // the client's, "" when it gave none
+	Body json.RawMessage // compact JSON
+}
+
+// Transcript is a chat with its messages, oldest first.
+type Transcript struct {
+	Chat
+	Messages []Message
+}
+
+// List says which chats to list. The zero value lists all.
+type List struct {
+	Mode   string // "" for every mode
+	Limit  int    // 0 for no limit
+	Before *Place // only chats behind this place of the list; nil for the beginning
+}
+
+// Place is a chat's place in a list.
+type Place struct {
+	UpdatedAt time.Time
+	ID        string
+}
+
+// Store keeps transcripts durably. Implementations pass storetest.Transcripts.
+type Store interface {
+	// Chats lists the scope's chats, the last updated first and by descending id among equals.
+	Chats(ctx context.Context, scope Scope, list List) ([]Chat, error)
+	// Transcript returns a chat with its messages, or ErrNotFound.
+	Transcript(ctx context.Context, scope Scope, id string) (Transcript, error)
+	// Save lets change turn the stored transcript into the one to store, which may be a new one:
+	// then found is false, and only ID is set. It runs in a transaction in which nobody else writes
+	// the chat. With an error of change nothing is written, and that error is returned. Count is
+	// set from Messages.
+	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
+	// Delete deletes a chat, or returns ErrNotFound.
+	Delete(ctx context.Context, scope Scope, id string) error
+}

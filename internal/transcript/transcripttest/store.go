@@ -1,0 +1,112 @@
+// Package transcripttest has a transcript.Store in memory, for tests of what uses one.
+package transcripttest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/internal/transcript"
+)
+
+// Store keeps transcripts until the test is over. The zero value is empty and ready.
+type Store struct {
+	// Err, when not nil, is what every call returns.
+	Err error
+
+	mu  sync.Mutex
+	all map[key]transcript.Transcript
+}
+
+type key struct {
+	scope transcript.Scope
+	id    string
+}
+
+var _ transcript.Store = (*Store)(nil)
+
+// Chats lists the scope's chats.
+func (s *Store) Chats(ctx context.Context, scope transcript.Scope, list transcript.List) ([]transcript.Chat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return nil, err
+	}
+	var chats []transcript.Chat
+	for k, t := range s.all {
+		if k.scope == scope && (list.Mode == "" || t.Mode == list.Mode) && behind(t.Chat, list.Before) {
+			chats = append(chats, t.Chat)
+		}
+	}
+	slices.SortFunc(chats, func(a, b transcript.Chat) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(b.ID, a.ID))
+	})
+	if list.Limit > 0 && len(chats) > list.Limit {
+		chats = chats[:list.Limit]
+	}
+	return chats, nil
+}
+
+func behind(c transcript.Chat, p *transcript.Place) bool {
+	return p == nil || cmp.Or(p.UpdatedAt.Compare(c.UpdatedAt), strings.Compare(p.ID, c.ID)) > 0
+}
+
+// Transcript returns a chat with its messages.
+func (s *Store) Transcript(ctx context.Context, scope transcript.Scope, id string) (transcript.Transcript, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return transcript.Transcript{}, err
+	}
+	t, ok := s.all[key{scope, id}]
+	if !ok {
+		return transcript.Transcript{}, transcript.ErrNotFound
+	}
+	t.Messages = slices.Clone(t.Messages)
+	return t, nil
+}
+
+// Save changes a chat, or begins it.
+func (s *Store) Save(ctx context.Context, scope transcript.Scope, id string,
+	change func(*transcript.Transcript, bool) error) (transcript.Chat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return transcript.Chat{}, err
+	}
+	t, found := s.all[key{scope, id}]
+	t.ID, t.Messages = id, slices.Clone(t.Messages)
+	if err := change(&t, found); err != nil {
+		return transcript.Chat{}, err
+	}
+	t.ID, t.Count = id, len(t.Messages)
+	t.CreatedAt, t.UpdatedAt = trim(t.CreatedAt), trim(t.UpdatedAt)
+	if s.all == nil {
+		s.all = map[key]transcript.Transcript{}
+	}
+	s.all[key{scope, id}] = t
+	return t.Chat, nil
+}
+
+// Delete deletes a chat.
+func (s *Store) Delete(ctx context.Context, scope transcript.Scope, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return err
+	}
+	if _, ok := s.all[key{scope, id}]; !ok {
+		return transcript.ErrNotFound
+	}
+	delete(s.all, key{scope, id})
+	return nil
+}
+
+func (s *Store) fault(ctx context.Context) error {
+	return cmp.Or(s.Err, ctx.Err())
+}
+
+func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,143 @@
+// Package chatui speaks the Chat UI API: standard and multi-agent chat, as JSON and as server-sent
+// events, and the history of chats that its clients keep on the server. No two generations of that
+// client read the same reply, so a message has the fields of all of them (see message).
+//
+// A turn goes one way only: the body becomes a chat.Request, the Runner's events become the state
+// of the reply so far (see board), and both a stream and a reply that is not streamed are written
+// from that. README.md beside this file describes the protocol as implemented.
+package chatui
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+)
+
+// Runner runs one turn, with the team of agents where the request asks for it. Leaving the range,
+// or cancelling ctx, ends the turn.
+type Runner interface {
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// Config is what a Handler needs. Runner, Store and Principal are required.
+type Config struct {
+	Runner    Runner
+	Store     transcript.Store                              // of the chats that clients keep
+	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+
+	Defaults    chat.Options // of every turn
+	Namespace   string       // "" means "default"
+	PublicURL   string       // where clients reach the server; "" means as each request says
+	Minimal     bool         // standard replies have the minimal format unless the request says otherwise
+	NoPartials  bool         // streams have terminal events only unless the request says otherwise
+	MaxMessages int          // of a request; 0 means 1,000
+	Logger      *slog.Logger // nil means slog.Default()
+
+	Now   func() time.Time // nil means time.Now
+	NewID func() string    // makes ULIDs; nil means ulid.Make
+
+	pace pace
+}
+
+// pace is when things are sent. Clients give up after 30 s.
+type pace struct {
+	answer time.Duration // after which a turn is cancelled
+	giveUp time.Duration // after which it is not waited for any more
+	event  time.Duration // the least between two events
+	settle time.Duration // the least before a terminal event and after it
+	idle   time.Duration // without an event, after which a comment is sent
+}
+
+var defaultPace = pace{
+	answer: 27 * time.Second,
+	giveUp: 27*time.Second + 700*time.Millisecond,
+	event:  time.Second / 20,
+	settle: 100 * time.Millisecond,
+	idle:   10 * time.Second,
+}
+
+const defaultMaxMessages = 1000
+
+// Handler answers the requests of the API. It is safe for concurrent use.
+type Handler struct{ cfg Config }
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.MaxMessages == 0 {
+		cfg.MaxMessages = defaultMaxMessages
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return ulid.Make().String() }
+	}
+	if cfg.pace == (pace{}) {
+		cfg.pace = defaultPace
+	}
+	cfg.Defaults.FollowUps = false // the API has no place for them
+	return &Handler{cfg: cfg}
+}
+
+// Streaming says whether a route streams.
+type Streaming uint8
+
+// The ways to decide it.
+const (
+	ByAccept Streaming = iota // as the header Accept says
+	Always
+	Never
+)
+
+// Form is what the route says about a request.
+type Form struct {
+	Team   bool // multi-agent chat
+	Stream Streaming
+}
+
+// exchange is one request for an answer with what the reply depends on.
+type exchange struct {
+	team         bool
+	streamed     bool
+	partials     bool   // a stream has processing events
+	format       format // of a reply that is not streamed
+	base         string // URL of the server, for links
+	conversation string // of every message, the client's own or a fresh one
+	req          chat.Request
+}
+
+// Chat answers a request for an answer, whose body was read with wire.ReadBody.
+func (h *Handler) Chat(w http.ResponseWriter, r *http.Request, form Form, body []byte) {
+	x, err := h.decode(r, form, body)
+	if err != nil {
+		h.log(r, x, err)
+		h.writeError(w, x, nil, err)
+		return
+	}
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.streamed {
+		h.stream(w, r, x)
+		return
+	}
+	h.reply(w, r, x)
+}
+
+func (h *Handler) log(r *http.Request, x *exchange, err error) {
+	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
+		"turn_id", x.req.TurnID, "namespace", x.req.Namespace, "error", err)
+}

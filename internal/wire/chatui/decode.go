@@ -1,0 +1,174 @@
+package chatui
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// format is the shape of a reply that is not streamed.
+type format string
+
+// The formats. Of a multi-agent reply, full and minimal are the same.
+const (
+	full     format = "full"     // a message, and "messages" beside its fields; or an array of messages
+	minimal  format = "minimal"  // an array of messages
+	messages format = "messages" // an object that holds such an array; multi-agent only
+)
+
+const maxConversationID = 256 // bytes
+
+// decode returns the exchange that a request asks for. With an error it returns what is known of it.
+func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, error) {
+	x := &exchange{
+		team: form.Team, base: wire.BaseURL(r, h.cfg.PublicURL, false), conversation: h.cfg.NewID(),
+		streamed: form.Stream == Always || form.Stream == ByAccept && wantsEvents(r.Header),
+	}
+	x.req.Team, x.req.Namespace, x.req.Options = form.Team, h.cfg.Namespace, h.cfg.Defaults
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return x, err
+	}
+	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
+		return x, err
+	}
+	if err := h.readQuery(x, r); err != nil {
+		return x, err
+	}
+	if v, _ := object.Get("conversationId"); v != nil && !v.IsNull() {
+		id, ok := v.Text()
+		if !ok || len(id) > maxConversationID {
+			return x, invalid(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
+		}
+		if id != "" {
+			x.conversation = id
+		}
+	}
+	list, _ := object.Get("messages")
+	if x.req.Messages, err = messagesOf(list, h.cfg.MaxMessages); err != nil {
+		return x, err
+	}
+	x.req.TurnID = h.cfg.NewID()
+	return x, nil
+}
+
+// readQuery reads ?format= and ?stream_partials=.
+func (h *Handler) readQuery(x *exchange, r *http.Request) error {
+	query := r.URL.Query()
+	x.format = full
+	if h.cfg.Minimal {
+		x.format = minimal
+	}
+	switch f := format(query.Get("format")); {
+	case f == "":
+	case f == full || f == minimal || f == messages && x.team:
+		x.format = f
+	case x.team:
+		return invalid(`"format" must be "full", "minimal" or "messages"`)
+	default:
+		return invalid(`"format" must be "full" or "minimal"`)
+	}
+	x.partials = !h.cfg.NoPartials
+	if text := query.Get("stream_partials"); text != "" {
+		var err error
+		if x.partials, err = strconv.ParseBool(text); err != nil {
+			return invalid(`"stream_partials" must be true or false`)
+		}
+	}
+	return nil
+}
+
+// wantsEvents reports whether a client asks for server-sent events, and not rather for JSON.
+func wantsEvents(h http.Header) bool {
+	events, object := 0.0, 0.0
+	for _, value := range h.Values("Accept") {
+		for accepted := range strings.SplitSeq(value, ",") {
+			media, params, err := mime.ParseMediaType(accepted)
+			if err != nil {
+				continue
+			}
+			quality := 1.0
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+				quality = q
+			}
+			switch media {
+			case "text/event-stream":
+				events = max(events, quality)
+			case "application/json":
+				object = max(object, quality)
+			}
+		}
+	}
+	return events > 0 && events >= object
+}
+
+// messagesOf reads the messages. Those of other roles than user and assistant are left out: the
+// newest client sends its own error texts back as system messages.
+func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, invalid(`"messages" must be a list of messages, each with "role" and "content"`)
+	}
+	// Counting first keeps a body of a million empty messages from becoming a million structs.
+	count := 0
+	for range elements {
+		if count++; count > most {
+			return nil, invalid(`"messages" may hold %d messages at most`, most)
+		}
+	}
+	list, question, i := make([]chat.Message, 0, count), "", 0
+	for v := range elements {
+		m, ok, err := messageOf(v, i)
+		if err != nil {
+			return nil, err
+		}
+		if i++; !ok {
+			continue
+		}
+		if m.Role == llm.User {
+			question = m.Text()
+		}
+		list = append(list, m)
+	}
+	if strings.TrimSpace(question) == "" {
+		return nil, invalid(`"messages" has no question: the last message with the role "user" is missing or empty`)
+	}
+	return list, nil
+}
+
+// messageOf reads one message; ok is false when it is not for the prompt.
+func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
+	object, ok := v.Object()
+	if !ok {
+		return m, false, invalid(`"messages[%d]" must be an object`, i)
+	}
+	var role, content wire.Value
+	for key, v := range object.Members() {
+		switch key {
+		case "role":
+			role = v
+		case "content":
+			content = v
+		}
+	}
+	name, _ := role.Text()
+	spoken := llm.Role(strings.ToLower(name))
+	if spoken != llm.User && spoken != llm.Assistant {
+		return m, false, nil
+	}
+	text, ok := content.Text()
+	if !ok {
+		return m, false, invalid(`"messages[%d].content" must be a string`, i)
+	}
+	return chat.TextMessage(spoken, text), true, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,194 @@
+package chatui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/internal/chat"
+	"parley/internal/store"
+	"parley/internal/transcript"
+	"parley/internal/transcript/transcripttest"
+)
+
+// called answers one request and decodes the reply.
+func called(t testing.TB, h http.Handler, method, path, body string, into any) int {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+		t.Fatalf("%s %s: %v: %s", method, path, err, w.Body)
+	}
+	return w.Code
+}
+
+type summary struct {
+	ID           string
+	Title        string
+	MessageCount int
+}
+
+// Two tabs that store the same chat at the same time lose nothing, in the real store.
+func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() }))
+	var created summary
+	called(t, h, "POST", "/chat-history", `{}`, &created)
+	const tabs, each = 6, 8
+	var wg sync.WaitGroup
+	for tab := range tabs {
+		wg.Go(func() {
+			for n := range each {
+				body := fmt.Sprintf(`{"messages":[{"id":"shared","content":"%d"},{"id":"%d-%d","role":"user","content":"x"},{"content":"no id %d-%d"}]}`, tab, tab, n, tab, n)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/chat-history/"+created.ID, strings.NewReader(body)))
+				if w.Code != http.StatusOK {
+					t.Errorf("status %d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var stored []struct{ ID, Content string }
+	called(t, h, "GET", "/chat-history/"+created.ID+"/messages", "", &stored)
+	seen := map[string]int{}
+	for _, m := range stored {
+		if m.ID == "" {
+			seen[m.Content]++
+		} else {
+			seen[m.ID]++
+		}
+	}
+	if len(seen) != 2*tabs*each+1 || len(stored) != len(seen) {
+		t.Errorf("%d messages are stored, %d different ones; want %d", len(stored), len(seen), 2*tabs*each+1)
+	}
+}
+
+func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
+	var log levels
+	h := serve(handlerOf(nil, func(c *Config) {
+		c.Store, c.Logger = &transcripttest.Store{Err: errors.New("canary: disk on fire")}, slog.New(&log)
+	}))
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/chat-history", ""}, {"POST", "/chat-history", "{}"}, {"GET", "/chat-history/x/messages", ""},
+		{"PUT", "/chat-history/x", `{"messages":[]}`}, {"DELETE", "/chat-history/x", ""},
+	} {
+		var failed struct {
+			Status, Message string
+			Error           struct{ Message, Code string }
+		}
+		code := called(t, h, r.method, r.path, r.body, &failed)
+		if code != http.StatusServiceUnavailable || failed.Status != "failed" || failed.Error.Code != "UNAVAILABLE" ||
+			failed.Message != failed.Error.Message || strings.Contains(failed.Message, "canary") || failed.Message == "" {
+			t.Errorf("%s %s: %d %+v", r.method, r.path, code, failed)
+		}
+	}
+	if !strings.Contains(log.text, "canary") || strings.Contains(log.String(), "DEBUG") {
+		t.Errorf("logged at %s: %s", log.String(), log.text)
+	}
+}
+
+func TestPutMessages_RefusesAChatThatIsTooLong(t *testing.T) {
+	many := make([]transcript.Message, maxStored)
+	for i := range many {
+		many[i].Body = []byte(`{}`)
+	}
+	if err := checkSize(many); err != nil {
+		t.Error(err)
+	}
+	if err := checkSize(append(slices.Clone(many), transcript.Message{})); chat.KindOf(err) != chat.TooLarge {
+		t.Errorf("too many messages: %v", err)
+	}
+	if err := checkSize([]transcript.Message{{Body: make([]byte, maxTranscript+1)}}); chat.KindOf(err) != chat.TooLarge {
+		t.Errorf("too many bytes: %v", err)
+	}
+	h := serve(handlerOf(nil, nil))
+	var created summary
+	called(t, h, "POST", "/chat-history", `{}`, &created)
+	var failed struct{ Error struct{ Code string } }
+	body := `{"messages":[` + strings.Repeat("null,", maxStored) + `null]}`
+	if code := called(t, h, "PUT", "/chat-history/"+created.ID, body, &failed); code != http.StatusBadRequest {
+		t.Errorf("a list of %d: %d %+v", maxStored+1, code, failed)
+	}
+}
+
+// Whatever a client stores, messages with other ids stay, and storing the same list again changes
+// nothing.
+func FuzzMerge(f *testing.F) {
+	for _, seed := range []string{
+		`{"messages":[]}`, `{"messages":[{"id":"a","role":"user","content":"x"},{"role":"user"}]}`,
+		`{"messages":[{"messageId":"a","id":"b"},null,{"id":7},{"id":"7"},{"id":""}]}`, `{"messages":[{"agentName":"\u0000","x":[{}]}]}`,
+	} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		a, err := itemsOf([]byte(first))
+		b, err2 := itemsOf([]byte(second))
+		if err != nil || err2 != nil {
+			return
+		}
+		stored := merge(nil, a)
+		after := merge(append([]transcript.Message(nil), stored...), b)
+		kept := map[string]bool{}
+		for _, m := range after {
+			kept[m.ID] = true
+			if !json.Valid(m.Body) {
+				t.Errorf("%s is not JSON", m.Body)
+			}
+			if m.ID != "" && readFields(m.Body).id != m.ID {
+				t.Errorf("the id of %s is stored as %q", m.Body, m.ID)
+			}
+		}
+		if len(after) < len(stored) && allHaveIDs(b) {
+			t.Errorf("of %d messages %d are left", len(stored), len(after))
+		}
+		for _, m := range stored {
+			if !kept[m.ID] && allHaveIDs(b) {
+				t.Errorf("%s is lost", m.Body)
+			}
+		}
+		if again := merge(append([]transcript.Message(nil), after...), b); allHaveIDs(b) && len(again) != len(after) {
+			t.Errorf("%d messages became %d", len(after), len(again))
+		}
+	})
+}
+
+// FuzzChat sends any body in any way: the answer is a reply, or says why there is none.
+func FuzzChat(f *testing.F) {
+	f.Add(asked, "text/event-stream", "format=minimal", "/api/chat")
+	f.Add(`{"messages":[{"role":"user","content":"\ud800"}],"conversationId":"x"}`, "*/*;q=x, text/event-stream;q=0.1", "stream_partials=0", "/api/multi-agent-chat")
+	f.Add(`[`, "", "format=%zz", "/api/chat/sse")
+	h := handlerOf(&scripted{steps: script(f, "include answer.events")}, func(c *Config) {
+		c.pace = pace{answer: 1e9, giveUp: 2e9, event: 1, settle: 1, idle: 1e9}
+	})
+	routes := serve(h)
+	f.Fuzz(func(t *testing.T, body, accept, query, path string) {
+		r := httptest.NewRequest(http.MethodPost, "/api/chat", strings.NewReader(body))
+		r.Header["Accept"] = []string{accept}
+		r.URL.RawQuery = query
+		if strings.Contains(path, "multi") {
+			r.URL.Path = "/api/multi-agent-chat"
+		}
+		w := httptest.NewRecorder()
+		routes.ServeHTTP(w, r)
+		switch w.Code {
+		case http.StatusOK, http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+		default:
+			t.Errorf("status %d: %s", w.Code, w.Body)
+		}
+		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("not JSON: %s", w.Body)
+		}
+	})
+}

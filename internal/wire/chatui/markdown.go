@@ -1,0 +1,56 @@
+package chatui
+
+import "strings"
+
+// sniffer finds out whether a text that grows is Markdown: whether it has a mark that would look
+// odd as plain text. Once it is, it stays so.
+type sniffer struct {
+	markdown bool
+	seen     int // bytes that were looked at
+	line     int // where the last line begins that was looked at
+}
+
+// look looks at what has come since the last call.
+func (s *sniffer) look(text string) bool {
+	if s.markdown || s.seen == len(text) {
+		return s.markdown
+	}
+	fresh := text[max(0, s.seen-1):] // a mark may have been cut in two
+	for _, mark := range []string{"**", "__", "`", "]("} {
+		s.markdown = s.markdown || strings.Contains(fresh, mark)
+	}
+	s.markdown = s.markdown || opensBlock(text[s.line:])
+	for from := max(s.line, s.seen); !s.markdown; {
+		end := strings.IndexByte(text[from:], '\n')
+		if end < 0 {
+			break
+		}
+		s.line = from + end + 1
+		s.markdown = opensBlock(text[s.line:])
+		from = s.line
+	}
+	s.seen = len(text)
+	return s.markdown
+}
+
+// opensBlock reports whether a line begins like a heading, a list, a quotation or a table.
+func opensBlock(line string) bool {
+	for line != "" && line[0] == ' ' {
+		line = line[1:]
+	}
+	if line == "" || strings.IndexByte("-*+>|#0123456789", line[0]) < 0 {
+		return false
+	}
+	for _, mark := range []string{"- ", "* ", "+ ", "> ", "| "} {
+		if strings.HasPrefix(line, mark) {
+			return true
+		}
+	}
+	if rest := strings.TrimLeft(line, "#"); len(rest) < len(line) && len(line)-len(rest) <= 6 {
+		return strings.HasPrefix(rest, " ")
+	}
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && len(line)-len(rest) <= 3 {
+		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
+	}
+	return false
+}

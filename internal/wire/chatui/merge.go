@@ -1,0 +1,180 @@
+package chatui
+
+import (
+	"encoding/json"
+
+	"parley/internal/transcript"
+	"parley/internal/wire"
+)
+
+// item is a message that a client stores.
+type item struct {
+	transcript.Message
+	fields
+}
+
+// fields are the members of a message that the server reads; "" when missing or no string.
+type fields struct {
+	id      string // messageId, or id
+	role    string
+	content string
+	agent   string // agentName, or agentIdentifier
+}
+
+// pairs are the members that two generations of the client call differently. A message that has
+// one of them is stored with both, so that either generation reads the other one's chats.
+var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
+
+// itemsOf reads the messages of a body {"messages":[…]}. What is null is skipped.
+func itemsOf(body []byte) ([]item, error) {
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := object.Get("messages")
+	elements, ok := list.Elements()
+	if !ok {
+		return nil, invalid(`"messages" must be a list of messages`)
+	}
+	count := 0
+	for range elements {
+		if count++; count > maxStored {
+			return nil, invalid(`"messages" may hold %d messages at most`, maxStored)
+		}
+	}
+	items, i := make([]item, 0, count), 0
+	for v := range elements {
+		if i++; v.IsNull() {
+			continue
+		}
+		object, ok := v.Object()
+		if !ok {
+			return nil, invalid(`"messages[%d]" must be an object`, i-1)
+		}
+		it := item{fields: fieldsOf(object)}
+		it.Message = transcript.Message{ID: it.id, Body: complete(object, v.Compact())}
+		items = append(items, it)
+	}
+	return items, nil
+}
+
+func fieldsOf(object wire.Object) (f fields) {
+	var id, agent string
+	for key, v := range object.Members() {
+		switch key {
+		case "messageId":
+			f.id = idOf(v)
+		case "id":
+			id = idOf(v)
+		case "role":
+			f.role, _ = v.Text()
+		case "content":
+			f.content, _ = v.Text()
+		case "agentName":
+			f.agent, _ = v.Text()
+		case "agentIdentifier":
+			agent, _ = v.Text()
+		}
+	}
+	if f.id == "" {
+		f.id = id
+	}
+	if f.agent == "" {
+		f.agent = agent
+	}
+	return f
+}
+
+// idOf returns an id, which may be a number.
+func idOf(v wire.Value) string {
+	if text, ok := v.Text(); ok {
+		return text
+	}
+	if _, ok := v.Number(); ok {
+		return string(v)
+	}
+	return ""
+}
+
+// readFields reads the fields of a stored message.
+func readFields(body json.RawMessage) fields {
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return fields{} // it was checked before it was stored
+	}
+	return fieldsOf(object)
+}
+
+// complete adds to a message the members that other generations of the client read.
+func complete(object wire.Object, body json.RawMessage) json.RawMessage {
+	for _, pair := range pairs {
+		for i, key := range pair {
+			have, sent := object.Get(key)
+			if _, both := object.Get(pair[1-i]); !sent || both || have.IsNull() {
+				continue
+			}
+			body = append(append(body[:len(body)-1], `,"`+pair[1-i]+`":`...), have...)
+			body = append(body, '}')
+		}
+	}
+	return body
+}
+
+// merge returns what is stored after a client has sent a list. Messages with an id replace the
+// stored ones of that id, and come behind all where there are none. A list in which some have no id
+// takes the place of everything if it begins with all that is stored, because then the client sends
+// the whole chat each time; otherwise what has no id is added.
+func merge(stored []transcript.Message, list []item) []transcript.Message {
+	at := make(map[string]int, len(stored))
+	for i, m := range stored {
+		if m.ID != "" {
+			at[m.ID] = i
+		}
+	}
+	if !allHaveIDs(list) && continues(stored, list) {
+		stored, at = nil, map[string]int{}
+	}
+	for _, it := range list {
+		i, known := at[it.ID]
+		if known && it.ID != "" {
+			stored[i] = it.Message
+			continue
+		}
+		if it.ID != "" {
+			at[it.ID] = len(stored)
+		}
+		stored = append(stored, it.Message)
+	}
+	return stored
+}
+
+func allHaveIDs(list []item) bool {
+	for _, it := range list {
+		if it.ID == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// continues reports whether a list begins with the stored messages: with the same ids, and where
+// one has no id, with the same words of the same speaker.
+func continues(stored []transcript.Message, list []item) bool {
+	if len(list) < len(stored) {
+		return false
+	}
+	for i, m := range stored {
+		it := list[i]
+		if m.ID != "" && it.ID != "" {
+			if m.ID != it.ID {
+				return false
+			}
+			continue
+		}
+		f := readFields(m.Body)
+		if f.role != it.role || f.content != it.content || f.agent != it.agent {
+			return false
+		}
+	}
+	return true
+}

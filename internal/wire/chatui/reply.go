@@ -1,0 +1,87 @@
+package chatui
+
+import (
+	"net/http"
+	"time"
+
+	"parley/internal/wire"
+)
+
+// reply answers without a stream, from the same board.
+func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	b, finish := h.run(r, x)
+	defer finish()
+	timer := time.NewTimer(h.cfg.pace.giveUp)
+	defer timer.Stop()
+	select {
+	case <-b.ended:
+	case <-timer.C:
+		b.end(errTooLong)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.panicked != nil {
+		return // see run
+	}
+	if err := b.failure(); err != nil {
+		h.log(r, x, err)
+		h.writeError(w, x, b.lastEntry(), err)
+		return
+	}
+	if err := wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x)); err != nil {
+		h.log(r, x, err)
+	}
+}
+
+// failure returns why there is no reply: nothing was said, or every message has failed.
+func (b *board) failure() error {
+	if len(b.entries) == 0 {
+		if b.err == nil {
+			return wire.ErrEndedEarly
+		}
+		return b.err
+	}
+	for _, m := range b.entries {
+		if m.err == nil {
+			return nil
+		}
+	}
+	if b.err == nil {
+		return b.entries[0].err
+	}
+	return b.err
+}
+
+// lastEntry returns the message that began last, nil when none did.
+func (b *board) lastEntry() *entry {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	return b.entries[len(b.entries)-1]
+}
+
+// appendReply appends the reply in the format of the exchange.
+func (b *board) appendReply(dst []byte, x *exchange) []byte {
+	if !x.team && x.format == full {
+		m := b.entries[0].message(x, b.now())
+		wide := m.appendWide(nil)
+		dst = append(append(dst, wide...), `,"messages":[`...)
+		return append(append(dst, wide...), `}]}`...)
+	}
+	if x.format == messages {
+		dst = append(dst, `{"messages":`...)
+	}
+	dst = append(dst, '[')
+	for i, e := range b.entries {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		m := e.message(x, b.now())
+		dst = append(m.appendWide(dst), '}')
+	}
+	dst = append(dst, ']')
+	if x.format == messages {
+		dst = append(dst, '}')
+	}
+	return dst
+}
