@@ -14,7 +14,7 @@ const (
 )
 
 // documentExts are the endings of names that look like those of documents.
-const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[xm]?|od[tsp]|epub|rtf|jsonl?|xml|eml|rst|adoc|png|jpe?g|gif|webp`
+const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[xm]?|od[tsp]|epub|rtf|jsonl?|xml|eml|msg|wiki|rst|adoc|png|jpe?g|gif|webp`
 
 var (
 	// roleHead is what stands before the colon of a line that begins like a message or a list of
