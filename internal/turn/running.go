@@ -126,6 +126,7 @@ func (t *running) finish(now time.Time, count func(string) int) {
 			Message: chat.Message{
 				ID: m.ID, Role: llm.Assistant, Agent: m.Agent, Parts: []llm.Part{{Text: m.Text}},
 				Citations: m.Citations, Tokens: tokensOf(m, count), CreatedAt: t.began[i], ToolCalls: m.ToolCalls,
+				ToolsUsed: t.turn.ToolsUsed(m.ID),
 			},
 			Doubts: m.Doubts,
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
