@@ -2,9 +2,12 @@ package ragchat
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
 )
@@ -55,5 +58,35 @@ func TestUseWebSearch_LetsTheModelSearchTheWebInThisTurn(t *testing.T) {
 				t.Errorf("body: %s", e.body)
 			}
 		})
+	}
+}
+
+func TestHistory_HasTheToolsThatWereUsed(t *testing.T) {
+	h := realHandler(t)
+	var session struct {
+		ID string `json:"session_id"`
+	}
+	if err := json.Unmarshal([]byte(send(t, h, "/chat/session", nil)), &session); err != nil {
+		t.Fatal(err)
+	}
+	send(t, h, "/chat/"+session.ID, map[string]any{"message": "What is 4420 plus one?"})
+	send(t, h, "/chat/"+session.ID, map[string]any{"message": "And without help?", "params": map[string]any{"use_tools": false}})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/chat/"+session.ID+"/history", nil))
+	var got struct {
+		Messages []struct {
+			Role  string   `json:"role"`
+			Tools []string `json:"tools_used"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	var used [][]string
+	for _, m := range got.Messages {
+		used = append(used, m.Tools)
+	}
+	if diff := cmp.Diff([][]string{nil, {"calculator"}, nil, nil}, used); diff != "" {
+		t.Errorf("%s\n%s", diff, w.Body)
 	}
 }
