@@ -147,6 +147,7 @@ func (s *serving) server() *server.Server {
 		PublicURL:  s.cfg.PublicURL,
 		Minimal:    s.cfg.ChatUIFormat == "minimal",
 		NoPartials: !s.cfg.ChatUIStreamPartials,
+		Agents:     s.cfg.agentNames(),
 		Logger:     s.log,
 	})
 	history := azurechat.NewHistory(azurechat.HistoryConfig{

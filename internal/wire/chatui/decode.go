@@ -162,6 +162,9 @@ func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 	if spoken != llm.User && spoken != llm.Assistant {
 		return m, false, nil
 	}
+	if spoken == llm.Assistant && (content == nil || content.IsNull()) {
+		return m, false, nil // of an answer that never came, which clients keep and send back
+	}
 	text, ok := content.Text()
 	if !ok {
 		return m, false, invalid(`"messages[%d].content" must be a string`, i)
