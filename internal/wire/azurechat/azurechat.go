@@ -18,6 +18,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -151,7 +152,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, bo
 		h.refuse(w, r, x, err)
 		return
 	}
-	x.req.TurnID = h.cfg.NewID()
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.streamed {
 		h.stream(w, r, x)

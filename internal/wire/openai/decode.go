@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"parley/internal/llm"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func (h *Handler) decode(r *http.Request, body []byte) (*exchange, error) {
 	if x.req.Messages, err = h.messagesOf(messages); err != nil {
 		return x, err
 	}
-	x.req.TurnID = h.cfg.NewID()
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	return x, nil
 }
 
