@@ -90,7 +90,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	in.runner = turn.NewRunner(crew, db.State(), turn.Options{
-		Log: p.log, Namespace: cfg.Namespace,
+		Log: p.log, Namespace: cfg.Namespace, Budgets: budgets(cfg, db.State()), Price: costs(prices),
 		Saved: func(r turn.Record) {
 			if in.saved != nil {
 				in.saved(r)

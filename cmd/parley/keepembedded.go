@@ -63,6 +63,6 @@ func (s *serving) embedOnce(ctx context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unembedded = max(p.plan.Chunks-p.report.Chunks, 0)
-		s.embedding = s.unembedded > 0
+		s.embedding = p.plan.Chunks > 0
 	})
 }

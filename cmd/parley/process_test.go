@@ -60,7 +60,15 @@ func (p *process) signal(t *testing.T, s os.Signal) error {
 // parley runs a command of the binary to its end and returns its standard output.
 func parley(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(binary, args...).Output()
+	return parleyWith(t, os.Environ(), args...)
+}
+
+// parleyWith is parley with an environment.
+func parleyWith(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = env
+	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("parley %q: %v: %s", args, err, exit.Stderr)

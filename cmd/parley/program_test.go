@@ -52,11 +52,13 @@ func TestMain(m *testing.M) {
 //	freeport NAME             sets $NAME to a loopback address that is free
 //	ready ADDR                waits until GET /readyz at ADDR answers 200
 //	ingested ADDR             the same, and until the ingestion there has ended
+//	embedded ADDR             the same, and until all that was ingested has vectors
 //	request METHOD URL [BODY] sends BODY as JSON and makes the response its standard output; with
 //	                          ! in front it wants a status outside of 200 to 299
 //	field KEY NAME            sets $NAME to the text of a member of the last response
 //	occupy NAME               as freeport, but somebody listens there until the script ends
 //	exitcode CODE PROGRAM …   runs a program that must exit with this code
+//	embeddings NAME           starts a server of embeddings (see embeddingServer), and sets $NAME to its URL
 //	newer FOLDER              makes a data folder look written by a newer version
 func TestProgram(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -66,8 +68,8 @@ func TestProgram(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "request": scriptRequest,
-			"field":  scriptField,
+			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "embedded": scriptEmbedded, "request": scriptRequest,
+			"field": scriptField, "embeddings": scriptEmbeddings,
 			"occupy": scriptOccupy, "exitcode": scriptExitCode, "newer": scriptNewer,
 		},
 	})
@@ -104,6 +106,17 @@ func scriptIngested(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: ingested ADDR")
 	}
 	ts.Check(awaitIngested(args[0]))
+}
+
+func scriptEmbedded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: embedded ADDR")
+	}
+	ts.Check(awaitIngested(args[0]))
+	ts.Check(poll("vectors at "+args[0], func() bool {
+		_, body, err := call(http.MethodGet, "http://"+args[0]+"/readyz", "")
+		return err == nil && strings.Contains(body, `"embedding":false,"unembedded":0`)
+	}))
 }
 
 // patience is how long a test waits for what must happen; nothing waits that long when all is well.

@@ -50,7 +50,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
 	var beside sync.WaitGroup
 	var ingested error
 	done := make(chan struct{})
@@ -108,8 +108,8 @@ type serving struct {
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
 	progress   ingest.Progress
-	embedding  bool
-	unembedded int // chunks, as of the last look
+	embedding  bool // with an embedder, from the start until the first look has found nothing to do
+	unembedded int  // chunks, as of the last look
 }
 
 var _ server.Status = (*serving)(nil)
@@ -157,7 +157,7 @@ func (s *serving) server() *server.Server {
 	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
-		Version: release, MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
@@ -165,6 +165,10 @@ func (s *serving) server() *server.Server {
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
 }
+
+// leastConnections is how many connections a server takes at the least. One that is to answer many
+// at a time takes twice as many, so that those who wait hear that they have to.
+const leastConnections = 4096
 
 // namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.
 // The access lists of documents count in each.

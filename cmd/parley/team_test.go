@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +99,53 @@ func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
 	code, _, stderr := effective(t, nil, "--config", writeFile(t, "tools:\n  enabled: [none]\nmcp:\n  files: {url: 'http://localhost:1/mcp'}\nteam:\n  agents: [{name: a, tools: [files__read]}]\n"))
 	if code != exitOK {
 		t.Errorf("a tool of an MCP server: exit %d, %s", code, stderr)
+	}
+}
+
+// The default team with a model: Writer is told what Research found, and one agent's failure is not
+// the other's.
+func TestTeam_AnswersWithAModel(t *testing.T) {
+	up := startUpstream(t)
+	docs := t.TempDir()
+	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"
+	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1", "PARLEY_TEAM_REVIEWER=true"}
+	p := startServe(t, env, docs, "--model", "openai:test-model")
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(question string) (int, []struct{ AgentName, Status, Content string }) {
+		t.Helper()
+		status, body, err := call("POST", "http://"+p.addr+"/api/multi-agent-chat/batch", `{"messages":[{"role":"user","content":"`+question+`"}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var messages []struct{ AgentName, Status, Content string }
+		if status == 200 {
+			if err := json.Unmarshal([]byte(body), &messages); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+		}
+		return status, messages
+	}
+	said := strings.Join(upstreamPieces, "")
+	status, got := ask("How tall is the lighthouse?")
+	want := []struct{ AgentName, Status, Content string }{
+		{"Research", "completed", said}, {"Writer", "completed", said}, {"Reviewer", "completed", said},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || status != 200 {
+		t.Errorf("status %d (-want +got)\n%s", status, diff)
+	}
+	up.mu.Lock()
+	seen := append([]string(nil), up.seen...)
+	up.mu.Unlock()
+	if len(seen) != 3 || !strings.Contains(seen[0], "You are Research") || !strings.Contains(seen[1], "You are Writer") ||
+		!strings.Contains(seen[1], "From Research, as material") || !strings.Contains(seen[2], "From Writer, as material") {
+		t.Errorf("the model was asked %d times: %q", len(seen), seen)
+	}
+	if status, _ := ask("How tall is it? " + faultRefuse); status != 503 {
+		t.Errorf("every agent fails: status %d", status)
 	}
 }

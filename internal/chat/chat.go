@@ -118,12 +118,17 @@ type Options struct {
 type RewriteOptions struct {
 	Off       bool    // the question is searched for as it stands, without words of the conversation
 	Threshold float64 // the confidence from which a rewritten question is used, in [0, 1]
-	Turns     int     // how many turns a model is shown; 0 means the last three
+	Turns     int     // how many turns a model is shown; 0 means the last three, NoTurns none
+	Gist      int     // how many turns before those it is shown the beginnings of
+	Clarify   bool    // ask back instead of answering when the model finds the question ambiguous
 }
+
+// NoTurns stands for no turns at all where 0 means a default.
+const NoTurns = -1
 
 // SummaryOptions says what becomes of a conversation that is too long.
 type SummaryOptions struct {
-	Turns  int // that stay as they are, at most; 0 means as many as fit
+	Turns  int // that stay as they are, at most; 0 means as many as fit, NoTurns none
 	Input  int // tokens that are summed up at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }
@@ -169,6 +174,7 @@ const (
 	StageHistory    Stage = "history"
 	StageSummarize  Stage = "summarize" // only when a model sums up what does not fit
 	StageRewrite    Stage = "rewrite"
+	StageClarify    Stage = "clarify" // in the place of all that follow it, when asked for and needed
 	StageRetrieve   Stage = "retrieve"
 	StageRerank     Stage = "rerank" // only when asked for
 	StagePrompt     Stage = "prompt"
@@ -222,6 +228,12 @@ type QueryRewritten struct {
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
+}
+
+// ClarificationNeeded says that the question is not answered but asked back about: the message that
+// follows is the question in return.
+type ClarificationNeeded struct {
+	Question string `json:"question"`
 }
 
 // PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
@@ -324,21 +336,22 @@ type TurnFinished struct {
 	Usage    llm.Usage     `json:"usage"`    // of all stages
 }
 
-func (StageStarted) event()       {}
-func (StageFinished) event()      {}
-func (QueryRewritten) event()     {}
-func (PassagesRetrieved) event()  {}
-func (PromptBuilt) event()        {}
-func (MessageStarted) event()     {}
-func (CompletionStarted) event()  {}
-func (TextDelta) event()          {}
-func (ReasoningDelta) event()     {}
-func (ToolCalled) event()         {}
-func (ToolStarted) event()        {}
-func (ToolReturned) event()       {}
-func (MessageFinished) event()    {}
-func (FollowUpsSuggested) event() {}
-func (TurnFinished) event()       {}
+func (StageStarted) event()        {}
+func (StageFinished) event()       {}
+func (QueryRewritten) event()      {}
+func (ClarificationNeeded) event() {}
+func (PassagesRetrieved) event()   {}
+func (PromptBuilt) event()         {}
+func (MessageStarted) event()      {}
+func (CompletionStarted) event()   {}
+func (TextDelta) event()           {}
+func (ReasoningDelta) event()      {}
+func (ToolCalled) event()          {}
+func (ToolStarted) event()         {}
+func (ToolReturned) event()        {}
+func (MessageFinished) event()     {}
+func (FollowUpsSuggested) event()  {}
+func (TurnFinished) event()        {}
 
 // Turn is the fold of a turn's events, true at each moment of it (Add). It must not be copied
 // while events are added.

@@ -62,6 +62,8 @@ func eventName(e Event) (string, bool) {
 		return "stage_finished", true
 	case QueryRewritten:
 		return "query_rewritten", true
+	case ClarificationNeeded:
+		return "clarification_needed", true
 	case PassagesRetrieved:
 		return "passages_retrieved", true
 	case PromptBuilt:
@@ -98,6 +100,8 @@ func decodeEvent(name string, body json.RawMessage) (Event, error) {
 		return decodeAs[StageFinished](body)
 	case "query_rewritten":
 		return decodeAs[QueryRewritten](body)
+	case "clarification_needed":
+		return decodeAs[ClarificationNeeded](body)
 	case "passages_retrieved":
 		return decodeAs[PassagesRetrieved](body)
 	case "prompt_built":

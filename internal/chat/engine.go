@@ -211,10 +211,11 @@ type turn struct {
 	previous []string  // all questions before
 	summary  string    // of older, or its beginning; "" for none
 
-	query  QueryRewritten
-	found  retrieval.Result
-	prompt PromptBuilt
-	sent   []retrieval.Passage // those that are in the prompt
+	query      QueryRewritten
+	clarifying string // the question to ask back when the user's is ambiguous
+	found      retrieval.Result
+	prompt     PromptBuilt
+	sent       []retrieval.Passage // those that are in the prompt
 
 	answer    string
 	called    bool     // the client is to run tools
@@ -234,16 +235,17 @@ func (t *turn) findingStages() []stage {
 		{StageHistory, t.runHistory, nil},
 		{StageSummarize, t.runSummarize, t.summarizes},
 		{StageRewrite, t.runRewrite, t.searches},
-		{StageRetrieve, t.runRetrieve, t.searches},
-		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.searches() }},
+		{StageClarify, t.runClarify, t.clarifies},
+		{StageRetrieve, t.runRetrieve, func() bool { return t.searches() && t.answers() }},
+		{StageRerank, t.runRerank, func() bool { return t.req.Options.Rerank && t.searches() && t.answers() }},
 	}
 }
 
 func (t *turn) stages() []stage {
 	return append(t.findingStages(),
-		stage{StagePrompt, t.runPrompt, nil},
-		stage{StageGenerate, t.runGenerate, nil},
-		stage{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called }})
+		stage{StagePrompt, t.runPrompt, t.answers},
+		stage{StageGenerate, t.runGenerate, t.answers},
+		stage{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called && t.answers() }})
 }
 
 func (t *turn) run(ctx context.Context, out *output, stages []stage) error {

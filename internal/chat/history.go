@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"parley/internal/llm"
 )
@@ -93,11 +95,38 @@ func (t *turn) divide(spoken []Message) (older, kept []Message) {
 			}
 		}
 	}
-	kept = t.suffix(kept, budget)
-	if n := t.req.Options.Summary.Turns; n > 0 {
+	if kept = t.suffix(kept, budget); len(kept) == 0 {
+		kept = t.clipped(lastTurns(spoken, 1), budget)
+	}
+	if n := t.req.Options.Summary.Turns; n != 0 {
 		kept = lastTurns(kept, n)
 	}
 	return spoken[:len(spoken)-len(kept)], kept
+}
+
+// clipped returns the messages of one turn that is too long for the budget, each with the beginning
+// of its text: part of what was said last is better than nothing of it. Messages of tools are not
+// cut, nor are turns that do not begin with the user.
+func (t *turn) clipped(messages []Message, budget int) []Message {
+	if len(messages) == 0 || messages[0].Role != llm.User || slices.ContainsFunc(messages, ofTools) {
+		return nil
+	}
+	out := slices.Clone(messages)
+	for i := range out {
+		tokens, share := t.tokens(&out[i]), budget/(len(out)-i)-messageTokens
+		if share <= 0 {
+			return nil
+		}
+		if tokens > share+messageTokens {
+			// A token of a long text is as long as that text's others, more or less.
+			text := out[i].Text()
+			runes := utf8.RuneCountInString(text) * share / tokens
+			short := TextMessage(out[i].Role, clip(text, runes))
+			out[i] = short
+		}
+		budget -= t.tokens(&out[i])
+	}
+	return out
 }
 
 // suffix returns the longest end of messages that fits and begins with the user.

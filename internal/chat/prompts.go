@@ -30,12 +30,13 @@ const (
 	answerPrompt    promptName = "answer"
 	followUpsPrompt promptName = "followups" // put after answer when follow-ups were asked for
 	rewritePrompt   promptName = "rewrite"
+	clarifyPrompt   promptName = "clarify" // put after rewrite when questions may be asked back
 	summaryPrompt   promptName = "summary"
 	rerankPrompt    promptName = "rerank"
 	judgePrompt     promptName = "judge"
 )
 
-var promptNames = []promptName{answerPrompt, followUpsPrompt, rewritePrompt, summaryPrompt, rerankPrompt, judgePrompt}
+var promptNames = []promptName{answerPrompt, followUpsPrompt, rewritePrompt, clarifyPrompt, summaryPrompt, rerankPrompt, judgePrompt}
 
 // promptData is what the templates can use. It has nothing of clients or documents, so that
 // nothing of them can reach the system role.
@@ -70,8 +71,8 @@ type prompt struct {
 }
 
 // LoadPrompts returns the built-in prompts with those of a folder laid over them: a folder for
-// each domain, in it any of the files answer.txt, followups.txt, rewrite.txt, summary.txt, rerank.txt
-// and judge.txt, which are text/template. What a domain lacks it takes from the domain "default",
+// each domain, in it any of the files answer.txt, followups.txt, rewrite.txt, clarify.txt,
+// summary.txt, rerank.txt and judge.txt, which are text/template. What a domain lacks it takes from the domain "default",
 // which the folder may have too. Names that begin with a dot are skipped. With "" there are only
 // the built-in ones. An error names the file, and the line if it is in a template.
 func LoadPrompts(folder string) (*Prompts, error) {

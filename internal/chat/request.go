@@ -129,7 +129,8 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The number of output tokens is not between 0 and %d.", maxOutputTokens)
 	case !within(o.Rewrite.Threshold, 0, 1):
 		return invalid("The confidence that a rewritten question needs is not between 0 and 1.")
-	case min(o.Rewrite.Turns, o.Summary.Turns) < 0 || max(o.Rewrite.Turns, o.Summary.Turns) > maxTurns:
+	case min(o.Rewrite.Turns, o.Summary.Turns) < NoTurns || o.Rewrite.Gist < 0 ||
+		max(o.Rewrite.Turns, o.Rewrite.Gist, o.Summary.Turns) > maxTurns:
 		return invalid("The number of turns of the conversation is not between 0 and %d.", maxTurns)
 	case o.Summary.Input < 0 || o.Summary.Input > maxSummaryInput:
 		return invalid("The number of tokens to sum up is not between 0 and %d.", maxSummaryInput)

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -63,6 +64,9 @@ func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
 	q := &t.query
 	q.Query, q.Rewritten, q.Candidate = t.asked, false, ""
 	q.Confidence, q.Ambiguous, q.Reason = r.confidence, r.ambiguous, r.reason
+	if r.ambiguous && t.req.Options.Rewrite.Clarify {
+		t.clarifying = cmp.Or(r.clarify, askBack(r.query))
+	}
 	if questionKey(r.query) != questionKey(t.asked) {
 		q.Candidate = r.query
 	}

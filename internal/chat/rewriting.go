@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,14 +20,22 @@ const (
 	maxReasonRunes  = 200
 	rewriteTurns    = 3 // shown unless the request says otherwise
 	maxShownRunes   = 1000
+	gistRunes       = 200  // of a message of which only the beginning is shown
 	rewriteTokens   = 1000 // a model that reasons takes most of them for that
 	plainConfidence = 0.7  // in a query whose model does not say how sure it is
 	ownShare        = 0.5  // of a query's words that must come from the conversation
 )
 
-var rewriteSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
-	`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"}},` +
-	`"required":["query","ambiguous","confidence","reason"],"additionalProperties":false}`)
+var (
+	rewriteSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
+		`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"}},` +
+		`"required":["query","ambiguous","confidence","reason"],"additionalProperties":false}`)
+	// clarifySchema is that of a reply that may hold a question to ask back.
+	clarifySchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
+		`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"},` +
+		`"clarification":{"type":"string"}},` +
+		`"required":["query","ambiguous","confidence","reason","clarification"],"additionalProperties":false}`)
+)
 
 // rewriteRequest asks for a query. The conversation stands in the user's turn, quoted line by
 // line, so that nothing in it can pass for an instruction or for another message.
@@ -37,40 +46,56 @@ func (t *turn) rewriteRequest() llm.Request {
 		quoteLine(&b, "", t.summary, maxSummaryRunes)
 		b.WriteByte('\n')
 	}
-	if turns := t.lastTurns(); len(turns) > 0 {
+	if gist, turns := t.shownTurns(); len(gist)+len(turns) > 0 {
 		b.WriteString("Conversation:\n")
-		for _, m := range turns {
-			if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
-				continue
-			}
-			quoteLine(&b, speaker(m.Role), m.Text(), maxShownRunes)
-		}
+		quoteTurns(&b, gist, gistRunes)
+		quoteTurns(&b, turns, maxShownRunes)
 		b.WriteByte('\n')
 	}
 	b.WriteString("Last question:\n")
 	quoteLine(&b, "", t.asked, maxShownRunes)
+	system, schema := t.cfg.Prompts.text(t.req.Options.PromptDomain, rewritePrompt), rewriteSchema
+	if t.req.Options.Rewrite.Clarify {
+		system += "\n\n" + t.cfg.Prompts.text(t.req.Options.PromptDomain, clarifyPrompt)
+		schema = clarifySchema
+	}
 	return llm.Request{
-		Messages: []llm.Message{
-			llm.Text(llm.System, t.cfg.Prompts.text(t.req.Options.PromptDomain, rewritePrompt)),
-			llm.Text(llm.User, strings.TrimSpace(b.String())),
-		},
+		Messages:        []llm.Message{llm.Text(llm.System, system), llm.Text(llm.User, strings.TrimSpace(b.String()))},
 		MaxOutputTokens: rewriteTokens,
 		Effort:          "low",
-		Schema:          rewriteSchema,
+		Schema:          schema,
 	}
 }
 
-// lastTurns returns the end of the history that a rewriting model is shown.
-func (t *turn) lastTurns() []Message {
-	turns := t.req.Options.Rewrite.Turns
-	if turns == 0 {
-		turns = rewriteTurns
+// quoteTurns writes what was said, each message as one quoted line.
+func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
+	for _, m := range messages {
+		if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
+			continue
+		}
+		quoteLine(b, speaker(m.Role), m.Text(), maxRunes)
 	}
-	return lastTurns(t.history, turns)
 }
 
-// lastTurns returns the last turns of messages, each from a user message on.
+// shownTurns returns the end of the conversation that a rewriting model is shown, and the turns
+// before it of which it is shown the beginnings. The latter may be among those that the answer's
+// prompt leaves out.
+func (t *turn) shownTurns() (gist, turns []Message) {
+	all := slices.Concat(t.older, t.history)
+	if n := t.req.Options.Rewrite.Turns; n == 0 {
+		turns = lastTurns(t.history, rewriteTurns)
+	} else {
+		turns = lastTurns(all, n)
+	}
+	return lastTurns(all[:len(all)-len(turns)], t.req.Options.Rewrite.Gist), turns
+}
+
+// lastTurns returns the last turns of messages, each from a user message on; with fewer turns than
+// one there are none.
 func lastTurns(messages []Message, turns int) []Message {
+	if turns < 1 {
+		return nil
+	}
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != llm.User {
 			continue
@@ -119,6 +144,7 @@ func clip(s string, runes int) string {
 // rewriting is what a model says of a question.
 type rewriting struct {
 	query      string
+	clarify    string // the question to ask back; "" for none
 	ambiguous  bool
 	confidence float64
 	reason     string
@@ -138,6 +164,8 @@ func parseRewriting(reply string) (rewriting, error) {
 		Ambiguous  json.RawMessage
 		Confidence json.RawMessage
 		Reason     json.RawMessage
+
+		Clarification json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(object), &fields); err != nil {
 		return r, fmt.Errorf("read the reply: %w", err)
@@ -152,6 +180,8 @@ func parseRewriting(reply string) (rewriting, error) {
 	}
 	_ = json.Unmarshal(fields.Reason, &r.reason) // a reason that is no text is none
 	r.reason = clip(strings.Join(strings.Fields(onOneLine(r.reason)), " "), maxReasonRunes)
+	_ = json.Unmarshal(fields.Clarification, &r.clarify) // as above
+	r.clarify = clip(strings.Join(strings.Fields(onOneLine(r.clarify)), " "), maxQueryRunes)
 	return r, nil
 }
 
@@ -206,7 +236,8 @@ func (t *turn) checkQuery(query string) error {
 	}
 	add(t.asked)
 	add(t.summary)
-	for _, m := range t.history {
+	gist, _ := t.shownTurns()
+	for _, m := range slices.Concat(gist, t.history) {
 		add(m.Text())
 	}
 	terms := text.Terms(query)

@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +15,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/lexical/lexicaltest"
+	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
 
@@ -157,4 +159,54 @@ func resident() (mib float64) {
 	_, after, _ := strings.Cut(string(status), "VmRSS:")
 	fmt.Sscan(after, &mib)
 	return mib / 1024
+}
+
+// noise is an embedder of random vectors.
+type noise struct {
+	dimensions int
+	rnd        *rand.Rand
+}
+
+func (n *noise) Embed(_ context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
+	var out llm.Embeddings
+	for range req.Texts {
+		v := make([]float32, n.dimensions)
+		for i := range v {
+			v[i] = float32(n.rnd.NormFloat64())
+		}
+		out.Vectors = append(out.Vectors, v)
+	}
+	return out, nil
+}
+
+// BenchmarkHybrid searches 100,000 chunks by words and vectors, with their passages read. It reports
+// how fast vectors are stored beside what an embedder takes, how long reading them takes when a
+// process starts, and the memory of all.
+func BenchmarkHybrid(b *testing.B) {
+	for _, dimensions := range []int{384, 1536} {
+		b.Run(fmt.Sprintf("dimensions=%d", dimensions), func(b *testing.B) {
+			w := newWorld(b, with(&noise{dimensions, rand.New(rand.NewPCG(1, 1))}))
+			if err := w.fill(b.Context(), lexicaltest.New(1), 0, shapes[0].documents, shapes[0].chunks, 1000); err != nil {
+				b.Fatal(err)
+			}
+			began := time.Now()
+			w.embed()
+			stored := time.Since(began)
+			w.corpus = nil
+			before := heap()
+			began = time.Now()
+			w.corpus = w.open(w.db.Corpus())
+			opened := time.Since(began)
+			size := heap() - before
+			questions := lexicaltest.New(2)
+			for b.Loop() {
+				p50, p99 := w.percentiles(questions, 300)
+				b.ReportMetric(float64(p50.Microseconds()), "p50-µs")
+				b.ReportMetric(float64(p99.Microseconds()), "p99-µs")
+			}
+			b.ReportMetric(100_000/stored.Seconds(), "stored/s")
+			b.ReportMetric(opened.Seconds()*1000, "open-ms")
+			b.ReportMetric(size, "heap-MiB")
+		})
+	}
 }

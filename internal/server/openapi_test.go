@@ -46,9 +46,11 @@ type operation struct {
 	OperationID string `json:"operationId"`
 	Parameters  []struct {
 		Name, In, Example string
+		Required          bool
 	} `json:"parameters"`
 	RequestBody struct {
-		Content map[string]media `json:"content"`
+		Required bool
+		Content  map[string]media `json:"content"`
 	} `json:"requestBody"`
 	Responses map[string]response `json:"responses"`
 }
@@ -129,9 +131,9 @@ func examplesReallyWork(t *testing.T) {
 	for path, item := range d.Paths {
 		for method, op := range item.operations() {
 			s := newServer(t, options{}) // what one operation deletes is there for the next
-			target := path
-			for _, p := range op.Parameters {
-				target = strings.ReplaceAll(target, "{"+p.Name+"}", p.Example)
+			target := op.target(path)
+			if strings.HasSuffix(target, "?query_id=x") {
+				do(s, http.MethodPost, "/p/ragchat/chat", `{"message":"q","params":{"query_id":"x"}}`) // or it would wait for one
 			}
 			if method == http.MethodGet || method == http.MethodDelete {
 				d.check(t, s, method, target, "", op, success(op))
@@ -147,10 +149,23 @@ func examplesReallyWork(t *testing.T) {
 				}
 				d.check(t, s, method, target, string(example.Value), op, success(op))
 			}
-			d.check(t, s, method, target, `[]`, op, 400)
+			if _, ignored := body.Examples["none"]; !ignored {
+				d.check(t, s, method, target, `[]`, op, 400)
+			}
 			d.check(t, s, method, target, strings.Repeat(" ", 1<<20+1), op, 413)
 		}
 	}
+}
+
+// target returns a path as a client writes it, and with the parameters that it needs.
+func (o *operation) target(path string) string {
+	for _, p := range o.Parameters {
+		path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
+		if p.In == "query" && p.Required {
+			path += "?" + p.Name + "=x"
+		}
+	}
+	return path
 }
 
 // success returns the status with which an operation succeeds.
@@ -266,6 +281,7 @@ func TestValidate_FindsWhatDoesNotFit(t *testing.T) {
 		{`{"const":"a"}`, `"b"`, false},
 		{`{"type":"object","required":["a"]}`, `{}`, false},
 		{`{"type":"object","properties":{},"additionalProperties":false}`, `{"a":1}`, false},
+		{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"a":1}`, false},
 		{`{"type":"array","minItems":1}`, `[]`, false},
 		{`{"type":"array","items":{"type":"string"}}`, `[1]`, false},
 		{`{"oneOf":[{"type":"string"},{"const":"a"}]}`, `"a"`, false},
@@ -352,8 +368,14 @@ func (d *document) keyword(s map[string]any, keyword string, rule, v any) error 
 	case "additionalProperties":
 		known, _ := s["properties"].(map[string]any)
 		for key := range object {
-			if _, ok := known[key]; !ok && rule == false {
+			if _, ok := known[key]; ok {
+				continue
+			}
+			if rule == false {
 				return fmt.Errorf("%s is not described", key)
+			}
+			if err := d.validate(rule, object[key]); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
 	case "items":

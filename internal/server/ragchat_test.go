@@ -154,7 +154,12 @@ func TestRAGChat_EveryRefusalHasItsShape(t *testing.T) {
 
 // A name of a route is never taken for a session, whatever the method.
 func TestRAGChat_NamesOfRoutesAreNoSessions(t *testing.T) {
-	s := newServer(t, options{})
+	s := newServer(t, options{runner: &script{words: []string{"Everything."}, fail: func(r chat.Request) error {
+		if r.Home != "" && r.ConversationID != knownSession {
+			return &chat.Error{Kind: chat.NotFound, Msg: "There is no such session."}
+		}
+		return nil
+	}}})
 	for _, at := range []string{"/chat/", "/p/ragchat/chat/"} {
 		for _, name := range []string{"session", "sessions", "stream", "reset", "clear"} {
 			if w := do(s, http.MethodGet, at+name+"/history", ""); w.Code != http.StatusNotFound {

@@ -195,6 +195,9 @@ func newServer(t testing.TB, o options) *Server {
 	if o.state == nil {
 		o.state = &state{}
 	}
+	if o.usage == nil {
+		o.usage = func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error) { return nil, nil }
+	}
 	if o.log == nil {
 		o.log = io.Discard
 	}

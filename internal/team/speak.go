@@ -125,13 +125,13 @@ func (p *part) fail(err error) error {
 		return errLeft
 	}
 	if p.finished { // nothing of the message is missing
-		p.cfg.Log.WarnContext(p.ctx, "agent failed after its answer", "turn_id", p.req.TurnID, "agent", p.agent, "err", err)
+		p.cfg.Log.WarnContext(p.ctx, "agent failed after its answer", "turn_id", p.req.TurnID, "agent", p.agent, "error", err)
 		return nil
 	}
 	if p.id == "" && isRefusal(err) && p.reject(err) {
 		return errLeft
 	}
-	p.cfg.Log.WarnContext(p.ctx, "agent failed", "turn_id", p.req.TurnID, "agent", p.agent, "err", err)
+	p.cfg.Log.WarnContext(p.ctx, "agent failed", "turn_id", p.req.TurnID, "agent", p.agent, "error", err)
 	if p.id == "" {
 		e := chat.MessageStarted{ID: ulid.Make().String()}
 		p.fold.Add(e)

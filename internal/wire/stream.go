@@ -12,8 +12,9 @@ import (
 // ErrClientGone says that a line could not be written: the client left, or takes nothing.
 var ErrClientGone = errors.New("the client is gone")
 
-// maxKept is the size up to which a stream keeps its buffer for the next line.
-const maxKept = 64 << 10
+// maxKept is the size up to which a stream keeps its buffer for the next line. The first line, which
+// holds the context, is ten times as long as the others, and a server has many streams.
+const maxKept = 4 << 10
 
 // Stream writes lines or events to one client, each flushed by itself, from the goroutine that
 // serves the request: a slow client slows its own turn and nothing else. It is not safe for

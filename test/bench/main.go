@@ -1,6 +1,6 @@
 // Command bench measures Parley and prints the table of figures that stands in README.md.
 //
-//	go run ./test/bench [-shared DIR] [search] [ingest] [start] [stream]
+//	go run ./test/bench [-shared DIR] [search] [vectors] [ingest] [start] [stream] [json] [crowd]
 //
 // Without a name it measures everything, which takes about five minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
@@ -36,9 +36,12 @@ var sections = []struct {
 	measure func(*bench, context.Context) error
 }{
 	{"search", (*bench).search},
+	{"vectors", (*bench).vectors},
 	{"ingest", (*bench).ingest},
 	{"start", (*bench).start},
 	{"stream", (*bench).stream},
+	{"json", (*bench).whole},
+	{"crowd", (*bench).crowd},
 }
 
 func main() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,10 @@ import (
 )
 
 // A question about the repository's own documentation, which is what is stored.
-const question = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true}`
+const (
+	question      = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true}`
+	questionWhole = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}]}`
+)
 
 // load is one way to drive the servers.
 type load struct {
@@ -22,15 +26,20 @@ type load struct {
 	clients int
 	answers int // for one round
 	rounds  int
+
+	mode, body string   // of loadgen; NDJSON and a streamed question when empty
+	paths      []string // of the endpoints; their own when nil
+	warmup     string   // requests; 5 when empty
+	flags      []string // further ones of loadgen
 }
 
 var (
 	// Tokens as fast as they come, so that what counts is the work for each.
-	fast = load{"400 tokens as fast as they come", "chunks=400,tps=0", 4, 200, 7}
+	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7}
 	// Tokens at the pace of a model: what counts is waking up for each.
-	paced = load{"64 streams of 150 tokens at 50 a second", "chunks=150,tps=50", 64, 192, 3}
+	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3}
 	// One client, so that nothing waits but for the work on its own request.
-	alone = load{"one client", "chunks=10,tps=0", 1, 300, 7}
+	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
 
 // endpoints are the two protocol versions.
@@ -63,14 +72,16 @@ func (b *bench) stream(ctx context.Context) error {
 		return err
 	}
 	for i, e := range endpoints {
-		var added, floor, search []float64
+		var added, late, floor, search []float64
 		for _, r := range rounds {
 			added = append(added, r.parley[i].FirstToken.P50-r.floor.FirstToken.P50-r.search[i])
+			late = append(late, r.parley[i].FirstToken.P99-r.floor.FirstToken.P99-r.search[i])
 			floor = append(floor, r.floor.FirstToken.P50)
 			search = append(search, r.search[i])
 		}
 		b.add("time to the first token added beyond the search, "+e.version+", p50", "",
 			"%.2f ms (floor %.2f ms, search %.2f ms)", median(added), median(floor), median(search))
+		b.add("the same, "+e.version+", p99", "", "%.2f ms", median(late))
 	}
 	return nil
 }
@@ -79,13 +90,18 @@ func (b *bench) stream(ctx context.Context) error {
 type report struct {
 	OK         int            `json:"ok"`
 	Errors     map[string]int `json:"errors"`
-	FirstToken struct {
-		P50 float64 `json:"p50"` // ms
-	} `json:"ttft_ms"`
-	Server struct {
-		PerToken float64 `json:"cpu_us_per_token"`
+	FirstToken quantiles      `json:"ttft_ms"`
+	Transit    quantiles      `json:"transit_ms"`
+	Server     struct {
+		PerToken   float64 `json:"cpu_us_per_token"`
+		PerRequest float64 `json:"cpu_us_per_req"`
+		Before     float64 `json:"rss0_mib"`
+		Peak       float64 `json:"rss_peak_mib"`
 	} `json:"server"`
 }
+
+// quantiles are in ms.
+type quantiles struct{ P50, P99 float64 }
 
 // round is what one round has measured; parley and search are by endpoint.
 type round struct {
@@ -115,7 +131,8 @@ func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 	if _, err := consume(exec.CommandContext(ctx, b.program, "ingest", "--data", data, filepath.Join(b.root, "docs"))); err != nil {
 		return nil, err
 	}
-	own, _, err := b.parley(ctx, data, "--model", "openai:stub", "--openai-base-url", base+"/v1")
+	own, _, err := b.parley(ctx, data, "--model", "openai:stub", "--openai-base-url", base+"/v1",
+		"--limits-max-concurrent", "10000")
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +152,16 @@ func (b *bench) round(ctx context.Context, l load, floor, own *server) (r round,
 	if r.floor, err = b.loadgen(ctx, l, floor, "/"); err != nil {
 		return r, err
 	}
-	for _, e := range endpoints {
+	for i, e := range endpoints {
+		path := e.path
+		if l.paths != nil {
+			path = l.paths[i]
+		}
 		before, err := retrieved(ctx, own)
 		if err != nil {
 			return r, err
 		}
-		rep, err := b.loadgen(ctx, l, own, e.path)
+		rep, err := b.loadgen(ctx, l, own, path)
 		if err != nil {
 			return r, err
 		}
@@ -185,8 +206,10 @@ func (b *bench) loadgen(ctx context.Context, l load, s *server, path string) (re
 	if err != nil {
 		return rep, err
 	}
-	out, err := exec.CommandContext(ctx, program, "-url", s.url(path), "-pid", strconv.Itoa(s.pid()), "-mode", "ndjson",
-		"-c", strconv.Itoa(l.clients), "-n", strconv.Itoa(l.answers), "-warmup", "5", "-body", question).Output()
+	args := append([]string{"-url", s.url(path), "-pid", strconv.Itoa(s.pid()), "-mode", cmp.Or(l.mode, "ndjson"),
+		"-c", strconv.Itoa(l.clients), "-n", strconv.Itoa(l.answers), "-warmup", cmp.Or(l.warmup, "5"),
+		"-body", cmp.Or(l.body, question)}, l.flags...)
+	out, err := exec.CommandContext(ctx, program, args...).Output()
 	if err != nil {
 		return rep, fmt.Errorf("load %s: %w", s.cmd.Path, err)
 	}

@@ -91,6 +91,8 @@ func nameOf(s chat.Stage) string {
 		return stageSummary
 	case chat.StageGenerate:
 		return stageInference
+	case chat.StageTools, chat.StageSynthesize:
+		return stageTools
 	}
 	return string(s)
 }
@@ -106,6 +108,8 @@ func (x *exchange) modelOf(s chat.Stage) string {
 		key = m.Rerank
 	case chat.StageSummarize:
 		key = m.Summary
+	case chat.StageSynthesize:
+		key = m.Synthesis
 	}
 	if key == "" {
 		key = m.Inference

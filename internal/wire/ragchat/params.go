@@ -33,8 +33,6 @@ const (
 	// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of
 	// this size holds the likeliest token only.
 	leastTopP = 1e-6
-	// noTurns stands for 0 turns, where 0 would mean the engine's default.
-	noTurns = -1
 )
 
 // overlay applies parameters to the defaults.
@@ -66,7 +64,11 @@ func (h *Handler) useDefaults(x *exchange) {
 	o.FollowUps = false // the API has no place for them
 	o.Top, o.MinScore = d.TopK, d.ScoreThreshold
 	o.Temperature, o.TopP, o.MaxOutputTokens = d.Temperature, d.TopP, d.MaxOutputTokens
-	o.Rewrite = chat.RewriteOptions{Off: !d.EnableRewrite, Threshold: d.RewriteThreshold, Turns: turns(d.RewriteTailTurns)}
+	o.Effort, o.UseTools = d.ReasoningEffort, d.UseTools
+	o.Rewrite = chat.RewriteOptions{
+		Off: !d.EnableRewrite, Threshold: d.RewriteThreshold, Turns: turns(d.RewriteTailTurns),
+		Gist: d.RewriteSummaryTurns, Clarify: d.Clarify,
+	}
 	o.Summary = chat.SummaryOptions{Turns: turns(d.RawTailTurns), Input: d.SummarizerInput, Output: d.SummarizerOutput}
 	o.Rerank = o.Models.Rerank != "" // where one is configured
 	x.req.Options = o
@@ -74,7 +76,7 @@ func (h *Handler) useDefaults(x *exchange) {
 
 func turns(n int) int {
 	if n == 0 {
-		return noTurns
+		return chat.NoTurns
 	}
 	return n
 }
@@ -120,6 +122,12 @@ var paramTable = map[string]func(x *exchange, v wire.Value) string{
 	"rewrite_confidence_threshold": func(x *exchange, v wire.Value) string {
 		return setNumber(&x.req.Options.Rewrite.Threshold, v, 1)
 	},
+	"rewrite_summary_turns": func(x *exchange, v wire.Value) string {
+		return setCount(&x.req.Options.Rewrite.Gist, v, 0, maxTurns)
+	},
+	"clarify":          func(x *exchange, v wire.Value) string { return setBool(&x.req.Options.Rewrite.Clarify, v) },
+	"use_tools":        func(x *exchange, v wire.Value) string { return setBool(&x.req.Options.UseTools, v) },
+	"reasoning_effort": setEffort,
 	"rewrite_tail_turns": func(x *exchange, v wire.Value) string {
 		return setTurns(&x.req.Options.Rewrite.Turns, v)
 	},
@@ -170,6 +178,7 @@ func setModels(x *exchange, v wire.Value) string {
 	m := &x.req.Options.Models
 	stages := map[string]*string{
 		"inference": &m.Inference, "rewrite": &m.Rewrite, "rerank": &m.Rerank, "summary": &m.Summary,
+		"tools_synth": &m.Synthesis,
 	}
 	for stage, key := range keys.Members() {
 		to, known := stages[stage]
@@ -186,6 +195,18 @@ func setModels(x *exchange, v wire.Value) string {
 	}
 	x.req.Options.Rerank = m.Rerank != "" // who names a reranker wants it
 	return ""
+}
+
+// setEffort takes how long a model that reasons is to do so; models that do not ignore it.
+func setEffort(x *exchange, v wire.Value) string {
+	effort, _ := v.Text()
+	effort = strings.ToLower(strings.TrimSpace(effort))
+	switch effort {
+	case "", "minimal", "low", "medium", "high":
+		x.req.Options.Effort = effort
+		return ""
+	}
+	return `"minimal", "low", "medium" or "high"`
 }
 
 // setName takes a string, or a number, which clients send for ids.

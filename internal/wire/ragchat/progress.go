@@ -18,6 +18,10 @@ const (
 	stepWeb       = "Establish Web Context"
 	stepPrompt    = "Inference Context Assembly"
 	stepGenerate  = "Generating Response"
+	stepTools     = "Tool Calls"
+	stepTool      = "Calling Tool: " // and its name
+	stepSynthesis = "Generating Responses with Tools"
+	stepClarify   = "Clarification Needed"
 	stepFinal     = "Final Answer"
 	stepDone      = "Done"
 )
@@ -33,11 +37,21 @@ type progress struct {
 
 // observe adds the steps that an event stands for.
 func (p *progress) observe(e chat.Event) {
-	started, ok := e.(chat.StageStarted)
-	if p.run == nil || !p.x.showSteps || !ok {
+	if p.run == nil || !p.x.showSteps {
 		return
 	}
-	switch started.Stage {
+	switch e := e.(type) {
+	case chat.StageStarted:
+		p.stage(e.Stage)
+	case chat.ToolStarted:
+		p.step(stepTool + e.Call.Name)
+	case chat.ClarificationNeeded:
+		p.step(stepClarify)
+	}
+}
+
+func (p *progress) stage(s chat.Stage) {
+	switch s {
 	case chat.StageRewrite:
 		if !p.x.req.Options.Rewrite.Off {
 			p.step(stepRewrite)
@@ -59,6 +73,10 @@ func (p *progress) observe(e chat.Event) {
 		p.step(stepPrompt)
 	case chat.StageGenerate:
 		p.step(stepGenerate)
+	case chat.StageTools:
+		p.step(stepTools)
+	case chat.StageSynthesize:
+		p.step(stepSynthesis)
 	}
 }
 

@@ -2,6 +2,7 @@ package ragchat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"parley/internal/chat"
@@ -18,7 +19,7 @@ type response struct {
 	Metrics    metrics       `json:"metrics"`
 	Turn       turnMetrics   `json:"turn_metrics"`
 	Totals     totals        `json:"conversation_totals"`
-	ToolsUsed  []string      `json:"tools_used"`
+	ToolsUsed  []string      `json:"tools_used"` // their names, in the order of their first calls
 	Rewrite    rewriteReport `json:"rewrite_display"`
 	Model      string        `json:"model"`           // that answered, as its provider names it
 	Notes      []string      `json:"notes,omitempty"` // what was asked for and not done
@@ -44,7 +45,7 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	m := t.Messages[len(t.Messages)-1]
 	entries, sum := h.bill(ctx, x, t)
 	res := &response{
-		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: []string{},
+		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: toolsOf(t),
 		Turn: turnMetricsOf(entries), Rewrite: x.rewriteReportOf(t.Rewrite), Model: m.Model, Notes: x.notes,
 	}
 	if x.showSources {
@@ -60,6 +61,16 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	res.Totals = totalsOf(sum)
 	h.debug(ctx, x, "chat response", res.Answer)
 	return res
+}
+
+func toolsOf(t *chat.Turn) []string {
+	names := []string{}
+	for _, ran := range t.Tools {
+		if !slices.Contains(names, ran.Name) {
+			names = append(names, ran.Name)
+		}
+	}
+	return names
 }
 
 // bill returns what the turn took, call by call, and the totals of its account. The turn is saved

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// seenInBrowser is what the page test/browser/page.html has seen.
+type seenInBrowser struct {
+	Origin  string
+	Shown   map[string]string // the answer that each way to read a reply finds
+	History json.RawMessage
+	Refusal json.RawMessage
+}
+
+// findBrowser returns the path of Chromium, or skips when there is none.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const needs = "this test needs Chromium: apt-get install chromium"
+	if os.Getenv("PARLEY_TEST_ALL") == "1" {
+		t.Fatal(needs)
+	}
+	t.Skip(needs)
+	return ""
+}
+
+// browse opens the page in Chromium, from an origin of its own, and returns what it sends. Nothing
+// stands between the browser and the server: it is the browser that decides what a page may read.
+func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
+	t.Helper()
+	results := make(chan []byte, 1)
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServer(http.Dir("../../test/browser")))
+	mux.HandleFunc("POST /result", func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		results <- body
+	})
+	origin := httptest.NewServer(mux)
+	defer origin.Close()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--user-data-dir="+filepath.Join(t.TempDir(), "profile"), origin.URL+"/page.html?"+query.Encode())
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}()
+	select {
+	case body := <-results:
+		var seen seenInBrowser
+		if err := json.Unmarshal(body, &seen); err != nil {
+			t.Fatalf("read %s: %v", body, err)
+		}
+		return seen
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("the page sent nothing: %s", stderr.String())
+	}
+	return seenInBrowser{}
+}
+
+// The generations of the Chat UI client read five different replies, on a page of another origin:
+// each finds the same answer.
+func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
+	browser := findBrowser(t)
+	docs := t.TempDir()
+	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"
+	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, nil, docs)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	const question = "How tall is the lighthouse of Skagen?"
+	seen := browse(t, browser, url.Values{"api": {"http://" + p.addr}, "question": {question}})
+	if len(seen.Shown) != 12 || strings.HasSuffix(seen.Origin, p.addr) {
+		t.Errorf("the page of %s shows %d answers", seen.Origin, len(seen.Shown))
+	}
+	for name, answer := range seen.Shown {
+		if want := "The lighthouse of Skagen is 46 metres tall. [lighthouse.md]"; answer != want {
+			t.Errorf("%s: %q, want %q", name, answer, want)
+		}
+	}
+	const history = `{"title":"How tall is the lighthouse of Skagen?","lastMessage":"Yes.",` +
+		`"contents":["How tall is the lighthouse of Skagen?","Yes."],"deleted":true}`
+	if diff := cmp.Diff(history, string(seen.History)); diff != "" {
+		t.Errorf("the history (-want +got)\n%s", diff)
+	}
+	const refusal = `{"status":400,"failed":"failed",` +
+		`"sentence":"\"messages\" must be a list of messages, each with \"role\" and \"content\"","same":true}`
+	if diff := cmp.Diff(refusal, string(seen.Refusal)); diff != "" {
+		t.Errorf("the refusal (-want +got)\n%s", diff)
+	}
+	if err := p.signal(t, os.Interrupt); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"parley/internal/llm"
+	"parley/internal/llm/llmtest"
+	"parley/internal/retrieval"
+)
+
+// embeddingServer has the /embeddings of OpenAI's API, with vectors that are alike for texts that
+// share words. GET /texts tells how many texts it was given, POST /fail has it fail from then on, and
+// POST /mend ends that.
+type embeddingServer struct {
+	*httptest.Server
+	embedder llmtest.Embedder
+	texts    atomic.Int64
+	failing  atomic.Bool
+	delay    time.Duration // of each call
+}
+
+func newEmbeddingServer() *embeddingServer {
+	s := &embeddingServer{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/embeddings", s.embed)
+	mux.HandleFunc("GET /texts", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, s.texts.Load(), "texts") })
+	mux.HandleFunc("POST /fail", func(http.ResponseWriter, *http.Request) { s.failing.Store(true) })
+	mux.HandleFunc("POST /mend", func(http.ResponseWriter, *http.Request) { s.failing.Store(false) })
+	s.Server = httptest.NewServer(mux)
+	return s
+}
+
+func (s *embeddingServer) embed(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Model string   `json:"model"`
+		Input []string `json:"input"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || s.failing.Load() {
+		http.Error(w, `{"error":{"message":"it does not work today"}}`, http.StatusUnauthorized)
+		return
+	}
+	time.Sleep(s.delay)
+	out, err := s.embedder.Embed(r.Context(), llm.EmbedRequest{Model: req.Model, Texts: req.Input})
+	if err != nil {
+		http.Error(w, `{"error":{"message":"refused"}}`, http.StatusBadRequest)
+		return
+	}
+	s.texts.Add(int64(len(req.Input)))
+	type vector struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	}
+	data := make([]vector, len(out.Vectors))
+	for i, v := range out.Vectors {
+		data[i] = vector{i, v}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"model": req.Model, "data": data, "usage": map[string]int{"prompt_tokens": out.Usage.Input, "total_tokens": out.Usage.Input},
+	})
+}
+
+// scriptEmbeddings starts an embeddingServer for the time of the script.
+func scriptEmbeddings(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: embeddings NAME")
+	}
+	s := newEmbeddingServer()
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+}
+
+// TestIngest_KilledWhileEmbeddingItGoesOn kills the program at random moments of an embedding, and
+// checks that what was committed is not paid for again.
+func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
+	const files = 150 // each of which has four chunks or so
+	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	writeCorpus(t, docs, files)
+	s := newEmbeddingServer()
+	defer s.Close()
+	s.delay = 20 * time.Millisecond
+	env := append(os.Environ(), "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY=key", "PARLEY_EMBEDDING=openai:small")
+	ingest := func() *exec.Cmd {
+		cmd := exec.Command(binary, "ingest", docs, "--data", data)
+		cmd.Env = env
+		return cmd
+	}
+	kills := 0
+	for goal := int64(100); kills < 3; goal += 150 {
+		cmd := ingest()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := poll("more texts", func() bool { return s.texts.Load() >= goal }); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		kills++
+	}
+	out, err := ingest().Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	left := regexp.MustCompile(`Embedded (\d+) chunks`).FindSubmatch(out)
+	if left == nil {
+		t.Fatalf("the last run embedded nothing:\n%s", out)
+	}
+	report := parleyWith(t, env, "ingest", "--estimate", docs, "--data", data)
+	if !strings.Contains(report, "Would embed nothing with openai:small: every chunk has its vector.") {
+		t.Errorf("in the end:\n%s", report)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(data, "corpus.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var chunks int64
+	if err := db.QueryRow("SELECT COUNT(*) FROM chunk_vectors").Scan(&chunks); err != nil || chunks < 3*files {
+		t.Fatalf("%d chunks have a vector, %v", chunks, err)
+	}
+	// A kill costs at most the page that was being embedded.
+	if paid, most := s.texts.Load(), chunks+int64(kills)*256; paid > most {
+		t.Errorf("%d texts were embedded for %d chunks and %d kills, at most %d should be", paid, chunks, kills, most)
+	}
+}
+
+func TestPlanned_SaysWhatAnEmbeddingTakes(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Prices = writeFile(t, "some:\n  models:\n    small: {embeds: true, input: 0.02}\n")
+	prices, err := readPrices(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := retrieval.EmbedPlan{Model: "some:small", Documents: 1, Chunks: 30, Texts: 30, Tokens: 5_000_000}
+	for _, c := range []struct {
+		change func(*retrieval.EmbedPlan)
+		want   string
+	}{
+		{func(*retrieval.EmbedPlan) {}, "30 chunks of 1 document with some:small: about 5000000 tokens, $0.1"},
+		{func(p *retrieval.EmbedPlan) { p.Texts = 12 }, "30 chunks of 1 document with some:small: 12 texts new, about 5000000 tokens, $0.1"},
+		{func(p *retrieval.EmbedPlan) { p.Model = "some:large" }, "30 chunks of 1 document with some:large: about 5000000 tokens, price unknown"},
+		{func(p *retrieval.EmbedPlan) { p.Texts = 0 }, "30 chunks of 1 document with some:small: all their texts are known, so it costs nothing"},
+	} {
+		p := plan
+		c.change(&p)
+		if got := planned(p, prices); got != c.want {
+			t.Errorf("%+v:\n%s, want\n%s", p, got, c.want)
+		}
+	}
+}
+
+func TestEmbedProgress_SaysHowFarItIs(t *testing.T) {
+	p := embedProgress{
+		plan:   retrieval.EmbedPlan{Chunks: 1000, Texts: 600},
+		report: retrieval.EmbedReport{Chunks: 300, Known: 100, Usage: llm.Usage{Input: 5000}},
+		cost:   "$0.1", elapsed: 10 * time.Second,
+	}
+	if got, want := p.String(), "300/1000 chunks, 5000 tokens, $0.1, 20s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p.report.Known = 300
+	if got, want := p.String(), "300/1000 chunks, 5000 tokens, $0.1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

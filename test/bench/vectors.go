@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// vectors measures exact searches among 100,000 vectors, by running the benchmark of that: with SIMD
+// where this processor has it, and without.
+func (b *bench) vectors(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkSearch$", "-benchtime", "200x", "./internal/vector")
+	cmd.Dir = b.root
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return fmt.Errorf("run the benchmark: %w: %s", err, exit.Stderr)
+		}
+		return fmt.Errorf("run the benchmark: %w", err)
+	}
+	for _, dimensions := range []int{384, 1536} {
+		name := fmt.Sprintf("BenchmarkSearch/dimensions=%d/simd=", dimensions)
+		plain, ok := metrics(string(out), name+"false")
+		if !ok {
+			return fmt.Errorf("the benchmark did not measure %d dimensions", dimensions)
+		}
+		what, fast := fmt.Sprintf("exact search, 100,000 × %d vectors", dimensions), plain
+		if fast, ok = metrics(string(out), name+"true"); !ok {
+			fast = plain
+		}
+		b.add(what+", p50 / p99", "recall 1", "%.1f / %.1f ms (without SIMD: %.1f × p50)",
+			fast["p50-µs"]/1000, fast["p99-µs"]/1000, plain["p50-µs"]/fast["p50-µs"])
+		b.add(fmt.Sprintf("memory of 100,000 × %d vectors", dimensions), "", "%.0f MiB (%.3f × 4 bytes a number)",
+			fast["heap-MiB"], fast["heap-MiB"]*(1<<20)/(4*100_000*float64(dimensions)))
+	}
+	return nil
+}
+
+// metrics returns what a benchmark reports, by unit.
+func metrics(output, name string) (map[string]float64, bool) {
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != name && !strings.HasPrefix(fields[0], name+"-") { // -8 is GOMAXPROCS
+			continue
+		}
+		values := map[string]float64{}
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				values[fields[i+1]] = v
+			}
+		}
+		return values, true
+	}
+	return nil, false
+}
