@@ -14,6 +14,14 @@ var (
 	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
 )
 
+// why is reason for those who follow a turn: to them it matters that its client left.
+func why(ctx context.Context, err error) error {
+	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
+		return errLeft
+	}
+	return err
+}
+
 // reason returns why a turn ended with err: the cause of its cancellation, where that is meant for
 // clients.
 func reason(ctx context.Context, err error) error {

@@ -115,8 +115,8 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 	consumer := yield
 	yield = func(e chat.Event, err error) bool {
 		if err != nil {
+			t.log.end(why(ctx, err))
 			err = reason(ctx, err)
-			t.log.end(err)
 		}
 		return consumer(e, err)
 	}
@@ -232,7 +232,7 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 	} else {
 		t.end(chat.StatusFailed, chat.KindOf(err))
 	}
-	_ = r.save(ctx, t, nil, err) // it has logged its error; the turn's own is what the caller wants
+	_ = r.save(ctx, t, nil, why(ctx, err)) // it has logged its error; the turn's own is what the caller wants
 	return err
 }
 
@@ -271,7 +271,7 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 		return
 	}
 	t.end(chat.StatusCancelled, chat.Internal)
-	err := reason(ctx, errLeft)
+	err := why(ctx, errLeft)
 	_ = r.save(ctx, t, nil, err) // it has logged its error, and nobody is left to tell
 	t.log.end(err)
 }
