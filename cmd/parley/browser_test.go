@@ -54,10 +54,15 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	})
 	origin := httptest.NewServer(mux)
 	defer origin.Close()
+	profile, err := os.MkdirTemp("", "parley-browser-") //nolint:usetesting // children of the browser may still write to it when the test ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile) // as far as it goes: children of the browser may still write to it
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--user-data-dir="+filepath.Join(t.TempDir(), "profile"), origin.URL+"/page.html?"+query.Encode())
+		"--user-data-dir="+profile, origin.URL+"/page.html?"+query.Encode())
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

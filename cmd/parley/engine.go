@@ -111,9 +111,9 @@ func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vi
 
 // supports returns which files are ingested. Images are of use to models that see, and only noise
 // to others.
-func supports(cfg Config) func(name string) bool {
-	return func(name string) bool {
-		return extract.Supports(name) && (cfg.IngestImages || !extract.IsImage(name))
+func supports(cfg Config) func(name string, head []byte) bool {
+	return func(name string, head []byte) bool {
+		return extract.Supports(name, head) && (cfg.IngestImages || !extract.IsImage(name))
 	}
 }
 

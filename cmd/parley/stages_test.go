@@ -30,7 +30,7 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
 		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
 		"stages: {judge: ['builtin:extractive']}":             `there is builtin:words`,
-		"stages: {sumary: ['ollama:x']}":                      `unknown key "stages.sumary"`,
+		"stages: {summarize: ['ollama:x']}":                   `unknown key "stages.summarize"`,
 		"stages: {rewrite: ['ollama:x', 'ollama:y', 'gpt:']}": `"gpt:" is not provider:model`,
 	} {
 		code, _, stderr := effective(t, nil, "--config", writeFile(t, text))

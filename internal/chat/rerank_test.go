@@ -159,12 +159,12 @@ func TestRerank_ByTheBuiltInOne(t *testing.T) {
 }
 
 func TestRerank_IsSkippedWhereItGivesNothing(t *testing.T) {
-	clear := some(4)
+	winner := some(4)
 	for i := 1; i < 4; i++ {
-		clear.result.Passages[i].Score = 0.6
+		winner.result.Passages[i].Score = 0.6
 	}
-	close := some(4)
-	close.result.Passages[2].Score = 0.61
+	tight := some(4)
+	tight.result.Passages[2].Score = 0.61
 	vectors := some(4)
 	vectors.result.HasVector = true
 	threshold := func(r *chat.Request) { r.Options.MinRerankScore = 0.1 }
@@ -174,15 +174,15 @@ func TestRerank_IsSkippedWhereItGivesNothing(t *testing.T) {
 		set   func(*chat.Request)
 		note  string
 	}{
-		"a clear winner":                  {clear, "judge:m", func(*chat.Request) {}, "skipped: the first passage is far ahead"},
-		"a threshold":                     {clear, "judge:m", threshold, ""},
-		"no clear winner":                 {close, "judge:m", func(*chat.Request) {}, ""},
+		"a winner winner":                 {winner, "judge:m", func(*chat.Request) {}, "skipped: the first passage is far ahead"},
+		"a threshold":                     {winner, "judge:m", threshold, ""},
+		"no winner winner":                {tight, "judge:m", func(*chat.Request) {}, ""},
 		"nothing found":                   {some(0), "judge:m", threshold, "skipped: nothing was found"},
 		"one passage":                     {some(1), "judge:m", func(*chat.Request) {}, "skipped: only one passage was found"},
 		"one passage and a threshold":     {some(1), "judge:m", threshold, ""},
 		"vectors and words":               {vectors, "", threshold, "skipped: the built-in reranker knows words, not the vectors that the search used"},
 		"vectors and a model":             {vectors, "judge:m", func(*chat.Request) {}, ""},
-		"words and the built-in reranker": {close, "builtin:lexical", func(*chat.Request) {}, ""},
+		"words and the built-in reranker": {tight, "builtin:lexical", func(*chat.Request) {}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := llmtest.Says("[1, 2, 3, 4]")

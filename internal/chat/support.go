@@ -109,7 +109,7 @@ func (c claim) lacks(said words, label string, pages map[string]words, question 
 		}
 	}
 	for n := range said.numbers {
-		if !all.numbers[n] && !question.numbers[n] && !(n == "1" && all.short["one"]) {
+		if !all.numbers[n] && !question.numbers[n] && (n != "1" || !all.short["one"]) {
 			return reasonNumbers
 		}
 	}

@@ -47,7 +47,7 @@ const (
 
 // convex sums both scores, that of the words in relation to the best, the cosine made comparable by
 // a function.
-func convex(name string, share float64, g gaps, comparable func(cosine float64, v scores) float64) fusion {
+func convex(name string, share float64, g gaps, scaled func(cosine float64, v scores) float64) fusion {
 	return fusion{fmt.Sprintf("%s, vectors %.1f", name, share), func(words []hit, v scores) []hit {
 		byWords := map[int]float64{}
 		depth := 100
@@ -59,7 +59,7 @@ func convex(name string, share float64, g gaps, comparable func(cosine float64, 
 		}
 		sum := map[int]float64{}
 		for _, h := range v.best[:min(100, len(v.best))] {
-			sum[h.chunk] = share*comparable(h.score, v) + (1-share)*byWords[h.chunk]
+			sum[h.chunk] = share*scaled(h.score, v) + (1-share)*byWords[h.chunk]
 		}
 		for _, h := range words[:min(100, len(words))] {
 			if _, ok := sum[h.chunk]; ok {
@@ -67,7 +67,7 @@ func convex(name string, share float64, g gaps, comparable func(cosine float64, 
 			}
 			sum[h.chunk] = (1 - share) * byWords[h.chunk]
 			if g == scored {
-				sum[h.chunk] += share * comparable(v.all[h.chunk], v)
+				sum[h.chunk] += share * scaled(v.all[h.chunk], v)
 			}
 		}
 		return fused(sum)
@@ -85,7 +85,7 @@ func fused(sum map[int]float64) []hit {
 
 func unit(x float64) float64 { return min(max(x, 0), 1) }
 
-// The ways to make a cosine comparable.
+// The ways to make a cosine scaled.
 func asItIs(c float64, _ scores) float64 { return unit(c) }
 func lifted(c float64, _ scores) float64 { return unit(.5 + c/2) } // as models with a narrow range give it
 func minMax(c float64, v scores) float64 {

@@ -222,3 +222,12 @@ func utf16le(ascii string) []byte {
 	}
 	return b
 }
+
+// reasonOf is the reason of an error, "" of none.
+func reasonOf(err error) Reason {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return refused.Reason
+	}
+	return ""
+}

@@ -80,6 +80,9 @@ func (x *Extractor) open(in Input) (o *opened, err error) {
 	if f.head, err = readAt(f.r, 0, min(f.size, headBytes)); err != nil {
 		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
+	if err := unlockOffice(f); err != nil {
+		return nil, err
+	}
 	format, err := recognise(f)
 	if err != nil {
 		return nil, err

@@ -61,16 +61,53 @@ var foreign = map[string]string{
 	"yaml": "YAML", "yml": "YAML",
 	"7z": "7-Zip archive", "rar": "RAR archive", "xz": "xz archive", "zst": "Zstandard archive",
 	"tif": "TIFF", "tiff": "TIFF", "svg": "SVG",
+	"jar": "program archive", "war": "program archive", "apk": "program archive", "whl": "program archive",
+	"xpi": "program archive", "nupkg": "program archive", "vsix": "program archive", "crx": "program archive",
 }
 
-// Supports reports whether a file of this name will be read if its content is what its extension
-// says. Names without an extension are read when they turn out to be plain text.
-func Supports(name string) bool {
-	i := strings.LastIndexByte(name, '.')
-	if i <= strings.LastIndexAny(name, `/\`) {
+// Supports reports whether a file is worth reading: by its name alone while head, its first bytes,
+// is nil. A name is a reason to leave a file alone when it stands for a format that is known not
+// to be read; its first bytes are when they belong to no format here.
+func Supports(name string, head []byte) bool {
+	ext := extOf(name)
+	if formatOf(ext) != nil {
 		return true
 	}
-	return formatOf(strings.ToLower(name[i+1:])) != nil
+	if _, known := foreign[ext]; known && head == nil {
+		return !hopeless[ext]
+	}
+	if head == nil {
+		return true
+	}
+	f := &file{name: name, ext: ext, head: head, r: bytes.NewReader(head), size: int64(len(head))}
+	for _, container := range []string{"PK\x03\x04", "PK\x05\x06", cfbMagic} {
+		if bytes.HasPrefix(head, []byte(container)) {
+			return true
+		}
+	}
+	format, err := recognise(f)
+	return err == nil && format != nil
+}
+
+// hopeless are the extensions of formats that never hold another format's content.
+var hopeless = map[string]bool{
+	"7z": true, "rar": true, "xz": true, "zst": true, "tif": true, "tiff": true, "svg": true, "xlsb": true,
+	"jar": true, "war": true, "apk": true, "whl": true, "xpi": true, "nupkg": true, "vsix": true, "crx": true,
+}
+
+// FormatOf names the format that a file's name stands for.
+func FormatOf(name string) string {
+	ext := extOf(name)
+	if f := formatOf(ext); f != nil {
+		return f.name
+	}
+	if known, ok := foreign[ext]; ok {
+		return known
+	}
+	if ext == "" {
+		return "no extension"
+	}
+	return "." + strings.ToValidUTF8(ext, "?")
 }
 
 // IsImage reports whether a file of this name is an image, of which only its name and what it says
@@ -299,8 +336,7 @@ func openDocumentType(archive *zip.Reader) string {
 	return ""
 }
 
-// sniffOLE looks into a compound file: a message of Outlook, the old Office formats, or a new one
-// encrypted with a password (MS-OFFCRYPTO section 2.3.4.4).
+// sniffOLE looks into a compound file: a message of Outlook, or the old Office formats.
 func sniffOLE(f *file) (string, error) {
 	c, err := openCompound(f.r, f.size)
 	if err != nil {
@@ -311,8 +347,6 @@ func sniffOLE(f *file) (string, error) {
 	}
 	for _, e := range c.root().list() {
 		switch {
-		case e.name == "EncryptedPackage":
-			return "", &Error{Reason: Encrypted, Detail: "the document needs a password"}
 		case strings.HasPrefix(e.name, "__properties_version"):
 			return "Outlook message", nil
 		case e.name == "WordDocument":

@@ -71,12 +71,21 @@ func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
 }
 
 func TestSupports(t *testing.T) {
-	for name, want := range map[string]bool{
-		"a.pdf": true, "b/A.PDF": true, "README": true, "v1.2/README": true, "a.docx": true,
-		"a.exe": false, "a.xlsx": true, "a.xlsb": false,
+	for _, c := range []struct {
+		name, head string // "-" for a head that is not known
+		want       bool
+	}{
+		{"a.pdf", "-", true}, {"b/A.PDF", "anything", true}, {"README", "-", true}, {"README", "text", true},
+		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.xlsb", "-", false}, {"a.jar", "-", false},
+		{"a.exe", "-", true}, {"a.exe", "MZ\x00", false}, {"a.exe", "%PDF-1.4", true}, {"a.bin", "PK\x03\x04", true},
+		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.doc", "text", false},
 	} {
-		if got := Supports(name); got != want {
-			t.Errorf("Supports(%q) = %v, want %v", name, got, want)
+		var head []byte
+		if c.head != "-" {
+			head = []byte(c.head)
+		}
+		if got := Supports(c.name, head); got != c.want {
+			t.Errorf("Supports(%q, %q) = %v, want %v", c.name, head, got, c.want)
 		}
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf16"
 
 	pdfiumapi "github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"golang.org/x/text/unicode/norm"
 )
 
 // pdfium is PDFium compiled from WebAssembly, ready to be instantiated once per document. Its
@@ -87,35 +89,85 @@ func (p *pdfium) open(f *file) (*pdfDocument, error) {
 	}
 	d.module = module
 	p.mount.document = f
-	if err := d.load(); err != nil {
+	if err := d.load(f.passwords); err != nil {
 		d.close()
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *pdfDocument) load() error {
+// load opens the document with the first of the passwords that fits, if it needs one.
+func (d *pdfDocument) load(passwords []string) error {
 	d.scratch = uint32(d.call("malloc", scratchBytes))
 	path, ok := d.cString("/" + mountedName)
 	if d.err != nil || d.scratch == 0 || !ok {
 		return &Error{Reason: Crashed, Detail: "the PDF parser does not start"}
 	}
-	d.handle = d.call("FPDF_LoadDocument", path, 0)
-	if d.err != nil {
+	const wrongPassword = 4 // of fpdfview.h, as are the codes below
+	code := d.try(path, "")
+	for _, password := range pdfPasswords(passwords) {
+		if d.err != nil || d.handle != 0 || code != wrongPassword {
+			break
+		}
+		code = d.try(path, password)
+	}
+	switch {
+	case d.err != nil:
 		return d.failure()
-	}
-	if d.handle != 0 {
+	case d.handle != 0:
 		return nil
-	}
-	// The codes of fpdfview.h: 3 is a bad format, 4 a wrong password, 5 an unknown kind of
-	// encryption.
-	switch d.call("FPDF_GetLastError") {
-	case 4:
+	case code == wrongPassword && len(passwords) > 0:
+		return &Error{Reason: Encrypted, Detail: "none of the passwords given opens the document"}
+	case code == wrongPassword:
 		return &Error{Reason: Encrypted, Detail: "the document needs a password"}
-	case 5:
+	case code == 5:
 		return &Error{Reason: Encrypted, Detail: "the document is encrypted in a way that is not known here"}
 	}
 	return damaged("the file is not a PDF document that can be opened")
+}
+
+// try opens the document with a password, and returns PDFium's code of what is wrong.
+func (d *pdfDocument) try(path uint64, password string) int {
+	secret := uint64(0)
+	if password != "" {
+		address, ok := d.cString(password)
+		if !ok {
+			return 0
+		}
+		defer d.call("free", address)
+		secret = address
+	}
+	if d.handle = d.call("FPDF_LoadDocument", path, secret); d.handle != 0 {
+		return 0
+	}
+	return d.int("FPDF_GetLastError")
+}
+
+// pdfPasswords adds to passwords the form in which ISO 32000-2 wants them (section 7.6.4.3.3): that
+// of SASLprep (RFC 4013), without what is not seen, odd spaces made plain, and in NFKC. PDFium tries
+// both UTF-8 and Latin-1 of each.
+func pdfPasswords(passwords []string) []string {
+	var all []string
+	for _, p := range passwords {
+		all = append(all, p)
+		if prepared := saslPrep(p); prepared != p {
+			all = append(all, prepared)
+		}
+	}
+	return all
+}
+
+func saslPrep(s string) string {
+	return norm.NFKC.String(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Zs, r):
+			return ' '
+		case r == 0xad, r == 0x34f, r == 0x1806, r >= 0x180b && r <= 0x180d, r >= 0x200b && r <= 0x200d, r == 0x2060,
+			r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, s))
 }
 
 // close frees the instance with all its memory.

@@ -237,7 +237,7 @@ func withoutFragment(u *url.URL) string {
 func mediaType(header string, body []byte) (media, charset string) {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil || media == "" {
-		media, params, err = mime.ParseMediaType(http.DetectContentType(body))
+		media, _, err = mime.ParseMediaType(http.DetectContentType(body))
 		if err != nil {
 			return "application/octet-stream", ""
 		}

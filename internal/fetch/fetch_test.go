@@ -183,7 +183,7 @@ func TestGet_ChecksWhereARedirectLeads(t *testing.T) {
 
 func TestGet_KeepsItsLimits(t *testing.T) {
 	hops := 0
-	c, base := local(t, Options{MaxBytes: 1000, Timeout: time.Second}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c, base := local(t, Options{MaxBytes: 1000, Timeout: time.Minute}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/loop":
 			hops++
@@ -204,11 +204,16 @@ func TestGet_KeepsItsLimits(t *testing.T) {
 		}
 	}))
 	for path, want := range map[string]Kind{
-		"/loop": KindRedirects, "/large": KindTooLarge, "/bomb": KindTooLarge, "/slow": KindTimeout, "/gone": KindStatus,
+		"/loop": KindRedirects, "/large": KindTooLarge, "/bomb": KindTooLarge, "/gone": KindStatus,
 	} {
 		if _, err := c.Get(t.Context(), base+path, Known{}); kindOf(err) != want {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+	hasty := New(Options{Timeout: 50 * time.Millisecond, Allow: prefixes("127.0.0.0/8")})
+	t.Cleanup(hasty.Close)
+	if _, err := hasty.Get(t.Context(), base+"/slow", Known{}); kindOf(err) != KindTimeout {
+		t.Errorf("/slow: %v", err)
 	}
 	if hops != 6 {
 		t.Errorf("%d hops", hops)

@@ -184,9 +184,26 @@ func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extrac
 	if err != nil {
 		return nil, err
 	}
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) || strings.HasSuffix(name, ".eml") {
+		x := extract.Extractor{Limits: extract.Limits{Parts: r.Parts, PartsBytes: r.PartsBytes}}
+		doc, err := x.File(ctx, extract.Input{
+			Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Spool: r.Spool, Passwords: r.Passwords,
+		})
+		return &extract.Result{Document: doc}, err
+	}
 	switch text := string(bytes.TrimSpace(data)); {
 	case text == "":
 		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no text"}
+	case strings.Contains(text, "BUSY"):
+		return nil, &extract.Error{Reason: extract.Busy, Detail: "the machine had no time for it"}
+	case strings.HasPrefix(text, "locked with "):
+		if !slices.Contains(r.Passwords, strings.TrimPrefix(text, "locked with ")) {
+			return nil, &extract.Error{Reason: extract.Encrypted, Detail: "it needs a password"}
+		}
+		fallthrough
+	case strings.HasPrefix(text, "plain "):
+		d := doc(page(0, "p: "+text))
+		return &extract.Result{Document: d}, nil
 	case strings.Contains(text, "DAMAGED"):
 		return nil, &extract.Error{Reason: extract.Damaged, Detail: "the file is damaged"}
 	default:

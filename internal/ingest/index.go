@@ -53,9 +53,15 @@ func (r *run) startWorkers(ctx context.Context) <-chan result {
 		workers.Go(func() {
 			for c := range jobs {
 				r.meter.reading(c.display())
-				select {
-				case results <- r.read(ctx, c):
-				case <-ctx.Done():
+				send := func(res result) bool {
+					select {
+					case results <- res:
+						return res.error == nil
+					case <-ctx.Done():
+						return false
+					}
+				}
+				if !r.take(ctx, c, send) {
 					return
 				}
 			}
@@ -148,6 +154,13 @@ func (w *writer) flush(ctx context.Context) error {
 		if res.leave {
 			continue
 		}
+		if res.gone {
+			b.DropFiles = append(b.DropFiles, res.file.FileKey)
+			if res.file.DocumentID != "" {
+				b.Delete = append(b.Delete, res.file.DocumentID)
+			}
+			continue
+		}
 		b.PutFiles = append(b.PutFiles, res.file)
 		switch {
 		case res.put != nil:
@@ -168,13 +181,39 @@ func (w *writer) flush(ctx context.Context) error {
 
 // count enters a committed result in the report.
 func (r *run) count(res result) {
+	r.tally(res)
+	if res.gone {
+		return
+	}
+	pages, chunks := 0, 0
+	if res.put != nil {
+		pages, chunks = max(res.put.Document.Pages, 1), len(res.put.Chunks)
+	}
+	r.report.Pages += pages
+	r.report.Chunks += chunks
+	r.meter.done(r.effort(res.from), pages, chunks)
+}
+
+// tally counts a result by what became of the file.
+func (r *run) tally(res result) {
 	known := res.from.known
+	if res.gone {
+		if res.file.DocumentID != "" {
+			r.report.Deleted++
+		}
+		return
+	}
+	r.report.noteFormat(res)
 	switch {
 	case res.file.Reason != "":
 		r.fail(FileResult{
 			Path: res.from.display(), Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail, Known: res.same,
 		})
 		if !res.same && !res.leave && known.DocumentID != "" {
+			r.report.Deleted++
+		}
+	case res.put == nil && res.file.DocumentID == "": // the files inside it are the documents
+		if !res.same && known.DocumentID != "" {
 			r.report.Deleted++
 		}
 	case res.same:
@@ -184,11 +223,4 @@ func (r *run) count(res result) {
 	default:
 		r.report.Indexed++
 	}
-	pages, chunks := 0, 0
-	if res.put != nil {
-		pages, chunks = max(res.put.Document.Pages, 1), len(res.put.Chunks)
-	}
-	r.report.Pages += pages
-	r.report.Chunks += chunks
-	r.meter.done(r.effort(res.from), pages, chunks)
 }

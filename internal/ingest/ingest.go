@@ -15,8 +15,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/extract"
@@ -25,7 +29,7 @@ import (
 
 // Generation names what makes chunks of files. Documents of another generation are read again
 // at the next ingestion; change it with every change of extractors or splitter that shows.
-const Generation = "extract-1/split-2"
+const Generation = "extract-2/split-2"
 
 // Corpus takes the batches; revisions and segments are left to it.
 type Corpus interface {
@@ -63,13 +67,20 @@ type Config struct {
 	Extractor Extractor
 	Namespace string
 
-	DataDir  string                                 // where the lock lies; never ingested; "" for no lock
-	Sweep    func(ctx context.Context) (int, error) // removes originals without a document; nil for none
-	Supports func(name string) bool                 // false for names not worth reading; nil reads all
-	Owner    string                                 // Document.Owner
-	Workers  int                                    // files at the same time; 0 for one per processor
-	MaxBytes int64                                  // of one file; 0 for 200 MiB
-	Logger   *slog.Logger                           // nil discards
+	DataDir string                                 // where the lock lies; never ingested; "" for no lock
+	Sweep   func(ctx context.Context) (int, error) // removes originals without a document; nil for none
+	// Supports reports whether a file is worth reading, by its name and by its first bytes once
+	// these are known; nil reads all.
+	Supports func(name string, head []byte) bool
+	Owner    string // Document.Owner
+	Workers  int    // files at the same time; 0 for one per processor
+	MaxBytes int64  // of one file; 0 for 200 MiB
+	// MaxParts and MaxPartsBytes bound the files inside one file, at whatever depth; 0 for 10,000
+	// and 1 GiB.
+	MaxParts      int
+	MaxPartsBytes int64
+	ConfigFile    string       // of the program, which is no parley.yaml of a folder; "" for none
+	Logger        *slog.Logger // nil discards
 }
 
 // Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
@@ -87,7 +98,13 @@ func New(cfg Config) *Ingester {
 		cfg.MaxBytes = 200 << 20
 	}
 	if cfg.Supports == nil {
-		cfg.Supports = func(string) bool { return true }
+		cfg.Supports = func(string, []byte) bool { return true }
+	}
+	if cfg.MaxParts <= 0 {
+		cfg.MaxParts = defaultParts
+	}
+	if cfg.MaxPartsBytes <= 0 {
+		cfg.MaxPartsBytes = defaultPartsBytes
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -113,13 +130,39 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 		return Report{}, err
 	}
 	defer unlock()
-	return in.run(ctx, resolved, progress)
+	spools, err := makeSpools(in.cfg.DataDir)
+	if err != nil {
+		return Report{}, err
+	}
+	defer os.RemoveAll(spools) //nolint:errcheck // the next run removes it too
+	return in.run(ctx, resolved, spools, progress)
 }
 
-// run brings the corpus up to date with resolved paths.
-func (in *Ingester) run(ctx context.Context, resolved []string, progress func(Progress)) (report Report, err error) {
+// makeSpools makes the folder for the files inside files, in the data folder if there is one, and
+// removes what a run left there that was killed.
+func makeSpools(dataDir string) (string, error) {
+	if dataDir == "" {
+		dir, err := os.MkdirTemp("", "parley-spool-")
+		if err != nil {
+			return "", fmt.Errorf("make a temporary folder: %w", err)
+		}
+		return dir, nil
+	}
+	dir := filepath.Join(dataDir, "spool")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("empty the folder for files inside files: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder for files inside files: %w", err)
+	}
+	return dir, nil
+}
+
+// run brings the corpus up to date with resolved paths. The files inside files lie below spools
+// while they are read.
+func (in *Ingester) run(ctx context.Context, resolved []string, spools string, progress func(Progress)) (report Report, err error) {
 	began := time.Now()
-	r := &run{cfg: in.cfg, meter: newMeter(progress, began)}
+	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
 	defer r.close()
 	err = r.all(ctx, resolved)
 	r.report.Duration = time.Since(began)
@@ -138,6 +181,8 @@ type run struct {
 	names   *catalog
 	pending []*candidate // files to read, in order
 	report  Report
+	spools  string       // folder of spools
+	spooled atomic.Int64 // spools so far
 }
 
 func (r *run) close() {
@@ -184,7 +229,7 @@ func (r *run) all(ctx context.Context, paths []string) error {
 func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 	var gone []retrieval.File
 	for _, t := range r.targets {
-		if err := t.scan(ctx, r.cfg.DataDir); err != nil {
+		if err := t.scan(ctx, &r.cfg); err != nil {
 			return nil, err
 		}
 		known, err := r.known(ctx, t)
@@ -194,9 +239,8 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		r.report.Skipped = append(r.report.Skipped, t.skipped...)
 		r.report.Failed = append(r.report.Failed, t.failed...)
 		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
+		t.attach(known)
 		for _, c := range t.candidates {
-			c.known = known[c.key]
-			delete(known, c.key)
 			if c.unchanged() {
 				r.keep(c)
 				continue
@@ -213,9 +257,34 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 	return gone, nil
 }
 
+// attach gives the candidates what is known of them and of the files inside them, and takes that
+// out of known.
+func (t *target) attach(known map[string]knownFile) {
+	byKey := map[string]*candidate{}
+	for _, c := range t.candidates {
+		c.known = known[c.key]
+		delete(known, c.key)
+		byKey[c.key] = c
+	}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		for i := len(key) - 1; i > 0; i-- {
+			if key[i] != '/' {
+				continue
+			}
+			if c := byKey[key[:i]]; c != nil {
+				f := known[key].File
+				f.Path = key // under another root it is another one
+				c.inside = append(c.inside, f)
+				delete(known, key)
+				break
+			}
+		}
+	}
+}
+
 // effort is what progress is measured by: the bytes of a file that has to be read.
 func (r *run) effort(c *candidate) int64 {
-	if c.size > r.cfg.MaxBytes || !r.cfg.Supports(c.path) {
+	if c.size > r.cfg.MaxBytes || c.part != nil || !r.cfg.Supports(c.path, nil) {
 		return 0
 	}
 	return c.size
@@ -223,14 +292,15 @@ func (r *run) effort(c *candidate) int64 {
 
 // keep counts a file that is as the last run left it.
 func (r *run) keep(c *candidate) {
-	r.meter.unchanged()
-	if c.known.Reason == "" {
-		r.report.Unchanged++
-		return
+	r.meter.inside(len(c.inside))
+	for _, f := range append([]retrieval.File{c.known.File}, c.inside...) {
+		res := result{from: r.row(c, f), file: f, same: true}
+		if f.Path == c.known.Path {
+			res.from = c
+		}
+		r.tally(res)
+		r.meter.unchanged()
 	}
-	r.fail(FileResult{
-		Path: c.display(), Reason: extract.Reason(c.known.Reason), Detail: c.known.Detail, Known: true,
-	})
 }
 
 // settle deletes what is gone, so that its names are free, records new roots, and gives every

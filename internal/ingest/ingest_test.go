@@ -339,22 +339,71 @@ func TestRun_TriesAnUnreadableFileAgain(t *testing.T) {
 	b.want(b.run(), counts{Indexed: 1})
 }
 
-func TestRun_TriesAFileAgainThatTookTooLong(t *testing.T) {
+func TestRun_DoesNotTryAPoisonousFileAgainUntilItChanges(t *testing.T) {
+	for _, reason := range []extract.Reason{extract.Timeout, extract.Crashed, extract.TooLarge, extract.Damaged, extract.Encrypted} {
+		t.Run(string(reason), func(t *testing.T) {
+			b := newBench(t)
+			b.write("a.md", "Alpha.")
+			b.extractor.before = func(context.Context, string) error {
+				return &extract.Error{Reason: reason, Detail: "as asked"}
+			}
+			r := b.run()
+			if n := len(r.Failed) + len(r.Skipped); n != 1 {
+				t.Fatalf("%+v", r)
+			}
+			b.extractor.take()
+			for range 3 {
+				r = b.run()
+				for _, f := range append(r.Failed, r.Skipped...) {
+					if !f.Known || f.Reason != reason || f.Detail != "as asked" {
+						t.Errorf("%+v", f)
+					}
+				}
+			}
+			b.write("a.md", "Alpha.") // touched only
+			b.run()
+			if read := b.extractor.take(); len(read) > 0 {
+				t.Errorf("tried again: %q", read)
+			}
+			b.extractor.before = nil
+			b.write("a.md", "Another.")
+			b.want(b.run(), counts{Indexed: 1})
+		})
+	}
+}
+
+func TestRun_TriesAPoisonousFileOnceWithANewGeneration(t *testing.T) {
+	b := newBench(t)
+	b.write("a.md", "DAMAGED")
+	b.run()
+	for key, f := range b.corpus.files {
+		f.Generation = "old"
+		b.corpus.files[key] = f
+	}
+	b.extractor.take()
+	b.want(b.run(), counts{Failed: 1})
+	b.want(b.run(), counts{Failed: 1})
+	if read := b.extractor.take(); len(read) != 1 {
+		t.Errorf("read %q, want it once", read)
+	}
+}
+
+func TestRun_TriesAFileAgainForWhichTheMachineHadNoTime(t *testing.T) {
 	b := newBench(t)
 	b.write("a.md", "Alpha.")
-	b.extractor.before = func(context.Context, string) error {
-		return &extract.Error{Reason: extract.Timeout, Detail: "reading it takes longer than 30s"}
-	}
+	b.run()
+	b.write("a.md", "BUSY")
+	b.want(b.run(), counts{Failed: 1})
 	r := b.run()
-	b.want(r, counts{Failed: 1})
-	r = b.run()
 	b.want(r, counts{Failed: 1})
 	if r.Failed[0].Known {
 		t.Error("the report says that the file was not tried again")
 	}
-	b.extractor.before = nil
-	b.want(b.run(), counts{Indexed: 1})
-	b.want(b.run(), counts{Unchanged: 1})
+	if d := b.corpus.doc(t, "a.md"); d.Chunks[0].Text != "Alpha." {
+		t.Errorf("the document that was there is %q", d.Chunks[0].Text)
+	}
+	b.write("a.md", "Beta.")
+	b.want(b.run(), counts{Updated: 1})
 }
 
 func TestTimeLeft_IsToldOnceEnoughIsBehind(t *testing.T) {
@@ -380,7 +429,7 @@ func TestTimeLeft_IsToldOnceEnoughIsBehind(t *testing.T) {
 func TestRun_SkipsWhatIsUnsupportedOrTooLargeWithoutReadingIt(t *testing.T) {
 	b := newBench(t)
 	b.cfg.MaxBytes = 10
-	b.cfg.Supports = func(name string) bool { return !strings.HasSuffix(name, ".png") }
+	b.cfg.Supports = func(name string, _ []byte) bool { return !strings.HasSuffix(name, ".png") }
 	b.blobs.put = func() error { t.Error("the file was read"); return nil }
 	b.write("a.png", "Pixels.")
 	b.write("long.md", "More than ten bytes.")

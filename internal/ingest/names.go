@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -42,6 +43,7 @@ func printable(p string) string {
 
 // catalog knows the documents of a namespace by id and who holds which name.
 type catalog struct {
+	mu     sync.Mutex           // for assign, which workers call for the files inside a file
 	names  map[string]string    // by document id
 	owners map[string]nameOwner // by name
 }
@@ -95,6 +97,8 @@ func (c *catalog) prefix(t *target) string {
 
 // assign returns the name of a file's document: the one it has, or a new one, which it reserves.
 func (c *catalog) assign(f *candidate) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if name, ok := c.names[f.known.DocumentID]; ok && !f.known.adopted {
 		return name
 	}

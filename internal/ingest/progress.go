@@ -113,6 +113,9 @@ func (m *meter) found(candidates []*candidate, failed, skipped int) {
 	})
 }
 
+// inside counts the files inside a file, of which nothing was known before.
+func (m *meter) inside(n int) { m.add(func(p *Progress) { p.FilesTotal += n }) }
+
 func (m *meter) toRead(size int64) { m.add(func(p *Progress) { p.BytesTotal += size }) }
 
 func (m *meter) unchanged() { m.add(func(p *Progress) { p.FilesDone++; p.Unchanged++ }) }

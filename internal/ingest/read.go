@@ -23,12 +23,17 @@ import (
 
 // result is what became of one candidate.
 type result struct {
-	from  *candidate
-	file  retrieval.File // the row to write
-	put   *retrieval.Put // the document's new revision; nil when there is none
-	same  bool           // the content is what it was: only the row changes
-	leave bool           // nothing is known of the file: neither row nor document change
-	error error          // ends the run
+	from   *candidate
+	format string         // as extract names it; "" when it is not known
+	file   retrieval.File // the row to write
+	put    *retrieval.Put // the document's new revision; nil when there is none
+	same   bool           // the content is what it was: only the row changes
+	leave  bool           // nothing is known of the file: neither row nor document change
+	gone   bool           // the file is not inside another any more: row and document go
+	error  error          // ends the run
+
+	sidecar layer   // what its own sidecar says
+	budget  *budget // for the files inside it
 }
 
 // failed makes the result of a file that gives no document.
@@ -38,51 +43,74 @@ func (r result) failed(reason extract.Reason, detail string) result {
 	return r
 }
 
-// read takes one file as far as it can go without the corpus.
-func (r *run) read(ctx context.Context, c *candidate) result {
+// read takes one file as far as it can go without the corpus. The spool, which the caller closes,
+// holds the files inside it.
+func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
+	s := &spool{dir: r.spoolDir()}
 	res := result{from: c, file: retrieval.File{
 		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key},
 		Size:    c.size, ModTime: c.modTime, Generation: Generation,
 	}}
-	// Again, because it may have come or changed since the walk.
-	side, sideHash, err := readSidecar(c.target.dir, c.path)
-	if sideHash != "" {
-		res.file.SHA256 = "+" + sideHash
+	said, err := r.describe(c, &res)
+	if err != nil {
+		if errors.As(err, new(*unreadError)) {
+			return res.failed(extract.Unreadable, err.Error()), s
+		}
+		return res.failed(BadMetadata, err.Error()), s
 	}
-	switch {
-	case err != nil && sideHash == "":
-		return res.failed(extract.Unreadable, err.Error())
-	case err != nil:
-		return res.failed(BadMetadata, err.Error())
-	case !r.cfg.Supports(c.path):
-		return res.failed(extract.Unsupported, unsupported(c.path))
-	case c.size > r.cfg.MaxBytes:
-		return res.failed(extract.TooLarge, fmt.Sprintf("it has more than %d MiB", r.cfg.MaxBytes>>20))
-	}
-
 	original, err := r.snapshot(ctx, c)
 	if err != nil {
-		return r.unread(ctx, res, err)
+		return r.unread(ctx, res, err), s
 	}
 	res.file.Size, res.file.ModTime = original.size, original.modTime
 	res.file.SHA256 = original.sha + res.file.SHA256
-	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted &&
-		!passing(extract.Reason(k.Reason)) {
+	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted && !c.mayPass() {
 		res.same = true
 		res.file.DocumentID, res.file.Reason, res.file.Detail = k.DocumentID, k.Reason, k.Detail
-		return res
+		return res, s
 	}
+	return r.makeDocument(ctx, res, original, said, s), s
+}
 
-	doc, chunks, mediaType, err := r.extract(ctx, c, original)
+// describe gathers what is said of a file, again for one on disk, because it may have come or
+// changed since the walk, and enters its hash into the row.
+func (r *run) describe(c *candidate, res *result) (about, error) {
+	var t tree = rootTree{c.target.dir}
+	name, around := c.path, []string(nil)
+	if p := c.part; p != nil {
+		t, name, around = p.spool, "", p.around
+		if p.inFolder {
+			name = p.name
+		}
+	}
+	said, hash, err := aboutFile(c.rules, t, c.path, around, name)
+	if hash != "" && hash != unreadable {
+		res.file.SHA256 = "+" + hash
+	}
+	res.sidecar = said.Sidecar
+	return said, err
+}
+
+// makeDocument extracts the stored original, and makes of it what is to be stored.
+func (r *run) makeDocument(ctx context.Context, res result, o original, said about, s *spool) result {
+	c := res.from
+	res.budget = r.newBudget(c)
+	x, err := r.extract(ctx, res, o, said, s)
+	res.format = x.format
 	var reason *extract.Error
 	switch {
 	case errors.As(err, &reason):
+		res.format = reason.Format
+		// What the machine had no time for says nothing about the document that is there.
+		res.leave = reason.Reason == extract.Busy
 		return res.failed(reason.Reason, reason.Detail)
 	case err != nil:
 		res.error = err
 		return res
+	case len(x.doc.Pages) == 0:
+		return res // the files inside it are the documents
 	}
-	about, err := describe(doc, side, path.Base(c.path))
+	m, err := describe(x.doc, said, path.Base(c.path))
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
 	}
@@ -93,13 +121,13 @@ func (r *run) read(ctx context.Context, c *candidate) result {
 	res.put = &retrieval.Put{
 		Document: retrieval.Document{
 			ID: res.file.DocumentID, Namespace: r.cfg.Namespace, Name: c.name,
-			Title: about.title, URL: about.url, Category: about.category, Access: about.access,
-			MediaType: mediaType, Owner: r.cfg.Owner, SHA256: original.sha, Size: original.bytes,
-			Chunks: len(chunks), Generation: Generation, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
+			Title: m.title, URL: m.url, Category: m.category, Access: m.access,
+			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
+			Chunks: len(x.chunks), Generation: Generation, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
 		},
-		Chunks: chunks,
+		Chunks: x.chunks,
 	}
-	for _, p := range doc.Pages {
+	for _, p := range x.doc.Pages {
 		if p.Number > 0 {
 			res.put.Document.Pages++
 		}
@@ -108,14 +136,24 @@ func (r *run) read(ctx context.Context, c *candidate) result {
 	return res
 }
 
+// newBudget is what the files inside a file may cost; inside another file, what is left there.
+func (r *run) newBudget(c *candidate) *budget {
+	if c.part != nil {
+		return c.part.budget
+	}
+	return &budget{r.cfg.MaxParts, r.cfg.MaxPartsBytes}
+}
+
 // unread makes the result of a file of which no snapshot could be taken.
 func (r *run) unread(ctx context.Context, res result, err error) result {
 	var source *sourceError
 	switch {
 	case ctx.Err() != nil:
 		res.error = ctx.Err()
-	case !errors.As(err, &source):
+	case !errors.As(err, &source), res.from.part != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errNoParser):
 		res.error = fmt.Errorf("keep the original of %s: %w", res.from.display(), err)
+	case errors.Is(err, errNoParser):
+		return res.failed(extract.Unsupported, unsupported(res.from.path))
 	case errors.Is(err, errTooLarge):
 		return res.failed(extract.TooLarge, fmt.Sprintf("it has more than %d MiB", r.cfg.MaxBytes>>20))
 	default:
@@ -143,6 +181,7 @@ func (e *sourceError) Unwrap() error { return e.err }
 var (
 	errTooLarge   = errors.New("larger than allowed")
 	errNotRegular = errors.New("it is not a regular file any more")
+	errNoParser   = errors.New("there is no parser for it")
 )
 
 // snapshotTries is how often a file that changes while it is read is read again.
@@ -182,7 +221,13 @@ func settled(t time.Time) time.Time {
 
 // copy copies a file into the blob store, and reports whether it stayed the same meanwhile.
 func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, err error) {
-	f, err := c.target.dir.OpenFile(filepath.FromSlash(c.path), os.O_RDONLY|nonblock, 0)
+	if !r.cfg.Supports(c.path, nil) {
+		return o, false, &sourceError{errNoParser}
+	}
+	if c.size > r.cfg.MaxBytes {
+		return o, false, &sourceError{errTooLarge}
+	}
+	f, err := c.open()
 	if err != nil {
 		return o, false, &sourceError{err}
 	}
@@ -190,6 +235,9 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	before, err := f.Stat()
 	if err == nil && !before.Mode().IsRegular() {
 		err = errNotRegular
+	}
+	if err == nil {
+		err = r.checkHead(c, f)
 	}
 	if err != nil {
 		return o, false, &sourceError{err}
@@ -204,6 +252,10 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	case o.bytes > r.cfg.MaxBytes:
 		return o, false, &sourceError{errTooLarge}
 	}
+	if c.part != nil {
+		o.size, o.modTime = o.bytes, c.modTime
+		return o, true, nil
+	}
 	after, err := f.Stat()
 	if err != nil {
 		return o, false, &sourceError{err}
@@ -211,6 +263,30 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	o.size, o.modTime = before.Size(), settled(before.ModTime().UTC())
 	return o, o.bytes == o.size && after.Size() == o.size && after.ModTime().Equal(before.ModTime()), nil
 }
+
+// open opens a file where it lies: in its folder, or taken out of the file around it.
+func (c *candidate) open() (*os.File, error) {
+	if c.part != nil {
+		return c.part.spool.openPart(c.part.index)
+	}
+	return c.target.dir.OpenFile(filepath.FromSlash(c.path), os.O_RDONLY|nonblock, 0)
+}
+
+// checkHead spares the copy of a file that no parser will want.
+func (r *run) checkHead(c *candidate, f *os.File) error {
+	head := make([]byte, headBytes)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !r.cfg.Supports(c.path, head[:n]) {
+		return errNoParser
+	}
+	return nil
+}
+
+// headBytes is how much of a file tells whether there is a parser for it.
+const headBytes = 4096
 
 // source remembers the error with which a reader ended.
 type source struct {
@@ -226,28 +302,45 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extract reads the stored original and cuts it into chunks.
-func (r *run) extract(ctx context.Context, c *candidate, o original) (
-	doc *extract.Document, chunks []retrieval.Chunk, media string, err error,
-) {
+// extracted is what was made of a file.
+type extracted struct {
+	doc    *extract.Document
+	chunks []retrieval.Chunk
+	format string
+	media  string // media type
+}
+
+// extract reads the stored original and cuts it into chunks. The files inside it go to the spool.
+func (r *run) extract(ctx context.Context, res result, o original, said about, s *spool) (x extracted, err error) {
+	c := res.from
 	f, err := r.cfg.Blobs.Open(o.sha)
 	if err != nil {
-		return nil, nil, "", fmt.Errorf("open the original of %s: %w", c.display(), err)
+		return x, fmt.Errorf("open the original of %s: %w", c.display(), err)
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, "", fmt.Errorf("read the original of %s: %w", c.display(), err)
+		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
-	result, err := r.cfg.Extractor.Extract(ctx, extract.Request{Name: path.Base(c.path), Path: f.Name()})
+	request := extract.Request{
+		Name: path.Base(c.path), Path: f.Name(), Passwords: said.passwords(),
+		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
+	}
+	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
+	if spooling {
+		request.Spool = s.dir
+	}
+	result, err := r.cfg.Extractor.Extract(ctx, request)
 	if err != nil {
-		return nil, nil, "", err
+		return x, err
 	}
-	if chunks, err = r.chunks(result); err != nil {
-		return nil, nil, "", err
+	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.path, head[:n])
+	r.noteParts(s, x.doc, res.budget, spooling)
+	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
+		x.chunks, err = r.chunks(result)
 	}
-	return result.Document, chunks, mediaType(c.path, head[:n]), nil
+	return x, err
 }
 
 // chunks takes the chunks that the extractor's process made, or makes them here. What the text of
@@ -276,8 +369,14 @@ func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err erro
 var mediaTypes = map[string]string{
 	".pdf": "application/pdf", ".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml",
 	".md": "text/markdown", ".markdown": "text/markdown", ".csv": "text/csv", ".txt": "text/plain",
-	".tsv":  "text/tab-separated-values",
+	".tsv": "text/tab-separated-values", ".json": "application/json", ".xml": "application/xml",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".odt":  "application/vnd.oasis.opendocument.text", ".ods": "application/vnd.oasis.opendocument.spreadsheet",
+	".odp":  "application/vnd.oasis.opendocument.presentation",
+	".epub": "application/epub+zip", ".rtf": "application/rtf",
+	".eml": "message/rfc822", ".msg": "application/vnd.ms-outlook", ".wiki": "text/plain", ".mediawiki": "text/plain",
 }
 
 // mediaType says what a file is: what its first bytes say beyond doubt, else its extension, else

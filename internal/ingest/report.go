@@ -23,6 +23,38 @@ type Report struct {
 	Skipped   []FileResult // files with nothing to index: no parser, no text, too large
 	Failed    []FileResult // files that should have given a document
 	Duration  time.Duration
+
+	// Formats counts the files of each format by what became of them: Indexed, Opened, or the
+	// reason for which they gave no document.
+	Formats map[string]map[string]int
+}
+
+// What became of a file that was read.
+const (
+	OutcomeIndexed = "indexed"
+	OutcomeOpened  = "opened" // it holds files and no text of its own
+)
+
+// noteFormat counts a file under its format: as it was recognised, or for one that was not read
+// again as its name says.
+func (r *Report) noteFormat(res result) {
+	format, outcome := res.format, OutcomeIndexed
+	if format == "" {
+		format = extract.FormatOf(res.from.path)
+	}
+	switch {
+	case res.file.Reason != "":
+		outcome = res.file.Reason
+	case res.file.DocumentID == "":
+		outcome = OutcomeOpened
+	}
+	if r.Formats == nil {
+		r.Formats = map[string]map[string]int{}
+	}
+	if r.Formats[format] == nil {
+		r.Formats[format] = map[string]int{}
+	}
+	r.Formats[format][outcome]++
 }
 
 // FileResult is why a file is not in the corpus.

@@ -232,7 +232,7 @@ func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error
 		for _, f := range files {
 			path := rel
 			if f.Path != "." {
-				path += "/" + f.Path
+				path += "/" + strings.TrimPrefix(f.Path, "./")
 			}
 			// A run that was cut short has taken some over already.
 			if _, have := known[path]; !have {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/extract"
+	"parley/internal/retrieval"
 )
 
 // candidate is a file that may become a document.
@@ -24,13 +25,13 @@ type candidate struct {
 	key     string // path in the store's rows: valid UTF-8, "." when the root is the file
 	size    int64
 	modTime time.Time
-	sidecar string // hash of its sidecar; "" when it has none, unreadable when it cannot be read
+	rules   *rules // of its folders; nil when there are none
+	about   string // hash of what is said of it, see aboutFile
 	known   knownFile
-	name    string // of its document
+	inside  []retrieval.File // what is known of the files inside it, by path
+	name    string           // of its document
+	part    *part            // set when it is a file inside another
 }
-
-// unreadable stands for the hash of a sidecar that cannot be read; no row ever has it.
-const unreadable = "unreadable"
 
 // baseName is the name of the file's document before any prefix.
 func (c *candidate) baseName() string { return citationName(c.path) }
@@ -53,16 +54,20 @@ func (t *target) base() string {
 // unchanged reports whether the last run saw the file as it is now.
 func (c *candidate) unchanged() bool {
 	k := c.known
-	_, sidecar, _ := strings.Cut(k.SHA256, "+")
+	_, said, _ := strings.Cut(k.SHA256, "+")
 	return k.Generation == Generation && !k.adopted &&
-		k.Size == c.size && k.ModTime.Equal(c.modTime) && sidecar == c.sidecar &&
-		!passing(extract.Reason(k.Reason))
+		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
 }
 
-// passing reports whether a reason may be gone at the next run although the file is the same: what
-// takes too long on a busy machine may be quick on an idle one.
+// mayPass reports whether the file, or one inside it, failed for a reason that may have gone.
+func (c *candidate) mayPass() bool {
+	return passing(extract.Reason(c.known.Reason)) ||
+		slices.ContainsFunc(c.inside, func(f retrieval.File) bool { return passing(extract.Reason(f.Reason)) })
+}
+
+// passing reports whether a reason may be gone at the next run although the file is the same.
 func passing(reason extract.Reason) bool {
-	return reason == extract.Unreadable || reason == extract.Timeout
+	return reason == extract.Unreadable || reason == extract.Busy
 }
 
 // rowPath makes a path fit for the store, which takes valid UTF-8 only.
@@ -88,7 +93,7 @@ func ignored(name string) bool {
 }
 
 // scan opens the root and finds its files.
-func (t *target) scan(ctx context.Context, dataDir string) error {
+func (t *target) scan(ctx context.Context, cfg *Config) error {
 	st, err := os.Stat(t.path)
 	if err != nil {
 		return &PathError{Path: t.path, Reason: "it cannot be read any more", Err: err}
@@ -99,15 +104,15 @@ func (t *target) scan(ctx context.Context, dataDir string) error {
 	if t.dir, err = os.OpenRoot(t.base()); err != nil {
 		return &PathError{Path: t.path, Reason: "its folder cannot be opened", Err: err}
 	}
-	w := walker{target: t, data: realPath(dataDir), seen: map[string]bool{}}
+	w := walker{target: t, data: realPath(cfg.DataDir), config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
 	switch {
 	case t.file != "":
-		w.entry(t.file, st.Mode().Type(), true)
+		w.entry(t.file, st.Mode().Type(), w.rules(".", nil), true)
 		for _, c := range t.candidates {
 			c.key = "."
 		}
 	case t.scopes == nil:
-		err = w.folder(ctx, ".")
+		err = w.folder(ctx, ".", nil)
 	default:
 		for _, s := range t.scopes {
 			if err = w.start(ctx, s); err != nil {
@@ -121,25 +126,44 @@ func (t *target) scan(ctx context.Context, dataDir string) error {
 // walker walks one root.
 type walker struct {
 	*target
-	data string          // the data folder, or ""
-	seen map[string]bool // keys of candidates
+	data   string          // the data folder, or ""
+	config string          // the program's configuration file, or ""
+	seen   map[string]bool // keys of candidates
+}
+
+// rules reads what the file of a folder says. The program's own configuration, which may have the
+// same name, is none.
+func (w *walker) rules(dir string, around *rules) *rules {
+	for _, name := range folderFiles {
+		if w.config != "" && realPath(filepath.Join(w.base(), filepath.FromSlash(dir), name)) == w.config {
+			return around
+		}
+	}
+	return readRules(rootTree{w.dir}, dir, around)
 }
 
 // start walks from a path within the root.
-func (w *walker) start(ctx context.Context, path string) error {
-	st, err := w.dir.Lstat(filepath.FromSlash(path))
+func (w *walker) start(ctx context.Context, scope string) error {
+	st, err := w.dir.Lstat(filepath.FromSlash(scope))
 	if err != nil {
-		return &PathError{Path: w.display(path), Reason: "it cannot be read any more", Err: err}
+		return &PathError{Path: w.display(scope), Reason: "it cannot be read any more", Err: err}
+	}
+	rules := w.rules(".", nil)
+	for i, c := range scope {
+		if c == '/' {
+			rules = w.rules(scope[:i], rules)
+		}
 	}
 	if st.IsDir() {
-		return w.folder(ctx, path)
+		return w.folder(ctx, scope, rules)
 	}
-	w.entry(path, st.Mode().Type(), true)
+	w.entry(scope, st.Mode().Type(), rules, true)
 	return nil
 }
 
-// folder looks at the entries of a folder, in the order of their names.
-func (w *walker) folder(ctx context.Context, dir string) error {
+// folder looks at the entries of a folder, in the order of their names. The rules around it are
+// those of the folders above.
+func (w *walker) folder(ctx context.Context, dir string, around *rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -155,27 +179,67 @@ func (w *walker) folder(ctx context.Context, dir string) error {
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
+	rules := around
+	if dir == "." || names[folderFiles[0]] || names[folderFiles[1]] {
+		rules = w.rules(dir, around)
+	}
 	for _, e := range entries {
 		p := path.Join(dir, e.Name())
-		of, isSidecar := sidecarOf(e.Name())
 		switch {
 		case ignored(e.Name()):
-		case isSidecar && !names[of]:
-			w.skip(p, BadMetadata, fmt.Sprintf("there is no file %s beside it", printable(of)))
-		case isSidecar && !slices.Contains(sidecarSuffixes, e.Name()[len(of):]):
-			w.skip(p, BadMetadata, "it has no effect: its name must end in small letters")
-		case isSidecar:
+		case w.isMetadata(p, names):
 		case e.IsDir():
-			if err := w.folder(ctx, p); err != nil {
+			if err := w.folder(ctx, p, rules); err != nil {
 				return err
 			}
 		default:
 			described := slices.ContainsFunc(sidecarSuffixes, func(s string) bool { return names[e.Name()+s] })
-			w.entry(p, e.Type(), described)
+			w.entry(p, e.Type(), rules, described)
 		}
+	}
+	if rules != around {
+		w.reportUnused(rules)
 	}
 	return nil
 }
+
+// isMetadata reports whether an entry of a folder says something of others, and notes it when that
+// has no effect.
+func (w *walker) isMetadata(p string, names map[string]bool) bool {
+	name := path.Base(p)
+	of, isSidecar := sidecarOf(name)
+	switch {
+	case isFolderFile(name):
+		if !slices.Contains(folderFiles, name) {
+			w.skip(p, BadMetadata, "it has no effect: its name must be in small letters")
+		}
+		return true
+	case !isSidecar:
+		return false
+	case !names[of]:
+		w.skip(p, BadMetadata, fmt.Sprintf("there is no file %s beside it", printable(of)))
+	case !slices.Contains(sidecarSuffixes, name[len(of):]):
+		w.skip(p, BadMetadata, "it has no effect: its name must end in small letters")
+	}
+	return true
+}
+
+// reportUnused notes the entries of a folder's file that no file has: they may be misspelt. What
+// archives hold is not known yet.
+func (w *walker) reportUnused(r *rules) {
+	holdsFiles := func(c *candidate) bool {
+		return below(r.dir, c.path) && slices.Contains(archiveExtensions, strings.ToLower(path.Ext(c.path)))
+	}
+	if w.scopes != nil || slices.ContainsFunc(w.candidates, holdsFiles) {
+		return
+	}
+	for _, pattern := range r.unused() {
+		w.skip(path.Join(r.dir, folderFiles[0]), BadMetadata, fmt.Sprintf("no file is named like its entry %q", pattern))
+	}
+}
+
+// archiveExtensions are those of files that hold others, for which entries may be meant.
+var archiveExtensions = []string{".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".tbz2", ".eml", ".msg", ".mbox", ".xml"}
 
 func (w *walker) list(dir string) ([]fs.DirEntry, error) {
 	f, err := w.dir.Open(filepath.FromSlash(dir))
@@ -203,7 +267,7 @@ func (w *walker) hide(p string, err error) {
 // entry makes a candidate of what is not a folder. A symbolic link is followed to a file of the
 // same root, as mounted configuration needs it, and never to a folder or out of the root.
 // Described says that the file may have a sidecar.
-func (w *walker) entry(p string, typ fs.FileMode, described bool) {
+func (w *walker) entry(p string, typ fs.FileMode, r *rules, described bool) {
 	name := filepath.FromSlash(p)
 	st, err := w.dir.Stat(name)
 	if typ&fs.ModeSymlink != 0 {
@@ -224,19 +288,17 @@ func (w *walker) entry(p string, typ fs.FileMode, described bool) {
 		w.skip(p, extract.Unsupported, "it is not a regular file")
 		return
 	}
-	c := &candidate{target: w.target, path: p, key: rowPath(p), size: st.Size(), modTime: st.ModTime().UTC()}
+	c := &candidate{target: w.target, path: p, key: rowPath(p), size: st.Size(), modTime: st.ModTime().UTC(), rules: r}
 	if w.seen[c.key] {
 		w.skip(p, extract.Unreadable, "its name cannot be told from that of another file")
 		return
 	}
 	w.seen[c.key] = true
+	sidecarOf := ""
 	if described {
-		if _, sha, err := readSidecar(w.dir, p); err == nil || sha != "" {
-			c.sidecar = sha
-		} else {
-			c.sidecar = unreadable
-		}
+		sidecarOf = p
 	}
+	_, c.about, _ = aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
 	w.candidates = append(w.candidates, c)
 }
 

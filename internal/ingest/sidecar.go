@@ -2,22 +2,17 @@ package ingest
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"gopkg.in/yaml.v3"
 
 	"parley/internal/access"
-	"parley/internal/extract"
 )
 
 // The endings of a sidecar: report.pdf.parley.yaml says what report.pdf does not say of itself.
@@ -34,77 +29,128 @@ func sidecarOf(name string) (string, bool) {
 	return "", false
 }
 
-// sidecar is what a sidecar file says. A nil field was not in it.
-type sidecar struct {
-	Title    *string   `yaml:"title"`
-	URL      *string   `yaml:"url"`
-	Category *string   `yaml:"category"`
-	Users    yaml.Node `yaml:"users"`
-	Groups   yaml.Node `yaml:"groups"`
-
-	users, groups []string
+// keys are what a sidecar, or an entry in the file of a folder, may say.
+type keys struct {
+	Title     *string   `yaml:"title"`
+	URL       *string   `yaml:"url"`
+	Category  *string   `yaml:"category"`
+	Users     yaml.Node `yaml:"users"`
+	Groups    yaml.Node `yaml:"groups"`
+	Password  yaml.Node `yaml:"password"`
+	Passwords yaml.Node `yaml:"passwords"`
 }
 
-// maxSidecar is the most bytes of a sidecar.
+// layer checks the keys.
+func (k keys) layer() (layer, error) {
+	l := layer{Title: k.Title, URL: k.URL, Category: k.Category}
+	users, err := namesIn(k.Users, "users")
+	if err != nil {
+		return layer{}, err
+	}
+	groups, err := namesIn(k.Groups, "groups")
+	if err != nil {
+		return layer{}, err
+	}
+	if users != nil || groups != nil {
+		l.Access = &access.List{Users: users, Groups: groups}
+	}
+	for _, node := range []yaml.Node{k.Password, k.Passwords} {
+		words, err := passwordsIn(node)
+		if err != nil {
+			return layer{}, err
+		}
+		l.Passwords = append(l.Passwords, words...)
+	}
+	if l.URL != nil && !isWebURL(*l.URL) {
+		return layer{}, errors.New("url is not an http or https address")
+	}
+	return l, nil
+}
+
+// maxSidecar is the most bytes of a sidecar, and of the file of a folder.
 const maxSidecar = 64 << 10
 
-// readSidecar reads the sidecar of a file and returns the hash of its bytes; nil and "" when
-// there is none. An invalid one is an error with a hash, one that cannot be read an error without.
-func readSidecar(dir *os.Root, file string) (*sidecar, string, error) {
-	var found *sidecar
-	var hash string
+// tree is where a file and its sidecars lie: a folder, or the files inside a file. The error is
+// fs.ErrNotExist for what is not there.
+type tree interface {
+	open(path string) (io.ReadCloser, error)
+}
+
+// rootTree is a folder.
+type rootTree struct{ *os.Root }
+
+func (t rootTree) open(path string) (io.ReadCloser, error) {
+	f, err := t.OpenFile(filepath.FromSlash(path), os.O_RDONLY|nonblock, 0)
+	if isNameTooLong(err) {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// unreadError says that metadata could not be read, which may be otherwise at the next run.
+type unreadError struct{ what, why string }
+
+func (e *unreadError) Error() string { return e.what + " cannot be read: " + e.why }
+
+// readSidecar reads the sidecar of a file, which says nothing when there is none.
+func readSidecar(t tree, file string) (l layer, err error) {
+	found := false
 	for _, suffix := range sidecarSuffixes {
-		f, err := dir.OpenFile(filepath.FromSlash(file+suffix), os.O_RDONLY|nonblock, 0)
-		if errors.Is(err, fs.ErrNotExist) || isNameTooLong(err) {
+		data, err := readSmall(t, file+suffix)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, "", fmt.Errorf("its sidecar cannot be read: %s", cause(err))
+			return layer{}, &unreadError{"its sidecar", cause(err)}
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxSidecar+1))
-		f.Close()
-		if err != nil {
-			return nil, "", fmt.Errorf("its sidecar cannot be read: %s", cause(err))
+		if found {
+			return layer{}, errors.New("it has two sidecars, .parley.yaml and .parley.yml")
 		}
-		if hash != "" {
-			return nil, "", errors.New("it has two sidecars, .parley.yaml and .parley.yml")
+		if l, err = parseSidecar(data); err != nil {
+			return layer{}, fmt.Errorf("its sidecar is not valid: %w", err)
 		}
-		sum := sha256.Sum256(data)
-		hash = hex.EncodeToString(sum[:])
-		if found, err = parseSidecar(data); err != nil {
-			return nil, hash, fmt.Errorf("its sidecar is not valid: %w", err)
-		}
+		found = true
 	}
-	return found, hash, nil
+	return l, nil
 }
 
-// parseSidecar reads a sidecar strictly: an unknown key may be a misspelt restriction.
-func parseSidecar(data []byte) (*sidecar, error) {
-	if len(data) > maxSidecar {
-		return nil, fmt.Errorf("it has more than %d bytes", maxSidecar)
+// readSmall reads a file of metadata, and one byte more than it may have.
+func readSmall(t tree, path string) ([]byte, error) {
+	f, err := t.open(path)
+	if err != nil {
+		return nil, err
 	}
-	var s sidecar
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSidecar+1))
+}
+
+func parseSidecar(data []byte) (layer, error) {
+	var k keys
+	if err := decodeStrictly(data, &k); err != nil {
+		return layer{}, err
+	}
+	return k.layer()
+}
+
+// decodeStrictly reads one YAML document: an unknown key may be a misspelt restriction.
+func decodeStrictly(data []byte, into any) error {
+	if len(data) > maxSidecar {
+		return fmt.Errorf("it has more than %d bytes", maxSidecar)
+	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
-	if err := d.Decode(&s); errors.Is(err, io.EOF) {
-		return nil, errors.New("it is empty")
+	if err := d.Decode(into); errors.Is(err, io.EOF) {
+		return errors.New("it is empty")
 	} else if err != nil {
-		return nil, yamlError(err)
+		return yamlError(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it holds more than one document")
+		return errors.New("it holds more than one document")
 	}
-	var err error
-	if s.users, err = namesIn(s.Users, "users"); err != nil {
-		return nil, err
-	}
-	if s.groups, err = namesIn(s.Groups, "groups"); err != nil {
-		return nil, err
-	}
-	if s.URL != nil && !isWebURL(*s.URL) {
-		return nil, errors.New("url is not an http or https address")
-	}
-	return &s, nil
+	return nil
 }
 
 // yamlError makes a decoder's error one line.
@@ -138,63 +184,27 @@ func namesIn(n yaml.Node, key string) ([]string, error) {
 	return names, nil
 }
 
-// metadata is what a document is stored with.
-type metadata struct {
-	title, url, category string
-	access               access.List
-}
+// maxPasswords bounds how many passwords are tried on a file.
+const maxPasswords = 20
 
-// describe merges what a document says of itself with its sidecar, which may be nil and has the
-// last word. Users and groups belong together: a sidecar with either replaces both.
-func describe(doc *extract.Document, s *sidecar, file string) (metadata, error) {
-	m := metadata{
-		title: doc.Meta.Title, category: doc.Meta.Category,
-		access: access.List{Users: doc.Meta.Users, Groups: doc.Meta.Groups},
+// passwordsIn returns a list of passwords, or a single one, exactly as written.
+func passwordsIn(n yaml.Node) ([]string, error) {
+	nodes := []*yaml.Node{&n}
+	switch n.Kind {
+	case 0:
+		return nil, nil
+	case yaml.SequenceNode:
+		nodes = n.Content
 	}
-	if isWebURL(doc.Meta.URL) {
-		m.url = doc.Meta.URL
-	}
-	if s != nil {
-		replace(&m.title, s.Title)
-		replace(&m.url, s.URL)
-		replace(&m.category, s.Category)
-		if s.users != nil || s.groups != nil {
-			m.access = access.List{Users: s.users, Groups: s.groups}
+	var words []string
+	for _, n := range nodes {
+		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+			return nil, fmt.Errorf("line %d: a password must be text", n.Line)
 		}
+		words = append(words, n.Value)
 	}
-	for _, name := range append(append([]string{}, m.access.Users...), m.access.Groups...) {
-		if strings.TrimSpace(name) == "" {
-			return metadata{}, errors.New("one of the users or groups that may see it has no name")
-		}
+	if len(words) > maxPasswords {
+		return nil, fmt.Errorf("line %d: more than %d passwords", n.Line, maxPasswords)
 	}
-	m.category = oneLine(m.category)
-	for _, title := range []string{m.title, doc.Title, strings.TrimSuffix(file, filepath.Ext(file)), file} {
-		if m.title = oneLine(title); m.title != "" {
-			return m, nil
-		}
-	}
-	m.title = "untitled"
-	return m, nil
-}
-
-func replace(old *string, by *string) {
-	if by != nil {
-		*old = *by
-	}
-}
-
-// oneLine makes text valid UTF-8 without control characters and runs of white space.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	return strings.Join(strings.Fields(s), " ")
-}
-
-func isWebURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return words, nil
 }

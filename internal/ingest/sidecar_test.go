@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
 
 	"parley/internal/access"
 	"parley/internal/extract"
@@ -113,7 +114,7 @@ func TestRun_ReportsASidecarWithoutAFile(t *testing.T) {
 func TestDescribe_RefusesNamelessUsersInFrontMatter(t *testing.T) {
 	for _, names := range [][]string{{""}, {"ann", " "}} {
 		for _, meta := range []extract.Meta{{Users: names}, {Groups: names}} {
-			if m, err := describe(&extract.Document{Meta: meta}, nil, "a.md"); err == nil {
+			if m, err := describe(&extract.Document{Meta: meta}, about{}, "a.md"); err == nil {
 				t.Errorf("%+v gave %+v", meta, m)
 			}
 		}
@@ -128,7 +129,7 @@ func TestDescribe_TakesTheBestTitle(t *testing.T) {
 		} else {
 			doc.Title = "From the\tfile "
 		}
-		m, err := describe(doc, nil, file)
+		m, err := describe(doc, about{}, file)
 		if err != nil || m.title != want || m.url != "" {
 			t.Errorf("%+v, %v; want %q", m, err, want)
 		}
@@ -153,7 +154,11 @@ func FuzzParseSidecar(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.Users.Kind != 0 && len(s.users) == 0 || s.Groups.Kind != 0 && len(s.groups) == 0 {
+		var k keys
+		if err := yaml.Unmarshal(data, &k); err != nil || k.Users.Kind == 0 && k.Groups.Kind == 0 {
+			return
+		}
+		if s.Access == nil || len(s.Access.Users)+len(s.Access.Groups) == 0 {
 			t.Errorf("%q lets everyone in", data)
 		}
 	})

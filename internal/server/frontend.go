@@ -107,12 +107,13 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 
 const indexText = `Parley %[1]s answers questions about your documents.
 
-This address speaks the AI Chat Protocol, versions 2024-05-29 and 2024-01-28, the Chat UI API, and
-OpenAI's Chat Completions API:
+This address speaks the AI Chat Protocol, versions 2024-05-29 and 2024-01-28, the Chat UI API, the
+Chat-with-RAG API, and OpenAI's Chat Completions API:
 
   POST /chat           one answer as JSON
   POST /chat/stream    the answer as it is written, one JSON object a line
   POST /api/chat and POST /api/multi-agent-chat, for the Chat UI, and its /chat-history
+  POST /chat/session and /chat/SESSION, for the Chat-with-RAG API
   POST /v1/chat/completions and GET /v1/models, for clients of OpenAI's API
   GET  /content/NAME   the original of a document that an answer cites
   GET  /openapi.json   every route, with examples

@@ -82,7 +82,7 @@ func ParseUsageQuery(by, from, to string) (q turn.UsageQuery, err error) {
 	if q.From, _, err = parseTime("from", from); err != nil {
 		return q, err
 	}
-	day := false
+	var day bool
 	if q.To, day, err = parseTime("to", to); err == nil && day {
 		q.To = q.To.AddDate(0, 0, 1)
 	}

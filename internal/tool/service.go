@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,10 +27,11 @@ func newService() *service {
 }
 
 // call sends req and reads the reply into out. Errors name neither URL nor key.
-func (s *service) call(ctx context.Context, req *http.Request, out any) error {
+func (s *service) call(req *http.Request, out any) error {
+	ctx := req.Context()
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "parley")
-	resp, err := s.http.Do(req.WithContext(ctx))
+	resp, err := s.http.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

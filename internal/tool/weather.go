@@ -129,11 +129,11 @@ func (w weather) forecast(ctx context.Context, p place) (forecast, error) {
 func coordinate(x float64) string { return strconv.FormatFloat(x, 'f', 4, 64) }
 
 func (w weather) get(ctx context.Context, base string, q url.Values, out any) error {
-	req, err := http.NewRequest(http.MethodGet, base+"?"+q.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"?"+q.Encode(), nil)
 	if err != nil {
 		return fmt.Errorf("address the weather service: %w", err)
 	}
-	return w.call(ctx, req, out)
+	return w.call(req, out)
 }
 
 func (f forecast) describe(p place) string {

@@ -83,7 +83,7 @@ func (w webSearch) run(ctx context.Context, call Call) (Result, error) {
 	if query == "" || len(query) > 400 {
 		return Result{}, failf("The query is empty or longer than 400 bytes.")
 	}
-	req, err := w.request(query)
+	req, err := w.request(ctx, query)
 	if err != nil {
 		return Result{}, fmt.Errorf("address the search engine: %w", err)
 	}
@@ -93,20 +93,20 @@ func (w webSearch) run(ctx context.Context, call Call) (Result, error) {
 			Results []webResult `json:"results"` // Brave
 		} `json:"web"`
 	}
-	if err := w.call(ctx, req, &reply); err != nil {
+	if err := w.call(req, &reply); err != nil {
 		return Result{}, err
 	}
 	return Result{Text: describe(append(reply.Results, reply.Web.Results...))}, nil
 }
 
-func (w webSearch) request(query string) (*http.Request, error) {
+func (w webSearch) request(ctx context.Context, query string) (*http.Request, error) {
 	switch w.opts.Engine {
 	case "tavily":
 		body, err := json.Marshal(map[string]any{"query": query, "max_results": webResults})
 		if err != nil {
 			return nil, err
 		}
-		req, err := http.NewRequest(http.MethodPost, w.opts.URL, bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.opts.URL, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
@@ -115,14 +115,14 @@ func (w webSearch) request(query string) (*http.Request, error) {
 		return req, nil
 	case "brave":
 		q := url.Values{"q": {query}, "count": {strconv.Itoa(webResults)}}
-		req, err := http.NewRequest(http.MethodGet, w.opts.URL+"?"+q.Encode(), nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.opts.URL+"?"+q.Encode(), nil)
 		if err != nil {
 			return nil, err
 		}
 		req.Header.Set("X-Subscription-Token", w.opts.Key)
 		return req, nil
 	}
-	return http.NewRequest(http.MethodGet, w.opts.URL+"?"+url.Values{"q": {query}, "format": {"json"}}.Encode(), nil)
+	return http.NewRequestWithContext(ctx, http.MethodGet, w.opts.URL+"?"+url.Values{"q": {query}, "format": {"json"}}.Encode(), nil)
 }
 
 var markup = regexp.MustCompile(`<[^>]*>`)

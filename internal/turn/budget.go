@@ -88,7 +88,7 @@ func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimat
 	for key := range limits {
 		of(b.reserved, key).add(estimate, 1)
 	}
-	return func(real spent) {
+	return func(took spent) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for key := range limits {
@@ -96,7 +96,7 @@ func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimat
 			if r.add(estimate, -1); *r == (spent{}) {
 				delete(b.reserved, key)
 			}
-			of(b.used, key).add(real, 1)
+			of(b.used, key).add(took, 1)
 		}
 	}, nil
 }

@@ -74,6 +74,7 @@ func Normalize(v []float32) ([]float32, error) {
 	return unit, nil
 }
 
+// ErrDirection says that a vector points nowhere.
 var ErrDirection = errors.New("the vector is zero, or holds what is no number")
 
 // Encode returns a vector as little-endian bytes.

@@ -27,8 +27,9 @@ func (b *bench) vectors(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("the benchmark did not measure %d dimensions", dimensions)
 		}
-		what, fast := fmt.Sprintf("exact search, 100,000 × %d vectors", dimensions), plain
-		if fast, ok = metrics(string(out), name+"true"); !ok {
+		what := fmt.Sprintf("exact search, 100,000 × %d vectors", dimensions)
+		fast, ok := metrics(string(out), name+"true")
+		if !ok {
 			fast = plain
 		}
 		b.add(what+", p50 / p99", "recall 1", "%.1f / %.1f ms (without SIMD: %.1f × p50)",

@@ -131,7 +131,7 @@ func (c *Config) authorization(endpoint *url.URL) (func(context.Context, http.He
 		}, nil
 	case c.Token != "":
 		token := c.Token
-		get = func(context.Context) (string, error) { return token, nil }
+		get = func(context.Context) (string, error) { return token, nil } //nolint:unparam // the others fail
 	case c.TokenFile != "":
 		path := c.TokenFile
 		get = func(context.Context) (string, error) { return readToken(path) }

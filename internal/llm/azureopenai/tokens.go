@@ -59,7 +59,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		}
 	}
 	defer func() { <-t.turn }()
-	if text, err, done := t.since(asked); done {
+	if text, done, err := t.since(asked); done {
 		return text, err
 	}
 	next, err := t.fetch(ctx)
@@ -84,10 +84,10 @@ func (t *tokens) state() (token, int) {
 }
 
 // since returns what came of asking when somebody has done so since the count was asked.
-func (t *tokens) since(asked int) (text string, err error, done bool) {
+func (t *tokens) since(asked int) (text string, done bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.current.text, t.failed, t.asked != asked
+	return t.current.text, t.asked != asked, t.failed
 }
 
 func (t *tokens) keep(next token, err error) {

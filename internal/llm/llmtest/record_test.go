@@ -33,8 +33,8 @@ func openAI(t *testing.T, url, key string, client *http.Client) llm.Model {
 	return p
 }
 
-// real is an API that says things which no fixture should hold.
-func real(t *testing.T, key string) *httptest.Server {
+// realAPI is an API that says things which no fixture should hold.
+func realAPI(t *testing.T, key string) *httptest.Server {
 	n := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+key {
@@ -54,7 +54,7 @@ func real(t *testing.T, key string) *httptest.Server {
 
 func TestRecord_RenewsWhatTheAPIAnswers(t *testing.T) {
 	const key = "sk-live-0123456789abcdef0123"
-	dir, s := t.TempDir(), real(t, key)
+	dir, s := t.TempDir(), realAPI(t, key)
 	paths := map[string]string{"asked": fixture, "left": strings.Replace(fixture, "-- record --\nyes\n", "", 1)}
 	for name, text := range paths {
 		if err := os.WriteFile(filepath.Join(dir, name+".txtar"), []byte(text), 0o600); err != nil {

@@ -274,6 +274,7 @@ func (c *conn) transport() mcp.Transport {
 			},
 		}
 	}
+	//nolint:noctx // it outlives the call that starts it, and Close ends it
 	cmd := exec.Command(c.server.Command[0], c.server.Command[1:]...)
 	cmd.Env = environment(c.server.Env)
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}

@@ -179,7 +179,7 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 		wg.Go(func() {
 			body := `{"id":"c","answers":[` + strings.Repeat(`["q","a"],`, n) + `["q","a"]]}`
 			w := httptest.NewRecorder()
-			h.Save(w, httptest.NewRequest("POST", "/chat_history", nil), []byte(body))
+			h.Save(w, httptest.NewRequest(http.MethodPost, "/chat_history", nil), []byte(body))
 			if w.Code != http.StatusCreated {
 				t.Errorf("status %d: %s", w.Code, w.Body)
 			}
@@ -187,7 +187,7 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 	w := httptest.NewRecorder()
-	h.Session(w, httptest.NewRequest("GET", "/", nil), "c")
+	h.Session(w, httptest.NewRequest(http.MethodGet, "/", nil), "c")
 	if got := strings.Count(w.Body.String(), `["q","a"]`); got != tabs {
 		t.Errorf("%d pairs are stored, want %d: %s", got, tabs, w.Body)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
 			for n := range each {
 				body := fmt.Sprintf(`{"messages":[{"id":"shared","content":"%d"},{"id":"%d-%d","role":"user","content":"x"},{"content":"no id %d-%d"}]}`, tab, tab, n, tab, n)
 				w := httptest.NewRecorder()
-				h.ServeHTTP(w, httptest.NewRequest("PUT", "/chat-history/"+created.ID, strings.NewReader(body)))
+				h.ServeHTTP(w, httptest.NewRequest(http.MethodPut, "/chat-history/"+created.ID, strings.NewReader(body)))
 				if w.Code != http.StatusOK {
 					t.Errorf("status %d: %s", w.Code, w.Body)
 				}
@@ -106,7 +107,7 @@ func TestPutMessages_RefusesAChatThatIsTooLong(t *testing.T) {
 	if err := checkSize(many); err != nil {
 		t.Error(err)
 	}
-	if err := checkSize(append(many, transcript.Message{})); chat.KindOf(err) != chat.TooLarge {
+	if err := checkSize(append(slices.Clone(many), transcript.Message{})); chat.KindOf(err) != chat.TooLarge {
 		t.Errorf("too many messages: %v", err)
 	}
 	if err := checkSize([]transcript.Message{{Body: make([]byte, maxTranscript+1)}}); chat.KindOf(err) != chat.TooLarge {

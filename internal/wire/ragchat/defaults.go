@@ -82,7 +82,7 @@ func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) {
 		return key
 	}
 	rewrite, rerank, summary := or(keys.Rewrite), or(keys.Rerank), or(keys.Summary)
-	h.json(w, r, http.StatusOK, publishedConfig{
+	h.json(w, r, publishedConfig{
 		Defaults:             d,
 		InferenceTemperature: d.Temperature, InferenceTopP: d.TopP,
 		MaxInferenceOutputTokens: d.MaxOutputTokens, EnableTools: d.UseTools,
@@ -145,17 +145,17 @@ func (h *Handler) ModelsJSON(w http.ResponseWriter, r *http.Request) {
 			all[m.Key] = m
 		}
 	}
-	h.json(w, r, http.StatusOK, all)
+	h.json(w, r, all)
 }
 
 // json answers with v. That v cannot be encoded is a fault of the program.
-func (h *Handler) json(w http.ResponseWriter, r *http.Request, status int, v any) {
+func (h *Handler) json(w http.ResponseWriter, r *http.Request, v any) {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	if err := wire.WriteJSON(w, status, raw); err != nil {
+	if err := wire.WriteJSON(w, http.StatusOK, raw); err != nil {
 		h.cfg.Logger.DebugContext(r.Context(), "a response could not be written", "error", err)
 	}
 }

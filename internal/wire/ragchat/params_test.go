@@ -63,7 +63,7 @@ func TestParams_EachDoesWhatItsNameSays(t *testing.T) {
 		{"query_id", `"q2"`, func(e effect) string { return has(e.steps, `"id":"q2"`) }, "false", "true"},
 		{"conversation_id", `"c1"`, messages, "7", "8"},
 		{"user_id", `"u2"`, messages, "7", "9"},
-		{"stream", `true`, func(e effect) string { return e.sent + has(e.body, `{"type":"delta"`) }, "application/jsonfalse", "text/event-streamtrue"},
+		{"stream", `true`, func(e effect) string { return e.sent + " " + has(e.body, `{"type":"delta"`) }, "application/json false", "text/event-stream true"},
 		{"model_keys", `{"inference":"test:x"}`, func(e effect) string { return answered(e).key }, "test:usual", "test:x"},
 		{"model_keys", `{"rewrite":"test:x"}`, func(e effect) string { return e.call(chat.StageRewrite).key }, "test:usual", "test:x"},
 		{"model_keys", `{"rerank":"test:x"}`, func(e effect) string { return e.call(chat.StageRerank).key }, "", "test:x"},

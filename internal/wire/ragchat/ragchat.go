@@ -216,7 +216,7 @@ func (h *Handler) debug(ctx context.Context, x *exchange, msg, text string) {
 	if d.DebugVerbose {
 		attrs = append(attrs, "text", clip(text, d.DebugLogTruncateChars))
 	}
-	h.cfg.Logger.DebugContext(ctx, msg, attrs...)
+	h.cfg.Logger.DebugContext(ctx, msg, attrs...) //nolint:sloglint // its callers give constants
 }
 
 // clip returns the first n characters of s.

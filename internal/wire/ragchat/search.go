@@ -38,7 +38,7 @@ func (h *Handler) Search(w http.ResponseWriter, r *http.Request, body []byte) {
 		}
 	}
 	out.Total = len(out.Results)
-	h.json(w, r, http.StatusOK, out)
+	h.json(w, r, out)
 }
 
 // searchOf reads the body of a search: the query, how many results are wanted, and which count.

@@ -62,7 +62,7 @@ func (h *Handler) Begin(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	h.json(w, r, http.StatusOK, sessionID{id})
+	h.json(w, r, sessionID{id})
 }
 
 // history is what a session holds.
@@ -91,7 +91,7 @@ func (h *Handler) History(w http.ResponseWriter, r *http.Request, id string) {
 	for i, m := range c.History {
 		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: citedSources(base, m.Citations)}
 	}
-	h.json(w, r, http.StatusOK, out)
+	h.json(w, r, out)
 }
 
 func (h *Handler) conversation(r *http.Request, id string, turns int) (turn.Conversation, error) {
@@ -156,7 +156,7 @@ func (h *Handler) List(w http.ResponseWriter, r *http.Request) {
 		last := found[limit-1]
 		out.Next = strconv.FormatInt(last.UpdatedAt.UnixMicro(), 10) + "-" + last.ID
 	}
-	h.json(w, r, http.StatusOK, out)
+	h.json(w, r, out)
 }
 
 func pageOfSessions(r *http.Request) (limit int, after turn.Position, err error) {
@@ -252,5 +252,5 @@ func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, err error,
 		return
 	}
 	a.Status = "ok"
-	h.json(w, r, http.StatusOK, a)
+	h.json(w, r, a)
 }

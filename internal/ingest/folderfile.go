@@ -1,0 +1,230 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The names of the file in a folder that says what holds for the files below it. The second one is
+// read for the reason for which that of sidecars is.
+var folderFiles = []string{"parley.yaml", "parley.yml"}
+
+// isFolderFile reports whether a name is one of these, but for its case.
+func isFolderFile(name string) bool {
+	return slices.ContainsFunc(folderFiles, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// rules are what the file of a folder says, below those of the folders around it.
+type rules struct {
+	dir      string // relative to the root
+	around   *rules // nil at the root
+	defaults layer
+	entries  []*entry
+	err      error // the file is not valid; nothing below it may be indexed
+}
+
+// entry is what the file of a folder says of some of the files below it.
+type entry struct {
+	pattern string
+	matches *regexp.Regexp
+	layer   layer
+	used    atomic.Bool // it matched a file
+}
+
+// folderKeys are what the file of a folder may say.
+type folderKeys struct {
+	URL       *string   `yaml:"url"`
+	Category  *string   `yaml:"category"`
+	Users     yaml.Node `yaml:"users"`
+	Groups    yaml.Node `yaml:"groups"`
+	Passwords yaml.Node `yaml:"passwords"`
+	Files     yaml.Node `yaml:"files"`
+}
+
+// readRules reads the file of a folder. Without one it returns the rules around it.
+func readRules(t tree, dir string, around *rules) *rules {
+	own := around
+	for _, name := range folderFiles {
+		data, err := readSmall(t, path.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if own != around {
+			own.err = fmt.Errorf("the folder %s has two files, parley.yaml and parley.yml", shownDir(dir))
+			return own
+		}
+		own = &rules{dir: dir, around: around}
+		if err == nil {
+			err = own.parse(data)
+		} else {
+			err = &unreadError{"the file", cause(err)}
+		}
+		if err != nil {
+			own.err = fmt.Errorf("the %s of the folder %s is not valid: %w", name, shownDir(dir), err)
+		}
+	}
+	return own
+}
+
+func shownDir(dir string) string {
+	if dir == "." {
+		return "that was ingested"
+	}
+	return printable(dir)
+}
+
+func (r *rules) parse(data []byte) error {
+	var k folderKeys
+	if err := decodeStrictly(data, &k); err != nil {
+		return err
+	}
+	var err error
+	r.defaults, err = keys{URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Passwords: k.Passwords}.layer()
+	if err != nil {
+		return err
+	}
+	if k.Files.Kind == 0 {
+		return nil
+	}
+	if k.Files.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: files must be a mapping of names to what holds for them", k.Files.Line)
+	}
+	for i := 0; i+1 < len(k.Files.Content); i += 2 {
+		e, err := newEntry(k.Files.Content[i], k.Files.Content[i+1])
+		if err != nil {
+			return err
+		}
+		r.entries = append(r.entries, e)
+	}
+	return nil
+}
+
+func newEntry(name, value *yaml.Node) (*entry, error) {
+	matches, err := patternOf(name.Value)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", name.Line, err)
+	}
+	// A node decodes into a struct without a look at unknown keys, its text does not.
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return nil, yamlError(err)
+	}
+	l, err := parseSidecar(text)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: of %q: %w", value.Line, name.Value, err)
+	}
+	return &entry{pattern: name.Value, matches: matches, layer: l}, nil
+}
+
+// patternOf makes a pattern of names an expression on paths below the folder: * stands for any
+// characters but /, ** for any, ? for one. A pattern without / is matched with the last part of the
+// path.
+func patternOf(pattern string) (*regexp.Regexp, error) {
+	clean := strings.TrimPrefix(pattern, "./")
+	if clean == "" || strings.HasPrefix(clean, "/") || slices.Contains(strings.Split(clean, "/"), "..") {
+		return nil, fmt.Errorf("%q is not a pattern of names below the folder", pattern)
+	}
+	var b strings.Builder
+	b.WriteString("^")
+	if !strings.Contains(clean, "/") {
+		b.WriteString("(?:.*/)?")
+	}
+	for i := 0; i < len(clean); {
+		switch {
+		case strings.HasPrefix(clean[i:], "**/"):
+			b.WriteString("(?:.*/)?")
+			i += 3
+		case strings.HasPrefix(clean[i:], "**"):
+			b.WriteString(".*")
+			i += 2
+		case clean[i] == '*':
+			b.WriteString("[^/]*")
+			i++
+		case clean[i] == '?':
+			b.WriteString("[^/]")
+			i++
+		default:
+			n := strings.IndexAny(clean[i:], "*?")
+			if n < 0 {
+				n = len(clean) - i
+			}
+			b.WriteString(regexp.QuoteMeta(clean[i : i+n]))
+			i += n
+		}
+	}
+	b.WriteString("$")
+	return regexp.Compile(b.String())
+}
+
+// about returns what all rules say of the file at a path relative to the root; files around it
+// are those that it lies in, outermost first. Inner folders have the last word, and of the entries
+// of a folder the last one. What an entry says of an archive holds for the files inside as what
+// the file of a folder says does, but for title and address.
+func (r *rules) about(file string, around []string) (about, error) {
+	if r == nil {
+		return about{}, nil
+	}
+	a, err := r.around.about(file, around)
+	if err != nil {
+		return about{}, err
+	}
+	if r.err != nil {
+		return about{}, r.err
+	}
+	own := r.defaults
+	if own.URL != nil {
+		own.URL = nil
+		if len(around) == 0 {
+			address := addressBelow(*r.defaults.URL, r.rel(file))
+			own.URL = &address
+		}
+	}
+	a.Defaults = a.Defaults.over(own)
+	for _, e := range r.entries {
+		if e.matches.MatchString(r.rel(file)) {
+			e.used.Store(true)
+			a.Says = a.Says.over(e.layer)
+		} else if slices.ContainsFunc(around, func(p string) bool { return r.rel(p) != "" && e.matches.MatchString(r.rel(p)) }) {
+			a.Defaults = a.Defaults.over(e.layer.inherited())
+		}
+	}
+	return a, nil
+}
+
+// rel returns a path relative to the root as one relative to the rules' folder; "" when it does not
+// lie below that.
+func (r *rules) rel(file string) string {
+	if r.dir == "." {
+		return file
+	}
+	rel, ok := strings.CutPrefix(file, r.dir+"/")
+	if !ok {
+		return ""
+	}
+	return rel
+}
+
+// inherited is what the files inside a file take over.
+func (l layer) inherited() layer {
+	l.Title, l.URL = nil, nil
+	return l
+}
+
+// unused returns the patterns that matched no file.
+func (r *rules) unused() []string {
+	var patterns []string
+	for _, e := range r.entries {
+		if !e.used.Load() {
+			patterns = append(patterns, e.pattern)
+		}
+	}
+	return patterns
+}

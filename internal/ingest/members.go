@@ -1,0 +1,283 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// part is a file inside a file on its way to becoming a document: an entry of an archive, or an
+// attachment. Its path is that of the file around it and, below that, its name in there.
+type part struct {
+	spool  *spool
+	index  int
+	name   string   // in the file around it
+	around []string // paths of the files around it, outermost first
+	budget *budget
+	// inFolder says that the file around it is an archive, which may hold a sidecar beside it.
+	inFolder bool
+}
+
+// The bounds of files inside each other; a zero of Config means these.
+const (
+	defaultParts      = 10_000
+	defaultPartsBytes = 1 << 30
+	maxDepth          = 4 // of archives and mails inside each other
+)
+
+// budget is what the files inside one file may still cost, at whatever depth.
+type budget struct {
+	parts int
+	bytes int64
+}
+
+// spool is the folder into which a worker has put the files inside a file. What a worker says of
+// them is not believed.
+type spool struct {
+	dir     string
+	root    *os.Root // nil until the first part is opened
+	parts   []extract.Part
+	indexes map[string]int // of the parts by name
+}
+
+func (s *spool) close() error {
+	if s.root != nil {
+		s.root.Close()
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// openPart opens the content of a part.
+func (s *spool) openPart(i int) (*os.File, error) {
+	if s.root == nil {
+		root, err := os.OpenRoot(s.dir)
+		if err != nil {
+			return nil, fmt.Errorf("open the files inside a file: %w", err)
+		}
+		s.root = root
+	}
+	f, err := s.root.OpenFile(extract.PartName(i), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a file inside a file: %w", err)
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("open a file inside a file: %w", errNotRegular)
+	}
+	return f, nil
+}
+
+// open makes the spool the tree in which the sidecars of its files lie.
+func (s *spool) open(name string) (io.ReadCloser, error) {
+	i, ok := s.indexes[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return s.openPart(i)
+}
+
+// take reads a file and the files inside it, and hands on what became of each, that of the file
+// itself last: a run that is cut short before begins with the file again. It ends early when send
+// returns false.
+func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bool {
+	res, s := r.read(ctx, c)
+	defer func() {
+		if err := s.close(); err != nil {
+			r.cfg.Logger.Warn("remove the files inside a file", "error", err)
+		}
+	}()
+	switch {
+	case res.error != nil, res.leave:
+		return send(res)
+	case res.same:
+		r.meter.inside(len(c.inside))
+		for _, f := range c.inside {
+			if !send(r.kept(c, f)) {
+				return false
+			}
+		}
+		return send(res)
+	}
+	seen, ok := r.takeParts(ctx, c, res, s, send)
+	if !ok {
+		return false
+	}
+	for _, f := range c.inside {
+		if !seen[f.Path] && !send(result{from: r.row(c, f), file: f, gone: true}) {
+			return false
+		}
+	}
+	return send(res)
+}
+
+// kept makes the result of a file inside a file that is as it was.
+func (r *run) kept(c *candidate, f retrieval.File) result {
+	return result{from: r.row(c, f), file: f, same: true}
+}
+
+// row is the candidate for which a row was written.
+func (r *run) row(c *candidate, f retrieval.File) *candidate {
+	return &candidate{
+		target: c.target, path: f.Path, key: f.Path, size: f.Size, modTime: f.ModTime,
+		known: knownFile{File: f}, part: &part{},
+	}
+}
+
+// takeParts takes the files inside a file, and returns the keys of those that are there.
+func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool, send func(result) bool) (map[string]bool, bool) {
+	seen := map[string]bool{}
+	inner := r.innerRules(c, res, s)
+	members := make([]*candidate, 0, len(s.parts))
+	for i := range s.parts {
+		if m := r.member(c, res, s, i, inner); m != nil && !seen[m.key] {
+			seen[m.key] = true
+			for _, f := range m.inside {
+				seen[f.Path] = true // its own business
+			}
+			members = append(members, m)
+		}
+	}
+	r.meter.inside(len(members))
+	for _, m := range members {
+		r.meter.reading(m.display())
+		if refused := s.parts[m.part.index].Refused; refused != nil {
+			if !send(r.refused(m, refused)) {
+				return nil, false
+			}
+			for _, f := range m.inside {
+				if !send(result{from: r.row(c, f), file: f, gone: true}) {
+					return nil, false
+				}
+			}
+			continue
+		}
+		m.name = r.names.assign(m)
+		if !r.take(ctx, m, send) {
+			return nil, false
+		}
+	}
+	return seen, true
+}
+
+// refused makes the result of a file that could not be taken out of the file around it.
+func (r *run) refused(m *candidate, why *extract.Error) result {
+	res := result{from: m, format: why.Format, file: retrieval.File{
+		FileKey: retrieval.FileKey{Root: m.target.root.Path, Path: m.key},
+		Size:    m.size, ModTime: m.modTime, Generation: Generation,
+	}}
+	return res.failed(why.Reason, why.Detail)
+}
+
+// member makes a candidate of a file inside a file; nil for what a walk would pass over.
+func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string]*rules) *candidate {
+	p := &s.parts[i]
+	name := p.Name
+	if p.Refused == nil && !fs.ValidPath(name) || name == "." {
+		p.Refused = &extract.Error{Reason: extract.UnsafeName, Detail: "its name leads out of the archive"}
+	}
+	if p.Refused != nil && !fs.ValidPath(name) {
+		name = "unnamed/" + strings.Trim(strings.NewReplacer("/", "_", `\`, "_").Replace(name), ".")
+	}
+	if isFolder(res) && (slices.ContainsFunc(strings.Split(name, "/"), ignored) || isMemberMetadata(name)) {
+		return nil
+	}
+	around := []string{c.path}
+	if c.part != nil {
+		around = append(slices.Clone(c.part.around), c.path)
+	}
+	m := &candidate{
+		target: c.target, path: c.path + "/" + name, key: rowPath(c.key + "/" + name),
+		size: p.Size, modTime: res.file.ModTime, rules: inner[path.Dir(name)],
+		part: &part{spool: s, index: i, name: p.Name, around: around, budget: res.budget, inFolder: isFolder(res)},
+	}
+	m.inside, m.known = inside(c.inside, m.key)
+	m.known.adopted = c.known.adopted
+	return m
+}
+
+func isMemberMetadata(name string) bool {
+	_, isSidecar := sidecarOf(path.Base(name))
+	return isSidecar || isFolderFile(path.Base(name))
+}
+
+// inside returns, of rows sorted by path, those below a key and the one with that key.
+func inside(rows []retrieval.File, key string) (below []retrieval.File, own knownFile) {
+	at := func(path string) int {
+		i, _ := slices.BinarySearchFunc(rows, path, func(f retrieval.File, p string) int { return cmp.Compare(f.Path, p) })
+		return i
+	}
+	if i := at(key); i < len(rows) && rows[i].Path == key {
+		own = knownFile{File: rows[i]}
+	}
+	return rows[at(key+"/"):at(key+"0")], own // "0" is the character after "/"
+}
+
+// isFolder holds for archives, whose files lie in folders with rules of their own. What is attached
+// to a mail says nothing of the other attachments.
+func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive") }
+
+// innerRules returns the rules for the folders inside a file: those of the file itself, with what
+// its sidecar says, and in an archive those that the archive holds.
+func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*rules {
+	top := &rules{dir: c.path, around: c.rules, defaults: res.sidecar.inherited()}
+	all := map[string]*rules{}
+	var of func(dir string) *rules
+	of = func(dir string) *rules {
+		if known, ok := all[dir]; ok {
+			return known
+		}
+		around := top
+		if dir != "." {
+			around = of(path.Dir(dir))
+		}
+		all[dir] = around
+		if isFolder(res) {
+			if own := readRules(s, dir, around); own != around {
+				own.dir = path.Join(c.path, dir)
+				all[dir] = own
+			}
+		}
+		return all[dir]
+	}
+	of(".")
+	for _, p := range s.parts {
+		if fs.ValidPath(p.Name) {
+			of(path.Dir(p.Name))
+		}
+	}
+	return all
+}
+
+// spoolDir names a folder for the files inside the next file.
+func (r *run) spoolDir() string {
+	return filepath.Join(r.spools, fmt.Sprintf("%d", r.spooled.Add(1)))
+}
+
+// noteParts keeps what a worker says of the files inside a file, and counts them. Those that lie
+// too deep, or come when the budget is spent, have no content.
+func (r *run) noteParts(s *spool, doc *extract.Document, b *budget, spooling bool) {
+	s.parts = doc.Parts
+	s.indexes = make(map[string]int, len(s.parts))
+	for i := range s.parts {
+		p := &s.parts[i]
+		if p.Refused == nil && !spooling {
+			p.Refused = &extract.Error{Reason: extract.TooLarge,
+				Detail: fmt.Sprintf("it lies more than %d archives and mails deep, or they hold too much", maxDepth)}
+		}
+		if p.Refused == nil {
+			s.indexes[p.Name] = i
+		}
+		b.parts--
+		b.bytes -= max(p.Size, 0)
+	}
+}
