@@ -114,7 +114,7 @@ func sparseTAR() []byte {
 		sum += int(c)
 	}
 	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
-	return append(h, make([]byte, 1024)...)
+	return slices.Concat(h, make([]byte, 1024))
 }
 
 const laughs = `<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">` +

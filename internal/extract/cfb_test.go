@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"testing"
 	"unicode/utf16"
 
@@ -30,7 +31,7 @@ func makeCFB(children ...node) []byte {
 	var b cfbBuilder
 	b.add(node{name: "Root Entry", children: children}, cfbRoot)
 	dirSectors := (len(b.dir) + 511) / 512
-	miniSectors, fatSectors := (len(b.miniFAT)*4+511)/512, 1
+	miniSectors := (len(b.miniFAT)*4 + 511) / 512
 	var fat []uint32
 	chain := func(n int) uint32 {
 		if n == 0 {
@@ -61,7 +62,7 @@ func makeCFB(children ...node) []byte {
 	for i, data := range b.big {
 		binary.LittleEndian.PutUint32(b.dir[b.bigAt[i]:], chain((len(data)+511)/512))
 	}
-	fatSectors = (len(fat)+1)/128 + 1
+	fatSectors := (len(fat)+1)/128 + 1
 	header := make([]byte, 512)
 	copy(header, cfbMagic)
 	binary.LittleEndian.PutUint16(header[26:], 3)
@@ -79,7 +80,7 @@ func makeCFB(children ...node) []byte {
 		}
 		binary.LittleEndian.PutUint32(header[76+4*i:], at)
 	}
-	out := append(header, pad(b.dir)...)
+	out := slices.Concat(header, pad(b.dir))
 	out = append(out, pad(words(b.miniFAT))...)
 	out = append(out, pad(b.mini)...)
 	for _, data := range b.big {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func msgProperties(header int, values map[uint16]uint64) node {
 		entry := make([]byte, 16)
 		binary.LittleEndian.PutUint16(entry[2:], tag)
 		binary.LittleEndian.PutUint64(entry[8:], v)
-		data = append(data, entry...)
+		data = slices.Concat(data, entry)
 	}
 	return node{name: "__properties_version1.0", data: data}
 }
@@ -95,7 +96,7 @@ func TestMSG_ReadsABodyThatIsCompressedRTF(t *testing.T) {
 	head := make([]byte, 16)
 	binary.LittleEndian.PutUint32(head[4:], uint32(15+len(text)))
 	copy(head[8:], "LZFu")
-	rtf := append(head, payload...)
+	rtf := slices.Concat(head, payload)
 	if got, want := string(decompressRTF(rtf, 1000)), `{\rtf1\ansi\mac`+text; got != want {
 		t.Fatalf("decompressed %q, want %q", got, want)
 	}

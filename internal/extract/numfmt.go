@@ -75,11 +75,11 @@ func (p *formatParser) take(code string) string {
 		p.bracket(inside)
 		return rest
 	case '\\':
-		_, text, rest := cutRune(code[1:])
+		text, rest := cutRune(code[1:])
 		p.literal(text)
 		return rest
 	case '_', '*':
-		_, _, rest := cutRune(code[1:])
+		_, rest := cutRune(code[1:])
 		return rest
 	case '0', '#', '?':
 		p.digits++
@@ -109,7 +109,7 @@ func (p *formatParser) take(code string) string {
 		}
 		p.clock = true
 	default:
-		_, text, rest := cutRune(code)
+		text, rest := cutRune(code)
 		p.literal(text)
 		return rest
 	}
@@ -137,14 +137,13 @@ func (p *formatParser) literal(text string) {
 	}
 }
 
-func cutRune(s string) (r rune, first, rest string) {
-	for i, c := range s {
+func cutRune(s string) (first, rest string) {
+	for i := range s {
 		if i > 0 {
-			return r, s[:i], s[i:]
+			return s[:i], s[i:]
 		}
-		r = c
 	}
-	return r, s, ""
+	return s, ""
 }
 
 // format shows a number; epoch is the day that the file counts from.

@@ -79,7 +79,6 @@ type shapeWalker struct {
 	text   strings.Builder
 	now    slideParagraph
 	cell   bool // within a cell of a table
-	span   int  // columns of that cell
 }
 
 func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {

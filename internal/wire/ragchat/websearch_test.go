@@ -2,6 +2,7 @@ package ragchat
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func TestHistory_HasTheToolsThatWereUsed(t *testing.T) {
 	send(t, h, "/chat/"+session.ID, map[string]any{"message": "What is 4420 plus one?"})
 	send(t, h, "/chat/"+session.ID, map[string]any{"message": "And without help?", "params": map[string]any{"use_tools": false}})
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/chat/"+session.ID+"/history", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/chat/"+session.ID+"/history", nil))
 	var got struct {
 		Messages []struct {
 			Role  string   `json:"role"`
