@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -27,12 +28,13 @@ func (a Allowlist) Allows(key string) bool {
 	return false
 }
 
-// check refuses a request that names a model which it may not.
+// check refuses a request that names a model which it may not. Clients send back what they were
+// told that a stage uses, be it only because it is the model that answers.
 func (a Allowlist) check(m Models) error {
 	d := a.Defaults
 	for _, named := range [][2]string{
-		{m.Inference, d.Inference}, {m.Rewrite, d.Rewrite}, {m.Rerank, d.Rerank},
-		{m.Summary, d.Summary}, {m.Synthesis, d.Synthesis}, {m.Judge, d.Judge},
+		{m.Inference, d.Inference}, {m.Rewrite, cmp.Or(d.Rewrite, d.Inference)}, {m.Rerank, d.Rerank},
+		{m.Summary, cmp.Or(d.Summary, d.Inference)}, {m.Synthesis, cmp.Or(d.Synthesis, d.Inference)}, {m.Judge, d.Judge},
 	} {
 		if key, usual := named[0], named[1]; key != "" && key != usual && !a.Allows(key) {
 			return invalid("The model %q may not be used on this server.", llm.CleanName(key))

@@ -43,6 +43,7 @@ func TestRestricted_RefusesModelsThatMayNotBeNamed(t *testing.T) {
 		"nothing is named":                     {models: chat.Models{}},
 		"the defaults of the stages":           {models: usual},
 		"what the list allows, for all stages": {models: chat.Models{Inference: "ollama:a", Rewrite: "ollama:b", Rerank: "ollama:c", Summary: "ollama:d", Synthesis: "ollama:e", Judge: "ollama:f"}},
+		"what stages take over from inference": {models: chat.Models{Rewrite: "openai:big", Summary: "openai:big", Synthesis: "openai:big"}},
 		"inference":                            {chat.Models{Inference: "openai:huge"}, "openai:huge"},
 		"rewrite":                              {chat.Models{Rewrite: "openai:huge"}, "openai:huge"},
 		"rerank":                               {chat.Models{Rerank: "openai:huge"}, "openai:huge"},
