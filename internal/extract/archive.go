@@ -204,7 +204,8 @@ func addTAR(ctx context.Context, f *file, src io.Reader) (*Document, error) {
 		case err != nil:
 			return nil, damaged("the archive is cut off or broken")
 		}
-		if header.Typeflag != tar.TypeReg || isJunk(header.Name) {
+		isFile := header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse
+		if !isFile || isJunk(header.Name) {
 			continue
 		}
 		name := header.Name

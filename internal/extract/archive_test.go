@@ -211,3 +211,32 @@ func FuzzArchive(f *testing.F) {
 	f.Add(gzipped(f, "a", []byte("x")))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzed(t, "a.zip", data) })
 }
+
+// rawZIP makes an archive of parts, by name and content in turn, and one that is compressed already.
+func rawZIP(t testing.TB, name string, packed []byte, size int, parts ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i+1 < len(parts); i += 2 {
+		w, err := z.Create(parts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(parts[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := z.CreateRaw(&zip.FileHeader{
+		Name: name, Method: zip.Deflate, CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(size),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(packed); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

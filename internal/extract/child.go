@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,9 @@ type child struct {
 	state   *os.ProcessState
 	idle    *time.Timer
 	fresh   bool // it has answered nothing yet
+
+	delay  time.Duration // that it had waited for a processor when its job began
+	waited atomic.Int64  // the same of the job, once the time for it is over
 }
 
 // startChild starts this program as a worker, in an environment that is empty but for what the
@@ -91,6 +95,17 @@ var errBegunTwice = errors.New("the worker says twice that it has begun")
 
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }
+
+// begin notes that the time for a job begins.
+func (c *child) begin() { c.delay = runDelay(c.process.Pid) }
+
+// endLate ends a child whose time is over, and notes how much of it was spent waiting.
+func (c *child) endLate() {
+	if delay := runDelay(c.process.Pid); delay > 0 {
+		c.waited.Store(int64(delay - c.delay))
+	}
+	c.kill()
+}
 
 func (c *child) kill() {
 	// An error means that the process has ended, which is what is wanted.

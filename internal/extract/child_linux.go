@@ -1,6 +1,33 @@
 package extract
 
-import "syscall"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// runDelay is how long the threads of a process have been ready and waited for a processor, 0 when
+// the system does not tell (proc(5), schedstat).
+func runDelay(pid int) time.Duration {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		return 0
+	}
+	total := int64(0)
+	for _, name := range files {
+		var ran, waited int64
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		if _, err := fmt.Sscan(string(data), &ran, &waited); err == nil {
+			total += waited
+		}
+	}
+	return time.Duration(total)
+}
 
 // workerExecutable is the running program even when its file has been replaced since it started.
 func workerExecutable() (string, error) { return "/proc/self/exe", nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,9 @@ type Options struct {
 	CacheDir string        // where PDFium's compiled code is kept; "" compiles it in each worker
 	Limits   Limits        // for one file
 	Idle     time.Duration // after which a worker without work is ended; 20 s
+	// Ahead starts all workers with the first file, so that the next ones find theirs running, and
+	// replaces a worker that died at once.
+	Ahead bool
 }
 
 // Pool reads files in child processes of the same program (see RunWorkerIfAsked), so that a
@@ -31,6 +35,7 @@ type Pool struct {
 
 	mu     sync.Mutex
 	idle   []*child
+	alive  int // workers, with those that are being started
 	closed bool
 	active sync.WaitGroup // Extracts and the endings of idle children
 }
@@ -131,21 +136,29 @@ func (p *Pool) do(ctx context.Context, j job) (*Result, error) {
 	case <-p.ctx.Done():
 		return nil, ErrClosed
 	}
-	for {
-		c, err := p.take()
+	for retry := false; ; {
+		c, err := p.take(retry)
 		if err != nil {
 			return nil, err
 		}
 		used := !c.fresh
-		result, err := p.run(ctx, c, j)
-		// A worker may have died of something else since its last file.
-		if errors.As(err, new(*unasked)) {
-			if used {
-				continue
+		result, died, err := p.run(ctx, c, j)
+		switch {
+		case errors.As(err, new(*unasked)):
+			if !used {
+				return nil, &Error{Reason: Crashed, Detail: "the extraction worker died before it saw the file"}
 			}
-			return nil, &Error{Reason: Crashed, Detail: "the extraction worker died before it saw the file"}
+		case died && used && !retry && ctx.Err() == nil && p.ctx.Err() == nil:
+			// It may be what earlier files have left in the worker. A new one shows.
+			retry = true
+			if j.Spool != "" {
+				if err := os.RemoveAll(j.Spool); err != nil {
+					return nil, fmt.Errorf("extract: %w", err)
+				}
+			}
+		default:
+			return result, err
 		}
-		return result, err
 	}
 }
 
@@ -182,41 +195,51 @@ func (p *Pool) begin() bool {
 }
 
 // run has a child do a job, and puts it back or ends it. The time for the file begins when its
-// parser is loaded.
-func (p *Pool) run(ctx context.Context, c *child, j job) (*Result, error) {
+// parser is loaded. It reports whether the child died of the file.
+func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, err error) {
 	limit, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	slow := loadError()
 	clock := time.AfterFunc(loadTime, cancel)
 	defer clock.Stop()
-	stopKilling := context.AfterFunc(limit, c.kill)
+	stopKilling := context.AfterFunc(limit, c.endLate)
 	o, err := c.ask(j, func() {
+		c.begin()
 		slow = timeoutError(j.Limits)
 		clock.Reset(j.Limits.Time)
 	})
 	if stopKilling() && err == nil {
 		p.put(c)
-		return o.result()
+		r, err = o.result()
+		return r, false, err
 	}
 	c.kill()
 	c.stop()
+	p.buried()
 	switch {
 	case err == nil: // the answer came as the time ran out
-		return o.result()
+		r, err = o.result()
+		return r, false, err
 	case p.ctx.Err() != nil:
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, false, ctx.Err()
+	case limit.Err() != nil && starved(time.Duration(c.waited.Load()), j.Limits.Time):
+		return nil, false, busyError(j.Limits)
 	case limit.Err() != nil:
-		return nil, slow
+		return nil, false, slow
 	case errors.As(err, new(*unasked)):
-		return nil, err
+		return nil, false, err
 	case c.ranOutOfMemory():
-		return nil, memoryError(j.Limits)
+		return nil, true, memoryError(j.Limits)
 	}
-	return nil, &Error{Reason: Crashed, Detail: "the parser died on the file"}
+	return nil, true, &Error{Reason: Crashed, Detail: "the parser died on the file"}
 }
+
+// starved reports whether a job that ran out of time had to wait for a processor so long that the
+// file is not to blame.
+func starved(waited, limit time.Duration) bool { return waited > limit/3 }
 
 func (o outcome) result() (*Result, error) {
 	switch {
@@ -228,18 +251,56 @@ func (o outcome) result() (*Result, error) {
 	return &Result{Document: o.Document, Image: o.Image, Post: o.Post}, nil
 }
 
-// take returns an idle child, the one used last, or a new one.
-func (p *Pool) take() (*child, error) {
+// take returns an idle child, the one used last, or a new one; with fresh always a new one.
+func (p *Pool) take(fresh bool) (*child, error) {
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
+	if n := len(p.idle); n > 0 && !fresh {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
 		c.idle.Stop()
 		return c, nil
 	}
+	p.alive++
 	p.mu.Unlock()
-	return startChild()
+	c, err := startChild()
+	if err != nil {
+		p.gone()
+		return nil, err
+	}
+	p.startAhead()
+	return c, nil
+}
+
+func (p *Pool) gone() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.alive--
+}
+
+// buried counts a child that died out, and has another take its place.
+func (p *Pool) buried() {
+	p.gone()
+	p.startAhead()
+}
+
+// startAhead starts the workers that there should be, if the pool does so. Close waits for them.
+func (p *Pool) startAhead() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.options.Ahead && !p.closed && p.alive < p.options.Workers {
+		p.alive++
+		p.active.Add(1)
+		go func() {
+			defer p.active.Done()
+			c, err := startChild()
+			if err != nil {
+				p.gone() // who needs one finds out itself
+				return
+			}
+			p.put(c)
+		}()
+	}
 }
 
 // put keeps a child for the next file, until it has been idle for too long.
@@ -248,6 +309,7 @@ func (p *Pool) put(c *child) {
 	defer p.mu.Unlock()
 	if p.closed {
 		p.active.Add(1) // the caller is an activity, so Close is still waiting
+		p.alive--
 		go func() {
 			defer p.active.Done()
 			c.stop()
@@ -267,6 +329,7 @@ func (p *Pool) retire(c *child) {
 		return
 	}
 	p.idle = slices.Delete(p.idle, i, i+1)
+	p.alive--
 	p.active.Add(1)
 	p.mu.Unlock()
 	defer p.active.Done()
@@ -279,6 +342,7 @@ func (p *Pool) Close() error {
 	p.closed = true
 	idle := p.idle
 	p.idle = nil
+	p.alive -= len(idle)
 	p.active.Add(len(idle)) // for a second Close, which waits for the first
 	p.mu.Unlock()
 	p.cancel()

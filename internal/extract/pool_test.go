@@ -16,16 +16,24 @@ import (
 	"go.uber.org/goleak"
 )
 
+// asked counts the documents that a worker of the tests has seen.
+var asked int
+
 // eaten keeps what a worker that eats memory has got, so that nothing is collected.
 var eaten [][]byte
 
 // testPost is what the workers of the tests do with documents: a text that asks for it makes
 // them misbehave, any other comes back in capitals.
 func testPost(doc *Document) ([]byte, error) {
+	asked++
 	text := doc.Pages[0].Text
 	switch strings.TrimSpace(text) {
 	case "please exit":
 		os.Exit(7)
+	case "please die old":
+		if asked > 1 {
+			os.Exit(7)
+		}
 	case "please panic":
 		panic("as asked")
 	case "please hang":
@@ -134,6 +142,83 @@ func TestPool_KillsAWorkerThatTakesTooLong(t *testing.T) {
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Reason != Timeout {
 		t.Errorf("Extract = %v, want reason timeout", err)
+	}
+}
+
+func TestStarved_ParsesWhatTheSystemSays(t *testing.T) {
+	if runDelay(os.Getpid()) < 0 {
+		t.Error("negative delay")
+	}
+	for _, c := range []struct {
+		waited time.Duration
+		want   bool
+	}{{0, false}, {9 * time.Second, false}, {11 * time.Second, true}, {time.Minute, true}} {
+		if got := starved(c.waited, 30*time.Second); got != c.want {
+			t.Errorf("%v of waiting: %v, want %v", c.waited, got, c.want)
+		}
+	}
+}
+
+func TestPool_TriesAFileAgainInANewWorkerWhenAUsedOneDied(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1})
+	first := workerProcess(t, p)
+	// "please die old" ends a worker that has read something before, and no other.
+	r, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "please die old")})
+	if err != nil || string(r.Post) != "PLEASE DIE OLD" {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if second := workerProcess(t, p); second == first {
+		t.Error("the worker did not die")
+	}
+	// A new worker that dies is the file's doing.
+	if _, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "please exit")}); reasonOf(err) != Crashed {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPool_StartsItsWorkersAheadAndReplacesThem(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 2, Ahead: true})
+	idle := func(n int) []int {
+		t.Helper()
+		p.active.Wait() // for what is being started
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		var pids []int
+		for _, c := range p.idle {
+			pids = append(pids, c.process.Pid)
+		}
+		if len(pids) != n || p.alive != n {
+			t.Fatalf("%d idle of %d, want %d", len(pids), p.alive, n)
+		}
+		slices.Sort(pids)
+		return pids
+	}
+	workerProcess(t, p)
+	before := idle(2)
+	if _, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, "please exit")}); reasonOf(err) != Crashed {
+		t.Errorf("%v", err)
+	}
+	if after := idle(2); slices.Equal(before, after) {
+		t.Errorf("the dead worker of %v was not replaced", before)
+	}
+}
+
+func TestPool_TakesTheFilesInsideAFileOut(t *testing.T) {
+	p := newTestPool(t, Options{})
+	spool := filepath.Join(t.TempDir(), "spool")
+	path := filepath.Join(t.TempDir(), "stored")
+	if err := os.WriteFile(path, makeZIP(t, "a.txt", "Alpha", "b/c.txt", "Beta"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Extract(context.Background(), Request{Name: "a.zip", Path: path, Spool: spool})
+	if err != nil || len(r.Document.Parts) != 2 || r.Post != nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(spool, PartName(1))); err != nil || string(data) != "Beta" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := p.Extract(context.Background(), Request{Name: "a.zip", Path: path, Spool: filepath.Join(t.TempDir(), "s"), Parts: 1}); reasonOf(err) != TooLarge {
+		t.Errorf("with a limit of its own: %v", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 			img, err = o.render(ctx, *j.Render)
 			return err
 		})
-		return outcome{Image: img}.or(err, j)
+		return outcome{Image: img}.or(err)
 	}
 	var doc *Document
 	err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
@@ -87,19 +87,17 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 			return outcome{Document: doc, Post: result}
 		}
 	}
-	return outcome{Document: doc}.or(err, j)
+	return outcome{Document: doc}.or(err)
 }
 
 // or is the outcome unless there was an error.
-func (o outcome) or(err error, j job) outcome {
+func (o outcome) or(err error) outcome {
 	var refused *Error
 	switch {
 	case err == nil:
 		return o
 	case errors.As(err, &refused):
 		return outcome{Refused: refused}
-	case errors.Is(err, context.DeadlineExceeded):
-		return outcome{Refused: timeoutError(j.Limits)}
 	}
 	return outcome{Failed: err.Error()}
 }
@@ -123,9 +121,17 @@ func withFile(x *Extractor, j job, begin func() error, do func(context.Context, 
 	if err := begin(); err != nil {
 		return err
 	}
+	delay := runDelay(os.Getpid())
 	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
 	defer cancel()
-	return do(ctx, o)
+	err = do(ctx, o)
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return err
+	case starved(runDelay(os.Getpid())-delay, j.Limits.Time):
+		return busyError(j.Limits)
+	}
+	return timeoutError(j.Limits)
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
@@ -144,6 +150,10 @@ func timeoutError(l Limits) *Error {
 // loadTime is how long a worker may take to load a parser: compiling PDFium takes 2 s of an idle
 // processor, and much longer on a busy machine.
 const loadTime = 2 * time.Minute
+
+func busyError(l Limits) *Error {
+	return &Error{Reason: Busy, Detail: fmt.Sprintf("the machine was too busy to read it within %s", l.Time)}
+}
 
 func loadError() *Error {
 	return &Error{Reason: Timeout, Detail: fmt.Sprintf("loading its parser takes longer than %s", loadTime)}

@@ -88,6 +88,9 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 				return err
 			}
 		}
+		if err := keepSaid(ctx, tx.StmtContext(ctx, into.said), r); err != nil {
+			return err
+		}
 		if err := insertAnswered(ctx, tx, r.Answered); err != nil {
 			return err
 		}
@@ -109,13 +112,14 @@ func messagesOf(r turn.Record) []turn.Answer {
 
 // saveStatements are the statements of Save that are compiled once.
 type saveStatements struct {
-	turns, messages, entries, accounts *sql.Stmt
-	settled                            settleStatements
+	turns, messages, entries, accounts, said *sql.Stmt
+	settled                                  settleStatements
 }
 
 func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 	for query, stmt := range map[string]**sql.Stmt{
 		insertTurns: &into.turns, insertMessages: &into.messages, insertFree: &into.entries, addToAccount: &into.accounts,
+		insertSaid: &into.said,
 	} {
 		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
 			return into, err

@@ -45,6 +45,9 @@ func State(t *testing.T, open func(t *testing.T) StateStore) {
 		{"a conversation is reset and deleted", testResetAndDelete},
 		{"conversations expire", testExpire},
 		{"a key is answered once", testKeys},
+		{"what a turn said comes back", testSaid},
+		{"what a turn said goes with it", testSaidGoes},
+		{"what turns said is forgotten", testForgetSaid},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, state{t, open(t)}) })
 	}

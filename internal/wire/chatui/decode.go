@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, er
 	if x.req.Messages, err = messagesOf(list, h.cfg.MaxMessages); err != nil {
 		return x, err
 	}
-	x.req.TurnID = h.cfg.NewID()
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	return x, nil
 }
 
