@@ -111,6 +111,7 @@ type Config struct {
 
 	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
 	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
+	ExtractMemory  size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
 }
 
 // DefaultConfig returns the configuration without flags, environment and file.
@@ -188,6 +189,7 @@ func (c *Config) validate() *settingError {
 		{"team-agents", c.checkTeam()},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
 		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
+		{"extract-memory", unless(c.ExtractMemory >= 192<<20, "must be at least 192MiB")},
 	}
 	for _, check := range checks {
 		if check.err != nil {

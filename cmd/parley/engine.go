@@ -60,7 +60,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, embedding(cfg, models)...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
-	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers)
+	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
@@ -118,11 +118,12 @@ func supports(cfg Config) func(name string, head []byte) bool {
 // pageWorkers is how many pages are drawn at once.
 const pageWorkers = 2
 
-// newPool returns a pool of processes that read files.
-func newPool(cfg Config, workers int) *extract.Pool {
+// newPool returns a pool of processes that read files. Ahead is for many files: then all start with
+// the first one.
+func newPool(cfg Config, workers int, ahead bool) *extract.Pool {
 	return extract.NewPool(extract.Options{
-		Workers: workers, CacheDir: filepath.Join(cfg.Data, "cache"),
-		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout)},
+		Workers: workers, Ahead: ahead, CacheDir: filepath.Join(cfg.Data, "cache"),
+		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout), MemoryBytes: int64(cfg.ExtractMemory)},
 	})
 }
 
@@ -132,7 +133,7 @@ const blobAge = time.Hour
 
 // ingest brings the files at paths into the corpus.
 func (p *program) ingest(ctx context.Context, in *instance, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
-	pool := newPool(in.cfg, in.cfg.readers())
+	pool := newPool(in.cfg, in.cfg.readers(), true)
 	defer pool.Close()
 	report, err := p.ingester(in, pool).Run(ctx, paths, progress)
 	return report, badPath(err)
@@ -151,7 +152,7 @@ func (p *program) ingester(in *instance, pool *extract.Pool) *ingest.Ingester {
 		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
-		Workers: in.cfg.readers(), Logger: p.log,
+		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
 	})
 }
 

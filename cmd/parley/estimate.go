@@ -42,7 +42,7 @@ func (p *program) estimate(ctx context.Context, cfg Config, paths []string, d *d
 	if !exists(filepath.Join(cfg.Data, "cache")) {
 		reading.Data = temporary
 	}
-	pool := newPool(reading, cfg.readers())
+	pool := newPool(reading, cfg.readers(), true)
 	defer pool.Close()
 	add := func(put retrieval.Put) error { return planner.AddDocument(ctx, put.Document.Title, put.Chunks) }
 	report, err := p.ingester(&instance{cfg: cfg, db: db}, pool).Survey(ctx, paths, add, d.Update)

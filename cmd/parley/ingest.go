@@ -9,6 +9,7 @@ import (
 // ingestCmd brings files and folders into the corpus.
 type ingestCmd struct {
 	Paths    []string `arg:"" name:"path" help:"Files and folders."`
+	Report   bool     `help:"Also print a table: for each format how many files were indexed, refused and failed, and why."`
 	Estimate bool     `help:"Say what would be indexed and embedded, and what the embedding model would cost; store and spend nothing."`
 }
 
@@ -31,6 +32,9 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 		return interrupted(err)
 	}
 	writeReport(p.stdout, report)
+	if c.Report {
+		writeFormats(p.stdout, report.Formats)
+	}
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
 		return interrupted(err)
 	}

@@ -49,7 +49,9 @@ type program struct {
 	stderr io.Writer // progress, logs and errors
 	config Config
 	origin map[string]string // flag name → where its value came from
-	log    *slog.Logger
+	// configFile is the path of the configuration file, "" without one.
+	configFile string
+	log        *slog.Logger
 	// lookupEnv is for the variables that settings name.
 	lookupEnv func(string) (string, bool)
 	// given holds the names of the flags that stood on the command line.
@@ -135,7 +137,7 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 			l.origin[path.Flag.Name] = "--" + path.Flag.Name
 		}
 	}
-	p.config, p.origin = line.Config, l.origin
+	p.config, p.origin, p.configFile = line.Config, l.origin, l.path
 	if err := p.config.validate(); err != nil {
 		return err.at(p.origin[err.flag])
 	}

@@ -3,9 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
+	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
@@ -67,6 +71,65 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 	for _, f := range fresh {
 		fmt.Fprintf(w, "  %s (%s): %s\n", f.Path, f.Reason, f.Detail)
 	}
+}
+
+// writeFormats tells for each format how many of its files became documents, were refused because
+// there is nothing to read in them, or failed, and for which reasons.
+func writeFormats(w io.Writer, formats map[string]map[string]int) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	total := formatLine{reasons: map[string]int{}}
+	fmt.Fprintln(t, "format\tfiles\tindexed\topened\trefused\tfailed\t  reasons")
+	for _, name := range slices.Sorted(maps.Keys(formats)) {
+		line := countFormat(formats[name])
+		line.write(t, name)
+		total.add(line)
+	}
+	total.write(t, "all")
+	t.Flush()
+}
+
+// formatLine is a line of the table: what became of the files of a format.
+type formatLine struct {
+	indexed, opened, refused, failed int
+	reasons                          map[string]int
+}
+
+func countFormat(outcomes map[string]int) formatLine {
+	line := formatLine{reasons: map[string]int{}}
+	for outcome, n := range outcomes {
+		switch {
+		case outcome == ingest.OutcomeIndexed:
+			line.indexed += n
+		case outcome == ingest.OutcomeOpened:
+			line.opened += n
+		case ingest.Refuses(extract.Reason(outcome)):
+			line.refused += n
+			line.reasons[outcome] += n
+		default:
+			line.failed += n
+			line.reasons[outcome] += n
+		}
+	}
+	return line
+}
+
+func (l *formatLine) add(o formatLine) {
+	l.indexed += o.indexed
+	l.opened += o.opened
+	l.refused += o.refused
+	l.failed += o.failed
+	for reason, n := range o.reasons {
+		l.reasons[reason] += n
+	}
+}
+
+func (l formatLine) write(w io.Writer, name string) {
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(l.reasons)) {
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, l.reasons[reason]))
+	}
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", name, l.indexed+l.opened+l.refused+l.failed,
+		l.indexed, l.opened, l.refused, l.failed, strings.Join(reasons, ", "))
 }
 
 // rounded keeps about three digits of d.

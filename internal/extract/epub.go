@@ -156,7 +156,7 @@ func addChapter(archive *zip.Reader, name string, out *builder) (bool, error) {
 	}
 	source, err := decodeText(data, metaCharset(data))
 	if err != nil {
-		return false, nil // a chapter that is not text is one that cannot be read
+		return false, nil
 	}
 	return true, addWholeHTML(out, source)
 }

@@ -63,7 +63,7 @@ func (m *mailReader) multipart(media, boundary string, in io.Reader, depth int) 
 			return body, m.ctx.Err()
 		case err != nil:
 			m.notes = append(m.notes, "the message is cut off or broken, and was read up to there")
-			return body, nil //nolint:nilerr // the note says it
+			return body, nil //nolint:nilerr // what came before is the message
 		}
 		h := mailHeader{}
 		for key, values := range part.Header {

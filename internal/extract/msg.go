@@ -230,7 +230,7 @@ func (m msgStore) addMessage(ctx context.Context, s *spool, inner msgStore) erro
 	done := make(chan struct{})
 	go func() { // ends with the pipe, at the latest when add is done with it
 		defer close(done)
-		w.CloseWithError(inner.writeMail(ctx, w, 0)) // it returns none
+		w.CloseWithError(inner.writeMail(ctx, w, 0))
 	}()
 	err := s.add(ctx, name, r)
 	r.Close()

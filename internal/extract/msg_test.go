@@ -14,7 +14,7 @@ import (
 
 // msgProperties is the stream of properties of fixed size, behind a header of some bytes.
 func msgProperties(header int, values map[uint16]uint64) node {
-	data := make([]byte, header)
+	data := slices.Repeat([]byte{0}, header)
 	for tag, v := range values {
 		entry := make([]byte, 16)
 		binary.LittleEndian.PutUint16(entry[2:], tag)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // numberFormat is how a spreadsheet shows a number (ECMA-376 part 1, section 18.8.31), as far as
@@ -137,13 +138,10 @@ func (p *formatParser) literal(text string) {
 	}
 }
 
+// cutRune parts the first character of a text from the rest.
 func cutRune(s string) (first, rest string) {
-	for i := range s {
-		if i > 0 {
-			return s[:i], s[i:]
-		}
-	}
-	return s, ""
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n], s[n:]
 }
 
 // format shows a number; epoch is the day that the file counts from.

@@ -99,7 +99,7 @@ func (s *spool) write(content io.Reader) (n int64, err error) {
 		err = &spoolError{closed}
 	}
 	if err != nil {
-		os.Remove(place) // the folder goes as a whole later on
+		os.Remove(place)
 	}
 	return n, err
 }

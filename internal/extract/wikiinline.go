@@ -85,8 +85,8 @@ func linkEnd(markup string) int {
 // wikiFileSpaces are the names that the namespace of files has in the large wikis, and
 // wikiCategorySpaces those of categories.
 var (
-	wikiFileSpaces     = regexp.MustCompile(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of these languages
-	wikiCategorySpaces = regexp.MustCompile(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of these languages
+	wikiFileSpaces     = regexp.MustCompile(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of those languages
+	wikiCategorySpaces = regexp.MustCompile(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of those languages
 	wikiLanguage       = regexp.MustCompile(`^[a-z]{2,3}(?:-[a-z]{2,8})?:`)
 	wikiPictureOption  = regexp.MustCompile(`(?i)^\s*(?:thumb(?:nail)?|mini(?:atur)?|frame(?:d|less)?|left|right|center|none|links|rechts|zentriert|upright.*|hochkant.*|border|\d+(?:x\d+)?px|x\d+px|alt=.*|link=.*|baseline|middle|top|bottom|lang=.*|page=.*)\s*$`)
 )

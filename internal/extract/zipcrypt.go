@@ -104,7 +104,7 @@ func decryptZIP(entry *zip.File, raw io.Reader, password string) (io.Reader, err
 	const streamed = 8 // the checksum follows the content, and the time stands in for it
 	check := byte(entry.CRC32 >> 24)
 	if entry.Flags&streamed != 0 {
-		check = byte(entry.ModifiedTime >> 8) // it is about the very bits
+		check = byte(entry.ModifiedTime >> 8)
 	}
 	if header[11] != check {
 		return nil, errPassword

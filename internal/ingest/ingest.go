@@ -134,7 +134,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	if err != nil {
 		return Report{}, err
 	}
-	defer os.RemoveAll(spools) // the next run removes it too
+	defer os.RemoveAll(spools)
 	return in.run(ctx, resolved, spools, progress)
 }
 

@@ -73,7 +73,7 @@ func (r *Report) sort() {
 
 // fail adds a file to the report.
 func (r *run) fail(f FileResult) {
-	if skips(f.Reason) {
+	if Refuses(f.Reason) {
 		r.report.Skipped = append(r.report.Skipped, f)
 		r.meter.skip()
 		return
@@ -82,8 +82,9 @@ func (r *run) fail(f FileResult) {
 	r.meter.fail()
 }
 
-// skips reports whether a reason is nothing to worry about.
-func skips(reason extract.Reason) bool {
+// Refuses reports whether a reason is nothing to worry about: there is nothing in the file that
+// could be read. The other reasons are failures.
+func Refuses(reason extract.Reason) bool {
 	switch reason {
 	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge:
 		return true
