@@ -65,18 +65,20 @@ type Config struct {
 	EmbeddingDimensions int          `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors of the embedding model, for models that can shorten them; 0 means the model's own."`
 
 	Fallback []string `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	Allow    []string `name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name beside those that the settings of the stages name, as provider:model, where * stands for any text, such as openai:gpt-4.1*; by default all of the providers that are configured."`
 	Prompts  string   `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or take their place: a folder for each domain, with any of the files that parley prompts lists."`
 	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
 
-	StagesRewrite []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
-	StagesRerank  []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
-	StagesSummary []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
-	StagesJudge   []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
+	StagesRewrite   []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
+	StagesRerank    []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
+	StagesSummary   []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
+	StagesJudge     []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
+	StagesSynthesis []string `name:"stages-synthesis" env:"PARLEY_STAGES_SYNTHESIS" yaml:"stages.synthesis" help:"Models that answer with what tools have returned, in the same form; by default the model that asked for them and its fallbacks."`
 
 	Tools           []string   `name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, where not all may: {hr: [calculator]}."`
 	ToolsDomains    toolLists  `name:"tools-domains" env:"PARLEY_TOOLS_DOMAINS" yaml:"tools.domains" mapping:"" placeholder:"MAPPING" help:"The same for prompt domains."`
-	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily."`
+	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily. Requests of the Chat-with-RAG API may then ask for that tool with use_web_search, even where it is not enabled."`
 	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Where the search engine is; brave and tavily have an address of their own."`
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
@@ -153,6 +155,8 @@ func (c *Config) validate() *settingError {
 		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
 		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
 		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
+		{"stages-synthesis", c.checkSynthesis()},
+		{"models-allow", c.checkAllow()},
 		{"namespace", checkNamespace(c.Namespace)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),

@@ -68,16 +68,14 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 		Capabilities: models.Capabilities,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
 		Tools:        in.tools,
+		OnRequest:    cfg.onRequest(),
 		Rewrite:      builtin.Rewrite,
 		Suggest:      builtin.Suggest,
 		Prompts:      prompts,
 		Namespace:    cfg.Namespace,
 		Logger:       p.log,
 	}
-	config.Defaults.Models = chat.Models{
-		Inference: cfg.Model, Rewrite: first(cfg.StagesRewrite), Rerank: first(cfg.StagesRerank),
-		Summary: first(cfg.StagesSummary), Judge: first(cfg.StagesJudge),
-	}
+	config.Defaults.Models = cfg.stageModels()
 	if len(cfg.StagesRerank) > 1 {
 		config.RerankFallback = cfg.StagesRerank[1:]
 	}
@@ -89,7 +87,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	in.runner = turn.NewRunner(crew, db.State(), turn.Options{
+	in.runner = turn.NewRunner(chat.Restricted{Runner: crew, Allow: cfg.allowlist()}, db.State(), turn.Options{
 		Log: p.log, Namespace: cfg.Namespace, Budgets: budgets(cfg, db.State()), Price: costs(prices),
 		Saved: func(r turn.Record) {
 			if in.saved != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Sessions:  s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: defaults, Namespace: s.cfg.Namespace,
+		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
 		PublicURL: s.cfg.PublicURL, Logger: s.log,
 	})
 }
@@ -80,11 +82,22 @@ func (c *catalog) models(ctx context.Context) []ragchat.Model {
 			l.add([]string{l.name + ":" + name}, false)
 		}
 		for _, m := range l.models {
-			c.all = append(c.all, c.describe(l, m))
+			if d := c.describe(l, m); c.mayBeNamed(d) {
+				c.all = append(c.all, d)
+			}
 		}
 	}
 	c.read = time.Now()
 	return c.all
+}
+
+// mayBeNamed reports whether a model may stand in a request, or is what a stage uses anyway. The
+// list has nothing to do with models that embed, which requests do not name.
+func (c *catalog) mayBeNamed(m ragchat.Model) bool {
+	list := c.cfg.allowlist()
+	d := list.Defaults
+	return m.Endpoint == "embeddings" || list.Allows(m.Key) ||
+		slices.Contains([]string{d.Inference, d.Rewrite, d.Rerank, d.Summary, d.Synthesis, d.Judge}, m.Key)
 }
 
 func (c *catalog) describe(l *listing, m llm.ModelInfo) ragchat.Model {

@@ -117,7 +117,7 @@ var _ server.Status = (*serving)(nil)
 func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
 	s.saved = metrics.Saved
-	runner := metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner))
+	runner := turn.NewKeeper(metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner)), s.log)
 	chat := azurechat.New(azurechat.Config{
 		Runner:    runner,
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
@@ -147,6 +147,7 @@ func (s *serving) server() *server.Server {
 		PublicURL:  s.cfg.PublicURL,
 		Minimal:    s.cfg.ChatUIFormat == "minimal",
 		NoPartials: !s.cfg.ChatUIStreamPartials,
+		Agents:     s.cfg.agentNames(),
 		Logger:     s.log,
 	})
 	history := azurechat.NewHistory(azurechat.HistoryConfig{
@@ -161,7 +162,8 @@ func (s *serving) server() *server.Server {
 		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
-		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage, Log: s.log, Metrics: metrics,
+		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
+		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
 }
 
@@ -277,6 +279,7 @@ func (s *serving) keepHouse(ctx context.Context) {
 			})
 		}
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
+		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/internal/chat"
@@ -24,7 +25,7 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge, c.StagesSynthesis} {
 		keys = append(keys, list...)
 	}
 	for _, a := range c.TeamAgents.list() {
@@ -44,6 +45,7 @@ func (c *Config) fallbacks(stage string) []string {
 	}
 	own := map[chat.Stage][]string{
 		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
+		chat.StageSynthesize: c.StagesSynthesis,
 	}[chat.Stage(stage)]
 	if len(own) > 0 {
 		return own[1:]
@@ -79,4 +81,47 @@ func checkStage(keys []string, builtIn string, providers []string) error {
 		}
 	}
 	return nil
+}
+
+// checkSynthesis checks the models that answer with what tools have returned, which no built-in one
+// reads.
+func (c *Config) checkSynthesis() error {
+	for _, key := range c.StagesSynthesis {
+		if isBuiltin(key) {
+			return fmt.Errorf("%q reads no results of tools", key)
+		}
+		if err := c.checkAnswers(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAllow checks the patterns of models that requests may name. A provider may stand there that
+// is not configured, but not one that cannot be.
+func (c *Config) checkAllow() error {
+	for _, pattern := range c.Allow {
+		provider, model, ok := strings.Cut(pattern, ":")
+		switch names := c.providerNames(); {
+		case pattern == "*":
+		case !ok || provider == "" || model == "":
+			return fmt.Errorf("%q is not provider:model, such as openai:gpt-4.1* or ollama:*", pattern)
+		case !strings.Contains(provider, "*") && !slices.Contains(names, provider):
+			return fmt.Errorf("%q names an unknown provider; there are %s", pattern, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// stageModels returns the models of the stages.
+func (c *Config) stageModels() chat.Models {
+	return chat.Models{
+		Inference: c.Model, Rewrite: first(c.StagesRewrite), Rerank: first(c.StagesRerank),
+		Summary: first(c.StagesSummary), Judge: first(c.StagesJudge), Synthesis: first(c.StagesSynthesis),
+	}
+}
+
+// allowlist returns which models requests may name.
+func (c *Config) allowlist() chat.Allowlist {
+	return chat.Allowlist{Patterns: c.Allow, Defaults: c.stageModels()}
 }

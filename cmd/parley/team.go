@@ -94,6 +94,16 @@ func (c *Config) team() ([]team.Agent, error) {
 	return all, nil
 }
 
+// agentNames returns the names of the agents in the order in which they are configured.
+func (c *Config) agentNames() []string {
+	all, _ := c.team() // checkTeam has seen its error
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.Name
+	}
+	return names
+}
+
 // checkTeam checks all of the agents that can be checked before a turn.
 func (c *Config) checkTeam() error {
 	if c.TeamAgents != "" && c.TeamReviewer {

@@ -69,6 +69,9 @@ func TestTeam_IsWhatTheConfigurationSays(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"Law", "Money", "Writer", "Check"}, cfg.agentNames()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
 	cfg = DefaultConfig()
 	cfg.Model, cfg.TeamReviewer = "openai:gpt", true
 	got, err = cfg.team()

@@ -90,7 +90,7 @@ func checkTools(enabled []string) error {
 
 func checkWebSearch(c *Config) error {
 	if c.WebSearchEngine == "" {
-		return unless(!slices.Contains(c.Tools, "web_search"), "is empty, but the tool web_search is enabled; name searxng, brave or tavily")
+		return unless(!slices.Contains(c.Tools, webSearchTool), "is empty, but the tool web_search is enabled; name searxng, brave or tavily")
 	}
 	_, err := tool.WebSearch(c.webSearch())
 	return err
@@ -98,6 +98,17 @@ func checkWebSearch(c *Config) error {
 
 func (c *Config) webSearch() tool.WebSearchOptions {
 	return tool.WebSearchOptions{Engine: c.WebSearchEngine, URL: c.WebSearchURL, Key: c.WebSearchAPIKey}
+}
+
+// webSearchTool is the name of the tool that searches the web.
+const webSearchTool = "web_search"
+
+// onRequest returns the tools that models may call only where a request asks for them.
+func (c *Config) onRequest() []string {
+	if c.WebSearchEngine == "" || slices.Contains(c.Tools, webSearchTool) {
+		return nil
+	}
+	return []string{webSearchTool}
 }
 
 // toolbox is the tools of an instance with what they hold open. Before openTools has run, there
@@ -113,7 +124,7 @@ type toolbox struct {
 func (p *program) openTools(ctx context.Context, in *instance) error {
 	cfg, b := in.cfg, &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
 	var tools []tool.Tool
-	for _, name := range cfg.Tools {
+	for _, name := range slices.Concat(cfg.Tools, cfg.onRequest()) {
 		switch name {
 		case "calculator":
 			tools = append(tools, tool.Calculator())
@@ -125,7 +136,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 			tools = append(tools, tool.Weather(tool.WeatherOptions{}))
 		case "search_documents":
 			tools = append(tools, tool.SearchDocuments(in.corpus.Search))
-		case "web_search":
+		case webSearchTool:
 			t, err := tool.WebSearch(cfg.webSearch())
 			if err != nil {
 				return usagef("web_search.engine: %w", err)
@@ -188,6 +199,11 @@ func (b *toolbox) Offer(namespace, domain string) []llm.Tool {
 		return nil
 	}
 	return b.registry.Offer(namespace, domain)
+}
+
+// searchesWeb reports whether the web can be searched in a namespace and prompt domain.
+func (b *toolbox) searchesWeb(namespace, domain string) bool {
+	return slices.ContainsFunc(b.Offer(namespace, domain), func(t llm.Tool) bool { return t.Name == webSearchTool })
 }
 
 // Call runs a tool that Offer has named.

@@ -38,6 +38,7 @@ type Message struct {
 
 	ToolCalls  []llm.ToolCall // what an assistant message asks the client to run
 	ToolCallID string         // the call that a tool message answers
+	ToolsUsed  []string       // names of the tools that the server ran for it, in the order of their first calls
 }
 
 // Text returns the text parts of m, concatenated.
@@ -108,6 +109,7 @@ type Options struct {
 	OneTool         bool            // call one tool at a time
 	UseTools        bool            // the model may call the tools that the server runs
 	OnlyTools       []string        // with UseTools, of those tools the ones that it may call; nil means all
+	MoreTools       []string        // of the tools that the server runs, those that the model may call whatever UseTools and OnlyTools say
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,17 @@ func Collect(events iter.Seq2[Event, error]) (*Turn, error) {
 		t.Add(e)
 	}
 	return t, nil
+}
+
+// ToolsUsed returns the names of the tools that the server has run for a message, or for all when
+// id is "", in the order of their first calls.
+func (t *Turn) ToolsUsed(id string) (names []string) {
+	for _, ran := range t.Tools {
+		if (id == "" || ran.ID == id) && !slices.Contains(names, ran.Name) {
+			names = append(names, ran.Name)
+		}
+	}
+	return names
 }
 
 // Add folds one event into the turn.

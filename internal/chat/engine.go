@@ -57,6 +57,7 @@ type Config struct {
 	Rerankers RerankerResolver // nil: models that answer rerank
 	Rewrite   RewriteFunc      // nil: the question is the query
 	Tools     Toolbox          // that the server runs [none]
+	OnRequest []string         // of those, the ones that only Options.MoreTools makes callable [none]
 	Suggest   SuggestFunc      // nil: only models suggest questions
 	Prompts   *Prompts         // what models are told [the built-in ones]
 

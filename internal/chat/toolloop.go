@@ -27,14 +27,21 @@ const maxToolRounds = 4
 // offer returns the tools of the server that the model of the turn may call. A client that brings
 // tools of its own runs its own loop.
 func (t *turn) offer() []llm.Tool {
-	if t.cfg.Tools == nil || !t.req.Options.UseTools || len(t.req.Options.Tools) > 0 || t.model.grounded {
+	o := &t.req.Options
+	if t.cfg.Tools == nil || !o.UseTools && len(o.MoreTools) == 0 || len(o.Tools) > 0 || t.model.grounded {
 		return nil
 	}
-	tools := t.cfg.Tools.Offer(t.req.Namespace, t.req.Options.PromptDomain)
-	if only := t.req.Options.OnlyTools; only != nil {
-		tools = slices.DeleteFunc(slices.Clone(tools), func(o llm.Tool) bool { return !slices.Contains(only, o.Name) })
+	tools := slices.Clone(t.cfg.Tools.Offer(t.req.Namespace, o.PromptDomain))
+	return slices.DeleteFunc(tools, func(tool llm.Tool) bool { return !t.mayCall(tool.Name) })
+}
+
+// mayCall reports whether the options let the model call a tool that the toolbox offers.
+func (t *turn) mayCall(name string) bool {
+	o := &t.req.Options
+	if slices.Contains(o.MoreTools, name) {
+		return true
 	}
-	return tools
+	return o.UseTools && !slices.Contains(t.cfg.OnRequest, name) && (o.OnlyTools == nil || slices.Contains(o.OnlyTools, name))
 }
 
 // useTools runs the tools that the model has asked for and has a model answer with what they
@@ -150,7 +157,7 @@ func (a *answer) wasShown(s string) bool {
 // synthesizer returns the model that answers with the results of tools.
 func (t *turn) synthesizer() (resolved, error) {
 	key := cmp.Or(t.req.Options.Models.Synthesis, t.cfg.Defaults.Models.Synthesis)
-	if key == "" || key == t.model.key {
+	if key == "" {
 		return t.model, nil
 	}
 	m, err := t.resolve(StageSynthesize, key)

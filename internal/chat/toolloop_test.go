@@ -3,7 +3,9 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,6 +205,59 @@ func TestTools_AreOfferedOnlyWhenTheyMayBeUsed(t *testing.T) {
 			t.Errorf("%s: %d tools", name, got)
 		}
 	}
+}
+
+func TestTools_OnRequestAreOfferedToWhoAsksForThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*chat.Options)
+		want   string
+	}{
+		"not asked for":        {func(o *chat.Options) { o.UseTools = true }, "[weather]"},
+		"asked for":            {func(o *chat.Options) { o.UseTools, o.MoreTools = true, []string{"web"} }, "[weather web]"},
+		"alone":                {func(o *chat.Options) { o.MoreTools = []string{"web"} }, "[web]"},
+		"beside a choice":      {func(o *chat.Options) { o.UseTools, o.OnlyTools, o.MoreTools = true, []string{}, []string{"web"} }, "[web]"},
+		"by a list of choices": {func(o *chat.Options) { o.UseTools, o.OnlyTools = true, []string{"web"} }, "[]"},
+		"one there is not":     {func(o *chat.Options) { o.MoreTools = []string{"shell"} }, "[]"},
+	} {
+		model := llmtest.Says("x")
+		e := newEngine(model, passages(), ofServer(&toolbox{names: []string{"weather", "web"}}, func(c *chat.Config) { c.OnRequest = []string{"web"} }))
+		collect(t, e, ask(e, "q", func(r *chat.Request) { c.change(&r.Options) }))
+		names := []string{}
+		for _, tool := range model.Requests()[0].Tools {
+			names = append(names, tool.Name)
+		}
+		if got := fmt.Sprint(names); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTools_AnsweringWithThemIsAStageOfItsOwn(t *testing.T) {
+	b := &toolbox{names: []string{"weather"}}
+	model := &inTurn{scripts: []*llmtest.Model{asksFor("", llm.ToolCall{ID: "1", Name: "weather", Arguments: `{}`}), llmtest.Says("done")}}
+	stages := &byStage{model: model}
+	e := newEngine(nil, passages(), ofServer(b), func(c *chat.Config) { c.Models = stages })
+	req := ask(e, "q", usingTools)
+	req.Options.Models.Inference, req.Options.Models.Synthesis = "p:one", "p:one"
+	turn := collect(t, e, req)
+	// Even the same model is resolved for its stage, which may have fallbacks of its own.
+	if !slices.Contains(stages.resolved, string(chat.StageSynthesize)+" p:one") {
+		t.Errorf("resolved %v", stages.resolved)
+	}
+	if got := turn.ToolsUsed(turn.Messages[0].ID); !slices.Equal(got, []string{"weather"}) || turn.ToolsUsed("other") != nil {
+		t.Errorf("tools used = %v", got)
+	}
+}
+
+// byStage is a model in all stages and remembers for which it was resolved.
+type byStage struct {
+	model    llm.Model
+	resolved []string
+}
+
+func (s *byStage) ResolveFor(stage, key string) (llm.Model, string, error) {
+	s.resolved = append(s.resolved, stage+" "+key)
+	return s.model, key, nil
 }
 
 func TestTools_RunWithTheFilterOfTheTurnAndEndWithIt(t *testing.T) {

@@ -19,7 +19,7 @@ func msgProperties(header int, values map[uint16]uint64) node {
 		entry := make([]byte, 16)
 		binary.LittleEndian.PutUint16(entry[2:], tag)
 		binary.LittleEndian.PutUint64(entry[8:], v)
-		data = append(data, entry...)
+		data = slices.Concat(data, entry)
 	}
 	return node{name: "__properties_version1.0", data: data}
 }

@@ -96,7 +96,7 @@ func (s *Server) azureHistory() []*route {
 
 // chatUI answers on a path of the Chat UI API.
 func (s *Server) chatUI(form chatui.Form) handler {
-	return s.once(s.withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
+	return s.turn(s.withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.deps.ChatUI.Chat(w, r, form, body)
 	}))
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"runtime"
@@ -115,7 +116,7 @@ func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error]
 	defer func() { m.turns.WithLabelValues(string(status)).Inc() }()
 	for e, err := range events {
 		if err != nil {
-			status = statusOf(ctx, begun)
+			status = statusOf(ctx, err, begun)
 			yield(nil, err)
 			return
 		}
@@ -138,12 +139,14 @@ func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error]
 
 // statusOf says how a turn ended that ended with an error. One that comes before any event rejects
 // the turn, by the contract of package chat.
-func statusOf(ctx context.Context, begun bool) chat.Status {
+func statusOf(ctx context.Context, err error, begun bool) chat.Status {
 	switch {
 	case ctx.Err() != nil:
 		return chat.StatusCancelled
 	case !begun:
 		return statusRefused
+	case errors.Is(err, context.Canceled): // somebody stopped it
+		return chat.StatusCancelled
 	}
 	return chat.StatusFailed
 }

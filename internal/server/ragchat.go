@@ -18,13 +18,13 @@ func (s *Server) ragChatRoutes() []*route {
 		return nil
 	}
 	routes := []*route{
-		post(mount+"/chat", s.once(s.withBody(h.Chat))),
+		post(mount+"/chat", s.turn(s.withBody(h.Chat))),
 		post("/search", s.withBody(h.Search)),
 		get("/api/models", answering(h.ModelsJSON)),
 		get("/api/config", answering(h.ConfigJSON)),
 	}
 	for _, at := range []string{"", mount} {
-		session := post(at+"/chat/{session_id}", s.once(s.inSession(h.Post)))
+		session := post(at+"/chat/{session_id}", s.turn(s.inSession(h.Post)))
 		session.methods[http.MethodDelete] = ofSession(h.Delete)
 		routes = append(routes,
 			post(at+"/chat/session", discarding(s, h.Begin)),

@@ -85,7 +85,7 @@ func (s *Server) table() []*route {
 	}
 	for _, rt := range slices.Concat(turns, sdk, ofOpenAI) {
 		if answer, ok := rt.methods[http.MethodPost]; ok {
-			rt.methods[http.MethodPost] = s.once(answer)
+			rt.methods[http.MethodPost] = s.turn(answer)
 		}
 	}
 	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
@@ -100,6 +100,8 @@ func (s *Server) table() []*route {
 		get("/content/{path...}", s.content),
 		get("/openapi.json", s.openAPI),
 		get("/api/usage", s.usage),
+		&route{path: "/api/turns/{id}", methods: map[string]handler{http.MethodDelete: s.stopTurn}, errors: plainErrors},
+		&route{path: "/api/turns/{id}/events", methods: map[string]handler{http.MethodGet: s.turnEvents}, errors: plainErrors},
 		quiet(get("/healthz", s.healthz)),
 		quiet(get("/readyz", s.readyz)),
 		quiet(get("/metrics", s.metricsPage)),

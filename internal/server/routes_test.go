@@ -26,12 +26,13 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	if got := own(pathsOf(s, http.MethodPost)); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)
 	}
-	wantGet = append(wantGet, "/", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/healthz", "/metrics",
+	wantGet = append(wantGet, "/", "/api/turns/"+stored+"/events", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/healthz", "/metrics",
 		"/openapi.json", "/readyz", "/v1/models", "/v1/models/parley")
 	slices.Sort(wantGet)
 	if got := own(pathsOf(s, http.MethodGet)); !slices.Equal(got, wantGet) {
 		t.Errorf("GET paths are %v, want %v", got, wantGet)
 	}
+	wantDelete = append(wantDelete, "/api/turns/"+stored)
 	slices.Sort(wantDelete)
 	if got := own(pathsOf(s, http.MethodDelete)); !slices.Equal(got, wantDelete) {
 		t.Errorf("DELETE paths are %v, want %v", got, wantDelete)

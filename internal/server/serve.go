@@ -63,6 +63,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	go func() { served <- srv.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
 	select {
 	case err := <-served:
+		cancel(errStopping)
+		s.drainTurns(base)
 		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
@@ -74,8 +76,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// drain ends the server's connections, gently first.
+// drain ends the server's connections and turns, gently first.
 func (s *Server) drain(srv *http.Server, silent *connections, cancel context.CancelCauseFunc) {
+	window, end := context.WithTimeout(context.Background(), s.cfg.Drain)
+	defer end()
+	defer s.drainTurns(window)
 	hangUp := time.AfterFunc(silentTime, silent.close)
 	defer hangUp.Stop()
 	if shutdown(srv, s.cfg.Drain) == nil {
@@ -88,6 +93,13 @@ func (s *Server) drain(srv *http.Server, silent *connections, cancel context.Can
 	s.log.Warn("requests were cut at the stop", "duration", s.cfg.Drain+finalTime)
 	// Closing reports the listener's error again, which Shutdown has closed already.
 	_ = srv.Close()
+}
+
+// drainTurns waits for the turns that go on without their clients, and cancels them when ctx ends.
+func (s *Server) drainTurns(ctx context.Context) {
+	if s.deps.Drain != nil {
+		s.deps.Drain(ctx, errStopping)
+	}
 }
 
 func shutdown(srv *http.Server, window time.Duration) error {

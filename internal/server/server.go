@@ -156,6 +156,13 @@ type Keys interface {
 	Claim(ctx context.Context, k turn.Key, body []byte) (claimed context.Context, release func(), err error)
 }
 
+// Turns finds what turns have said; turn.Runner does.
+type Turns interface {
+	// Log returns what a turn of the owner has said, or an error for which errors.Is(err,
+	// turn.ErrNotFound).
+	Log(ctx context.Context, owner, id string) (*turn.Log, error)
+}
+
 // Deps is what the server works with. What is above MCP is required.
 type Deps struct {
 	Chat         AzureChat
@@ -174,6 +181,9 @@ type Deps struct {
 
 	Keys  Keys                                                                  // nil: no request may carry a key
 	Usage func(ctx context.Context, q turn.UsageQuery) ([]turn.UsageRow, error) // nil: there is no usage to report
+
+	Turns Turns                                  // nil: no turn can be followed or stopped
+	Drain func(ctx context.Context, cause error) // ends the turns that go on without clients, by ctx's end; nil: there are none
 
 	Log     *slog.Logger // nil discards
 	Metrics *Metrics     // nil makes one of its own; see NewMetrics

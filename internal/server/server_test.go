@@ -181,6 +181,8 @@ type options struct {
 	log     io.Writer
 	chat    AzureChat
 	keys    Keys
+	turns   Turns
+	drain   func(context.Context, error)
 	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
 }
 
@@ -188,6 +190,9 @@ func newServer(t testing.TB, o options) *Server {
 	t.Helper()
 	if o.runner == nil {
 		o.runner = &script{words: []string{"Every", "thing."}}
+	}
+	if o.turns == nil {
+		o.turns = oneTurn(t)
 	}
 	if o.library == nil {
 		o.library = newLibrary()
@@ -213,7 +218,7 @@ func newServer(t testing.TB, o options) *Server {
 	return New(o.cfg, Deps{
 		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
 		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
-		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Usage: o.usage, Log: log, Metrics: metrics,
+		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Turns: o.turns, Drain: o.drain, Usage: o.usage, Log: log, Metrics: metrics,
 	})
 }
 

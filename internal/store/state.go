@@ -88,6 +88,9 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 				return err
 			}
 		}
+		if err := keepSaid(ctx, tx.StmtContext(ctx, into.said), r); err != nil {
+			return err
+		}
 		if err := insertAnswered(ctx, tx, r.Answered); err != nil {
 			return err
 		}
@@ -109,13 +112,14 @@ func messagesOf(r turn.Record) []turn.Answer {
 
 // saveStatements are the statements of Save that are compiled once.
 type saveStatements struct {
-	turns, messages, entries, accounts *sql.Stmt
-	settled                            settleStatements
+	turns, messages, entries, accounts, said *sql.Stmt
+	settled                                  settleStatements
 }
 
 func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 	for query, stmt := range map[string]**sql.Stmt{
 		insertTurns: &into.turns, insertMessages: &into.messages, insertFree: &into.entries, addToAccount: &into.accounts,
+		insertSaid: &into.said,
 	} {
 		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
 			return into, err
@@ -219,6 +223,13 @@ type toolCall struct {
 	Signature string `json:"signature,omitempty"`
 }
 
+// storedCall is a call that a message asks the client to run, or by its name alone, a tool that the
+// server has run for the message.
+type storedCall struct {
+	toolCall
+	Ran bool `json:"ran,omitempty"`
+}
+
 const insertMessages = `INSERT INTO messages (turn_id, position, id, role, agent, status, parts,
 	citations, finish_reason, model, tokens, input_tokens, output_tokens, cached_tokens,
 	reasoning_tokens, estimated, created_at, doubts, tool_calls, tool_call_id)
@@ -241,9 +252,12 @@ func insertMessage(ctx context.Context, into *sql.Stmt, turnID string, position 
 	if err != nil {
 		return fmt.Errorf("encode doubts: %w", err)
 	}
-	called := make([]toolCall, len(a.ToolCalls))
-	for i, c := range a.ToolCalls {
-		called[i] = toolCall(c)
+	var called []storedCall
+	for _, c := range a.ToolCalls {
+		called = append(called, storedCall{toolCall: toolCall(c)})
+	}
+	for _, name := range a.ToolsUsed {
+		called = append(called, storedCall{toolCall: toolCall{Name: name}, Ran: true})
 	}
 	calls, err := list(called)
 	if err != nil {
@@ -300,12 +314,16 @@ func scanMessage(r row) (a turn.Answer, err error) {
 	if a.Doubts, err = unlist[chat.Doubt](doubts); err != nil {
 		return a, fmt.Errorf("decode doubts: %w", err)
 	}
-	called, err := unlist[toolCall](calls)
+	called, err := unlist[storedCall](calls)
 	if err != nil {
 		return a, fmt.Errorf("decode calls of tools: %w", err)
 	}
 	for _, c := range called {
-		a.ToolCalls = append(a.ToolCalls, llm.ToolCall(c))
+		if c.Ran {
+			a.ToolsUsed = append(a.ToolsUsed, c.Name)
+		} else {
+			a.ToolCalls = append(a.ToolCalls, llm.ToolCall(c.toolCall))
+		}
 	}
 	return a, nil
 }

@@ -43,7 +43,7 @@ func recording(got *[][]string) engine {
 	}
 }
 
-func run(ctx context.Context, r *turn.Runner, req chat.Request) error {
+func run(ctx context.Context, r turn.Engine, req chat.Request) error {
 	for _, err := range r.Run(ctx, req) {
 		if err != nil {
 			return err

@@ -64,8 +64,12 @@
 //
 // A turn runs in the goroutine of whoever ranges over it, and ends when that one leaves: right
 // for calls without a session, where nobody could come back for the answer, and it stops paying
-// at once. The policy "finish", for sessions that a client may leave and resume, belongs between
-// Run and its caller: a goroutine of the runner ranges over Run, appends chat.Numbered events to a
-// bounded log, and subscribers read that log from any sequence number on. Run, what it saves and
-// what the ledger does stay as they are.
+// at once. Turns of conversations, and those that ask for it, run in a goroutine of a Keeper, which
+// stands before whatever surrounds the Runner, and go on; the caller then follows the turn's log.
+//
+// # Logs
+//
+// Every turn has a log (Log) while it runs, which any number of others follow from any position,
+// and through which it can be stopped. What clients may see of it is saved with the turn (Said) and
+// forgotten after a day.
 package turn

@@ -64,6 +64,12 @@ func join(a, b chat.Message) chat.Message {
 			a.Citations = append(a.Citations, c)
 		}
 	}
+	a.ToolsUsed = slices.Clone(a.ToolsUsed)
+	for _, name := range b.ToolsUsed {
+		if !slices.Contains(a.ToolsUsed, name) {
+			a.ToolsUsed = append(a.ToolsUsed, name)
+		}
+	}
 	if a.Agent != b.Agent {
 		a.Agent = ""
 	}

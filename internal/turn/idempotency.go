@@ -1,16 +1,10 @@
 package turn
 
 import (
-	"bufio"
-	"bytes"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +26,7 @@ type Answered struct {
 	Key
 	Body   [sha256.Size]byte // hash of the request's body
 	TurnID string
-	Events []byte // what the turn said; see packEvents
+	Events []byte // what the turn said; see packer
 	At     time.Time
 }
 
@@ -71,16 +65,18 @@ var (
 
 // Claim waits until no other request with the key runs, and returns a context for the first turn
 // that runs in it: that turn is remembered under the key, or, when the key has been answered,
-// repeats what was answered. The caller calls release when the request has ended. The error is
-// ErrKeyReused, or a *chat.Error.
+// repeats what was answered. The caller calls release when the request has ended; the key is in use
+// until the turn has, too. The error is ErrKeyReused, or a *chat.Error.
 func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (_ context.Context, release func(), err error) {
 	if !validKey(key.Value) {
 		return nil, nil, errKey
 	}
-	if release, err = k.enter(ctx, key); err != nil {
+	free, err := k.enter(ctx, key)
+	if err != nil {
 		return nil, nil, err
 	}
-	c := &claim{answered: Answered{Key: key, Body: sha256.Sum256(body)}}
+	c := &claim{answered: Answered{Key: key, Body: sha256.Sum256(body)}, free: free}
+	c.users.Store(1)
 	known, err := k.store.Answered(ctx, key)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && k.now().Sub(known.At) > KeyLifetime:
@@ -93,10 +89,10 @@ func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (_ context.Conte
 		c.answered, c.again = known, true
 	}
 	if err != nil {
-		release()
+		free()
 		return nil, nil, err
 	}
-	return context.WithValue(ctx, claimKey{}, c), release, nil
+	return context.WithValue(ctx, claimKey{}, c), c.release, nil
 }
 
 func validKey(s string) bool {
@@ -157,14 +153,29 @@ type claim struct {
 	answered Answered
 	again    bool // the key has been answered
 	taken    atomic.Bool
+	users    atomic.Int32 // the request, and the turn where it outlives that
+	free     func()       // lets the next request with the key in
+}
+
+// release is called by each user, at its end.
+func (c *claim) release() {
+	if c.users.Add(-1) == 0 {
+		c.free()
+	}
 }
 
 type claimKey struct{}
 
+// claimOf returns the claim of a context, nil for none.
+func claimOf(ctx context.Context) *claim {
+	c, _ := ctx.Value(claimKey{}).(*claim)
+	return c
+}
+
 // takeClaim returns the claim of a context to the first who asks, nil to everybody else.
 func takeClaim(ctx context.Context) *claim {
-	c, ok := ctx.Value(claimKey{}).(*claim)
-	if !ok || !c.taken.CompareAndSwap(false, true) {
+	c := claimOf(ctx)
+	if c == nil || !c.taken.CompareAndSwap(false, true) {
 		return nil
 	}
 	return c
@@ -173,66 +184,8 @@ func takeClaim(ctx context.Context) *claim {
 // IDOf returns the id for the turn of a request: that of the turn which answered the request's key
 // already, else a fresh one.
 func IDOf(ctx context.Context, fresh func() string) string {
-	if c, ok := ctx.Value(claimKey{}).(*claim); ok && c.again {
+	if c := claimOf(ctx); c != nil && c.again {
 		return c.answered.TurnID
 	}
 	return fresh()
-}
-
-// packer collects the events of a turn, compressed, one JSON text a line.
-type packer struct {
-	turnID string
-	seq    int
-	buf    bytes.Buffer
-	deflat *flate.Writer
-	err    error
-}
-
-func newPacker(turnID string) *packer {
-	p := &packer{turnID: turnID}
-	p.deflat, p.err = flate.NewWriter(&p.buf, flate.BestSpeed)
-	return p
-}
-
-func (p *packer) add(e chat.Event) {
-	if p.err != nil {
-		return
-	}
-	p.seq++
-	line, err := json.Marshal(chat.Numbered{Turn: p.turnID, Seq: p.seq, Event: e})
-	if err == nil {
-		_, err = p.deflat.Write(append(line, '\n'))
-	}
-	p.err = err
-}
-
-func (p *packer) bytes() ([]byte, error) {
-	if p.err == nil {
-		p.err = p.deflat.Close()
-	}
-	return p.buf.Bytes(), p.err
-}
-
-// unpack yields the events that a packer collected.
-func unpack(packed []byte) iter.Seq2[chat.Event, error] {
-	return func(yield func(chat.Event, error) bool) {
-		lines := bufio.NewReader(flate.NewReader(bytes.NewReader(packed)))
-		for {
-			line, err := lines.ReadBytes('\n')
-			if errors.Is(err, io.EOF) && len(line) == 0 {
-				return
-			}
-			var n chat.Numbered
-			if err == nil {
-				err = json.Unmarshal(line, &n)
-			}
-			if err != nil {
-				yield(nil, fmt.Errorf("unpack events: %w", err))
-				return
-			}
-			if !yield(n.Event, nil) {
-				return
-			}
-		}
-	}
 }

@@ -43,6 +43,7 @@ type Runner struct {
 	store  Store
 	opts   Options
 	locks  locks
+	live   live
 }
 
 // NewRunner returns a runner of the engine's turns that saves them in store.
@@ -78,8 +79,8 @@ func NewRunner(engine Engine, store Store, opts Options) *Runner {
 }
 
 // Run runs one turn in the caller's goroutine and passes its events on as package chat has
-// it. The turn ends with the sequence; breaking out of the range, or cancelling ctx, cancels it.
-// However it ends, it has been saved by then. The sequence can be ranged once.
+// it. The turn ends with the sequence; breaking out of the range, cancelling ctx, or Log.Stop
+// cancels it. However it ends, it has been saved by then. The sequence can be ranged once.
 //
 // In a context of Keys.Claim, the first turn is that of the key: one that was answered before
 // says again what it said, and costs nothing.
@@ -93,7 +94,7 @@ func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 		}
 		claim := takeClaim(ctx)
 		if claim != nil && claim.again {
-			unpack(claim.answered.Events)(yield)
+			repeat(claim.answered.Events)(yield)
 			return
 		}
 		r.run(ctx, req, claim, yield)
@@ -102,9 +103,22 @@ func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 
 // run runs a turn that was not answered before.
 func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield func(chat.Event, error) bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
 	if claim != nil {
 		t.claim, t.packed = claim, newPacker(req.TurnID)
+		defer t.packed.drop()
+	}
+	t.log = logOf(ctx, req.TurnID)
+	defer r.live.enter(t.log, t.record.Scope, cancel)()
+	consumer := yield
+	yield = func(e chat.Event, err error) bool {
+		if err != nil {
+			t.log.end(why(ctx, err))
+			err = reason(ctx, err)
+		}
+		return consumer(e, err)
 	}
 	leave, err := r.enter(ctx, t.record.home(), req.ConversationID)
 	if err != nil {
@@ -136,12 +150,18 @@ func (r *Runner) pump(ctx context.Context, req chat.Request, t *running, yield f
 			return
 		}
 		t.add(e, r.opts.Now())
-		if _, last := e.(chat.TurnFinished); last {
-			if err := r.complete(ctx, t); err != nil {
+		if last, ok := e.(chat.TurnFinished); ok {
+			if err := r.complete(ctx, t, last); err != nil {
 				yield(nil, err)
 				return
 			}
+			t.log.add(e)
+			t.log.end(nil)
 			yield(e, nil)
+			return
+		}
+		if !t.log.add(e) {
+			yield(nil, r.fail(ctx, t, errTooLong))
 			return
 		}
 		if !yield(e, nil) {
@@ -206,21 +226,22 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 		t.saved = true // a rejection: there is no turn
 		return err
 	}
+	err = reason(ctx, err)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		t.end(chat.StatusCancelled, chat.Internal)
 	} else {
 		t.end(chat.StatusFailed, chat.KindOf(err))
 	}
-	_ = r.save(ctx, t) // it has logged its error; the turn's own is what the caller wants
+	_ = r.save(ctx, t, nil, why(ctx, err)) // it has logged its error; the turn's own is what the caller wants
 	return err
 }
 
-// complete saves a turn that the engine has finished.
-func (r *Runner) complete(ctx context.Context, t *running) error {
+// complete saves a turn that the engine has finished with its last event.
+func (r *Runner) complete(ctx context.Context, t *running, last chat.TurnFinished) error {
 	t.end(chat.StatusCompleted, chat.Internal)
 	err := t.answer(r.opts.Now())
 	if err == nil {
-		err = r.save(ctx, t)
+		err = r.save(ctx, t, last, nil)
 	}
 	if err == nil {
 		return nil
@@ -240,7 +261,7 @@ func (r *Runner) complete(ctx context.Context, t *running) error {
 	// The answer was paid for: it stays on record, outside the history of the conversation.
 	t.record.Answered = nil
 	t.end(chat.StatusFailed, refused.Kind)
-	refused.Err = errors.Join(err, r.save(ctx, t))
+	refused.Err = errors.Join(err, r.save(ctx, t, nil, refused))
 	return refused
 }
 
@@ -250,19 +271,26 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 		return
 	}
 	t.end(chat.StatusCancelled, chat.Internal)
-	_ = r.save(ctx, t) // it has logged its error, and nobody is left to tell
+	err := why(ctx, errLeft)
+	_ = r.save(ctx, t, nil, err) // it has logged its error, and nobody is left to tell
+	t.log.end(err)
 }
 
-// save commits the turn, once. Its context is detached from the client's, which may be gone by
+// save commits the turn, once, with its last event or the error that ended it. Its context is detached from the client's, which may be gone by
 // now; what was answered and paid for must be on record all the same. An error is logged here,
 // because not every caller has somebody to tell.
-func (r *Runner) save(ctx context.Context, t *running) error {
+func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended error) error {
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
 	defer cancel()
 	rec := &t.record
 	rec.Ended = t.meta.kept()
+	said, err := t.said(last, ended)
+	if err != nil {
+		r.opts.Log.ErrorContext(ctx, "keep what a turn said", "turn_id", rec.ID, "error", err)
+	}
+	rec.Said = said
 	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
 		"namespace", rec.Scope.Namespace, "status", rec.Status)
 	if err := r.store.Save(ctx, *rec); err != nil {

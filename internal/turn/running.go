@@ -18,8 +18,10 @@ type running struct {
 	turn    chat.Turn
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
-	claim   *claim      // of the request's key; nil for none
-	packed  *packer     // of a turn with a claim
+	log     *Log
+	claim   *claim  // of the request's key; nil for none
+	packed  *packer // of a turn with a claim
+	seq     int     // of what is packed last
 }
 
 // begin returns the fold of a turn before its first event.
@@ -59,7 +61,8 @@ func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
 	t.turn.Add(e)
 	if t.packed != nil {
-		t.packed.add(e)
+		t.seq++
+		t.packed.add(t.seq, e)
 	}
 	for len(t.began) < len(t.turn.Messages) {
 		t.began = append(t.began, trim(now))
@@ -126,6 +129,7 @@ func (t *running) finish(now time.Time, count func(string) int) {
 			Message: chat.Message{
 				ID: m.ID, Role: llm.Assistant, Agent: m.Agent, Parts: []llm.Part{{Text: m.Text}},
 				Citations: m.Citations, Tokens: tokensOf(m, count), CreatedAt: t.began[i], ToolCalls: m.ToolCalls,
+				ToolsUsed: t.turn.ToolsUsed(m.ID),
 			},
 			Doubts: m.Doubts,
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,

@@ -63,6 +63,7 @@ type Record struct {
 	Account  chat.Account // not kept: the ledger has it
 	Free     []Entry      // calls that cost nothing, entered in the ledger with the turn
 	Ended    []Entry      // calls whose end is written with the turn, as by Settle
+	Said     *Said        // nil for nothing
 	Answered *Answered    // the request's idempotency key with what it got; nil for none
 }
 
@@ -91,8 +92,8 @@ type Store interface {
 	// Conversation returns a conversation with the history of its last turns completed turns. The
 	// error is ErrNotFound when nobody has the id, and ErrForeign when it is not scope's.
 	Conversation(ctx context.Context, scope Scope, id string, turns int) (Conversation, error)
-	// Save commits a turn and its messages durably, with r.Free, the totals of its account, and
-	// r.Answered, and begins its conversation if need be. The error of a completed turn is
+	// Save commits a turn and its messages durably, with r.Free, the totals of its account,
+	// r.Said and r.Answered, and begins its conversation if need be. The error of a completed turn is
 	// ErrConflict when the conversation's Completed is not r.Seen any more, or when the key of
 	// r.Answered was answered by another turn; ErrForeign when the conversation is not r.Scope's or
 	// not of r.Kind; ErrNotFound when a conversation of another kind than "" is gone. Nothing is
@@ -102,6 +103,12 @@ type Store interface {
 	Turn(ctx context.Context, scope Scope, id string) (Record, error)
 	// Purge deletes up to limit stateless turns that finished before a time, and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// Said returns what a turn said, or ErrNotFound. It is deleted with the turn.
+	Said(ctx context.Context, id string) (Said, error)
+	// ForgetSaid deletes what up to limit turns said that finished before a time, and returns of
+	// how many.
+	ForgetSaid(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// Begin commits a conversation without turns; its ID, Scope, Kind and CreatedAt count.
 	Begin(ctx context.Context, c Conversation) error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -60,6 +61,16 @@ func (s *Stream) Send(line []byte) error {
 		return s.fail(errors.New("a line holds a newline"))
 	}
 	return s.write(append(line, s.suffix...))
+}
+
+// SendNumbered is Send for an event with an id, which a client that comes back for the rest names in
+// the header Last-Event-ID (HTML standard, section 9.2.6).
+func (s *Stream) SendNumbered(id int, line []byte) error {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return s.fail(errors.New("a line holds a newline"))
+	}
+	line = append(line, "\nid: "...)
+	return s.write(append(strconv.AppendInt(line, int64(id), 10), s.suffix...))
 }
 
 // Comment writes an SSE comment, which keeps proxies from closing an idle connection and which

@@ -45,6 +45,9 @@ func State(t *testing.T, open func(t *testing.T) StateStore) {
 		{"a conversation is reset and deleted", testResetAndDelete},
 		{"conversations expire", testExpire},
 		{"a key is answered once", testKeys},
+		{"what a turn said comes back", testSaid},
+		{"what a turn said goes with it", testSaidGoes},
+		{"what turns said is forgotten", testForgetSaid},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, state{t, open(t)}) })
 	}
@@ -106,6 +109,8 @@ func testSaveTurn(t *testing.T, s state) {
 	failed.Answers[0].Status, failed.Answers[0].FinishReason = chat.StatusFailed, ""
 	calling, resumed := record(4, "d"), record(5, "d")
 	calling.Answers[0].ToolCalls = []llm.ToolCall{{ID: "c1", Name: "weather", Arguments: `{"city":"Oslo"}`, Signature: "s"}, {ID: "c2", Name: "time"}}
+	calling.Answers[0].ToolsUsed = []string{"calculator", "date_time"}
+	completed.Answers[0].ToolsUsed = []string{"search_documents"}
 	resumed.Question, resumed.Seen = chat.Message{}, 1
 	for i := range 2 {
 		m := chat.TextMessage(llm.ToolRole, "20 degrees")

@@ -156,7 +156,11 @@ func (h *History) Sessions(w http.ResponseWriter, r *http.Request) {
 		chats, err = h.cfg.Store.Chats(r.Context(), scope, list)
 		list.Limit = count
 	}
-	h.answer(w, r, http.StatusOK, appendSessions(nil, scope, chats, list.Limit), err)
+	var page []byte
+	if err == nil { // else the limit may be anything
+		page = appendSessions(nil, scope, chats, list.Limit)
+	}
+	h.answer(w, r, http.StatusOK, page, err)
 }
 
 func listOf(r *http.Request) (list transcript.List, err error) {

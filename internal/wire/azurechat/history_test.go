@@ -88,6 +88,7 @@ func TestHistory_KeepsWhatTheFrontEndsSend(t *testing.T) {
 		{"GET", "/chat_history/sessions/a", "", 404, `{"error":"There is no such chat."}`},
 
 		{"GET", "/chat_history/sessions?count=0", "", 400, `{"error":"\"count\" must be a whole number over 0"}`},
+		{"GET", "/chat_history/sessions?count=-1", "", 400, `{"error":"\"count\" must be a whole number over 0"}`},
 		{"GET", "/chat_history/sessions?count=x", "", 400, `{"error":"\"count\" must be a whole number over 0"}`},
 		{"GET", "/chat_history/sessions?count=999999", "", 200, `{"sessions":[` + session("b", long[:50]+"...", 2) + `],"continuation_token":null}`},
 		{"GET", "/chat_history/sessions?continuationToken=!", "", 400, `{"error":"\"continuationToken\" is none that this server gave"}`},

@@ -39,6 +39,7 @@ type Config struct {
 	PublicURL   string       // where clients reach the server; "" means as each request says
 	Minimal     bool         // standard replies have the minimal format unless the request says otherwise
 	NoPartials  bool         // streams have terminal events only unless the request says otherwise
+	Agents      []string     // the team's, in the order of a reply; those that are not named come behind
 	MaxMessages int          // of a request; 0 means 1,000
 	Logger      *slog.Logger // nil means slog.Default()
 

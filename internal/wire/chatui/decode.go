@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, er
 	if x.req.Messages, err = messagesOf(list, h.cfg.MaxMessages); err != nil {
 		return x, err
 	}
-	x.req.TurnID = h.cfg.NewID()
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	return x, nil
 }
 
@@ -161,6 +162,9 @@ func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 	spoken := llm.Role(strings.ToLower(name))
 	if spoken != llm.User && spoken != llm.Assistant {
 		return m, false, nil
+	}
+	if spoken == llm.Assistant && (content == nil || content.IsNull()) {
+		return m, false, nil // of an answer that never came, which clients keep and send back
 	}
 	text, ok := content.Text()
 	if !ok {

@@ -135,6 +135,8 @@ func configure(t *testing.T, c *Config, text string) {
 			c.Minimal = true
 		case "no_partials":
 			c.NoPartials = true
+		case "agents":
+			c.Agents = strings.Fields(rest)
 		case "public_url":
 			c.PublicURL = rest
 		case "max_messages":

@@ -2,6 +2,7 @@ package chatui
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"parley/internal/wire"
@@ -28,6 +29,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 		h.writeError(w, x, b.lastEntry(), err)
 		return
 	}
+	b.arrange(h.cfg.Agents)
 	if err := wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x)); err != nil {
 		h.log(r, x, err)
 	}
@@ -58,6 +60,18 @@ func (b *board) lastEntry() *entry {
 		return nil
 	}
 	return b.entries[len(b.entries)-1]
+}
+
+// arrange sorts the messages by their agents. Of agents that work side by side, any may have begun
+// first.
+func (b *board) arrange(agents []string) {
+	place := func(e *entry) int {
+		if i := slices.Index(agents, e.agent); i >= 0 {
+			return i
+		}
+		return len(agents)
+	}
+	slices.SortStableFunc(b.entries, func(x, y *entry) int { return place(x) - place(y) })
 }
 
 // appendReply appends the reply in the format of the exchange.

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -73,9 +74,28 @@ func (h *Handler) webSearchOf(x *exchange, object wire.Object) error {
 		x.webSearch = asked
 	}
 	if x.webSearch {
-		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
+		h.offerWebSearch(x)
 	}
 	return nil
+}
+
+// webSearchTool is the name of the tool that searches the web.
+const webSearchTool = "web_search"
+
+// offerWebSearch has the model that answers search the web when it sees fit. Where it cannot, the
+// response says so.
+func (h *Handler) offerWebSearch(x *exchange) {
+	o := &x.req.Options
+	switch {
+	case h.cfg.WebSearch == nil || !h.cfg.WebSearch(x.req.Namespace, o.PromptDomain):
+		x.noWeb = "not_configured"
+		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
+	case strings.HasPrefix(o.Models.Inference, turn.Builtin+":"):
+		x.noWeb = "not_available"
+		x.notes = append(x.notes, "Web search was asked for, but the model that answers calls no tools.")
+	default:
+		o.MoreTools = []string{webSearchTool}
+	}
 }
 
 // historyOf reads the client's history, oldest first, without what clients put behind it.

@@ -60,7 +60,7 @@ type publishedConfig struct {
 	InferenceModelKey string  `json:"inference_model_key"`
 	RewriteModel      string  `json:"query_rewrite_model"`
 	RewriteModelKey   string  `json:"rewrite_model_key"`
-	RerankModel       string  `json:"re_ranker_model"`
+	RerankModel       string  `json:"re_ranker_model"` // "" where nothing is reranked unless a request names a model
 	RerankModelKey    string  `json:"rerank_model_key"`
 	SummaryModel      string  `json:"summarizer_model"`
 	SummaryModelKey   string  `json:"summarizer_model_key"`
@@ -81,17 +81,26 @@ func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) {
 		}
 		return key
 	}
-	rewrite, rerank, summary := or(keys.Rewrite), or(keys.Rerank), or(keys.Summary)
+	rewrite, summary := or(keys.Rewrite), or(keys.Summary)
 	h.json(w, r, publishedConfig{
 		Defaults:             d,
 		InferenceTemperature: d.Temperature, InferenceTopP: d.TopP,
 		MaxInferenceOutputTokens: d.MaxOutputTokens, EnableTools: d.UseTools,
 		InferenceModel: modelName(keys.Inference), InferenceModelKey: keys.Inference,
 		RewriteModel: modelName(rewrite), RewriteModelKey: rewrite,
-		RerankModel: modelName(rerank), RerankModelKey: rerank,
+		RerankModel: modelName(keys.Rerank), RerankModelKey: keys.Rerank,
 		SummaryModel: modelName(summary), SummaryModelKey: summary,
+		ToolsModelKey: given(keys.Synthesis), EmbeddingModel: given(modelName(h.cfg.Embedding)), EmbeddingModelKey: given(h.cfg.Embedding),
 		ActiveDomain: h.cfg.Namespace, Namespace: h.cfg.Namespace, PromptDomain: "default",
 	})
+}
+
+// given returns nil for what is not set.
+func given(key string) *string {
+	if key == "" {
+		return nil
+	}
+	return &key
 }
 
 // modelName returns a model's name without its provider.

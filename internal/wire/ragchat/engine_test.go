@@ -51,7 +51,7 @@ func newKitchen(t *testing.T) *kitchen {
 	}
 	k := &kitchen{}
 	k.engine = chat.NewEngine(chat.Config{
-		Retriever: k, Models: k, Tools: k, Prompts: prompts,
+		Retriever: k, Models: k, Tools: k, OnRequest: []string{webSearchTool}, Prompts: prompts,
 		Defaults: chat.Options{Models: chat.Models{Inference: "test:usual"}},
 	})
 	return k
@@ -82,7 +82,8 @@ func (k *kitchen) ResolveFor(stage, key string) (llm.Model, string, error) {
 }
 
 func (k *kitchen) Offer(string, string) []llm.Tool {
-	return []llm.Tool{{Name: "calculator", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	none := json.RawMessage(`{"type":"object"}`)
+	return []llm.Tool{{Name: "calculator", Parameters: none}, {Name: webSearchTool, Parameters: none}}
 }
 
 func (k *kitchen) Call(context.Context, retrieval.Filter, string, llm.ToolCall) (string, []retrieval.Passage, error) {
@@ -135,13 +136,18 @@ type effect struct {
 }
 
 // served is what a test asks, with the parameters it changes.
-func served(t *testing.T, params map[string]json.RawMessage) effect {
+func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Config)) effect {
 	t.Helper()
 	k := newKitchen(t)
 	b := &books{sessions: someSessions(), totals: map[turn.AccountKey]turn.Totals{
 		{User: "u1"}: {Turns: 7}, {User: "u1", Conversation: "c1"}: {Turns: 8}, {User: "u2"}: {Turns: 9},
 	}}
-	h := handlerOf(k, b, func(c *Config) { c.Engine = k.engine.Defaults() })
+	h := handlerOf(k, b, func(c *Config) {
+		c.Engine = k.engine.Defaults()
+		for _, f := range change {
+			f(c)
+		}
+	})
 	all := map[string]json.RawMessage{"query_id": json.RawMessage(`"q1"`), "user_id": json.RawMessage(`"u1"`)}
 	maps.Copy(all, params)
 	body, err := json.Marshal(map[string]any{"message": "How high is it?", "params": all, "history": talk(5)})

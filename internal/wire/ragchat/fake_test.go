@@ -196,10 +196,12 @@ func someSessions() []turn.Conversation {
 	mine := turn.Scope{Namespace: "default"}
 	cited := chat.TextMessage(llm.Assistant, "Mount Everest is Earth's highest mountain [everest.pdf#page=2].")
 	cited.Citations = []chat.Citation{{Label: "everest.pdf#page=2", DocumentID: "d1", Name: "everest.pdf", Title: "Everest", Page: 2, Snippet: "Mount Everest is"}}
+	looked := chat.TextMessage(llm.Assistant, "Mount Everest stands at 8,848 meters...")
+	looked.ToolsUsed = []string{"search_documents"}
 	return []turn.Conversation{
 		{ID: "s1", Scope: mine, Kind: Kind, Completed: 2, CreatedAt: begun, UpdatedAt: begun.Add(135 * time.Second), History: []chat.Message{
 			chat.TextMessage(llm.User, "What is Mount Everest?"), cited,
-			chat.TextMessage(llm.User, "How tall is it?"), chat.TextMessage(llm.Assistant, "Mount Everest stands at 8,848 meters..."),
+			chat.TextMessage(llm.User, "How tall is it?"), looked,
 		}},
 		{ID: "s2", Scope: mine, Kind: Kind, CreatedAt: begun, UpdatedAt: begun},
 		{ID: "of-bob", Scope: turn.Scope{Namespace: "default", Owner: "bob"}, Kind: "x"},

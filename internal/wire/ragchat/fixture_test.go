@@ -86,7 +86,7 @@ func play(t *testing.T, archive *txtar.Archive) map[string]string {
 }
 
 // configure reads lines "default NAME JSON", a default by its name in GET /api/config, "namespace
-// NAME", "models" and "broken", which makes the store fail.
+// NAME", "public URL", "model KEY", "synthesis KEY", "embedding KEY" and "broken", which makes the store fail.
 func configure(t *testing.T, c *Config, b *books, text string) {
 	t.Helper()
 	c.Defaults = DefaultDefaults()
@@ -104,6 +104,10 @@ func configure(t *testing.T, c *Config, b *books, text string) {
 			c.PublicURL = rest
 		case "model":
 			c.Engine.Models.Inference = rest
+		case "synthesis":
+			c.Engine.Models.Synthesis = rest
+		case "embedding":
+			c.Embedding = rest
 		case "broken":
 			b.err = errors.New("secret disk")
 		default:

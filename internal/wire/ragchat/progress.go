@@ -68,7 +68,7 @@ func (p *progress) stage(s chat.Stage) {
 			p.step(stepNoRerank)
 		}
 		if p.x.webSearch {
-			p.step(stepWeb, []byte(`,"status":"not_configured"`)...)
+			p.webContext()
 		}
 		p.step(stepPrompt)
 	case chat.StageGenerate:
@@ -78,6 +78,15 @@ func (p *progress) stage(s chat.Stage) {
 	case chat.StageSynthesize:
 		p.step(stepSynthesis)
 	}
+}
+
+// webContext is the step of a turn that is to search the web, with why it cannot where it cannot.
+func (p *progress) webContext() {
+	if p.x.noWeb == "" {
+		p.step(stepWeb)
+		return
+	}
+	p.step(stepWeb, wire.AppendString([]byte(`,"status":`), p.x.noWeb)...)
 }
 
 func (p *progress) step(name string, more ...byte) {

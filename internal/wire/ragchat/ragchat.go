@@ -57,6 +57,11 @@ type Config struct {
 	Search    func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 	Models    func(ctx context.Context) []Model // for GET /api/models; nil: there are none
 
+	// WebSearch reports whether models may call the tool web_search in a namespace and prompt domain
+	// when a request asks for that. Nil: nowhere.
+	WebSearch func(namespace, domain string) bool
+	Embedding string // key of the model that embeds; "" for none
+
 	Engine      chat.Options // what the engine does when nothing else is said; the models count here
 	Defaults    Defaults
 	Namespace   string       // of requests that name none, and of sessions; "" means "default"
@@ -126,6 +131,7 @@ type exchange struct {
 	started  chat.Stage // that began last
 	progress *progress
 	notes    []string // what the client should know
+	noWeb    string   // why the web is not searched although it should be, for the steps; "" when it can be
 }
 
 // answer runs a turn and answers with what became of it.

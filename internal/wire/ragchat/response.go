@@ -2,7 +2,6 @@ package ragchat
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"parley/internal/chat"
@@ -45,7 +44,7 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	m := t.Messages[len(t.Messages)-1]
 	entries, sum := h.bill(ctx, x, t)
 	res := &response{
-		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: toolsOf(t),
+		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: append([]string{}, t.ToolsUsed("")...),
 		Turn: turnMetricsOf(entries), Rewrite: x.rewriteReportOf(t.Rewrite), Model: m.Model, Notes: x.notes,
 	}
 	if x.showSources {
@@ -61,16 +60,6 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	res.Totals = totalsOf(sum)
 	h.debug(ctx, x, "chat response", res.Answer)
 	return res
-}
-
-func toolsOf(t *chat.Turn) []string {
-	names := []string{}
-	for _, ran := range t.Tools {
-		if !slices.Contains(names, ran.Name) {
-			names = append(names, ran.Name)
-		}
-	}
-	return names
 }
 
 // bill returns what the turn took, call by call, and the totals of its account. The turn is saved

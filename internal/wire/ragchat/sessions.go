@@ -77,6 +77,7 @@ type historyMessage struct {
 	Role    llm.Role `json:"role"`
 	Content string   `json:"content"`
 	Sources []source `json:"sources,omitempty"`
+	Tools   []string `json:"tools_used,omitempty"`
 }
 
 // History answers GET /chat/{session_id}/history.
@@ -89,7 +90,7 @@ func (h *Handler) History(w http.ResponseWriter, r *http.Request, id string) {
 	base := wire.BaseURL(r, h.cfg.PublicURL, false)
 	out := history{ID: id, Messages: make([]historyMessage, len(c.History)), CreatedAt: at(c.CreatedAt), LastActivity: at(c.UpdatedAt)}
 	for i, m := range c.History {
-		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: citedSources(base, m.Citations)}
+		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: citedSources(base, m.Citations), Tools: m.ToolsUsed}
 	}
 	h.json(w, r, out)
 }

@@ -1,0 +1,66 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"parley/internal/chat"
+)
+
+// Errors that end a turn before the engine does. They are cancellations, and say so to clients.
+var (
+	errStopped = &chat.Error{Kind: chat.Conflict, Msg: "The turn was stopped.", Err: context.Canceled}
+	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
+)
+
+// why is reason for those who follow a turn: to them it matters that its client left.
+func why(ctx context.Context, err error) error {
+	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
+		return errLeft
+	}
+	return err
+}
+
+// reason returns why a turn ended with err: the cause of its cancellation, where that is meant for
+// clients.
+func reason(ctx context.Context, err error) error {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
+	if cause, ok := errors.AsType[*chat.Error](context.Cause(ctx)); ok {
+		return cause
+	}
+	return err
+}
+
+// live is the set of turns that are under way. The zero value is empty.
+type live struct {
+	mu   sync.Mutex
+	logs map[string]*Log
+}
+
+// enter adds a turn that cancel ends. The caller calls leave when it has ended.
+func (l *live) enter(log *Log, scope Scope, cancel context.CancelCauseFunc) (leave func()) {
+	log.mu.Lock()
+	log.scope, log.stop = scope, cancel
+	log.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.logs == nil {
+		l.logs = map[string]*Log{}
+	}
+	l.logs[log.id] = log
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.logs, log.id)
+	}
+}
+
+// find returns the log of a turn that is under way, nil for none.
+func (l *live) find(id string) *Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.logs[id]
+}

@@ -1,0 +1,276 @@
+package turn
+
+import (
+	"context"
+	"iter"
+	"sort"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// Log is what a turn has said so far, for those who come back for it. Its methods may be called
+// concurrently, and nobody who follows it holds up the turn.
+//
+// Each event has a position, which is where the turn stands behind it: a delta counts its bytes,
+// any other event one, and so does the error that ends a turn. So deltas can be kept and sent run
+// together, and a client that has seen a position gets exactly what is behind it all the same.
+type Log struct {
+	id    string
+	scope Scope
+	stop  func(error) // cancels the turn with a cause; nil for one that has ended
+
+	mu      sync.Mutex
+	entries []entry
+	at      int // the position of the last entry
+	bytes   int // about what the entries take
+	ended   bool
+	err     error         // with which the turn ended
+	changed chan struct{} // closed at the next change; nil when nobody waits
+}
+
+// entry is an event, or a run of deltas of one message.
+type entry struct {
+	event   chat.Event // nil for deltas
+	thought bool       // of deltas: they are reasoning
+	message string     // of deltas: its id
+	vendor  *llm.Vendor
+	text    []byte // of deltas
+	end     int    // position
+}
+
+// The bounds of a log, in bytes: of the whole, and of a delta that is run together.
+const (
+	maxLog   = 16 << 20
+	maxDelta = 64 << 10
+)
+
+var errTooLong = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
+
+func newLog(id string, scope Scope) *Log { return &Log{id: id, scope: scope} }
+
+// Scope says whose turn it is.
+func (l *Log) Scope() Scope { return l.scope }
+
+// add appends an event, and reports whether there was room for it.
+func (l *Log) add(e chat.Event) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bytes += sizeOf(e); l.bytes > maxLog {
+		return false
+	}
+	switch e := e.(type) {
+	case chat.TextDelta:
+		l.addText(entry{message: e.ID, vendor: e.Vendor}, e.Text)
+	case chat.ReasoningDelta:
+		l.addText(entry{message: e.ID, thought: true}, e.Text)
+	default:
+		l.at++
+		l.entries = append(l.entries, entry{event: e, end: l.at})
+	}
+	l.wake()
+	return true
+}
+
+// addText appends a delta, to the one before it if that is alike.
+func (l *Log) addText(delta entry, text string) {
+	l.at += len(text)
+	if n := len(l.entries); n > 0 && l.entries[n-1].joins(delta) {
+		l.entries[n-1].text = append(l.entries[n-1].text, text...)
+		l.entries[n-1].end = l.at
+		return
+	}
+	delta.text, delta.end = []byte(text), l.at
+	l.entries = append(l.entries, delta)
+}
+
+// joins reports whether a delta can be run together with those of e.
+func (e *entry) joins(delta entry) bool {
+	return e.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
+}
+
+// end ends the log, once.
+func (l *Log) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.ended, l.err = true, err
+		l.wake()
+	}
+}
+
+// wake tells those who wait. The caller holds l.mu.
+func (l *Log) wake() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// Stop ends the turn, and reports whether it was still running.
+func (l *Log) Stop() bool {
+	l.mu.Lock()
+	stop := l.stop
+	running := stop != nil && !l.ended
+	l.mu.Unlock()
+	if running {
+		stop(errStopped)
+	}
+	return running
+}
+
+// Over reports whether the turn has ended and nothing of it is behind a position.
+func (l *Log) Over(after int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended && (after > l.at || after == l.at && l.err == nil)
+}
+
+// Follow yields the events behind a position, numbered by theirs, until the turn has ended. What
+// comes faster than it is taken comes as fewer deltas. With idle, an event that is nil says that
+// nothing has happened for so long. An error is the last item: that of the turn, with its number,
+// or that of ctx, without one.
+func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Seq2[chat.Numbered, error] {
+	return func(yield func(chat.Numbered, error) bool) {
+		for {
+			n, changed, err := l.behind(after)
+			switch {
+			case err != nil:
+				yield(n, err)
+				return
+			case n.Event == nil && changed == nil:
+				return
+			case n.Event == nil:
+				late, err := wait(ctx, changed, idle)
+				if err != nil {
+					yield(n, err)
+					return
+				}
+				if !late {
+					continue
+				}
+			default:
+				after = n.Seq
+			}
+			if !yield(n, nil) {
+				return
+			}
+		}
+	}
+}
+
+// wait waits for a change, and says that it is late when there was none for long.
+func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (late bool, err error) {
+	var expired <-chan time.Time
+	if idle > 0 {
+		timer := time.NewTimer(idle)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-changed:
+		return false, nil
+	case <-expired:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// behind returns the event behind a position, else the error with which the turn ended, else what
+// tells of a change, which is nil when there will be none.
+func (l *Log) behind(after int) (n chat.Numbered, changed <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].end > after }); i < len(l.entries); i++ {
+		if n, ok := l.entries[i].behind(after); ok {
+			n.Turn = l.id
+			return n, nil, nil
+		}
+	}
+	if !l.ended {
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		return n, l.changed, nil
+	}
+	if l.err != nil && after <= l.at {
+		return chat.Numbered{Turn: l.id, Seq: l.at + 1}, nil, l.err
+	}
+	return n, nil, nil
+}
+
+// behind returns what of the entry is behind a position, as far as one delta may hold. Positions
+// that no client was given may be inside a character; such a character is left out.
+func (e *entry) behind(after int) (n chat.Numbered, ok bool) {
+	if e.event != nil {
+		return chat.Numbered{Seq: e.end, Event: e.event}, true
+	}
+	rest := e.text[max(0, after-(e.end-len(e.text))):]
+	for len(rest) > 0 && !utf8.RuneStart(rest[0]) {
+		rest = rest[1:]
+	}
+	end := e.end
+	if len(rest) > maxDelta {
+		cut := maxDelta
+		for cut > maxDelta-utf8.UTFMax && !utf8.RuneStart(rest[cut]) {
+			cut--
+		}
+		end -= len(rest) - cut
+		rest = rest[:cut]
+	}
+	if len(rest) == 0 {
+		return n, false
+	}
+	n.Seq = end
+	if e.thought {
+		n.Event = chat.ReasoningDelta{ID: e.message, Text: string(rest)}
+	} else {
+		n.Event = chat.TextDelta{ID: e.message, Text: string(rest), Vendor: e.vendor}
+	}
+	return n, true
+}
+
+// sizeOf returns about what an event takes, in bytes.
+func sizeOf(e chat.Event) int {
+	const least = 256
+	switch e := e.(type) {
+	case chat.TextDelta:
+		if e.Vendor == nil {
+			return len(e.Text)
+		}
+		return least + len(e.Text)
+	case chat.ReasoningDelta:
+		return len(e.Text)
+	case chat.PassagesRetrieved:
+		n := least
+		for _, p := range e.Passages {
+			n += least + len(p.Chunk.Text)
+		}
+		return n
+	case chat.PromptBuilt:
+		n := least
+		for _, s := range e.Sources {
+			n += len(s)
+		}
+		for _, m := range e.Messages {
+			n += partsSize(m)
+		}
+		return n
+	case chat.ToolReturned:
+		return least + len(e.Text)
+	case chat.MessageFinished:
+		return least*(1+len(e.Citations)) + len(e.Text)
+	}
+	return least
+}
+
+func partsSize(m llm.Message) (n int) {
+	for _, p := range m.Parts {
+		n += len(p.Text) + len(p.Image)
+	}
+	return n
+}

@@ -1,0 +1,171 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+)
+
+// Said is what a turn said, as it is stored for those who come back for it.
+type Said struct {
+	Scope  Scope
+	Events []byte      // those that clients may see; see packer
+	Err    *chat.Error // with which the turn ended, without its cause; nil for a completed one
+}
+
+// SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
+const SaidLifetime = 24 * time.Hour
+
+// maxSaid bounds what is stored of one turn, in bytes.
+const maxSaid = 4 << 20
+
+// Public returns what of an event clients may see: the same for every protocol. What the model is
+// given as a prompt, whose documents they are and who may see them is left out, and so is what
+// belongs to a provider alone.
+func Public(e chat.Event) chat.Event {
+	switch e := e.(type) {
+	case chat.PromptBuilt:
+		e.Messages, e.Sources = nil, nil
+		return e
+	case chat.PassagesRetrieved:
+		passages := make([]retrieval.Passage, len(e.Passages))
+		for i, p := range e.Passages {
+			d := &p.Document
+			p.Document = retrieval.Document{ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: d.URL,
+				Category: d.Category, MediaType: d.MediaType, Pages: d.Pages}
+			passages[i] = p
+		}
+		e.Passages = passages
+		return e
+	case chat.CompletionStarted:
+		e.Vendor = nil
+		return e
+	case chat.TextDelta:
+		e.Vendor = nil
+		return e
+	case chat.ToolCalled:
+		e.Call.Signature = ""
+		return e
+	case chat.ToolStarted:
+		e.Call.Signature = ""
+		return e
+	case chat.MessageFinished:
+		e.Vendor = nil
+		e.ToolCalls = append(e.ToolCalls[:0:0], e.ToolCalls...)
+		for i := range e.ToolCalls {
+			e.ToolCalls[i].Signature = ""
+		}
+		return e
+	}
+	return e
+}
+
+// said packs what the turn has said, with its last event if that is not nil, for the store.
+func (t *running) said(last chat.Event, ended error) (*Said, error) {
+	said := &Said{Scope: t.record.Scope, Err: told(ended)}
+	if last != nil {
+		said.Err = nil
+	}
+	events, err := t.log.pack(last)
+	if err != nil {
+		return nil, fmt.Errorf("pack what was said: %w", err)
+	}
+	if len(events) > maxSaid {
+		events, said.Err = nil, errTooLong
+	}
+	said.Events = events
+	return said, nil
+}
+
+// told returns of an error what a client may learn of it.
+func told(err error) *chat.Error {
+	if err == nil {
+		return nil
+	}
+	e := &chat.Error{Kind: chat.KindOf(err)}
+	if known, ok := errors.AsType[*chat.Error](err); ok && e.Kind != chat.Internal {
+		e.Msg = known.Msg
+	}
+	return e
+}
+
+// pack returns the events that clients may see, with deltas run together, and last behind them
+// where it is not nil.
+func (l *Log) pack(last chat.Event) ([]byte, error) {
+	public := newLog(l.id, l.scope)
+	l.mu.Lock()
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.event != nil {
+			public.add(Public(e.event))
+			continue
+		}
+		public.addText(entry{message: e.message, thought: e.thought}, string(e.text))
+	}
+	l.mu.Unlock()
+	if last != nil {
+		public.add(Public(last))
+	}
+	p := newPacker(l.id)
+	defer p.drop()
+	for n, _, _ := public.behind(0); n.Event != nil; n, _, _ = public.behind(n.Seq) {
+		p.add(n.Seq, n.Event)
+	}
+	return p.bytes()
+}
+
+// unpackLog returns the log of a turn that has ended.
+func unpackLog(id string, said Said) (*Log, error) {
+	l := newLog(id, said.Scope)
+	for n, err := range unpack(said.Events) {
+		if err != nil {
+			return nil, err
+		}
+		l.add(n.Event)
+	}
+	if said.Err != nil {
+		l.end(said.Err)
+	} else {
+		l.end(nil)
+	}
+	return l, nil
+}
+
+// Log returns what a turn of the owner has said: from memory while it runs, from the store
+// afterwards. The error is ErrNotFound when there is no such turn, or it is too old, or not the
+// owner's.
+func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
+	if l := r.live.find(id); l != nil {
+		if l.scope.Owner != owner {
+			return nil, ErrNotFound
+		}
+		return l, nil
+	}
+	said, err := r.store.Said(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read what turn %s said: %w", id, err)
+	}
+	if said.Scope.Owner != owner {
+		return nil, ErrNotFound
+	}
+	return unpackLog(id, said)
+}
+
+// Forget deletes what turns said that is too old to be asked for, and returns of how many.
+func (r *Runner) Forget(ctx context.Context) (int, error) {
+	before := r.opts.Now().Add(-SaidLifetime)
+	for total := 0; ; {
+		n, err := r.store.ForgetSaid(ctx, before, purgeBatch)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("forget what turns said: %w", err)
+		}
+		if n < purgeBatch {
+			return total, nil
+		}
+	}
+}
