@@ -148,25 +148,6 @@ func isGBK(b []byte) bool {
 	return beyondKorean
 }
 
-// isShiftJIS reports whether all that is not ASCII are kana and common ideographs of Shift JIS.
-func isShiftJIS(b []byte) bool {
-	for i := 0; i < len(b); i++ {
-		if b[i] < utf8.RuneSelf {
-			continue
-		}
-		if i+1 == len(b) {
-			return false
-		}
-		lead, trail := b[i], b[i+1]
-		common := lead == 0x81 || lead == 0x82 || lead == 0x83 || lead >= 0x88 && lead <= 0x98
-		if !common || trail < 0x40 || trail == 0x7f || trail > 0xfc {
-			return false
-		}
-		i++
-	}
-	return true
-}
-
 // isJunk holds for folders, and for what systems put beside files.
 func isJunk(name string) bool {
 	if strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/japanese"
 	utf16 "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 )
@@ -145,6 +146,9 @@ func mostlyUTF8(data []byte) bool {
 
 // guess finds the encoding by statistics, and Windows-1252 where those say nothing.
 func guess(data []byte) encoding.Encoding {
+	if sample := foreignWords(data); isShiftJIS(sample) {
+		return japanese.ShiftJIS // of which short texts look like GBK to statistics
+	}
 	candidates, err := chardet.NewTextDetector().DetectAll(foreignWords(data))
 	if err != nil {
 		return charmap.Windows1252
@@ -163,6 +167,28 @@ func guess(data []byte) encoding.Encoding {
 		}
 	}
 	return charmap.Windows1252
+}
+
+// isShiftJIS reports whether all that is not ASCII are kana and common ideographs of Shift JIS, and
+// there are several.
+func isShiftJIS(b []byte) bool {
+	pairs := 0
+	for i := 0; i < len(b); i++ {
+		if b[i] < utf8.RuneSelf {
+			continue
+		}
+		if i+1 == len(b) {
+			return false
+		}
+		lead, trail := b[i], b[i+1]
+		common := lead == 0x81 || lead == 0x82 || lead == 0x83 || lead >= 0x88 && lead <= 0x98
+		if !common || trail < 0x40 || trail == 0x7f || trail > 0xfc {
+			return false
+		}
+		pairs++
+		i++
+	}
+	return pairs >= 2
 }
 
 // foreignWords is a sample of the words that are not ASCII: in pages of markup the rest would
