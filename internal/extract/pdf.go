@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,13 +29,21 @@ func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
 		return nil, err
 	}
 	doc := &Document{Title: d.title(), Notes: notes}
-	dropRunningLines(pages)
-	layout := newPDFLayout(pages)
+	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })
+	dropRunningLines(set)
+	layout := newPDFLayout(set)
 	budget := newBudget(f.limits)
 	for _, p := range pages {
 		out := builder{budget: budget}
-		if err := layout.page(p, &out); err != nil {
-			return nil, err
+		if len(p.lines) > 0 {
+			if err := layout.page(p, &out); err != nil {
+				return nil, err
+			}
+		}
+		for _, comment := range p.comments {
+			if err := out.add(Paragraph, 0, "Comment: "+comment); err != nil {
+				return nil, err
+			}
 		}
 		doc.Pages = append(doc.Pages, out.page(p.number, true))
 	}
@@ -49,6 +58,7 @@ func moduleMemory(l Limits) int64 { return (l.MemoryBytes - minMemory/2) * 2 / 5
 type pdfPage struct {
 	number    int
 	lines     []pdfLine
+	comments  []string
 	low, high float32 // its lower and upper edge
 }
 
@@ -66,12 +76,18 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits Limits) (pages []*
 		}
 		r := pdfReader{doc: d}
 		state := r.read(i)
+		if len(r.comments) > 0 && state != pageBroken {
+			if state != pageRead {
+				r.lines = nil
+			}
+			state = pageRead
+		}
 		if d.err != nil {
 			return nil, nil, d.failure()
 		}
 		switch state {
 		case pageRead:
-			pages = append(pages, &pdfPage{i + 1, r.lines, r.low, r.high})
+			pages = append(pages, &pdfPage{i + 1, r.lines, r.comments, r.low, r.high})
 		case pageScanned:
 			scanned = append(scanned, i+1)
 		case pageGarbled:

@@ -276,3 +276,28 @@ func TestSensibleTitle(t *testing.T) {
 		}
 	}
 }
+
+func TestPDF_ReadsFormsAndRemarks(t *testing.T) {
+	appearance := func(text string) string {
+		content := "BT /R 11 Tf 2 4 Td (" + text + ") Tj ET"
+		return fmt.Sprintf("<< /Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /R 3 0 R >> >> /Length %d >>\nstream\n%s\nendstream", len(content), content)
+	}
+	data := pdfObjects("",
+		"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] >> >>",
+		"<< /Type /Pages /Kids [4 0 R 11 0 R] /Count 2 >>",
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Annots [6 0 R 8 0 R 9 0 R] /Resources << /Font << /R 3 0 R >> >> >>",
+		pdfStream(set("R", 11, 72, 700, "Name:")),
+		"<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (Ada) /Rect [110 696 310 716] /F 4 /AP << /N 7 0 R >> >>",
+		appearance("Ada Lovelace"),
+		"<< /Type /Annot /Subtype /Text /Rect [400 700 420 720] /Contents (Is this her \\(full\\) name?) >>",
+		"<< /Type /Annot /Subtype /FreeText /Rect [72 600 272 620] /F 4 /Contents (Approved by Ann) /AP << /N 10 0 R >> >>",
+		appearance("Approved by Ann"),
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Annots [12 0 R] >>",
+		"<< /Type /Annot /Subtype /Highlight /Rect [72 600 272 620] /Contents (Only a remark) >>",
+	)
+	want := "page 1\nP Name:\nP Ada Lovelace Approved by Ann\nP Comment: Is this her (full) name?\npage 2\nP Comment: Only a remark\n"
+	if got := outline(read(t, "a.pdf", data)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -49,6 +49,7 @@ type pdfReader struct {
 	elements map[int]pdfElement
 	styles   map[uint64]pdfStyle // by text object
 	lines    []pdfLine
+	comments []string
 	low      float32 // edges of the page
 	high     float32
 
@@ -76,11 +77,12 @@ const maxPageChars = 2_000_000
 
 func (r *pdfReader) read(index int) pdfPageState {
 	d := r.doc
-	page := d.call("FPDF_LoadPage", d.handle, uint64(index))
+	page, comments := d.loadPage(index)
 	if page == 0 {
 		return pageBroken
 	}
 	defer d.call("FPDF_ClosePage", page)
+	r.comments = comments
 	r.text = d.call("FPDFText_LoadPage", page)
 	if r.text == 0 {
 		return pageBroken
