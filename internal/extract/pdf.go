@@ -2,6 +2,7 @@ package extract
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,8 +26,17 @@ func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
 	defer d.close()
 
 	pages, notes, err := readPDFPages(ctx, d, f.limits)
-	if err != nil {
+	if err != nil && !isTextless(err) {
 		return nil, err
+	}
+	if err := d.attachments(ctx, f.spool); err != nil {
+		return nil, err
+	}
+	if err != nil { // a portfolio may be no more than the files in it
+		if len(f.spool.parts) == 0 {
+			return nil, err
+		}
+		return &Document{Notes: []string{err.Error()}}, nil
 	}
 	doc := &Document{Title: d.title(), Notes: notes}
 	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })
@@ -48,6 +58,12 @@ func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
 		doc.Pages = append(doc.Pages, out.page(p.number, true))
 	}
 	return doc, nil
+}
+
+// isTextless reports whether the pages of a document can be read and have no text.
+func isTextless(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && (refused.Reason == Empty || refused.Reason == ScanOnly)
 }
 
 // moduleMemory is what PDFium's module may use of the memory for a worker: growing it takes a

@@ -301,3 +301,23 @@ func TestPDF_ReadsFormsAndRemarks(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestPDF_TakesAttachmentsOut(t *testing.T) {
+	carrier := func(content string) []byte {
+		return pdfObjects("",
+			"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(note.txt) 6 0 R] >> >> >>",
+			"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+			"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+			"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /R 3 0 R >> >> >>",
+			pdfStream(content),
+			"<< /Type /Filespec /F (note.txt) /UF (note.txt) /EF << /F 7 0 R >> >>",
+			"<< /Type /EmbeddedFile /Length 9 /Params << /Size 9 >> >>\nstream\nAttached.\nendstream")
+	}
+	doc, got := parts(t, "a.pdf", carrier(set("R", 11, 72, 700, "See the note.")))
+	if got != "note.txt = Attached.\n" || outline(doc) != "page 1\nP See the note.\n" {
+		t.Errorf("parts %q, text %q", got, outline(doc))
+	}
+	if doc, got = parts(t, "a.pdf", carrier("")); got != "note.txt = Attached.\n" || len(doc.Pages) != 0 {
+		t.Errorf("of a portfolio: parts %q, text %q", got, outline(doc))
+	}
+}
