@@ -30,7 +30,7 @@ type embeddingServer struct {
 	embedder llmtest.Embedder
 	texts    atomic.Int64
 	failing  atomic.Bool
-	delay    time.Duration // of each call
+	delay    atomic.Int64 // of each call, a time.Duration
 }
 
 func newEmbeddingServer() *embeddingServer {
@@ -53,7 +53,7 @@ func (s *embeddingServer) embed(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"it does not work today"}}`, http.StatusUnauthorized)
 		return
 	}
-	time.Sleep(s.delay)
+	time.Sleep(time.Duration(s.delay.Load()))
 	out, err := s.embedder.Embed(r.Context(), llm.EmbedRequest{Model: req.Model, Texts: req.Input})
 	if err != nil {
 		http.Error(w, `{"error":{"message":"refused"}}`, http.StatusBadRequest)
@@ -92,7 +92,7 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 	writeCorpus(t, docs, files)
 	s := newEmbeddingServer()
 	defer s.Close()
-	s.delay = 20 * time.Millisecond
+	s.delay.Store(int64(20 * time.Millisecond))
 	env := append(os.Environ(), "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY=key", "PARLEY_EMBEDDING=openai:small")
 	ingest := func() *exec.Cmd {
 		cmd := exec.Command(binary, "ingest", docs, "--data", data)
