@@ -25,7 +25,7 @@ func (d *pdfDocument) attachments(ctx context.Context, s *spool) error {
 		if d.err != nil {
 			return d.failure()
 		}
-		err := error(nil)
+		var err error
 		if refused != nil {
 			err = s.refuse(s.unique(name), refused)
 		} else {
