@@ -31,8 +31,12 @@ type hostile struct {
 // has the words that it is known to have, or a reason that is documented.
 func TestPool_TakesEveryHostileFile(t *testing.T) {
 	root := shared(t, "data/docs-robust")
+	o := Options{Ahead: true}
+	if raceEnabled {
+		o.Limits.MemoryBytes = 2 << 30
+	}
 	h := &hostile{
-		t: t, pool: newTestPool(t, Options{Ahead: true}), passwords: knownPasswords(t, root),
+		t: t, pool: newTestPool(t, o), passwords: knownPasswords(t, root),
 		words: knownWords(t), reasons: documentedReasons(t), results: map[string]map[string]int{},
 	}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
