@@ -60,7 +60,7 @@ func TestConfigTable_IsWhatTheTagsSay(t *testing.T) {
 var essential = []string{
 	"addr", "data", "model", "namespace", "public_url", "cors_origins", "openai.api_key", "openai.base_url",
 	"azure_openai.endpoint", "azure_openai.api_key", "anthropic.api_key", "gemini.api_key", "ollama.host",
-	"embedding", "fallback", "limits.max_concurrent", "budgets.user.tokens",
+	"embedding", "fallback", "limits.max_concurrent", "budgets.user.requests",
 }
 
 // configTable describes the settings with these keys, nil for all.
