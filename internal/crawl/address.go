@@ -66,7 +66,7 @@ func normalise(u *url.URL) (*url.URL, error) {
 
 func normaliseHost(u *url.URL, scheme string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if name == "" {
+	if name == "" || strings.HasSuffix(name, ".") {
 		return "", errNoHost
 	}
 	if strings.Contains(name, ":") {
@@ -119,9 +119,11 @@ func unhex(c byte) byte {
 	return c - 'a' + 10
 }
 
+// isUnreserved holds for what an escape does not change the meaning of; for some marks that is so
+// since RFC 2396 (section 2.3), and what is escaped differs from program to program.
 func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '.' || c == '_' || c == '~'
+		c == '-' || c == '.' || c == '_' || c == '~' || c == '(' || c == ')' || c == '!' || c == '\''
 }
 
 // tracking are parameters that say where a visitor comes from or who it is, and nothing about the
