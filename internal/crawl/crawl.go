@@ -125,6 +125,8 @@ type Visit struct {
 	First   bool        // it is the first page of the walk
 	Linked  bool        // something led to it in this walk
 	Found   int         // addresses known so far
+
+	moved bool // the server redirects from it
 }
 
 // State is what to remember of an address for the next walk.

@@ -265,6 +265,12 @@ func TestWalk_FollowsRedirectsOfTheFirstPage(t *testing.T) {
 	w.want(got, "refused /start redirect")
 }
 
+func TestWalk_TellsWhenARedirectLeadsToNoPage(t *testing.T) {
+	w := newWeb(t, map[string]answer{"/": {body: link("/a", "/b")}, "/a": {to: "/c"}, "/b": {to: "/d"}, "/d": {status: 500}})
+	got, _ := w.walk(Site{URL: "/", Depth: 1}, nil)
+	w.want(got, "failed /b status", "failed /d status", "fetched /", "gone /c", "refused /a redirect")
+}
+
 func TestWalk_EndsRedirectsAtFive(t *testing.T) {
 	pages := map[string]answer{"/": {body: link("/0")}}
 	for i := range 20 {

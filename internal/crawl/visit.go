@@ -83,6 +83,7 @@ func (w *walk) redirected(it item, v Visit, location string) {
 	if w.site.MediaWiki {
 		to = withoutRaw(to)
 	}
+	v.moved = true
 	w.leadTo(it, v, to, "it redirects to ")
 }
 
@@ -236,6 +237,7 @@ func (w *walk) fail(it item, v Visit, err error) {
 		v.Outcome, v.Reason = Refused, Redirect
 	}
 	if v.Outcome == Failed {
+		w.failed[v.URL] = v.Reason
 		v.State = m.State
 		w.follow(it, m.State.Links)
 		if m.Live {

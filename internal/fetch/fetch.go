@@ -157,8 +157,8 @@ func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, k
 		page.NotModified = true
 		return page, nil
 	}
-	if client == c.hop && isRedirect(resp.StatusCode) {
-		page.Location = resp.Header.Get("Location")
+	if to := resp.Header.Get("Location"); client == c.hop && to != "" && isRedirect(resp.StatusCode) {
+		page.Location = to
 		return page, nil
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
