@@ -102,7 +102,7 @@ func TestGet_DialsNoAddressThatIsNotPublic(t *testing.T) {
 
 func TestGet_DialsPrivateAddressesOfAllowedHostsOnly(t *testing.T) {
 	c, dials := guarded(map[string][]string{
-		"wiki.corp": {"10.1.2.3"}, "other.corp": {"10.1.2.3"}, "a.wiki.corp": {"10.1.2.3"}, "wiki.corp.evil.example": {"10.1.2.3"},
+		"wiki.corp": {"10.1.2.3"}, "other.corp": {"10.1.2.3"}, "a.wiki.corp": {"10.1.2.3"}, "wiki.corp.evil.example": {"10.1.2.3"}, "WIKI.corp.": {"10.1.2.3"},
 	})
 	c.opts.AllowHosts, c.opts.Allow = []string{"Wiki.Corp"}, prefixes("10.9.0.0/16", "fd00:1::/32")
 	for _, raw := range []string{"http://other.corp/", "http://a.wiki.corp/", "http://wiki.corp.evil.example/", "http://10.1.2.3/", "http://[::ffff:10.1.2.3]/", "http://[fd00:2::1]/"} {
