@@ -494,3 +494,27 @@ func TestScope_HoldsWhatLiesBelow(t *testing.T) {
 		}
 	}
 }
+
+func TestWalk_WaitsForNoRobotsFileForEver(t *testing.T) {
+	w := newWeb(t, map[string]answer{"/": {body: "x"}})
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer hangs.Close()
+	w.client = fetch.New(fetch.Options{Timeout: 50 * time.Millisecond, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	defer w.client.Close()
+	w.base = hangs.URL
+	got, _ := w.walk(Site{URL: "/"}, nil)
+	w.want(got, "failed / unreachable")
+	endless := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		for range 1 << 10 {
+			if _, err := rw.Write([]byte(strings.Repeat("Allow: /\n", 100))); err != nil {
+				return
+			}
+		}
+	}))
+	defer endless.Close()
+	small := fetch.New(fetch.Options{MaxBytes: 1 << 16, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	defer small.Close()
+	w.client, w.base = small, endless.URL
+	got, _ = w.walk(Site{URL: "/"}, nil)
+	w.want(got, "failed / unreachable")
+}
