@@ -190,17 +190,17 @@ type scope struct {
 	host, path, query string
 }
 
-// newScope returns the scope that a prefix means, an address or a path on the host of the first
-// page; or without one the folder of the first page.
-func newScope(first, prefix string) (scope, error) {
+// newScope returns the scope that a site's prefix means, an address or a path on the host of the
+// first page; or without one the folder of the first page, of a wiki all its articles.
+func newScope(first string, site Site) (scope, error) {
 	base, err := url.Parse(first)
-	if err != nil {
+	switch {
+	case err != nil:
 		return scope{}, errNotWeb
+	case site.Prefix == "":
+		return site.around(base), nil
 	}
-	if prefix == "" {
-		return folderOf(base), nil
-	}
-	u, err := base.Parse(prefix)
+	u, err := base.Parse(site.Prefix)
 	if err == nil {
 		u, err = normalise(u)
 	}
@@ -208,6 +208,14 @@ func newScope(first, prefix string) (scope, error) {
 		return scope{}, err
 	}
 	return scope{host: u.Host, path: u.EscapedPath(), query: u.RawQuery}, nil
+}
+
+// around is the scope of a site without a prefix whose first page is u.
+func (s Site) around(u *url.URL) scope {
+	if s.MediaWiki {
+		return articlesOf(u)
+	}
+	return folderOf(u)
 }
 
 // folderOf is the scope of a page. A last part without an extension is taken for a folder, so that

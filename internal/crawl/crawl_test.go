@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -397,7 +398,7 @@ func TestWalk_ReadsTheSourceOfWikiArticles(t *testing.T) {
 		"/wiki/Main_(river)?action=raw":          {body: "<html>not MediaWiki"},
 		"/wiki/Rhein?action=raw":                 wiki("#REDIRECT [[Rhine]]"),
 	})
-	got, _ := w.walk(Site{URL: "/wiki/Rhine", Depth: 1, Prefix: "/wiki/", MediaWiki: true}, nil)
+	got, _ := w.walk(Site{URL: "/wiki/Rhine", Depth: 1, MediaWiki: true}, nil)
 	w.want(got, "duplicate /wiki/Rhein of /wiki/Rhine", "fetched /wiki/2001:_A_Space_Odyssey", "fetched /wiki/Lake_Constance",
 		"fetched /wiki/Main_(river)", "fetched /wiki/Rhine")
 }
@@ -419,7 +420,7 @@ func TestWalk_EndsWithItsCaller(t *testing.T) {
 	for _, err := range New(w.client, Options{Delay: time.Hour}).Walk(ctx, Site{URL: w.base + "/", Depth: 1}, nil) {
 		last = err
 	}
-	if last != context.DeadlineExceeded {
+	if !errors.Is(last, context.DeadlineExceeded) {
 		t.Errorf("the walk ended with %v", last)
 	}
 	for range New(w.client, Options{Delay: -1}).Walk(t.Context(), Site{URL: w.base + "/", Depth: 1}, nil) {
@@ -470,6 +471,26 @@ func TestName_IsACleanPath(t *testing.T) {
 	}
 }
 
+func TestScope_OfAWikiHoldsItsArticles(t *testing.T) {
+	for _, c := range []struct {
+		first, address string
+		want           bool
+	}{
+		{"https://w/wiki/A", "https://w/wiki/B/C", true},
+		{"https://w/wiki/A/B", "https://w/wiki/C", true},
+		{"https://w/wiki/A", "https://w/w/index.php?title=B", false},
+		{"https://w/A", "https://w/B", true},
+		{"https://w/w/index.php?title=A", "https://w/w/index.php?title=B", true},
+		{"https://w/w/index.php?title=A", "https://w/w/index.php?action=edit&title=B", false},
+	} {
+		s, err := newScope(c.first, Site{MediaWiki: true})
+		u, _ := url.Parse(c.address)
+		if err != nil || s.holds(u) != c.want {
+			t.Errorf("the wiki of %s holds %s: %v, %v", c.first, c.address, s.holds(u), err)
+		}
+	}
+}
+
 func TestScope_HoldsWhatLiesBelow(t *testing.T) {
 	for _, c := range []struct {
 		first, prefix, address string
@@ -487,7 +508,7 @@ func TestScope_HoldsWhatLiesBelow(t *testing.T) {
 		{"https://h/w/index.php", "/w/index.php?title=", "https://h/w/index.php?title=A", true},
 		{"https://h/w/index.php", "/w/index.php?title=", "https://h/w/index.php?action=edit", false},
 	} {
-		s, err := newScope(c.first, c.prefix)
+		s, err := newScope(c.first, Site{Prefix: c.prefix})
 		u, _ := url.Parse(c.address)
 		if err != nil || s.holds(u) != c.want {
 			t.Errorf("scope of %s with prefix %q holds %s: %v, %v", c.first, c.prefix, c.address, s.holds(u), err)

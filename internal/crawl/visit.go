@@ -36,16 +36,20 @@ func (w *walk) visit(ctx context.Context, it item) error {
 	}
 	if file.failed != nil {
 		w.fail(it, v, file.failed)
-		return nil
+		return nil //nolint:nilerr // it was told
 	}
 	if !file.rules.allows(target) {
-		v.Outcome, v.Reason, v.Detail = Refused, ByRobots, "the site's robots.txt forbids it"
-		w.tell(v)
+		w.refuse(v, ByRobots, "the site's robots.txt forbids it")
 		return nil
 	}
 	if err := w.pause(ctx, file.rules); err != nil {
 		return err
 	}
+	return w.ask(ctx, it, v, target, m)
+}
+
+// ask asks for one address, at target, unless it is as it is remembered, and looks at the answer.
+func (w *walk) ask(ctx context.Context, it item, v Visit, target *url.URL, m Remembered) error {
 	var known fetch.Known
 	if !m.Stale && !it.own {
 		known = fetch.Known{ETag: m.State.ETag, LastModified: m.State.LastModified}
@@ -98,7 +102,7 @@ func withoutRaw(u *url.URL) *url.URL {
 func (w *walk) leadTo(it item, v Visit, to *url.URL, how string) {
 	target := to.String()
 	if v.URL == w.entry && w.site.Prefix == "" && !w.scope.holds(to) {
-		w.scope = folderOf(to)
+		w.scope = w.site.around(to)
 	}
 	switch {
 	case target == v.URL, it.own:

@@ -70,19 +70,18 @@ func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Vis
 	return w
 }
 
-// all walks. It returns ctx's error only.
+// all walks. It returns what is wrong with the site, or ctx's error.
 func (w *walk) all(ctx context.Context) error {
 	address, err := Normalise(w.site.URL)
-	if err == nil {
-		w.scope, err = newScope(address, w.site.Prefix)
-	}
 	if err != nil {
-		w.tell(Visit{URL: w.site.URL, Outcome: Refused, Reason: Redirect, Detail: err.Error(), First: true})
-		return nil
+		return err
+	}
+	if w.scope, err = newScope(address, w.site); err != nil {
+		return err
 	}
 	first, err := url.Parse(address)
 	if err != nil {
-		return nil // Normalise has parsed it
+		return err
 	}
 	w.first, w.entry = address, address
 	w.seen[address] = true

@@ -475,7 +475,7 @@ It rises in a bog in the north, and is dammed in the middle of the city to form 
 `
 	s.set("/wiki/Alster?action=raw", file("text/x-wiki; charset=UTF-8", article))
 	s.set("/wiki/Hamburg_(city)?action=raw", file("text/x-wiki; charset=UTF-8", "'''Hamburg''' is a city on the [[Elbe]]."))
-	s.wantRun(s.crawl(ingest.Site{URL: "/wiki/Alster", MediaWiki: true, Depth: 1, Prefix: "/wiki/", SkipSections: []string{"References"}}), 2, 0, 0, 0)
+	s.wantRun(s.crawl(ingest.Site{URL: "/wiki/Alster", MediaWiki: true, Depth: 1, SkipSections: []string{"References"}}), 2, 0, 0, 0)
 	s.wantNames("wiki/Alster", "wiki/Hamburg_(city)")
 	d, chunks := s.document("wiki/Alster")
 	text := textOf(chunks)
