@@ -403,6 +403,22 @@ func TestWalk_ReadsTheSourceOfWikiArticles(t *testing.T) {
 		"fetched /wiki/Main_(river)", "fetched /wiki/Rhine")
 }
 
+func TestWalk_ReadsArticlesAsTheyAreShownWhereTheSourceIsKept(t *testing.T) {
+	w := newWeb(t, map[string]answer{
+		"/wiki/A?action=raw": {status: 403}, "/wiki/A": {body: link("/wiki/B", "/w/index.php?title=A&action=edit") + "shown"},
+		"/wiki/B?action=raw": {status: 403}, "/wiki/B": {status: 403},
+	})
+	got, _ := w.walk(Site{URL: "/wiki/A", Depth: 1, MediaWiki: true}, nil)
+	w.want(got, "failed /wiki/B status", "fetched /wiki/A")
+	w.pages["/robots.txt"] = answer{body: "User-agent: *\nDisallow: /*?action=raw"}
+	w.take()
+	got, _ = w.walk(Site{URL: "/wiki/A", MediaWiki: true}, nil)
+	w.want(got, "fetched /wiki/A")
+	if asked := w.take(); slices.Contains(asked, "GET /wiki/A?action=raw") {
+		t.Errorf("asked for what robots.txt forbids: %q", asked)
+	}
+}
+
 func TestWalk_KeepsItsPace(t *testing.T) {
 	w := newWeb(t, map[string]answer{"/": {body: link("/a")}, "/a": {body: "a"}, "/robots.txt": {body: "User-agent: *\nCrawl-delay: 600"}})
 	began := time.Now()
