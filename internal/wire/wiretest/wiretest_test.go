@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestFixture_ComparesEveryFile(t *testing.T) {
 
 func TestRequest_IsAsAFixturePrintsIt(t *testing.T) {
 	r := Request(t, "PUT /chat?x=1\nX-Test-User: ann\nAccept: a: b\n\n{\n\n}\n")
-	if r.Method != "PUT" || r.URL.Path != "/chat" || r.URL.RawQuery != "x=1" || r.ContentLength != 5 ||
+	if r.Method != http.MethodPut || r.URL.Path != "/chat" || r.URL.RawQuery != "x=1" || r.ContentLength != 5 ||
 		r.Header.Get("X-Test-User") != "ann" || r.Header.Get("Accept") != "a: b" {
 		t.Errorf("got %+v", r)
 	}
