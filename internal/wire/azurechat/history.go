@@ -84,24 +84,24 @@ func pairsOf(body []byte) (id string, pairs []transcript.Message, err error) {
 	}
 	v, _ := object.Get("id")
 	if id, _ = v.Text(); id == "" || len(id) > maxSessionID {
-		return "", nil, invalid(`"id" must be a string of 1 to %d bytes`, maxSessionID)
+		return "", nil, wire.Invalidf(`"id" must be a string of 1 to %d bytes`, maxSessionID)
 	}
 	v, _ = object.Get("answers")
 	elements, ok := v.Elements()
 	if !ok {
-		return "", nil, invalid(`"answers" must be a list of pairs, each a question and a response`)
+		return "", nil, wire.Invalidf(`"answers" must be a list of pairs, each a question and a response`)
 	}
 	for pair := range elements {
 		if len(pairs) == maxPairs {
-			return "", nil, invalid(`"answers" may hold %d pairs at most`, maxPairs)
+			return "", nil, wire.Invalidf(`"answers" may hold %d pairs at most`, maxPairs)
 		}
 		if _, ok := questionOf(pair); !ok {
-			return "", nil, invalid(`"answers[%d]" must be a list of a question and a response`, len(pairs))
+			return "", nil, wire.Invalidf(`"answers[%d]" must be a list of a question and a response`, len(pairs))
 		}
 		pairs = append(pairs, transcript.Message{Body: pair.Compact()})
 	}
 	if len(pairs) == 0 {
-		return "", nil, invalid(`"answers" must hold a pair at least`)
+		return "", nil, wire.Invalidf(`"answers" must hold a pair at least`)
 	}
 	return id, pairs, nil
 }
@@ -168,7 +168,7 @@ func listOf(r *http.Request) (list transcript.List, err error) {
 	list.Limit = defaultCount
 	if text := query.Get("count"); text != "" {
 		if list.Limit, err = strconv.Atoi(text); err != nil || list.Limit < 1 {
-			return list, invalid(`"count" must be a whole number over 0`)
+			return list, wire.Invalidf(`"count" must be a whole number over 0`)
 		}
 		list.Limit = min(list.Limit, maxCount)
 	}
@@ -178,7 +178,7 @@ func listOf(r *http.Request) (list transcript.List, err error) {
 	}
 	if token != "" {
 		if list.Before, err = placeOf(token); err != nil {
-			return list, invalid(`"continuationToken" is none that this server gave`)
+			return list, wire.Invalidf(`"continuationToken" is none that this server gave`)
 		}
 	}
 	return list, nil

@@ -39,7 +39,7 @@ func (h *Handler) Chats(w http.ResponseWriter, r *http.Request) {
 	scope, err := h.scopeOf(r)
 	mode := r.URL.Query().Get("mode")
 	if err == nil && mode != "" && !isMode(mode) {
-		err = invalid(`"mode" must be "standard" or "multiAgent"`)
+		err = wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 	}
 	var chats []transcript.Chat
 	if err == nil {
@@ -87,13 +87,13 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 	c.Mode, c.Title = standardMode, untitled
 	if v, _ := object.Get("mode"); v != nil && !v.IsNull() {
 		if c.Mode, _ = v.Text(); !isMode(c.Mode) {
-			return c, invalid(`"mode" must be "standard" or "multiAgent"`)
+			return c, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 		}
 	}
 	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
 		var ok bool
 		if c.Title, ok = v.Text(); !ok || utf8.RuneCountInString(c.Title) > maxTitle {
-			return c, invalid(`"title" must be a string of %d characters at most`, maxTitle)
+			return c, wire.Invalidf(`"title" must be a string of %d characters at most`, maxTitle)
 		}
 	}
 	return c, nil
