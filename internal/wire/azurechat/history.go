@@ -238,14 +238,8 @@ func (h *History) session(r *http.Request, id string) ([]byte, error) {
 		return nil, err
 	}
 	body := wire.AppendString([]byte(`{"id":`), id)
-	body = append(wire.AppendString(append(body, `,"entra_oid":`...), scope.Owner), `,"answers":[`...)
-	for i, m := range t.Messages {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, m.Body...)
-	}
-	return append(body, "]}"...), nil
+	body = append(wire.AppendString(append(body, `,"entra_oid":`...), scope.Owner), `,"answers":`...)
+	return append(transcript.AppendBodies(body, t.Messages), '}'), nil
 }
 
 // Delete answers DELETE /chat_history/sessions/{id}.

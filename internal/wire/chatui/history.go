@@ -134,14 +134,7 @@ func (h *Handler) messages(r *http.Request, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := []byte{'['}
-	for i, m := range t.Messages {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, m.Body...)
-	}
-	return append(body, ']'), nil
+	return transcript.AppendBodies(nil, t.Messages), nil
 }
 
 // PutMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
