@@ -4,52 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
-
-func TestRun_KeepsDocumentsOfAFolderThatCannotBeRead(t *testing.T) {
-	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("this user may read everything")
-	}
-	b := newBench(t)
-	b.write("a.md", "Alpha.")
-	b.write("sub/b.md", "Beta.")
-	b.run()
-	if err := os.Chmod(filepath.Join(b.dir, "sub"), 0); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Chmod(filepath.Join(b.dir, "sub"), 0o755)
-	b.want(b.run(), counts{Unchanged: 1, Failed: 1})
-	b.wantNames("a.md", "sub/b.md")
-}
-
-func TestRun_TriesAnUnreadableFileAgain(t *testing.T) {
-	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("this user may read everything")
-	}
-	b := newBench(t)
-	b.write("a.md", "Alpha.")
-	path := filepath.Join(b.dir, "a.md")
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	r := b.run()
-	b.want(r, counts{Failed: 1})
-	if r.Failed[0].Reason != extract.Unreadable {
-		t.Errorf("%+v", r.Failed)
-	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	b.want(b.run(), counts{Indexed: 1})
-}
 
 func TestRun_DoesNotTryAPoisonousFileAgainUntilItChanges(t *testing.T) {
 	for _, reason := range []extract.Reason{extract.Timeout, extract.Crashed, extract.TooLarge, extract.Damaged, extract.Encrypted} {
