@@ -1,6 +1,6 @@
 //go:build unix
 
-package ingest
+package accesstest
 
 import (
 	"io"
@@ -9,16 +9,18 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"parley/internal/extract"
 )
 
 // nobody is a user without any rights of its own.
 const nobody = 65534
 
-// ranUnprivileged runs the test again in a process of nobody's where this one is root's, who may
-// read everything, and reports whether it did.
-func ranUnprivileged(t *testing.T) bool {
+// RanAsNobody runs the test again in a process of nobody's where this one is root's, who may read and
+// write everything, and reports whether it did. The test then returns.
+//
+//	if accesstest.RanAsNobody(t) {
+//		return
+//	}
+func RanAsNobody(t *testing.T) bool {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return false
@@ -64,41 +66,4 @@ func copyProgram(t *testing.T, to string) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func TestRun_KeepsDocumentsOfAFolderThatCannotBeRead(t *testing.T) {
-	if ranUnprivileged(t) {
-		return
-	}
-	b := newBench(t)
-	b.write("a.md", "Alpha.")
-	b.write("sub/b.md", "Beta.")
-	b.run()
-	if err := os.Chmod(filepath.Join(b.dir, "sub"), 0); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Chmod(filepath.Join(b.dir, "sub"), 0o755)
-	b.want(b.run(), counts{Unchanged: 1, Failed: 1})
-	b.wantNames("a.md", "sub/b.md")
-}
-
-func TestRun_TriesAnUnreadableFileAgain(t *testing.T) {
-	if ranUnprivileged(t) {
-		return
-	}
-	b := newBench(t)
-	b.write("a.md", "Alpha.")
-	path := filepath.Join(b.dir, "a.md")
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	r := b.run()
-	b.want(r, counts{Failed: 1})
-	if r.Failed[0].Reason != extract.Unreadable {
-		t.Errorf("%+v", r.Failed)
-	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	b.want(b.run(), counts{Indexed: 1})
 }
