@@ -163,6 +163,8 @@ func TestMayImport_RefusesWhatTheTableDoesNotList(t *testing.T) {
 		{"llm/llmtest", "llm", true},
 		{"server", "wire/azurechat", true},
 		{"wire/azurechat", "server", false},
+		{"wire/wiretest", "chat", true},
+		{"wire/wiretest", "store", false},
 		{"text", "access", true},
 	}
 	for _, c := range cases {
