@@ -38,7 +38,10 @@ var allowed = map[string][]string{
 	"turn":      {"chat", "retrieval", "llm"},
 	"team":      {"turn", "chat", "retrieval", "llm"},
 	"ingest":    {"retrieval", "extract", "text", "tokens"},
-	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
+	"job":       {},
+	"upload":    {},
+	"intake":    {"job", "upload", "ingest", "extract", "retrieval"},
+	"store":     {"chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
 	"ui":        {},
@@ -48,6 +51,7 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
+	"wire/ingestapi":  {"wire", "chat", "job", "intake", "upload"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

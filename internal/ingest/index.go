@@ -204,6 +204,7 @@ func (r *run) tally(res result) {
 		return
 	}
 	r.report.noteFormat(res)
+	r.tellOutcome(res)
 	switch {
 	case res.file.Reason != "":
 		r.fail(FileResult{

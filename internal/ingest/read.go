@@ -114,6 +114,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
 	}
+	if r.cfg.Access.Restricted() {
+		m.access = r.cfg.Access
+	}
 	res.file.DocumentID = c.known.DocumentID
 	if res.file.DocumentID == "" {
 		res.file.DocumentID = ulid.Make().String()
