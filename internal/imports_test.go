@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"ingest":    {"retrieval", "extract", "text", "tokens"},
 	"job":       {},
 	"upload":    {},
-	"intake":    {"job", "upload", "ingest", "extract", "retrieval"},
+	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
 	"store":     {"chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
-	"wire/ingestapi":  {"wire", "chat", "job", "intake", "upload"},
+	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "upload"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

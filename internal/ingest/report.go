@@ -65,6 +65,7 @@ type Outcome struct {
 	Reason     extract.Reason
 	Detail     string // one sentence for people, where there is a Reason
 	Unchanged  bool   // it is as the last run left it
+	First      bool   // it is the page for which a site was named
 	Chunks     int    // of a new or updated document
 	Tokens     int    // of these
 }

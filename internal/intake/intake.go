@@ -85,6 +85,11 @@ type Config struct {
 	Ingest func(ctx context.Context, r Run) (ingest.Report, error)
 	// Survey says what indexing the file at a path would take, and changes nothing.
 	Survey func(ctx context.Context, namespace, path string) (Estimate, error)
+	// Crawl reads a web site, SurveySites says what reading some would take, and Forget deletes the
+	// documents of an address and returns how many.
+	Crawl       func(ctx context.Context, c Crawl) (ingest.Report, error)
+	SurveySites func(ctx context.Context, namespace string, sites []ingest.Site) (Estimate, error)
+	Forget      func(ctx context.Context, namespace, url string) (int, error)
 	// IsFull reports whether an error says that there is no room left on the disk.
 	IsFull    func(error) bool
 	Retention time.Duration // how long jobs are kept after their end; 0 for ever

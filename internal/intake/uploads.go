@@ -52,16 +52,24 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// Rename gives the file that was added first another name.
-func (b *Batch) Rename(name string) error {
+// Settle says where a batch of one file belongs, what the file is called, and what of it is left out:
+// sections by their headings, and what is behind the first maxChunks chunks, unless that is 0.
+func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxChunks int) error {
 	name, err := upload.Clean(name)
-	if err != nil || name == b.files[0].Name {
+	if err != nil {
 		return err
 	}
-	if err := b.service.cfg.Files.Rename(b.id, b.files[0].Name, name); err != nil {
+	files := b.service.cfg.Files
+	if name != b.files[0].Name {
+		err = files.Rename(b.id, b.files[0].Name, name)
+	}
+	if err == nil && (len(skipSections) > 0 || maxChunks > 0) {
+		err = files.Describe(b.id, name, ingest.Sidecar(skipSections, maxChunks))
+	}
+	if err != nil {
 		return b.service.full(err)
 	}
-	b.files[0].Name = name
+	b.at, b.files[0].Name = at, name
 	return nil
 }
 

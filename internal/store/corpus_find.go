@@ -26,11 +26,11 @@ func (c *Corpus) DocumentsAt(ctx context.Context, f retrieval.Filter, urls []str
 // FilesOf returns the rows of the files that gave a document.
 func (c *Corpus) FilesOf(ctx context.Context, namespace, documentID string) (all []retrieval.File, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT root, path, size, mod_time, sha256, document_id, reason, detail,
-		generation FROM files WHERE namespace = ? AND document_id = ? ORDER BY root, path`, namespace, documentID)
+		generation, state FROM files WHERE namespace = ? AND document_id = ? ORDER BY root, path`, namespace, documentID)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var f retrieval.File
 		var modTime int64
-		err := r.Scan(&f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason, &f.Detail, &f.Generation)
+		err := r.Scan(&f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason, &f.Detail, &f.Generation, &f.State)
 		f.ModTime = fromNanos(modTime)
 		all = append(all, f)
 		return err
