@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/internal/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -15,15 +16,16 @@ const BadMetadata extract.Reason = "metadata"
 
 // Report tells what a run did.
 type Report struct {
-	Indexed   int          // new documents
-	Updated   int          // documents with a new revision
-	Unchanged int          // documents whose files are as they were
-	Deleted   int          // documents whose files are gone
-	Pages     int          // of the new and updated documents, as retrieval.Stats counts them
-	Chunks    int          // of the new and updated documents
-	Skipped   []FileResult // files with nothing to index: no parser, no text, too large
-	Failed    []FileResult // files that should have given a document
-	Duration  time.Duration
+	Indexed    int          // new documents
+	Updated    int          // documents with a new revision
+	Unchanged  int          // documents whose files are as they were
+	Duplicates int          // addresses of the web whose content is that of another one
+	Deleted    int          // documents whose files are gone
+	Pages      int          // of the new and updated documents, as retrieval.Stats counts them
+	Chunks     int          // of the new and updated documents
+	Skipped    []FileResult // files with nothing to index: no parser, no text, too large
+	Failed     []FileResult // files that should have given a document
+	Duration   time.Duration
 
 	// Formats counts the files of each format by what became of them: Indexed, Opened, or the
 	// reason for which they gave no document.
@@ -41,7 +43,10 @@ const (
 func (r *Report) noteFormat(res result) {
 	format, outcome := res.format, OutcomeIndexed
 	if format == "" {
-		format = extract.FormatOf(res.from.path)
+		if res.from.target.site != nil && res.from.page == nil {
+			return // nobody knows what would have come
+		}
+		format = extract.FormatOf(res.from.fileName())
 	}
 	switch {
 	case res.file.Reason != "":
@@ -75,7 +80,7 @@ func (r *run) tellOutcome(res result) {
 		return
 	}
 	o := Outcome{
-		Path: res.file.Path, DocumentID: res.file.DocumentID, Unchanged: res.same,
+		Path: res.file.Path, DocumentID: res.file.DocumentID, Unchanged: res.same, First: res.first,
 		Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail,
 	}
 	if res.put != nil {
@@ -99,10 +104,11 @@ func LookAgain(f retrieval.File) retrieval.File {
 
 // FileResult is why a file is not in the corpus.
 type FileResult struct {
-	Path   string // absolute, with what is not printable escaped
+	Path   string // absolute, or an address, with what is not printable escaped
 	Reason extract.Reason
 	Detail string // one sentence for people
 	Known  bool   // it was so at an earlier run, and the file was not tried again
+	Named  bool   // it is the page for which a site was named, so that it is missed
 }
 
 func (r *Report) sort() {
@@ -113,7 +119,7 @@ func (r *Report) sort() {
 
 // fail adds a file to the report.
 func (r *run) fail(f FileResult) {
-	if Refuses(f.Reason) {
+	if Refuses(f.Reason) && !f.Named {
 		r.report.Skipped = append(r.report.Skipped, f)
 		r.meter.skip()
 		return
@@ -127,6 +133,11 @@ func (r *run) fail(f FileResult) {
 func Refuses(reason extract.Reason) bool {
 	switch reason {
 	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge, Deleted:
+		return true
+	}
+	switch crawl.Reason(reason) {
+	case crawl.ByRobots, crawl.NoIndex, crawl.NotFound, crawl.Private, crawl.Redirect, crawl.OutOfSite,
+		crawl.Limit, crawl.IsDuplicate, crawl.Reason(removed):
 		return true
 	}
 	return false

@@ -109,6 +109,7 @@ type target struct {
 	ids      map[string]bool  // documents of this root
 	dir      *os.Root         // the folder, or the one in which the file lies
 	file     string           // the name of the file in dir when the root is a file, else ""
+	site     *Site            // when the root is one
 
 	candidates []*candidate
 	failed     []FileResult // what could not be looked at
