@@ -104,6 +104,39 @@ func (j *Job) Conclude(cancelled bool) {
 	}
 }
 
+// Ask is what a Store does to a job that somebody wants to be cancelled: one that has not begun ends.
+func (j *Job) Ask(now time.Time) error {
+	if j.State.Final() {
+		return ErrState
+	}
+	if j.State == Running || j.Runs > 0 {
+		j.Asked = true
+		return nil
+	}
+	j.Conclude(true)
+	j.Count()
+	j.Message, j.EndedAt = "Cancelled before it began.", now
+	return nil
+}
+
+// Again is what a Store does to a job that is to be tried again. What is done stays done.
+func (j *Job) Again(now time.Time) error {
+	if !j.State.Final() || j.State == Done {
+		return ErrState
+	}
+	j.State, j.Error, j.Message, j.Runs = Queued, "", waiting, 0
+	j.QueuedAt, j.StartedAt, j.EndedAt, j.Asked = now, time.Time{}, time.Time{}, false
+	for i := range j.Files {
+		if f := &j.Files[i]; f.State != FileIndexed && f.State != FileUnchanged {
+			*f = File{Name: f.Name, State: FileQueued}
+		}
+	}
+	j.Count()
+	return nil
+}
+
+const waiting = "Waiting for its turn."
+
 // Count adds up the files by their states.
 func (j *Job) Count() {
 	c := Counts{Total: len(j.Files), Chunks: j.Counts.Chunks, Tokens: j.Counts.Tokens}

@@ -71,7 +71,7 @@ func NewID() string { return ulid.Make().String() }
 // Owner, Request and Files; the rest is set here. It returns the job as stored.
 func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
 	j.CreatedAt = now()
-	j.State, j.QueuedAt, j.Message = Queued, j.CreatedAt, "Waiting for its turn."
+	j.State, j.QueuedAt, j.Message = Queued, j.CreatedAt, waiting
 	j.Count()
 	if err := r.opts.Store.Add(ctx, j); err != nil {
 		return Job{}, fmt.Errorf("store job %s: %w", j.ID, err)
@@ -113,6 +113,7 @@ func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
 	if t := r.running(id); t != nil {
 		t.cancel(errCancelled)
 		j = t.Job()
+		j.Asked = true
 	}
 	r.stir()
 	return j, nil

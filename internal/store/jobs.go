@@ -143,37 +143,13 @@ func (s *Jobs) IDs(ctx context.Context) ([]string, error) {
 }
 
 // Ask asks to cancel a job; one that is queued is cancelled by that.
-func (s *Jobs) Ask(ctx context.Context, owner, id string, now time.Time) (j job.Job, err error) {
-	return s.change(ctx, "cancel job", owner, id, func(j *job.Job) error {
-		if j.State.Final() {
-			return job.ErrState
-		}
-		j.Asked = j.State == job.Running || j.Runs > 0
-		if !j.Asked {
-			j.Conclude(true)
-			j.Message, j.EndedAt = "Cancelled before it began.", now
-			j.Count()
-		}
-		return nil
-	})
+func (s *Jobs) Ask(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
+	return s.change(ctx, "cancel job", owner, id, func(j *job.Job) error { return j.Ask(now) })
 }
 
 // Retry queues a job again that has ended without being done.
 func (s *Jobs) Retry(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
-	return s.change(ctx, "retry job", owner, id, func(j *job.Job) error {
-		if !j.State.Final() || j.State == job.Done {
-			return job.ErrState
-		}
-		j.State, j.Error, j.Message, j.Runs = job.Queued, "", "Waiting for its turn.", 0
-		j.QueuedAt, j.StartedAt, j.EndedAt, j.Asked = now, time.Time{}, time.Time{}, false
-		for i := range j.Files {
-			if f := &j.Files[i]; f.State != job.FileIndexed && f.State != job.FileUnchanged {
-				*f = job.File{Name: f.Name, State: job.FileQueued}
-			}
-		}
-		j.Count()
-		return nil
-	})
+	return s.change(ctx, "retry job", owner, id, func(j *job.Job) error { return j.Again(now) })
 }
 
 // change reads a job, changes it and writes it in one transaction.
