@@ -22,13 +22,18 @@ import (
 
 // serveCmd ingests and serves.
 type serveCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files and folders to ingest first; what is stored already is served too."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites to ingest first; what is stored already is served too."`
+	siteFlags
 }
 
 // Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
 // goes on with what is stored, but for a path that cannot be ingested at all.
 func (c serveCmd) Run(ctx context.Context, p *program) error {
-	if err := checkPaths(c.Paths); err != nil {
+	from, err := c.from(p, c.Paths)
+	if err != nil {
+		return err
+	}
+	if err := checkPaths(from.paths); err != nil {
 		return err
 	}
 	d := newDisplay(p.stderr, time.Now)
@@ -56,10 +61,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	done := make(chan struct{})
 	beside.Go(func() {
 		defer close(done)
-		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
+		if ingested = s.follow(ctx, from); isUsage(ingested) {
 			stop()
 		}
 	})
+	beside.Go(func() { s.keepSitesFresh(ctx, done) })
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
@@ -187,13 +193,13 @@ func (s *serving) knownConversation(ctx context.Context, who access.Principal, i
 	return err == nil, err
 }
 
-// follow ingests paths and reports what came of it.
-func (s *serving) follow(ctx context.Context, paths []string) error {
-	if len(paths) == 0 {
+// follow ingests sources and reports what came of it.
+func (s *serving) follow(ctx context.Context, from sources) error {
+	if len(from.paths)+len(from.urls) == 0 {
 		s.announce(ctx)
 		return nil
 	}
-	report, err := s.ingest(ctx, s.instance, paths, func(p ingest.Progress) {
+	report, err := s.ingest(ctx, s.instance, from, func(p ingest.Progress) {
 		s.mu.Lock()
 		s.progress = p
 		s.mu.Unlock()
@@ -227,7 +233,7 @@ func (s *serving) announce(ctx context.Context) {
 		return
 	}
 	if stats.Documents == 0 {
-		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files or folders to serve.\n", s.cfg.Namespace)
+		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files, folders or URLs to serve.\n", s.cfg.Namespace)
 	}
 	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)

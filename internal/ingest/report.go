@@ -54,13 +54,17 @@ func (r *Report) noteFormat(res result) {
 	case res.file.DocumentID == "":
 		outcome = OutcomeOpened
 	}
+	r.noteOutcome(format, outcome, 1)
+}
+
+func (r *Report) noteOutcome(format, outcome string, n int) {
 	if r.Formats == nil {
 		r.Formats = map[string]map[string]int{}
 	}
 	if r.Formats[format] == nil {
 		r.Formats[format] = map[string]int{}
 	}
-	r.Formats[format][outcome]++
+	r.Formats[format][outcome] += n
 }
 
 // Outcome is what became of one file that a run has looked at.
@@ -109,6 +113,25 @@ type FileResult struct {
 	Detail string // one sentence for people
 	Known  bool   // it was so at an earlier run, and the file was not tried again
 	Named  bool   // it is the page for which a site was named, so that it is missed
+}
+
+// Add adds what another run did.
+func (r *Report) Add(o Report) {
+	r.Indexed += o.Indexed
+	r.Updated += o.Updated
+	r.Unchanged += o.Unchanged
+	r.Duplicates += o.Duplicates
+	r.Deleted += o.Deleted
+	r.Pages += o.Pages
+	r.Chunks += o.Chunks
+	r.Skipped = append(r.Skipped, o.Skipped...)
+	r.Failed = append(r.Failed, o.Failed...)
+	r.Duration += o.Duration
+	for format, outcomes := range o.Formats {
+		for outcome, n := range outcomes {
+			r.noteOutcome(format, outcome, n)
+		}
+	}
 }
 
 func (r *Report) sort() {
