@@ -31,7 +31,7 @@ type candidate struct {
 	inside  []retrieval.File // what is known of the files inside it, by path
 	name    string           // of its document
 	part    *part            // set when it is a file inside another
-	page    *webPage            // set when it is a page of the web
+	page    *webPage         // set when it is a page of the web
 }
 
 // baseName is the name of the file's document before any prefix.

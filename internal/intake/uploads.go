@@ -204,7 +204,8 @@ func isOf(path, file string) bool {
 }
 
 // Refresh brings the folders of uploads up to date that were ingested before: the files may be read
-// otherwise by a new version of the program, or be gone. It waits for other ingestions.
+// otherwise by a new version of the program, or be gone. A *ingest.LockedError says that another
+// ingestion is at work.
 func (s *Service) Refresh(ctx context.Context) error {
 	namespaces, err := s.cfg.Store.Namespaces(ctx)
 	if err != nil {
@@ -221,7 +222,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 				continue
 			}
 			at := upload.Scope{Namespace: ns, Owner: owner}
-			if err := s.follow(ctx, at, 0, func(ingest.Outcome) {}, func(error) error { return ctx.Err() }); err != nil {
+			if err := s.follow(ctx, at, 0, func(ingest.Outcome) {}, func(locked error) error { return locked }); err != nil {
 				return err
 			}
 		}
