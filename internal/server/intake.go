@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
 	"parley/internal/wire/ragchat"
 )
@@ -57,8 +58,8 @@ func (s *Server) intakeRoutes() []*route {
 	return append(withSlashes(routes), deletion,
 		get("/api/jobs", in.Jobs),
 		one,
-		post("/api/jobs/{id}/cancel", in.Cancel),
-		post("/api/jobs/{id}/retry", in.Retry),
+		post("/api/jobs/{id}/cancel", s.noBody(in.Cancel)),
+		post("/api/jobs/{id}/retry", s.noBody(in.Retry)),
 		&route{path: "/api/jobs/{id}/events", methods: map[string]handler{http.MethodGet: in.Events}, errors: plainErrors},
 	)
 }
@@ -71,6 +72,16 @@ func inJSON(answer handler) handler {
 			err = &refusalError{unsupportedType}
 		}
 		if err != nil {
+			return err
+		}
+		return answer(w, r)
+	}
+}
+
+// noBody reads a body that says nothing, whatever its type.
+func (s *Server) noBody(answer handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := wire.ReadBody(w, r, s.cfg.MaxBody); err != nil {
 			return err
 		}
 		return answer(w, r)
