@@ -137,6 +137,7 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err == nil {
 		err = syncDir(dir)
 	}
+	_ = os.Remove(s.staged(job)) // which is not empty while there are others
 	if err != nil {
 		return false, fmt.Errorf("publish an uploaded file: %w", err)
 	}
