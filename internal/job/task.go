@@ -170,6 +170,9 @@ func (t *Task) conclude(err error, cancelled, stopping bool) {
 	if cancelled {
 		return
 	}
+	if j.StartedAt.IsZero() {
+		j.StartedAt = j.EndedAt
+	}
 	if j.Message = j.summary(); j.State == Failed {
 		j.Error = j.Message
 	}
