@@ -81,9 +81,9 @@ type Job struct {
 	Asked               bool      // somebody asked to cancel it
 }
 
-// Conclude adds up the files and sets the state that they make. Files that were not reached are
+// settle adds up the files and sets the state that they make. Files that were not reached are
 // cancelled ones. A job without files is Failed unless it says otherwise.
-func (j *Job) Conclude(cancelled bool) {
+func (j *Job) settle(cancelled bool) {
 	for i := range j.Files {
 		if j.Files[i].State == FileQueued {
 			j.Files[i].State = FileCancelled
@@ -113,7 +113,7 @@ func (j *Job) Ask(now time.Time) error {
 		j.Asked = true
 		return nil
 	}
-	j.Conclude(true)
+	j.settle(true)
 	j.Count()
 	j.Message, j.EndedAt = "Cancelled before it began.", now
 	return nil
