@@ -197,14 +197,14 @@ type Store interface {
 	Purge(ctx context.Context, before time.Time, limit int) ([]Job, error)
 }
 
-// Failure is an error of an Executor whose text is for the owner of the job. The text of other
+// FailureError is an error of an Executor whose text is for the owner of the job. The text of other
 // errors goes to the log only.
-type Failure struct {
+type FailureError struct {
 	Msg string
 	Err error // may be nil
 }
 
-func (e *Failure) Error() string {
+func (e *FailureError) Error() string {
 	if e.Err == nil {
 		return e.Msg
 	}
@@ -212,4 +212,4 @@ func (e *Failure) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Failure) Unwrap() error { return e.Err }
+func (e *FailureError) Unwrap() error { return e.Err }

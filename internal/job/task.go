@@ -72,7 +72,7 @@ func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 		return false, t.end(ctx, nil, true)
 	}
 	if j.Runs > maxRuns {
-		return false, t.end(ctx, &Failure{Msg: fmt.Sprintf(
+		return false, t.end(ctx, &FailureError{Msg: fmt.Sprintf(
 			"The server has stopped %d times while it was at this job; it is not tried again by itself.", maxRuns)}, false)
 	}
 	asked, err := t.runner.opts.Store.Save(ctx, j)
@@ -84,7 +84,7 @@ func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 		return false, err
 	}
 	if asked {
-		t.cancel(errCancelled)
+		t.cancel(ErrCancelled)
 	}
 	return true, nil
 }
@@ -104,7 +104,7 @@ func (t *Task) heed(ctx context.Context) {
 			t.runner.opts.Logger.Warn("save the progress of a job", "job_id", t.id, "error", err)
 		}
 		if asked {
-			t.cancel(errCancelled)
+			t.cancel(ErrCancelled)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (j *Job) conclude(err error, cancelled, stopping bool) {
 // fail sets the job's error.
 func (j *Job) fail(err error) {
 	j.Error = ""
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*FailureError](err); ok {
 		j.Error = f.Msg
 	} else if err != nil {
 		j.Error = "Something went wrong in the server; its log says more."
