@@ -49,7 +49,7 @@ type web struct {
 func newWeb(t *testing.T, pages map[string]answer) *web {
 	w := &web{t: t, pages: pages}
 	w.server = httptest.NewServer(w)
-	w.client = fetch.New(fetch.Options{Timeout: 2 * time.Second, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	w.client = fetch.New(fetch.Options{Timeout: 20 * time.Second, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	w.base = w.server.URL
 	t.Cleanup(func() { w.client.Close(); w.server.Close() })
 	return w

@@ -69,6 +69,16 @@ func BenchmarkRobots_HostilePatterns(b *testing.B) {
 	}
 }
 
+// Nor may a page that is nothing but links.
+func BenchmarkReadHead_OnlyLinks(b *testing.B) {
+	page, _ := url.Parse("https://example.com/docs/")
+	body := []byte(strings.Repeat("<a href='/x?y=z#a'>", 10<<20/19))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		readHead(page, body, "parley")
+	}
+}
+
 func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /*a$", "/b?c")
 	f.Fuzz(func(t *testing.T, text, path string) {

@@ -43,7 +43,7 @@ func newSite(t *testing.T) *site {
 	s := &site{whole: newWhole(t), pages: map[string]http.HandlerFunc{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.base, s.host = s.server.URL, strings.ReplaceAll(strings.TrimPrefix(s.server.URL, "http://"), ":", "_")
-	client := fetch.New(fetch.Options{Timeout: time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client := fetch.New(fetch.Options{Timeout: 4 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	pool := extract.NewPool(extract.Options{Workers: 1})
 	t.Cleanup(func() { client.Close(); s.server.Close(); pool.Close() })
 	s.in = ingest.New(ingest.Config{
@@ -336,9 +336,15 @@ func TestRunSites_GoesOnWhereItWasCutShort(t *testing.T) {
 	s.page("/", "Start", prose, links...)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onGet = func(path string) {
-		if path == "/p06" {
-			time.Sleep(700 * time.Millisecond) // a batch is committed by its age
-			cancel()
+		if path != "/p06" {
+			return
+		}
+		defer cancel()
+		for range 600 { // a batch is committed by its age
+			if stats, err := s.db.Corpus().Stats(ctx, "default"); err != nil || stats.Documents > 0 {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
 	}
 	all := ingest.Site{URL: s.base + "/", Depth: 1}
