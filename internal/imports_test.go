@@ -39,7 +39,10 @@ var allowed = map[string][]string{
 	"turn":      {"chat", "retrieval", "llm"},
 	"team":      {"turn", "chat", "retrieval", "llm"},
 	"ingest":    {"retrieval", "extract", "crawl", "fetch", "text", "tokens"},
-	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
+	"job":       {},
+	"upload":    {},
+	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
+	"store":     {"chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
 	"ui":        {},
@@ -49,6 +52,7 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
+	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "upload"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

@@ -85,6 +85,9 @@ type Config struct {
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
+	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
+
+	UploadsEnabled string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
 
@@ -183,6 +186,9 @@ func (c *Config) validate() *settingError {
 		{"web-search-url", checkOptionalURL(c.WebSearchURL)},
 		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
+		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
+		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
+			"%q is none of auto, true and false", c.UploadsEnabled)},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),

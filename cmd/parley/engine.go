@@ -166,13 +166,17 @@ func (c *Config) readers() int {
 }
 
 func (p *program) ingester(in *instance, pool *extract.Pool) *ingest.Ingester {
-	return ingest.New(ingest.Config{
+	return ingest.New(p.ingestConfig(in, pool))
+}
+
+func (p *program) ingestConfig(in *instance, pool *extract.Pool) ingest.Config {
+	return ingest.Config{
 		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
 		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
 		Crawler: newCrawler(in.cfg, in.web),
-	})
+	}
 }
 
 // badPath makes a usage error of one that is about a path or address of the command line.

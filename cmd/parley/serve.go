@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ingest"
+	"parley/internal/intake"
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
@@ -51,11 +52,13 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
+	uploads := p.config.takesUploads(listener.Addr())
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
+		uploads: uploads, intake: p.newIntake(in)}
 	var beside sync.WaitGroup
 	var ingested error
 	done := make(chan struct{})
@@ -66,6 +69,8 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		}
 	})
 	beside.Go(func() { s.keepSitesFresh(ctx, done) })
+	beside.Go(func() { s.refreshUploads(ctx, done) })
+	beside.Go(func() { s.intake.Run(ctx) })
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
@@ -110,6 +115,8 @@ type serving struct {
 	*instance
 	display *display
 	url     string
+	uploads bool            // documents may come in over the network
+	intake  *intake.Service // takes them in, and carries out the jobs of that
 
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
@@ -165,9 +172,9 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Uploads: s.uploads},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
@@ -284,6 +291,7 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
 			})
 		}
+		s.house(ctx, "forget old jobs", s.intake.Purge)
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {

@@ -227,6 +227,7 @@ func (r *run) tally(res result) {
 		return
 	}
 	r.report.noteFormat(res)
+	r.tellOutcome(res)
 	switch {
 	case res.file.Reason == string(crawl.IsDuplicate):
 		r.report.Duplicates++

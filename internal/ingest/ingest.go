@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
@@ -83,6 +84,12 @@ type Config struct {
 	Crawler       *crawl.Crawler // reads web sites; nil when there is none
 	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
 	Logger        *slog.Logger   // nil discards
+
+	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
+	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
+	Uploads string
+	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
+	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
 }
 
 // Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
@@ -123,7 +130,7 @@ func New(cfg Config) *Ingester {
 // error soon after it ends, and another error when the corpus or the blobs fail; the report tells
 // what was committed until then. A *LockedError says that another run is at work.
 func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
-	resolved, err := resolve(paths, in.cfg.DataDir)
+	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
 		return Report{}, err
 	}

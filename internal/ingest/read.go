@@ -122,6 +122,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
 	}
+	if r.cfg.Access.Restricted() {
+		m.access = r.cfg.Access
+	}
 	res.file.DocumentID = c.known.DocumentID
 	if res.file.DocumentID == "" {
 		res.file.DocumentID = ulid.Make().String()
@@ -337,7 +340,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.without(),
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.without(said),
 		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
 	}
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -352,7 +355,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	r.noteParts(s, x.doc, res.budget, spooling)
 	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
 		x.chunks, err = r.chunks(result)
-		x.chunks = x.chunks[:min(len(x.chunks), c.mostChunks(len(x.chunks)))]
+		x.chunks = x.chunks[:c.mostChunks(said, len(x.chunks))]
 	}
 	return x, err
 }

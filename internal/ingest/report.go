@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/crawl"
 	"parley/internal/extract"
+	"parley/internal/retrieval"
 )
 
 // BadMetadata is the reason of a file whose sidecar or access rights cannot be read. It is not
@@ -66,6 +67,45 @@ func (r *Report) noteOutcome(format, outcome string, n int) {
 	r.Formats[format][outcome] += n
 }
 
+// Outcome is what became of one file that a run has looked at.
+type Outcome struct {
+	Path       string // below its root, "/"-separated; for a file inside another, that one's path and its name in there
+	DocumentID string // "" for a file that gave none
+	Reason     extract.Reason
+	Detail     string // one sentence for people, where there is a Reason
+	Unchanged  bool   // it is as the last run left it
+	First      bool   // it is the page for which a site was named
+	Chunks     int    // of a new or updated document
+	Tokens     int    // of these
+}
+
+func (r *run) tellOutcome(res result) {
+	if r.cfg.Outcome == nil {
+		return
+	}
+	o := Outcome{
+		Path: res.file.Path, DocumentID: res.file.DocumentID, Unchanged: res.same, First: res.first,
+		Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail,
+	}
+	if res.put != nil {
+		o.Chunks = len(res.put.Chunks)
+		for _, c := range res.put.Chunks {
+			o.Tokens += c.Tokens
+		}
+	}
+	r.cfg.Outcome(o)
+}
+
+// Deleted is the reason of a file whose document was deleted by a request although the file is still
+// there. It is not read again until it changes.
+const Deleted extract.Reason = "deleted"
+
+// LookAgain makes the row of a file one that the next run reads again, as if it had changed.
+func LookAgain(f retrieval.File) retrieval.File {
+	f.SHA256, f.ModTime = "", lookAgain
+	return f
+}
+
 // FileResult is why a file is not in the corpus.
 type FileResult struct {
 	Path   string // absolute, or an address, with what is not printable escaped
@@ -115,7 +155,7 @@ func (r *run) fail(f FileResult) {
 // could be read. The other reasons are failures.
 func Refuses(reason extract.Reason) bool {
 	switch reason {
-	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge:
+	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge, Deleted:
 		return true
 	}
 	switch crawl.Reason(reason) {

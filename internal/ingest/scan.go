@@ -118,7 +118,11 @@ func (t *target) scan(ctx context.Context, cfg *Config) error {
 	if t.dir, err = os.OpenRoot(t.base()); err != nil {
 		return &PathError{Path: t.path, Reason: "its folder cannot be opened", Err: err}
 	}
-	w := walker{target: t, data: realPath(cfg.DataDir), config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
+	data := realPath(cfg.DataDir)
+	if cfg.Uploads != "" && t.path == realPath(cfg.Uploads) {
+		data = "" // it lies in there
+	}
+	w := walker{target: t, data: data, config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
 	switch {
 	case t.file != "":
 		w.entry(t.file, st.Mode().Type(), w.rules(".", nil), true)

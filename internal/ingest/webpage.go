@@ -84,18 +84,23 @@ func (s *Site) suffix() string {
 	return "+" + hex.EncodeToString(sum[:])
 }
 
-// without returns the headings whose sections are left out of a file.
-func (c *candidate) without() []string {
-	if c.target.site == nil {
-		return nil
+// without returns the headings whose sections are left out of a file: what is said of the file, or of
+// its site.
+func (c *candidate) without(said about) []string {
+	if c.target.site != nil {
+		return c.target.site.SkipSections
 	}
-	return c.target.site.SkipSections
+	return said.Defaults.over(said.Says).SkipSections
 }
 
 // mostChunks is how many of n chunks of a file are kept.
-func (c *candidate) mostChunks(n int) int {
-	if s := c.target.site; s != nil && s.MaxChunks > 0 {
-		return min(n, s.MaxChunks)
+func (c *candidate) mostChunks(said about, n int) int {
+	most := said.Defaults.over(said.Says).MaxChunks
+	if c.target.site != nil {
+		most = c.target.site.MaxChunks
+	}
+	if most > 0 {
+		return min(n, most)
 	}
 	return n
 }
