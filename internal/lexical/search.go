@@ -65,14 +65,9 @@ func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
 	scores := scratch.Get().(*[]float32)
 	defer scratch.Put(scores)
 	for i, s := range r.segments {
-		if v.shown[i].n == 0 || len(query) == 0 {
-			continue
+		if v.shown[i].n > 0 && len(query) > 0 {
+			matched += s.search(query, i, &v.shown[i], scores, top)
 		}
-		acc := zeroed(scores, s.chunks)
-		for _, t := range query {
-			s.score(acc, t.at[i].post, t.weight)
-		}
-		matched += s.collect(acc, &v.shown[i], top)
 	}
 	return top.hits(), matched
 }
@@ -95,14 +90,41 @@ func zeroed(p *[]float32, n int) []float32 {
 	return acc
 }
 
-// collect offers the shown chunks with a score to top and returns how many there are.
-func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
-	if shown.all {
-		return s.collectAll(acc, top)
+// search offers the shown chunks with a score to top and returns how many there are. The segment is
+// the one at a position of the entries.
+func (s *Segment) search(query []weighted, position int, shown *set, scratch *[]float32, top *top) (matched int) {
+	scorers := make([]scorer, 0, len(query))
+	for _, t := range query {
+		if post := t.at[position].post; len(post) > 0 {
+			scorers = append(scorers, scorer{weight: t.weight, post: post, doc: -1})
+		}
 	}
-	for at := shown.next(0); at < len(s.revisions); at = shown.next(at + 1) {
+	if len(scorers) == 0 {
+		return 0
+	}
+	first, revision := 0, 0
+	for _, part := range s.stretches {
+		scores := zeroed(scratch, part.end-first+2)
+		for i := range scorers {
+			scorers[i].score(s, first, scores)
+		}
+		scores = scores[1 : len(scores)-1]
+		if shown.all {
+			matched += s.collectAll(first, scores, top)
+		} else {
+			matched += s.collect(first, scores, shown, revision, part.revisions, top)
+		}
+		first, revision = part.end, part.revisions
+	}
+	return matched
+}
+
+// collect offers the chunks of the shown revisions between two positions to top, whose scores are
+// those of the chunks from first on, and returns how many have one.
+func (s *Segment) collect(first int, scores []float32, shown *set, from, to int, top *top) (matched int) {
+	for at := shown.next(from); at < to; at = shown.next(at + 1) {
 		r := s.revisions[at]
-		for i, score := range acc[r.first : r.first+r.chunks] {
+		for i, score := range scores[r.first-first : r.first-first+r.chunks] {
 			if score <= 0 {
 				continue
 			}
@@ -115,17 +137,18 @@ func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
 	return matched
 }
 
-// collectAll is collect for a segment that is shown whole: it looks for the revision of those
-// chunks only that are among the best.
-func (s *Segment) collectAll(acc []float32, top *top) (matched int) {
-	for i, score := range acc {
+// collectAll is collect where everything is shown: it looks for the revision of those chunks only
+// that are among the best.
+func (s *Segment) collectAll(first int, scores []float32, top *top) (matched int) {
+	for i, score := range scores {
 		if score <= 0 {
 			continue
 		}
 		matched++
 		if score >= top.floor {
-			r := s.revisions[s.revisionAt(i)]
-			top.add(Hit{Revision: r.id, Ordinal: i - r.first, Page: int(s.page(i)), Score: float64(score)})
+			chunk := first + i
+			r := s.revisions[s.revisionAt(chunk)]
+			top.add(Hit{Revision: r.id, Ordinal: chunk - r.first, Page: int(s.page(chunk)), Score: float64(score)})
 		}
 	}
 	return matched
