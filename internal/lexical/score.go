@@ -85,20 +85,51 @@ type scorer struct {
 	tf   uint32 // its posting when it is beyond the stretch, else 0
 }
 
-// score adds the term's share to the score of each chunk of a stretch whose window holds it. The
-// stretch begins at first, and scores has one number before and one behind those of its chunks, so
-// that every window has both its neighbours.
+// scores is what a stretch is scored in. The arrays have one number before and one behind those of
+// the chunks, so that every chunk has neighbours.
+type scores struct {
+	sums  []float32 // of the terms scored so far
+	tfs   []float32 // of one term, per window; 0 between terms
+	holds []int32   // the chunks that hold the term
+}
+
+// reset prepares for a stretch of n chunks.
+func (t *scores) reset(n int) {
+	if cap(t.sums) < n+2 {
+		t.sums, t.tfs = make([]float32, n+2), make([]float32, n+2)
+	}
+	t.sums, t.tfs = t.sums[:n+2], t.tfs[:n+2]
+	clear(t.sums)
+}
+
+// chunks returns the scores of the stretch's chunks.
+func (t *scores) chunks() []float32 { return t.sums[1 : len(t.sums)-1] }
+
+// score adds the term's share to the score of each chunk of a stretch, which begins at first, whose
+// window holds it.
 //
-// Postings ascend, so only the windows around the last chunk read can still change: before, at
-// and after hold the term's frequency in the windows of the chunks last-1, last and last+1.
-func (c *scorer) score(s *Segment, first int, scores []float32) {
-	w, end := c.weight, first+len(scores)-2
-	window, neighbours := s.window[first:end+2], s.neighbours[first:end]
-	scores = scores[:len(window)]
-	add := func(i int, tf float32) { scores[i] += w.factor * tf / (tf + w.base + w.slope*window[i]) }
+// It finds the frequency of the term in all windows before it computes any share: a share that is
+// computed while the list is read waits for what the next posting turns out to be.
+func (c *scorer) score(s *Segment, first int, t *scores) {
+	c.read(s, first, t)
+	w, sums, tfs := c.weight, t.sums, t.tfs
+	window := s.window[first : first+len(sums)]
+	tfs = tfs[:len(sums)]
+	for _, i := range t.holds {
+		for j := i; j < i+3; j++ {
+			tf := tfs[j]
+			tfs[j] = 0 // once for each window
+			sums[j] += w.factor * tf / (tf + w.base + w.slope*window[j])
+		}
+	}
+}
+
+// read reads the postings of a stretch.
+func (c *scorer) read(s *Segment, first int, t *scores) {
+	end := first + len(t.sums) - 2
+	neighbours, tfs := s.neighbours[first:end], t.tfs
 	post, doc, tf := c.post, c.doc, c.tf
-	last := 1 // like all that follow from the stretch's beginning, and one more
-	var before, at, after float32
+	holds := t.holds[:0]
 	for {
 		if tf == 0 { // read the next posting
 			if len(post) == 0 {
@@ -125,30 +156,11 @@ func (c *scorer) score(s *Segment, first int, scores []float32) {
 		}
 		i := doc - first
 		n := neighbours[i]
-		i++
-		switch i - last {
-		case 0: // the stretch's first
-		case 1:
-			add(last-1, before)
-			before, at, after = at, after, 0
-		case 2:
-			add(last-1, before)
-			add(last, at)
-			before, at, after = after, 0, 0
-		default:
-			add(last-1, before)
-			add(last, at)
-			add(last+1, after)
-			before, at, after = 0, 0, 0
-		}
-		last = i
-		at += float32(tf)
-		before += shares[n&hasBefore] * float32(tf)
-		after += shares[n&hasAfter] * float32(tf)
+		tfs[i] += shares[n&hasBefore] * float32(tf)
+		tfs[i+1] += float32(tf)
+		tfs[i+2] += shares[n&hasAfter] * float32(tf)
+		holds = append(holds, int32(i))
 		tf = 0
 	}
-	add(last-1, before)
-	add(last, at)
-	add(last+1, after)
-	c.post, c.doc, c.tf = post, doc, tf
+	c.post, c.doc, c.tf, t.holds = post, doc, tf, holds
 }

@@ -1,9 +1,13 @@
 package lexical
 
 import (
+	"cmp"
 	"math"
+	"runtime"
+	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // Term is one weighted term of a query, already analysed.
@@ -51,25 +55,69 @@ func (r *Reader) idf(df int) float64 {
 // ingestion. Matched counts all chunks of the view with a score above zero.
 func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
 	r := v.reader
-	query := make([]weighted, 0, len(terms))
+	query, postings := make([]weighted, 0, len(terms)), 0
 	for _, t := range terms {
 		at, df := v.entries(t.Text), 0
 		for _, e := range at {
 			df += e.df
 		}
+		postings += df
 		if df > 0 {
 			query = append(query, weighted{at, newWeight(t.Weight*r.idf(df), r.average)})
 		}
 	}
-	top := newTop(k)
-	scores := scratch.Get().(*[]float32)
-	defer scratch.Put(scores)
-	for i, s := range r.segments {
-		if v.shown[i].n > 0 && len(query) > 0 {
-			matched += s.search(query, i, &v.shown[i], scores, top)
+	if len(query) == 0 {
+		return newTop(k).hits(), 0
+	}
+	return v.searchAll(query, postings, k)
+}
+
+// shared is from how many postings on the segments are shared out among the processors.
+const shared = 1 << 16
+
+// searchAll searches all segments, of which a query needs so many postings in all.
+func (v *View) searchAll(query []weighted, postings, k int) (hits []Hit, matched int) {
+	var wanted []int // positions of segments, the largest first
+	for i := range v.reader.segments {
+		if v.shown[i].n > 0 {
+			wanted = append(wanted, i)
 		}
 	}
-	return top.hits(), matched
+	workers := 1
+	if postings >= shared {
+		workers = min(runtime.GOMAXPROCS(0), len(wanted))
+		slices.SortFunc(wanted, func(i, j int) int {
+			return cmp.Compare(v.reader.segments[j].chunks, v.reader.segments[i].chunks)
+		})
+	}
+	all := make([]*top, workers)
+	var next, sum atomic.Int64
+	work := func(worker int) {
+		t := scratch.Get().(*scores)
+		defer scratch.Put(t)
+		best, found := newTop(k), 0
+		for n := int(next.Add(1)) - 1; n < len(wanted); n = int(next.Add(1)) - 1 {
+			i := wanted[n]
+			found += v.reader.segments[i].search(query, i, &v.shown[i], t, best)
+		}
+		all[worker] = best
+		sum.Add(int64(found))
+	}
+	var others sync.WaitGroup
+	for worker := 1; worker < workers; worker++ {
+		others.Go(func() { work(worker) })
+	}
+	if workers > 0 {
+		work(0)
+	}
+	others.Wait()
+	best := newTop(k)
+	for _, t := range all {
+		for _, h := range t.heap {
+			best.add(h)
+		}
+	}
+	return best.hits(), int(sum.Load())
 }
 
 // weighted is a term of a query with its entry in each segment.
@@ -78,25 +126,16 @@ type weighted struct {
 	weight weight
 }
 
-// scratch holds score accumulators between searches.
-var scratch = sync.Pool{New: func() any { return new([]float32) }}
-
-func zeroed(p *[]float32, n int) []float32 {
-	if cap(*p) < n {
-		*p = make([]float32, n)
-	}
-	acc := (*p)[:n]
-	clear(acc)
-	return acc
-}
+// scratch holds scores between searches.
+var scratch = sync.Pool{New: func() any { return new(scores) }}
 
 // search offers the shown chunks with a score to top and returns how many there are. The segment is
 // the one at a position of the entries.
-func (s *Segment) search(query []weighted, position int, shown *set, scratch *[]float32, top *top) (matched int) {
+func (s *Segment) search(query []weighted, position int, shown *set, t *scores, top *top) (matched int) {
 	scorers := make([]scorer, 0, len(query))
-	for _, t := range query {
-		if post := t.at[position].post; len(post) > 0 {
-			scorers = append(scorers, scorer{weight: t.weight, post: post, doc: -1})
+	for _, q := range query {
+		if post := q.at[position].post; len(post) > 0 {
+			scorers = append(scorers, scorer{weight: q.weight, post: post, doc: -1})
 		}
 	}
 	if len(scorers) == 0 {
@@ -104,15 +143,14 @@ func (s *Segment) search(query []weighted, position int, shown *set, scratch *[]
 	}
 	first, revision := 0, 0
 	for _, part := range s.stretches {
-		scores := zeroed(scratch, part.end-first+2)
+		t.reset(part.end - first)
 		for i := range scorers {
-			scorers[i].score(s, first, scores)
+			scorers[i].score(s, first, t)
 		}
-		scores = scores[1 : len(scores)-1]
 		if shown.all {
-			matched += s.collectAll(first, scores, top)
+			matched += s.collectAll(first, t.chunks(), top)
 		} else {
-			matched += s.collect(first, scores, shown, revision, part.revisions, top)
+			matched += s.collect(first, t.chunks(), shown, revision, part.revisions, top)
 		}
 		first, revision = part.end, part.revisions
 	}
