@@ -131,23 +131,17 @@ func (c *scorer) read(s *Segment, first int, t *scores) {
 	post, doc, tf := c.post, c.doc, c.tf
 	holds := t.holds[:0]
 	for {
-		if tf == 0 { // read the next posting
+		if tf == 0 {
 			if len(post) == 0 {
 				break
 			}
-			v := uint64(post[0])
-			if v < 0x80 {
-				post = post[1:]
-			} else {
-				var n int
-				v, n = binary.Uvarint(post)
-				post = post[n:]
-			}
+			var v uint64
+			v, post = uvarint(post)
 			tf = 1
 			if v&1 == 0 {
-				t, n := binary.Uvarint(post)
-				post = post[n:]
-				tf = uint32(t)
+				var n uint64
+				n, post = uvarint(post)
+				tf = uint32(n)
 			}
 			doc += int(v >> 1)
 		}
@@ -155,12 +149,28 @@ func (c *scorer) read(s *Segment, first int, t *scores) {
 			break
 		}
 		i := doc - first
-		n := neighbours[i]
-		tfs[i] += shares[n&hasBefore] * float32(tf)
-		tfs[i+1] += float32(tf)
-		tfs[i+2] += shares[n&hasAfter] * float32(tf)
+		n, f := neighbours[i], float32(tf)
+		around := tfs[i : i+3 : i+3]
+		around[0] += shares[n&hasBefore] * f
+		around[1] += f
+		around[2] += shares[n&hasAfter] * f
 		holds = append(holds, int32(i))
 		tf = 0
 	}
 	c.post, c.doc, c.tf, t.holds = post, doc, tf, holds
+}
+
+// uvarint takes a number off the front of data, which holds one. Nearly all have one byte or two.
+func uvarint(data []byte) (uint64, []byte) {
+	if v := uint64(data[0]); v < 0x80 {
+		return v, data[1:]
+	} else if len(data) > 1 && data[1] < 0x80 {
+		return v&0x7f | uint64(data[1])<<7, data[2:]
+	}
+	return longUvarint(data)
+}
+
+func longUvarint(data []byte) (uint64, []byte) {
+	v, n := binary.Uvarint(data)
+	return v, data[n:]
 }
