@@ -23,6 +23,7 @@ import (
 // serveCmd ingests and serves.
 type serveCmd struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files and folders to ingest first; what is stored already is served too."`
+	Watch bool     `help:"Follow all that was ingested from this disk: what changes there is indexed, and what goes is forgotten, at once (setting ingest.watch)."`
 }
 
 // Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
@@ -60,6 +61,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 			stop()
 		}
 	})
+	if c.Watch || p.config.IngestWatch {
+		beside.Go(func() { s.keepWatching(ctx, done) })
+	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
