@@ -282,6 +282,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
 			})
 		}
+		s.house(ctx, "remove what a re-index has replaced", func(ctx context.Context) (int, error) {
+			return 0, s.sweepReplaced(ctx)
+		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {

@@ -64,7 +64,7 @@ func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken [
 	chunks := 0
 	flush := func() error {
 		if len(revisions) > 0 {
-			slices.SortFunc(revisions, func(x, y lexical.Revision) int { return cmp.Compare(x.ID, y.ID) })
+			sortRevisions(revisions)
 			b.AddSegments = []Segment{newSegment(revisions)}
 		}
 		_, err := c.store.Apply(ctx, b)
@@ -93,14 +93,29 @@ func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken [
 	return flush()
 }
 
+func sortRevisions(revisions []lexical.Revision) {
+	slices.SortFunc(revisions, func(x, y lexical.Revision) int { return cmp.Compare(x.ID, y.ID) })
+}
+
 // documents ranges over the documents of a namespace with the wanted revisions, which ascend. An
 // error is the last item.
 func (c *Corpus) documents(ctx context.Context, namespace string, wanted []int64) iter.Seq2[Document, error] {
-	const page = 1000
 	return func(yield func(Document, error) bool) {
 		if len(wanted) == 0 {
 			return
 		}
+		for d, err := range c.everyDocument(ctx, namespace) {
+			if _, ok := slices.BinarySearch(wanted, d.Revision); (ok || err != nil) && !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// everyDocument ranges over the documents of a namespace by name. An error is the last item.
+func (c *Corpus) everyDocument(ctx context.Context, namespace string) iter.Seq2[Document, error] {
+	const page = 1000
+	return func(yield func(Document, error) bool) {
 		for after, more := "", true; more; {
 			all, err := c.store.AllDocuments(ctx, namespace, after, page)
 			if err != nil {
@@ -109,7 +124,7 @@ func (c *Corpus) documents(ctx context.Context, namespace string, wanted []int64
 			}
 			for _, d := range all {
 				after = d.Name
-				if _, ok := slices.BinarySearch(wanted, d.Revision); ok && !yield(d, nil) {
+				if !yield(d, nil) {
 					return
 				}
 			}
