@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ingest"
+	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
@@ -34,7 +35,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
-	in, err := p.open(ctx, p.config)
+	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
 	if err != nil {
 		return err
 	}
@@ -65,6 +66,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		beside.Go(func() { s.keepWatching(ctx, done) })
 	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
+	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
@@ -260,6 +262,23 @@ func (s *serving) Ingestion() server.Ingestion {
 		Unchanged: p.Unchanged, Skipped: p.Skipped, Failed: p.Failed,
 		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
 		Embedding: s.embedding, Unembedded: s.unembedded,
+	}
+}
+
+// repairInterval is how long a server waits after a repair of the index that has failed.
+const repairInterval = 15 * time.Second
+
+// keepWhole completes the index, be it that the analyser has changed, while the server answers.
+func (s *serving) keepWhole(ctx context.Context) {
+	for {
+		err := s.corpus.Repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.Error("repair the index; it is tried again", "error", err)
+		if !sleep(ctx, repairInterval) {
+			return
+		}
 	}
 }
 

@@ -57,8 +57,8 @@ const (
 )
 
 // repair indexes the missing revisions, which ascend, anew from their stored chunks, and drops
-// broken segments.
-func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64) error {
+// broken segments. It calls after with each transaction.
+func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64, after func(Applied) error) error {
 	b := Batch{Namespace: namespace, DropSegments: broken}
 	var revisions []lexical.Revision
 	chunks := 0
@@ -67,9 +67,12 @@ func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken [
 			sortRevisions(revisions)
 			b.AddSegments = []Segment{newSegment(revisions)}
 		}
-		_, err := c.store.Apply(ctx, b)
+		done, err := c.store.Apply(ctx, b)
 		b, revisions, chunks = Batch{Namespace: namespace}, nil, 0
-		return err
+		if err != nil {
+			return err
+		}
+		return after(done)
 	}
 	for d, err := range c.documents(ctx, namespace, missing) {
 		if err != nil {
