@@ -1,6 +1,7 @@
 // Command bench measures Parley and prints the table of figures that stands in README.md.
 //
 //	go run ./test/bench [-shared DIR] [search] [vectors] [ingest] [start] [stream] [json] [crowd]
+//	go run ./test/bench busy formats
 //	go run ./test/bench scale -passages 200000,1000000
 //
 // Without a name it measures everything on the first line, which takes about five minutes. It builds the program
@@ -44,6 +45,8 @@ var sections = []struct {
 	{"stream", (*bench).stream, false},
 	{"json", (*bench).whole, false},
 	{"crowd", (*bench).crowd, false},
+	{"formats", (*bench).formats, true},
+	{"busy", (*bench).busy, true},
 	{"scale", (*bench).scale, true},
 }
 
