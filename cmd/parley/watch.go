@@ -55,12 +55,23 @@ func (p *program) logRefresh(ctx context.Context, r ingest.Report, err error) {
 		p.log.Info("followed changes", "indexed", r.Indexed, "updated", r.Updated, "deleted", r.Deleted,
 			"duration", r.Duration.Round(time.Millisecond))
 	}
+	failed := 0
 	for _, f := range r.Failed {
-		if !f.Known {
+		if f.Known {
+			continue
+		}
+		if failed++; failed <= maxFailedLogged {
 			p.log.Warn("a changed file cannot be indexed", "file", f.Path, "reason", string(f.Reason), "detail", f.Detail)
 		}
 	}
+	if failed > maxFailedLogged {
+		p.log.Warn("further changed files cannot be indexed", "count", failed-maxFailedLogged)
+	}
 }
+
+// maxFailedLogged is how many files of one refresh are named in the log: when a large folder goes while
+// it is read, every file fails.
+const maxFailedLogged = 10
 
 // keepWatching follows changes beside a server, once ingested is closed.
 func (s *serving) keepWatching(ctx context.Context, ingested <-chan struct{}) {
