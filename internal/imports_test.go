@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"tool/*":    {"tool", "llm"},
 	"lexical":   {"text"},
 	"vector":    {},
+	"watch":     {},
 	"llm":       {},
 	"llm/*":     {"llm", "llm/upstream"},
 	"retrieval": {"lexical", "vector", "text", "llm"},

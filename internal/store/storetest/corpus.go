@@ -46,6 +46,7 @@ func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
 		{"roots and files", testRoots},
 		{"namespaces share nothing", testNamespaces},
 		{"visible says what MaySee says", testVisible},
+		{"documents made aside take their places at once", testSwitchAside},
 		{"a snapshot is consistent while batches are applied", testConsistentSnapshot},
 		{"a cancelled context writes nothing", testCancelled},
 		{"there are no vectors at first", testNoVectors},
