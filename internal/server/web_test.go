@@ -206,7 +206,7 @@ func TestWeb_WhatMayNotBeSeenIsNotThere(t *testing.T) {
 	build := func(who access.Principal) *Server {
 		sh := newShelf()
 		sh.put(retrieval.Document{ID: secret, Revision: 2, Namespace: "default", Name: "secret-canary.pdf", Title: "Canary",
-			MediaType: "application/pdf", SHA256: strings.Repeat("cd", 32), Access: access.List{Users: []string{"ann"}, Groups: []string{"board"}}}, "Canary text.")
+			MediaType: "application/pdf", SHA256: strings.Repeat("cd", 32), Owner: "ann", Access: access.List{Users: []string{"ann"}, Groups: []string{"board"}}}, "Canary text.")
 		sh.put(retrieval.Document{ID: secret + "X", Revision: 3, Namespace: "hidden", Name: "hidden-canary.pdf", Title: "Canary",
 			MediaType: "application/pdf", SHA256: strings.Repeat("ef", 32)}, "Canary text.")
 		return newServer(t, options{shelf: sh, who: who})
@@ -240,9 +240,13 @@ func TestWeb_WhatMayNotBeSeenIsNotThere(t *testing.T) {
 			if !strings.HasPrefix(rt.path, "/api/documents") {
 				continue
 			}
-			for _, who := range []access.Principal{{Subject: "ann"}, {Subject: "bob", Groups: []string{"board"}}} {
-				if w := do(build(who), method, path(secret), ""); w.Code >= 300 {
-					t.Errorf("%s %s as %+v, who may: %d", method, rt.path, who, w.Code)
+			for _, who := range []access.Principal{
+				{Subject: "ann"}, {Subject: "bob", Groups: []string{"board"}, Scopes: []string{"admin"}}, {Subject: "bob", Groups: []string{"board"}},
+			} {
+				w := do(build(who), method, path(secret), "")
+				mayOnlySee := method != http.MethodGet && method != http.MethodHead && who.Subject != "ann" && len(who.Scopes) == 0
+				if mayOnlySee && w.Code != http.StatusForbidden || !mayOnlySee && w.Code >= 300 {
+					t.Errorf("%s %s as %+v, who may see it: %d", method, rt.path, who, w.Code)
 				}
 			}
 		}
