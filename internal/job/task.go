@@ -64,15 +64,18 @@ func (t *Task) Doing(what string) {
 // begin stores that the job runs, and reports whether it does: one that nobody wants any more, or
 // that was begun too often, is ended here.
 func (t *Task) begin(ctx context.Context) (begun bool, err error) {
+	t.mu.Lock()
 	t.job.Runs++
-	if t.job.Asked {
+	t.mu.Unlock()
+	j := t.Job()
+	if j.Asked {
 		return false, t.end(ctx, nil, true)
 	}
-	if t.job.Runs > maxRuns {
+	if j.Runs > maxRuns {
 		return false, t.end(ctx, &Failure{Msg: fmt.Sprintf(
 			"The server has stopped %d times while it was at this job; it is not tried again by itself.", maxRuns)}, false)
 	}
-	asked, err := t.runner.opts.Store.Save(ctx, t.job)
+	asked, err := t.runner.opts.Store.Save(ctx, j)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil // it was cancelled this very moment
 	}

@@ -1,6 +1,7 @@
 package ingestapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -298,8 +299,11 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *http.Request, batch *inta
 	body := wire.NewPaced(w, r, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
-		limited := &limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload}
-		return batch.Add(r.Context(), unnamed, limited)
+		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
+		if _, err := decoded.Peek(1); errors.Is(err, io.EOF) {
+			return nil // as good as no file
+		}
+		return batch.Add(r.Context(), unnamed, decoded)
 	})
 	if err != nil {
 		if broken := body.Err(); broken != nil {
