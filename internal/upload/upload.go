@@ -196,16 +196,16 @@ func (s *Store) List(at Scope) ([]string, error) {
 
 // Remove removes a published file, and reports whether there was one.
 func (s *Store) Remove(at Scope, name string) (bool, error) {
-	if check(name) != nil {
-		return false, nil // there is no such file
+	if !valid(name) {
+		return false, nil
 	}
 	return removeFile(filepath.Join(s.Folder(at), name))
 }
 
 // Unstage removes a file that is staged for a job, and reports whether there was one.
 func (s *Store) Unstage(job, name string) (bool, error) {
-	if check(name) != nil {
-		return false, nil // there is no such file
+	if !valid(name) {
+		return false, nil
 	}
 	return removeFile(s.Staged(job, name))
 }

@@ -128,8 +128,10 @@ func TestStore_PublishesReplacesWithdrawsAndRemoves(t *testing.T) {
 	}
 	stage(t, s, "a.md", "first")
 	check("staged", map[string]string{staged + "a.md": "first"})
-	if !publish(t, s, "a.md") || !publish(t, s, "a.md") { // once more after a crash
-		t.Error("a published file is not there")
+	for range 2 { // once more after a crash
+		if !publish(t, s, "a.md") {
+			t.Error("a published file is not there")
+		}
 	}
 	stage(t, s, "a.md", "second")
 	if err := s.Describe(job, "a.md", []byte("about")); err != nil {

@@ -75,7 +75,6 @@ type site struct {
 	handler *ingestapi.Handler
 	reader  *reader
 	who     access.Principal // on whose behalf requests are
-	full    bool             // the disk, from the next file on
 	busy    func() error     // of the ingestion; nil for none
 }
 

@@ -155,6 +155,11 @@ func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
 
 func (h *Handler) readSites(w http.ResponseWriter, r *http.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
 	if opts.estimate {
+		leave, err := enter(h.surveying)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Wait)
 		defer cancel()
 		e, err := h.cfg.Service.EstimateSites(ctx, at.Namespace, sites)
@@ -231,7 +236,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := h.enter()
+	leave, err := enter(h.receiving)
 	if err != nil {
 		return err
 	}
@@ -245,6 +250,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 		}
 	}()
 	object, err := h.receivePDF(w, r, batch)
+	leave()
 	if err != nil {
 		return err
 	}
@@ -277,6 +283,11 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 		return failure(err)
 	}
 	if opts.estimate {
+		done, err := enter(h.surveying)
+		if err != nil {
+			return err
+		}
+		defer done()
 		e, err := batch.Estimate(r.Context())
 		if err != nil {
 			return failure(err)
@@ -300,8 +311,11 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *http.Request, batch *inta
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
 		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
-		if _, err := decoded.Peek(1); errors.Is(err, io.EOF) {
+		switch _, err := decoded.Peek(1); {
+		case errors.Is(err, io.EOF):
 			return nil // as good as no file
+		case err != nil:
+			return err
 		}
 		return batch.Add(r.Context(), unnamed, decoded)
 	})
