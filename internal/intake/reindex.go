@@ -124,7 +124,7 @@ func (s *Service) lookAgain(ctx context.Context, namespace string, request reind
 		}
 	}
 	if len(b.PutFiles) == 0 {
-		return "", &job.Failure{Msg: "The document is not there any more."}
+		return "", &job.FailureError{Msg: "The document is not there any more."}
 	}
 	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
 		return "", fmt.Errorf("have a file read again: %w", err)
@@ -144,7 +144,7 @@ func (s *Service) readFile(ctx context.Context, f File, wait func(error) error) 
 				return err
 			}
 		case isBad:
-			return &job.Failure{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
+			return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
 		default:
 			return s.full(err)
 		}
