@@ -180,7 +180,7 @@ func (s *serving) server() *server.Server {
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Uploads: s.uploads},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
