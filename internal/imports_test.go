@@ -41,6 +41,9 @@ var allowed = map[string][]string{
 	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
+
+	"wire/ragchat": {"wire", "turn", "chat", "retrieval", "llm", "eval"},
+
 	"ui":        {},
 	"server":    {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
 	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},

@@ -10,7 +10,7 @@ import (
 )
 
 // ragChatRoutes are the routes of the Chat-with-RAG API, but for the shared POST /chat. Those of
-// sessions are there twice: the mount below /p/ has the shared path too.
+// sessions and evaluations are there twice: the mount below /p/ has the shared path too.
 func (s *Server) ragChatRoutes() []*route {
 	const mount = "/p/ragchat"
 	h := s.deps.RAGChat
@@ -32,6 +32,7 @@ func (s *Server) ragChatRoutes() []*route {
 			&route{path: at + "/chat/stream/stages", methods: map[string]handler{http.MethodGet: answering(h.Steps)}},
 			post(at+"/chat/reset", s.withBody(h.Clear)),
 			post(at+"/chat/clear", s.withBody(h.Clear)),
+			post(at+"/retrieval-evals/run", s.withBody(h.Evaluate)),
 			session,
 			get(at+"/chat/{session_id}/history", ofSession(h.History)),
 			post(at+"/chat/{session_id}/reset", discarding(s, func(w http.ResponseWriter, r *http.Request) {

@@ -142,6 +142,8 @@ type RAGChat interface {
 	Steps(w http.ResponseWriter, r *http.Request)
 	// Search answers with passages.
 	Search(w http.ResponseWriter, r *http.Request, body []byte)
+	// Evaluate measures what is found for questions.
+	Evaluate(w http.ResponseWriter, r *http.Request, body []byte)
 	// ModelsJSON and ConfigJSON say what requests can choose, and what they get otherwise.
 	ModelsJSON(w http.ResponseWriter, r *http.Request)
 	ConfigJSON(w http.ResponseWriter, r *http.Request)
