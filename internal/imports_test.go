@@ -41,9 +41,6 @@ var allowed = map[string][]string{
 	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
-
-	"wire/ragchat": {"wire", "turn", "chat", "retrieval", "llm", "eval"},
-
 	"ui":        {},
 	"server":    {"wire", "wire/*", "ui", "turn", "chat", "retrieval"},
 	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},
@@ -51,6 +48,8 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
+
+	"wire/ragchat": {"wire", "turn", "chat", "retrieval", "llm", "eval"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

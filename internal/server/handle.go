@@ -28,7 +28,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	h, _ := s.mux.Handler(r)
 	rt, found := h.(*route)
 	if found {
-		x.route = rt
+		x.route, x.shape = rt, rt.errors
 	}
 	trusted := s.trust.cors(x.Header(), r)
 	if !found {
@@ -71,6 +71,6 @@ func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 			"request_id", x.id, "route", x.route.path, "error", err)
 	}
 	if !x.started() {
-		x.route.errors(x, f)
+		x.shape(x, f)
 	}
 }
