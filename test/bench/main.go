@@ -1,8 +1,9 @@
 // Command bench measures Parley and prints the table of figures that stands in README.md.
 //
-//	go run ./test/bench [-shared DIR] [search] [vectors] [ingest] [start] [stream] [json] [crowd]
+//	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
+//		[crowd] [turns] [sessions]
 //
-// Without a name it measures everything, which takes about five minutes. It builds the program
+// Without a name it measures everything, which takes about eight minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
 // nothing behind. What needs the data or the tools of the folder shared, or pdftotext, is skipped
 // with a message where they are missing. Sizes of processes are read from /proc, so that they
@@ -42,6 +43,8 @@ var sections = []struct {
 	{"stream", (*bench).stream},
 	{"json", (*bench).whole},
 	{"crowd", (*bench).crowd},
+	{"turns", (*bench).turns},
+	{"sessions", (*bench).sessions},
 }
 
 func main() {
@@ -58,6 +61,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	shared := flag.String("shared", "", "folder with data and tools (default: shared beside the repository)")
+	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	flag.Parse()
 	wanted := flag.Args()
 	for _, name := range wanted {
@@ -77,7 +81,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, shared: *shared, work: work}
+	b := &bench{root: root, shared: *shared, work: work, sessionCount: max(1, *sessions)}
 	for _, s := range sections {
 		if len(wanted) > 0 && !slices.Contains(wanted, s.name) {
 			continue
@@ -111,6 +115,8 @@ type bench struct {
 	root   string // the repository
 	shared string
 	work   string // a temporary folder
+
+	sessionCount int // see sessions
 
 	command string // what measures the section that is being measured
 	figures []figure
