@@ -174,7 +174,7 @@ func copySessions(ctx context.Context, db *sql.DB, from string, n int) (ids []st
 	for range n {
 		id := uuid.NewString()
 		for _, c := range copies {
-			if _, err := tx.ExecContext(ctx, c, sql.Named("id", id), sql.Named("part", id[:8]), sql.Named("from", from)); err != nil {
+			if _, err := tx.ExecContext(ctx, c, sql.Named("id", id), sql.Named("part", id[:12]), sql.Named("from", from)); err != nil {
 				return nil, fmt.Errorf("%s: %w", c, err)
 			}
 		}
@@ -185,7 +185,7 @@ func copySessions(ctx context.Context, db *sql.DB, from string, n int) (ids []st
 
 // copiesOf returns the statements that copy a session, one for each table.
 func copiesOf(ctx context.Context, tx *sql.Tx) (all []string, err error) {
-	const another = ":part || substr(%s, 9)"
+	const another = ":part || substr(%s, 13)"
 	for _, t := range []struct{ table, of, changed string }{
 		{"conversations", "id = :from", "id"},
 		{"turns", "conversation_id = :from", "conversation_id"},
