@@ -88,7 +88,7 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 		return s.db.fail("save turn", err)
 	}
 	return s.db.update(ctx, "save turn", func(tx *sql.Tx) error {
-		position, err := into.goOn(ctx, tx, r)
+		position, err := s.goOn(ctx, tx, r)
 		if err != nil {
 			return err
 		}
@@ -166,8 +166,7 @@ const goOnWith = `UPDATE conversations SET turns = turns + 1, completed = comple
 	RETURNING namespace, owner, kind, turns, completed`
 
 // goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
-func (into saveStatements) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position int64, err error) {
-	goOn := tx.StmtContext(ctx, into.conversations)
+func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position int64, err error) {
 	if r.ConversationID == "" {
 		return 0, nil
 	}
@@ -182,10 +181,14 @@ func (into saveStatements) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) 
 			return 0, err
 		}
 	}
+	goOn, err := s.db.preparedWrite(ctx, goOnWith) // which saving has compiled: it does not wait
+	if err != nil {
+		return 0, err
+	}
 	var scope turn.Scope
 	var kind string
 	var completed int64
-	err = goOn.QueryRowContext(ctx, flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
+	err = tx.StmtContext(ctx, goOn).QueryRowContext(ctx, flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
 		Scan(&scope.Namespace, &scope.Owner, &kind, &position, &completed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, turn.ErrNotFound
