@@ -151,7 +151,7 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 		}
 		ids = append(ids, more...)
 	}
-	for _, query := range []string{"DELETE FROM said", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+	for _, query := range []string{"DELETE FROM said", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := raw.ExecContext(ctx, query); err != nil {
 			return nil, fmt.Errorf("%s: %w", query, err)
 		}
