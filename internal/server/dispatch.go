@@ -40,13 +40,16 @@ func (c choice) form(stream azurechat.Streaming) azurechat.Form {
 	return azurechat.Form{Stream: stream}
 }
 
-// errors is the shape in which the client that sent the body reads errors. The body is nil as long as
-// it has not been read.
-func (c choice) errors(stream azurechat.Streaming, body []byte) shape {
-	if c.protocol == ragChat {
+// errorsOf is the shape in which the client that sent the body reads errors. The body is nil as long
+// as it has not been read.
+func (s *Server) errorsOf(c choice, r *http.Request, stream azurechat.Streaming, body []byte) shape {
+	switch {
+	case c.protocol != ragChat:
+		return azurechat.Failures(c.form(stream), body)
+	case body == nil:
 		return ragchat.WriteFailure
 	}
-	return azurechat.Failures(c.form(stream), body)
+	return s.deps.RAGChat.Refusal(r, body)
 }
 
 // choice is what the headers of a request say about its protocol.

@@ -18,13 +18,15 @@ func (s *Server) ragChatRoutes() []*route {
 		return nil
 	}
 	routes := []*route{
-		post(mount+"/chat", s.turn(s.withBody(h.Chat))),
+		post(mount+"/chat", s.ragTurn(h.Chat)),
 		post("/search", s.withBody(h.Search)),
 		get("/api/models", answering(h.ModelsJSON)),
 		get("/api/config", answering(h.ConfigJSON)),
 	}
 	for _, at := range []string{"", mount} {
-		session := post(at+"/chat/{session_id}", s.turn(s.inSession(h.Post)))
+		session := post(at+"/chat/{session_id}", s.ragTurn(func(w http.ResponseWriter, r *http.Request, body []byte) {
+			h.Post(w, r, sessionIn(r.URL.Path), body)
+		}))
 		session.methods[http.MethodDelete] = ofSession(h.Delete)
 		routes = append(routes,
 			post(at+"/chat/session", discarding(s, h.Begin)),
@@ -80,13 +82,15 @@ func (s *Server) withBody(answer func(http.ResponseWriter, *http.Request, []byte
 	}
 }
 
-func (s *Server) inSession(answer func(http.ResponseWriter, *http.Request, string, []byte)) handler {
+// ragTurn reads the JSON body of a request for a turn, whose steps end however it is refused.
+func (s *Server) ragTurn(answer func(http.ResponseWriter, *http.Request, []byte)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		body, err := s.jsonBody(w, r)
-		if err == nil {
-			answer(w, r, sessionIn(r.URL.Path), body)
+		if err != nil {
+			return err
 		}
-		return err
+		speaks(w, s.deps.RAGChat.Refusal(r, body))
+		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) { answer(w, r, body) })
 	}
 }
 

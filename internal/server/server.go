@@ -24,6 +24,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
@@ -130,6 +131,8 @@ type RAGChat interface {
 	// Chat and Post answer a stateless request and one of a session, whose body was read.
 	Chat(w http.ResponseWriter, r *http.Request, body []byte)
 	Post(w http.ResponseWriter, r *http.Request, session string, body []byte)
+	// Refusal returns what refuses such a request before it reaches them.
+	Refusal(r *http.Request, body []byte) func(http.ResponseWriter, wire.Failure)
 	// Begin, List, History, Reset and Delete answer the routes of sessions.
 	Begin(w http.ResponseWriter, r *http.Request)
 	List(w http.ResponseWriter, r *http.Request)

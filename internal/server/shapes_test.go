@@ -119,3 +119,16 @@ func TestDispatch_TheHeaderAloneDecidesOnTheShape(t *testing.T) {
 		}
 	}
 }
+
+// Who watches the steps of a question that is refused sees the end of them.
+func TestDispatch_ARefusedQuestionEndsItsSteps(t *testing.T) {
+	for _, path := range []string{"/chat", "/p/ragchat/chat", "/chat/" + knownSession} {
+		s := newServer(t, options{keys: &claims{err: turn.ErrKeyReused}})
+		do(s, http.MethodPost, path, `{"message":"q","params":{"query_id":"x"}}`, "Idempotency-Key", "k1")
+		steps := do(s, http.MethodGet, "/chat/stream/stages?query_id=x", "").Body.String()
+		if !strings.Contains(steps, `"stage":"Final Answer"`) || !strings.Contains(steps, "was used with another request") ||
+			!strings.Contains(steps, `"stage":"Done"`) {
+			t.Errorf("%s: the steps are %q", path, steps)
+		}
+	}
+}

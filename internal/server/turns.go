@@ -18,7 +18,7 @@ func (s *Server) dispatched(stream azurechat.Streaming) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := declared(r.Header)
 		if c.decided {
-			speaks(w, c.errors(stream, nil))
+			speaks(w, s.errorsOf(c, r, stream, nil))
 		}
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (s *Server) dispatched(stream azurechat.Streaming) handler {
 				return err
 			}
 		}
-		speaks(w, c.errors(stream, body))
+		speaks(w, s.errorsOf(c, r, stream, body))
 		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) {
 			if c.protocol == ragChat {
 				s.deps.RAGChat.Chat(w, r, body)
