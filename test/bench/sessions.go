@@ -198,16 +198,12 @@ func copiesOf(ctx context.Context, tx *sql.Tx) (all []string, err error) {
 		{"ledger", "conversation_id = :from", "conversation_id"},
 		{"accounts", "conversation = :from", "conversation"},
 	} {
-		found, err := tx.QueryContext(ctx, "SELECT name FROM pragma_table_info('"+t.table+"')")
+		columns, err := columnsOf(ctx, tx, t.table)
 		if err != nil {
 			return nil, err
 		}
-		var columns, values []string
-		for found.Next() {
-			var name string
-			if err := found.Scan(&name); err != nil {
-				return nil, err
-			}
+		var values []string
+		for _, name := range columns {
 			value := name
 			switch name {
 			case t.changed:
@@ -215,13 +211,26 @@ func copiesOf(ctx context.Context, tx *sql.Tx) (all []string, err error) {
 			case "id", "turn_id":
 				value = fmt.Sprintf(another, name)
 			}
-			columns, values = append(columns, name), append(values, value)
-		}
-		if err := found.Err(); err != nil {
-			return nil, err
+			values = append(values, value)
 		}
 		all = append(all, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s",
 			t.table, strings.Join(columns, ", "), strings.Join(values, ", "), t.table, t.of))
 	}
 	return all, nil
+}
+
+func columnsOf(ctx context.Context, tx *sql.Tx, table string) (names []string, err error) {
+	found, err := tx.QueryContext(ctx, "SELECT name FROM pragma_table_info('"+table+"')")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var name string
+		if err := found.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, found.Err()
 }

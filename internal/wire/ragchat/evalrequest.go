@@ -251,8 +251,7 @@ func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion
 	if !ok {
 		return q, &fieldError{"question", "a string that is not empty, in an object"}
 	}
-	text, _ := firstGiven(object, "question", "query")
-	q.text, ok = text.Text()
+	q.text, ok = firstGiven(object, "question", "query").Text()
 	if q.text = strings.TrimSpace(q.text); !ok || q.text == "" {
 		return q, &fieldError{"question", "a string that is not empty"}
 	}
@@ -267,19 +266,18 @@ func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion
 	return q, q.readGold(e.base.base, object)
 }
 
-func firstGiven(object wire.Object, keys ...string) (wire.Value, bool) {
+func firstGiven(object wire.Object, keys ...string) wire.Value {
 	for _, key := range keys {
 		if v, _ := object.Get(key); isGiven(v) {
-			return v, true
+			return v
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // readGold reads what should be found: labels, or objects of a document, a page and a grade.
 func (q *evalQuestion) readGold(base string, object wire.Object) error {
-	v, _ := firstGiven(object, "gold", "relevant")
-	elements, ok := v.Elements()
+	elements, ok := firstGiven(object, "gold", "relevant").Elements()
 	if !ok {
 		return &fieldError{"gold", `a list such as ["manual.pdf#page=3", "list.md"]`}
 	}
