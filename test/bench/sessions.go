@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +130,7 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 	runner := turn.NewRunner(scripted{ledger.Meter("openai", saying{})}, db.State(), turn.Options{})
 	err = db.State().Begin(ctx, first)
 	for n := 0; n < sessionLength && err == nil; n++ {
-		err = ask1(ctx, runner, first.ID, n)
+		err = runTurn(ctx, runner, first.ID, n)
 	}
 	if err != nil {
 		_ = db.Close() // the first error says why
@@ -142,21 +144,24 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 		return nil, err
 	}
 	defer raw.Close()
-	for _, pragma := range []string{"synchronous = OFF", "cache_size = -200000"} { // of this connection, to be done sooner
-		if _, err := raw.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
-			return nil, err
-		}
-	}
 	ids := []string{first.ID}
+	copies, err := copiesOf(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	indexes, err := dropIndexes(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
 	for len(ids) < b.sessionCount {
 		n := min(sessionBatch, b.sessionCount-len(ids))
-		more, err := copySessions(ctx, raw, first.ID, len(ids), n)
+		more, err := copySessions(ctx, raw, copies, len(ids), n)
 		if err != nil {
 			return nil, fmt.Errorf("copy sessions: %w", err)
 		}
 		ids = append(ids, more...)
 	}
-	for _, query := range []string{"DELETE FROM said", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+	for _, query := range append(indexes, "DELETE FROM said", "PRAGMA journal_mode = WAL") {
 		if _, err := raw.ExecContext(ctx, query); err != nil {
 			return nil, fmt.Errorf("%s: %w", query, err)
 		}
@@ -164,22 +169,44 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 	return ids, nil
 }
 
-// copySessions adds the rows of a session again, n times. What holds the id of the session gets a new
+// dropIndexes makes a database quick to fill, and returns what makes its indexes again.
+func dropIndexes(ctx context.Context, db *sql.DB) (again []string, err error) {
+	found, err := db.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	drop := []string{"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA cache_size = -100000"}
+	for found.Next() {
+		var name, index string
+		if err := found.Scan(&name, &index); err != nil {
+			return nil, err
+		}
+		drop, again = append(drop, "DROP INDEX "+name), append(again, index)
+	}
+	if err := errors.Join(found.Err(), found.Close()); err != nil {
+		return nil, err
+	}
+	for _, query := range drop {
+		if _, err := db.ExecContext(ctx, query); err != nil {
+			return nil, fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	return again, nil
+}
+
+// copySessions adds the rows of the first session again, n times. What holds the id of the session gets a new
 // one; other ids get a number in front, so that they are of the usual length and in the usual order.
-func copySessions(ctx context.Context, db *sql.DB, from string, number, n int) (ids []string, err error) {
+func copySessions(ctx context.Context, db *sql.DB, copies []string, number, n int) (ids []string, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() // after a commit it has nothing to do
-	copies, err := copiesOf(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
 	for i := range n {
 		id := uuid.NewString()
 		for _, c := range copies {
-			if _, err := tx.ExecContext(ctx, c, sql.Named("id", id), sql.Named("part", fmt.Sprintf("02%010d", number+i)), sql.Named("from", from)); err != nil {
+			if _, err := tx.ExecContext(ctx, c, sql.Named("id", id), sql.Named("part", fmt.Sprintf("02%010d", number+i))); err != nil {
 				return nil, fmt.Errorf("%s: %w", c, err)
 			}
 		}
@@ -188,39 +215,37 @@ func copySessions(ctx context.Context, db *sql.DB, from string, number, n int) (
 	return ids, tx.Commit()
 }
 
-// copiesOf returns the statements that copy a session, one for each table.
-func copiesOf(ctx context.Context, tx *sql.Tx) (all []string, err error) {
-	const another = ":part || substr(%s, 13)"
-	for _, t := range []struct{ table, of, changed string }{
-		{"conversations", "id = :from", "id"},
-		{"turns", "conversation_id = :from", "conversation_id"},
-		{"messages", "turn_id IN (SELECT id FROM turns WHERE conversation_id = :from)", ""},
-		{"ledger", "conversation_id = :from", "conversation_id"},
-		{"accounts", "conversation = :from", "conversation"},
-	} {
-		columns, err := columnsOf(ctx, tx, t.table)
+// sessionTables are the tables that a session has rows in, each with the column of the session's id.
+var sessionTables = [][2]string{{"conversations", "id"}, {"turns", "conversation_id"}, {"messages", ""}, {"ledger", "conversation_id"}, {"accounts", "conversation"}}
+
+// copiesOf returns the statements that copy the session which is all that there is so far, one for each
+// table.
+func copiesOf(ctx context.Context, db *sql.DB) (all []string, err error) {
+	for _, t := range sessionTables {
+		columns, err := columnsOf(ctx, db, t[0])
 		if err != nil {
 			return nil, err
 		}
-		var values []string
-		for _, name := range columns {
-			value := name
-			switch name {
-			case t.changed:
-				value = ":id"
-			case "id", "turn_id":
-				value = fmt.Sprintf(another, name)
-			}
-			values = append(values, value)
+		if _, err := db.ExecContext(ctx, "CREATE TEMP TABLE first_"+t[0]+" AS SELECT * FROM "+t[0]); err != nil {
+			return nil, fmt.Errorf("keep the first session: %w", err)
 		}
-		all = append(all, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s",
-			t.table, strings.Join(columns, ", "), strings.Join(values, ", "), t.table, t.of))
+		values := slices.Clone(columns)
+		for i, name := range columns {
+			switch name {
+			case t[1]:
+				values[i] = ":id"
+			case "id", "turn_id":
+				values[i] = ":part || substr(" + name + ", 13)"
+			}
+		}
+		all = append(all, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM first_%s",
+			t[0], strings.Join(columns, ", "), strings.Join(values, ", "), t[0]))
 	}
 	return all, nil
 }
 
-func columnsOf(ctx context.Context, tx *sql.Tx, table string) (names []string, err error) {
-	found, err := tx.QueryContext(ctx, "SELECT name FROM pragma_table_info('"+table+"')")
+func columnsOf(ctx context.Context, db *sql.DB, table string) (names []string, err error) {
+	found, err := db.QueryContext(ctx, "SELECT name FROM pragma_table_info('"+table+"')")
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func runTurns(ctx context.Context, k durable, dir string) (took time.Duration, e
 		workers.Go(func() {
 			for id := range ids {
 				for n := range durableLength {
-					if err := ask1(ctx, runner, id, n); err != nil {
+					if err := runTurn(ctx, runner, id, n); err != nil {
 						cancel(err)
 						return
 					}
@@ -111,8 +111,8 @@ func runTurns(ctx context.Context, k durable, dir string) (took time.Duration, e
 	return time.Since(began), context.Cause(ctx)
 }
 
-// ask1 runs one turn of a session.
-func ask1(ctx context.Context, runner *turn.Runner, session string, n int) error {
+// runTurn runs one turn of a session.
+func runTurn(ctx context.Context, runner *turn.Runner, session string, n int) error {
 	_, err := chat.Collect(runner.Run(ctx, chat.Request{
 		Namespace: "default", ConversationID: session, Kind: sessionKind,
 		Messages: []chat.Message{chat.TextMessage(llm.User, fmt.Sprintf("What does chapter %d say about trains and planes?", n))},
