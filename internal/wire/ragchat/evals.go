@@ -234,15 +234,7 @@ func (h *Handler) measureWay(ctx context.Context, bill Bill, e *evaluation, way 
 		}
 		notes = append(notes, f.notes...)
 		if e.details {
-			r := evalResult{
-				Mode: way.Mode, Rewrite: way.Rewrite, Rerank: way.Rerank, Query: turn.Rewrite.Query,
-				Recall: m.Recall, NDCG: m.NDCG, MRR: m.MRR, Hit: m.HitRate > 0, Latency: float64(took.Microseconds()) / 1000,
-				Results: []evalPassage{},
-			}
-			for i := range passages {
-				r.Results = append(r.Results, passageOf(&passages[i], q.gold))
-			}
-			out.Details[i].Rows = append(out.Details[i].Rows, r)
+			out.Details[i].Rows = append(out.Details[i].Rows, resultOf(way, turn.Rewrite.Query, passages, q.gold, m, took))
 		}
 	}
 	sums.Finish()
@@ -269,6 +261,18 @@ func (r *evalReport) note(mode retrieval.Mode, notes []string) {
 			r.Notes = append(r.Notes, n)
 		}
 	}
+}
+
+// resultOf returns what one question found in one way.
+func resultOf(way eval.Way, query string, passages []retrieval.Passage, gold map[string]int, m eval.Measures, took time.Duration) evalResult {
+	r := evalResult{
+		Mode: way.Mode, Rewrite: way.Rewrite, Rerank: way.Rerank, Query: query, Results: []evalPassage{},
+		Recall: m.Recall, NDCG: m.NDCG, MRR: m.MRR, Hit: m.HitRate > 0, Latency: float64(took.Microseconds()) / 1000,
+	}
+	for i := range passages {
+		r.Results = append(r.Results, passageOf(&passages[i], gold))
+	}
+	return r
 }
 
 func passageOf(p *retrieval.Passage, gold map[string]int) evalPassage {
