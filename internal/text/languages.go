@@ -20,7 +20,7 @@ var languages = sync.OnceValue(func() []map[string]bool {
 	return all
 })
 
-var functionLists = []string{ //nolint:misspell // words of other languages
+var functionLists = []string{
 	// German
 	`der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner
 	ich mich mir du dich dir er ihn ihm sie ihr ihnen es wir uns euch man sich mein meine meinen meinem meiner
