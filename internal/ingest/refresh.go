@@ -49,7 +49,7 @@ func (r *run) changed(ctx context.Context, paths []string) error {
 		}
 		var scopes []string
 		for _, p := range paths {
-			if rel, ok := covers(root.Path, p); ok {
+			if rel, ok := r.covers(root.Path, p); ok {
 				scopes = append(scopes, aboutWhat(rel))
 			}
 		}

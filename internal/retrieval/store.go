@@ -59,6 +59,24 @@ type Store interface {
 	Files(ctx context.Context, namespace, root string) ([]File, error)
 
 	VectorStore
+	Catalog
+}
+
+// Catalog is the part of a Store that people look through.
+type Catalog interface {
+	// DocumentByID returns the current revision of a document that the filter lets through.
+	DocumentByID(ctx context.Context, f Filter, id string) (Document, error)
+	// FindDocuments returns up to limit documents with names after the given one whose names or
+	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
+	// ASCII are found in either case.
+	FindDocuments(ctx context.Context, f Filter, text, after string, limit int) ([]Document, int, error)
+	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
+	// Revisions without any are left out.
+	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
+	// Page returns the page with a number of a revision, and the highest number of its pages.
+	Page(ctx context.Context, revision int64, number int) (Page, int, error)
+	// FilesOf returns the rows of the files that gave a document.
+	FilesOf(ctx context.Context, namespace, documentID string) ([]File, error)
 }
 
 // Batch is one atomic change of a namespace.
@@ -123,8 +141,9 @@ type Stats struct {
 // Root is a file, folder or other origin that was ingested, so that what disappears from it
 // disappears from the corpus.
 type Root struct {
-	Path   string // absolute
+	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
+	Source string // how it is read, where that is not clear from Path: the ingester's business
 }
 
 // FileKey names a file below a root.
@@ -143,6 +162,7 @@ type File struct {
 	Reason     string    // why it gave none (extract.Reason); "" when it did
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
+	State      string    // what its origin said of it, for the next time: the ingester's business
 }
 
 // MaySee reports whether the filter lets a document with these properties through. Stores use it
