@@ -107,8 +107,7 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 	defer cancel(nil)
 	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
 	if claim != nil {
-		t.claim, t.packed = claim, newPacker(req.TurnID)
-		defer t.packed.drop()
+		t.claim, t.packed = claim, &packer{}
 	}
 	t.log = logOf(ctx, req.TurnID)
 	defer r.live.enter(t.log, t.record.Scope, cancel)()
