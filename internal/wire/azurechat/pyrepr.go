@@ -66,8 +66,10 @@ func appendPyRepr(dst []byte, s string) []byte {
 		quote = '"'
 	}
 	dst = append(dst, byte(quote))
-	for _, r := range s {
+	for i, r := range s {
 		switch {
+		case r >= ' ' && r < 0x7f && r != quote && r != '\\':
+			dst = append(dst, s[i])
 		case r == quote || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r == '\n':
