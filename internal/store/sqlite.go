@@ -139,7 +139,8 @@ func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error
 }
 
 // prepared returns the statement of a query on the read pool; it is compiled once a connection.
-// Only queries of constant text belong here.
+// Only queries of constant text belong here. It may wait for a connection, so it is called before view
+// and not within: else all connections could be held by those who wait for one.
 func (d *database) prepared(query string) (*sql.Stmt, error) {
 	return d.statements.of(context.Background(), d.read, query)
 }
