@@ -21,6 +21,9 @@ type Said struct {
 // SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
 const SaidLifetime = 24 * time.Hour
 
+// usualLines is about what the events of an ordinary turn take, in bytes.
+const usualLines = 12 << 10
+
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
 
@@ -97,19 +100,19 @@ func told(err error) *chat.Error {
 // pack returns the events that clients may see, with deltas run together, and last behind them
 // where it is not nil.
 func (l *Log) pack(last chat.Event) ([]byte, error) {
-	var p packer
+	p := packer{lines: make([]byte, 0, usualLines)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := 0; i < len(l.entries); {
 		e, n := l.run(i)
 		i += n
 		for after := e.end - e.length(); after < e.end; {
-			n, ok := e.behind(after)
+			next, ok := e.behind(after)
 			if !ok {
 				break
 			}
-			p.add(n.Seq, Public(n.Event))
-			after = n.Seq
+			p.add(next.Seq, Public(next.Event))
+			after = next.Seq
 		}
 	}
 	if last != nil {

@@ -191,5 +191,6 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 			text += token
 		}
 	}
-	return h.format(x).reply(nil, m, text, raw, turn.Requested), nil
+	room := make([]byte, 0, len(raw)+len(text)+len(text)/8+512)
+	return h.format(x).reply(room, m, text, raw, turn.Requested), nil
 }
