@@ -52,15 +52,29 @@ var (
 // only.
 func sourceText(text string) string {
 	text = neutralLines(visible(text))
-	if strings.Contains(text, "#") {
+	if hasPageLabel(text) {
 		text = pageLabel.ReplaceAllString(text, "$1 :")
 	}
-	text = inParentheses(text, instTag)
-	if strings.Contains(text, "<") {
-		text = roleTag.ReplaceAllString(text, "< $1")
-	}
+	text = replaceBetween(text, nextSquare, instTag, "(", ")")
+	text = replaceBetween(text, nextAngle, roleTag, "< ", "")
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ")
-	return splitAngles(inParentheses(text, bracketed))
+	return splitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
+}
+
+// hasPageLabel reports whether pageLabel may match.
+func hasPageLabel(text string) bool {
+	const mark = "#page="
+	for i := strings.IndexByte(text, '#'); i >= 0 && i+len(mark) <= len(text); {
+		if strings.EqualFold(text[i:i+len(mark)], mark) {
+			return true
+		}
+		next := strings.IndexByte(text[i+1:], '#')
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return false
 }
 
 // neutralLines puts a space before the first colon of each line that begins like a message or a
@@ -99,20 +113,38 @@ func isLabelHead(head string) bool {
 	return dot >= 0 && len(strings.TrimRight(head[dot:], blanks)) <= maxExt && labelHead.MatchString(head)
 }
 
-// inParentheses puts what a pattern, which begins and ends with a bracket and has none between,
-// matches between parentheses. To match each pair of brackets by itself is ten times as fast as one
-// search through the text.
-func inParentheses(text string, pattern *regexp.Regexp) string {
+// nextSquare returns where the first bracket of those around citations stands, -1 for nowhere.
+func nextSquare(text string) int {
+	for i := range len(text) {
+		switch text[i] {
+		case '[', ']':
+			return i
+		case "【"[0], "［"[0]:
+			if r, _ := utf8.DecodeRuneInString(text[i:]); r == '【' || r == '】' || r == '［' || r == '］' {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func nextAngle(text string) int { return strings.IndexAny(text, "<>") }
+
+// replaceBetween puts before and after around the first group of what a pattern matches, in the place
+// of the match. The pattern begins and ends with a mark, which next finds, and has none between. To match
+// each pair of marks by itself is many times as fast as one search through the text.
+func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, before, after string) string {
 	var b strings.Builder
 	done := 0
-	for i := nextBracket(text, 0); i >= 0; {
-		end := nextBracket(text, i+1)
-		if end < 0 {
+	for i := next(text); i >= 0; {
+		n := next(text[i+1:])
+		if n < 0 {
 			break
 		}
+		end := i + 1 + n
 		_, size := utf8.DecodeRuneInString(text[end:])
 		if m := pattern.FindStringSubmatch(text[i : end+size]); m != nil {
-			b.WriteString(text[done:i] + "(" + m[1] + ")")
+			b.WriteString(text[done:i] + before + m[1] + after)
 			done = end + size
 		}
 		i = end
@@ -121,15 +153,6 @@ func inParentheses(text string, pattern *regexp.Regexp) string {
 		return text
 	}
 	return b.String() + text[done:]
-}
-
-// nextBracket returns where the first bracket from a place on stands, -1 for nowhere.
-func nextBracket(text string, from int) int {
-	i := strings.IndexAny(text[from:], "[]【】［］")
-	if i < 0 {
-		return -1
-	}
-	return from + i
 }
 
 // visible turns every line end into "\n" and drops what cannot be seen.
