@@ -88,7 +88,7 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
-	return s.db.update(ctx, "save turn", func(tx *sql.Tx) error {
+	return s.db.commit(ctx, "save turn", func(ctx context.Context, tx *sql.Tx) error {
 		position, err := s.goOn(ctx, tx, r)
 		if err != nil {
 			return err
