@@ -114,8 +114,9 @@ type Stats struct {
 // Root is a file, folder or other origin that was ingested, so that what disappears from it
 // disappears from the corpus.
 type Root struct {
-	Path   string // absolute
+	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
+	Source string // how it is read, where that is not clear from Path: the ingester's business
 }
 
 // FileKey names a file below a root.
@@ -134,6 +135,7 @@ type File struct {
 	Reason     string    // why it gave none (extract.Reason); "" when it did
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
+	State      string    // what its origin said of it, for the next time: the ingester's business
 }
 
 // MaySee reports whether the filter lets a document with these properties through. Stores use it

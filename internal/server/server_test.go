@@ -25,6 +25,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/ingestapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -184,6 +185,7 @@ type options struct {
 	turns   Turns
 	drain   func(context.Context, error)
 	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
+	intake  ingestapi.Config
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -217,7 +219,7 @@ func newServer(t testing.TB, o options) *Server {
 	}
 	return New(o.cfg, Deps{
 		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
-		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
+		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log), Intake: intakeOf(t, o.intake),
 		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Turns: o.turns, Drain: o.drain, Usage: o.usage, Log: log, Metrics: metrics,
 	})
 }
@@ -293,7 +295,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return path == completionPath || isRAGChat(path) || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
+		return path == completionPath || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/chat_history")
 	})
 }
 
@@ -310,6 +312,6 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored,
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{url...}", storedURL,
 		"{session_id}", knownSession).Replace(pattern)
 }

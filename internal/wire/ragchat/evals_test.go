@@ -19,6 +19,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/wire/wiretest"
 )
 
 // librarian finds passages as an engine would, and remembers what it was asked.
@@ -70,7 +71,7 @@ func (l *librarian) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Ev
 func evaluate(t *testing.T, h *Handler, body string, to any) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, requestOf(t, []byte("POST /retrieval-evals/run\nContent-Type: application/json\n\n"+body)))
+	serve(h).ServeHTTP(w, wiretest.Request(t, "POST /retrieval-evals/run\nContent-Type: application/json\n\n"+body))
 	if to != nil {
 		if err := json.Unmarshal(w.Body.Bytes(), to); err != nil || w.Code != http.StatusOK {
 			t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
@@ -245,7 +246,7 @@ func TestEvaluate_EndsWhenTheClientLeaves(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	r := requestOf(t, []byte("POST /retrieval-evals/run\n\n"+`{"questions":[{"question":"q","gold":["a"]},{"question":"q","gold":["a"]}]}`))
+	r := wiretest.Request(t, "POST /retrieval-evals/run\n\n"+`{"questions":[{"question":"q","gold":["a"]},{"question":"q","gold":["a"]}]}`)
 	w := httptest.NewRecorder()
 	serve(evaluatorOf(l, nil)).ServeHTTP(w, r.WithContext(ctx))
 	if len(l.asked) != 1 || w.Code < 500 {
