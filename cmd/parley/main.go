@@ -67,6 +67,7 @@ type commandLine struct {
 
 	Serve   serveCmd   `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
 	Ingest  ingestCmd  `cmd:"" help:"Ingest files, folders and web sites."`
+	Reindex reindexCmd `cmd:"" help:"Make all documents anew from their stored originals, beside those that are searched, and switch to them at once."`
 	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`

@@ -75,6 +75,21 @@ func spellings(address string) []string {
 	return all
 }
 
+// DeleteDocument deletes one document that the caller may delete, as DeleteAddress does, and reports
+// whether its file is one of an ingested folder, so that it is read again when it changes.
+func (s *Service) DeleteDocument(ctx context.Context, doc retrieval.Document) (returns bool, err error) {
+	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if _, uploaded := ingest.UploadsOwner(row.Root); !uploaded && !strings.Contains(row.Root, "://") {
+			returns = true
+		}
+	}
+	return returns, s.full(s.deleteDocument(ctx, doc))
+}
+
 // deleteDocument deletes one document, and sees to it that it does not come back by itself.
 func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) error {
 	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)

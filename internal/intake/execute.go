@@ -18,6 +18,8 @@ func (s *Service) execute(ctx context.Context, t *job.Task) error {
 	switch kind := t.Job().Kind; kind {
 	case Upload, PDF:
 		return s.failure(s.readUploads(ctx, t))
+	case Reindex:
+		return s.failure(s.readAnew(ctx, t))
 	case Index, MediaWiki, PDFPage:
 		return s.failure(s.readSites(ctx, t))
 	default:

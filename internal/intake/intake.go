@@ -84,6 +84,8 @@ type Config struct {
 	// Ingest makes the corpus follow a folder of uploads. A *ingest.LockedError says that another
 	// ingestion is at work.
 	Ingest func(ctx context.Context, r Run) (ingest.Report, error)
+	// IngestFile brings one file of an ingested folder up to date.
+	IngestFile func(ctx context.Context, f File) (ingest.Report, error)
 	// Survey says what indexing the file at a path would take, and changes nothing.
 	Survey func(ctx context.Context, namespace, path string) (Estimate, error)
 	// Crawl reads a web site, SurveySites says what reading some would take, and Forget deletes the

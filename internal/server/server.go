@@ -24,6 +24,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/webui"
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
@@ -178,6 +179,7 @@ type Deps struct {
 	RAGChat      RAGChat
 	Documents    Documents
 	Status       Status
+	Web          WebAPI                                        // answers the web page; nil: there are no such routes
 	Intake       Intake                                        // nil: documents come in otherwise only
 	MCP          http.Handler                                  // answers /mcp; nil: there is no such route
 	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
@@ -206,6 +208,7 @@ type Server struct {
 	routes   []*route
 	deletion *route // of deletePath; nil: there is none
 	trust    trust
+	site     *webui.Site
 
 	draining atomic.Bool
 	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
@@ -226,6 +229,7 @@ func New(cfg Config, deps Deps) *Server {
 	}
 	s.metrics.describe(cfg.Version, deps.Status)
 	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
+	s.site = webui.New()
 	s.routes = s.table()
 	s.mux = newMux(s.routes)
 	return s
