@@ -12,6 +12,8 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ingest"
+	"parley/internal/intake"
+	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
@@ -22,18 +24,24 @@ import (
 
 // serveCmd ingests and serves.
 type serveCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files and folders to ingest first; what is stored already is served too."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites to ingest first; what is stored already is served too."`
+	Watch bool     `help:"Follow all that was ingested from this disk: what changes there is indexed, and what goes is forgotten, at once (setting ingest.watch)."`
+	siteFlags
 }
 
 // Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
 // goes on with what is stored, but for a path that cannot be ingested at all.
 func (c serveCmd) Run(ctx context.Context, p *program) error {
-	if err := checkPaths(c.Paths); err != nil {
+	from, err := c.from(p, c.Paths)
+	if err != nil {
+		return err
+	}
+	if err := checkPaths(from.paths); err != nil {
 		return err
 	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
-	in, err := p.open(ctx, p.config)
+	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
 	if err != nil {
 		return err
 	}
@@ -46,21 +54,30 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
+	uploads := p.config.takesUploads(listener.Addr())
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
+		uploads: uploads, intake: p.newIntake(in)}
 	var beside sync.WaitGroup
 	var ingested error
 	done := make(chan struct{})
 	beside.Go(func() {
 		defer close(done)
-		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
+		if ingested = s.follow(ctx, from); isUsage(ingested) {
 			stop()
 		}
 	})
+	beside.Go(func() { s.keepSitesFresh(ctx, done) })
+	beside.Go(func() { s.refreshUploads(ctx, done) })
+	beside.Go(func() { s.intake.Run(ctx) })
+	if c.Watch || p.config.IngestWatch {
+		beside.Go(func() { s.keepWatching(ctx, done) })
+	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
+	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
@@ -104,6 +121,8 @@ type serving struct {
 	*instance
 	display *display
 	url     string
+	uploads bool            // documents may come in over the network
+	intake  *intake.Service // takes them in, and carries out the jobs of that
 
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
@@ -159,9 +178,9 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Uploads: s.uploads},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
@@ -187,13 +206,13 @@ func (s *serving) knownConversation(ctx context.Context, who access.Principal, i
 	return err == nil, err
 }
 
-// follow ingests paths and reports what came of it.
-func (s *serving) follow(ctx context.Context, paths []string) error {
-	if len(paths) == 0 {
+// follow ingests sources and reports what came of it.
+func (s *serving) follow(ctx context.Context, from sources) error {
+	if len(from.paths)+len(from.urls) == 0 {
 		s.announce(ctx)
 		return nil
 	}
-	report, err := s.ingest(ctx, s.instance, paths, func(p ingest.Progress) {
+	report, err := s.ingest(ctx, s.instance, from, func(p ingest.Progress) {
 		s.mu.Lock()
 		s.progress = p
 		s.mu.Unlock()
@@ -227,7 +246,7 @@ func (s *serving) announce(ctx context.Context) {
 		return
 	}
 	if stats.Documents == 0 {
-		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files or folders to serve.\n", s.cfg.Namespace)
+		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files, folders or URLs to serve.\n", s.cfg.Namespace)
 	}
 	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)
@@ -259,6 +278,23 @@ func (s *serving) Ingestion() server.Ingestion {
 	}
 }
 
+// repairInterval is how long a server waits after a repair of the index that has failed.
+const repairInterval = 15 * time.Second
+
+// keepWhole completes the index, be it that the analyser has changed, while the server answers.
+func (s *serving) keepWhole(ctx context.Context) {
+	for {
+		err := s.corpus.Repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.Error("repair the index; it is tried again", "error", err)
+		if !sleep(ctx, repairInterval) {
+			return
+		}
+	}
+}
+
 // houseInterval is how often old turns are deleted.
 const houseInterval = 6 * time.Hour
 
@@ -278,6 +314,10 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
 			})
 		}
+		s.house(ctx, "forget old jobs", s.intake.Purge)
+		s.house(ctx, "remove what a re-index has replaced", func(ctx context.Context) (int, error) {
+			return 0, s.sweepReplaced(ctx)
+		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/access"
+	"parley/internal/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -79,8 +81,15 @@ type Config struct {
 	// and 1 GiB.
 	MaxParts      int
 	MaxPartsBytes int64
-	ConfigFile    string       // of the program, which is no parley.yaml of a folder; "" for none
-	Logger        *slog.Logger // nil discards
+	Crawler       *crawl.Crawler // reads web sites; nil when there is none
+	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
+	Logger        *slog.Logger   // nil discards
+
+	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
+	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
+	Uploads string
+	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
+	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
 }
 
 // Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
@@ -121,26 +130,33 @@ func New(cfg Config) *Ingester {
 // error soon after it ends, and another error when the corpus or the blobs fail; the report tells
 // what was committed until then. A *LockedError says that another run is at work.
 func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
-	resolved, err := resolve(paths, in.cfg.DataDir)
+	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
 		return Report{}, err
 	}
+	return in.locked(func(spools string) (Report, error) {
+		return in.run(ctx, (*run).choose, resolved, spools, progress)
+	})
+}
+
+// locked runs f with the lock of the data folder, and a folder for the files inside files.
+func (in *Ingester) locked(f func(spools string) (Report, error)) (Report, error) {
 	unlock, err := lock(in.cfg.DataDir, "ingest.lock", "ingesting into")
 	if err != nil {
 		return Report{}, err
 	}
 	defer unlock()
-	spools, err := makeSpools(in.cfg.DataDir)
+	spools, err := makeSpools(in.cfg.DataDir, "spool")
 	if err != nil {
 		return Report{}, err
 	}
 	defer os.RemoveAll(spools)
-	return in.run(ctx, resolved, spools, progress)
+	return f(spools)
 }
 
 // makeSpools makes the folder for the files inside files, in the data folder if there is one, and
 // removes what a run left there that was killed.
-func makeSpools(dataDir string) (string, error) {
+func makeSpools(dataDir, name string) (string, error) {
 	if dataDir == "" {
 		dir, err := os.MkdirTemp("", "parley-spool-")
 		if err != nil {
@@ -148,7 +164,7 @@ func makeSpools(dataDir string) (string, error) {
 		}
 		return dir, nil
 	}
-	dir := filepath.Join(dataDir, "spool")
+	dir := filepath.Join(dataDir, name)
 	if err := os.RemoveAll(dir); err != nil {
 		return "", fmt.Errorf("empty the folder for files inside files: %w", err)
 	}
@@ -158,13 +174,17 @@ func makeSpools(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// run brings the corpus up to date with resolved paths. The files inside files lie below spools
-// while they are read.
-func (in *Ingester) run(ctx context.Context, resolved []string, spools string, progress func(Progress)) (report Report, err error) {
+// run brings the corpus up to date with the targets that choose makes of paths. The files inside files
+// lie below spools while they are read.
+func (in *Ingester) run(
+	ctx context.Context, choose func(*run, context.Context, []string) error, paths []string, spools string, progress func(Progress),
+) (report Report, err error) {
 	began := time.Now()
 	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
 	defer r.close()
-	err = r.all(ctx, resolved)
+	if err = choose(r, ctx, paths); err == nil {
+		err = r.all(ctx)
+	}
 	r.report.Duration = time.Since(began)
 	if err == nil {
 		r.meter.finish()
@@ -193,11 +213,9 @@ func (r *run) close() {
 	}
 }
 
-func (r *run) all(ctx context.Context, paths []string) error {
+// all brings the corpus up to date with the targets.
+func (r *run) all(ctx context.Context) error {
 	r.meter.phase(Scanning)
-	if err := r.choose(ctx, paths); err != nil {
-		return err
-	}
 	gone, err := r.survey(ctx)
 	if err != nil {
 		return err
@@ -284,7 +302,7 @@ func (t *target) attach(known map[string]knownFile) {
 
 // effort is what progress is measured by: the bytes of a file that has to be read.
 func (r *run) effort(c *candidate) int64 {
-	if c.size > r.cfg.MaxBytes || c.part != nil || !r.cfg.Supports(c.path, nil) {
+	if c.size > r.cfg.MaxBytes || c.part != nil || c.page != nil || !r.cfg.Supports(c.path, nil) {
 		return 0
 	}
 	return c.size

@@ -18,8 +18,17 @@ type Store interface {
 	NextRevisions(ctx context.Context, n int) (int64, error)
 	// Apply commits one batch in one durable transaction: all of it or nothing.
 	Apply(ctx context.Context, b Batch) (Applied, error)
+	// SwitchAside has the documents of the namespace Aside take the places of those whose AsideID they
+	// have, with the segments of that namespace in place of the others, in one durable transaction. It
+	// returns how many documents those are. The others of Aside, and what they have replaced, move to
+	// the namespace Replaced.
+	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
+	// SweepReplaced deletes up to limit documents and segments of all namespaces Replaced, and returns
+	// how many it deleted; 0 says that there are no more.
+	SweepReplaced(ctx context.Context, limit int) (int, error)
 
-	// Namespaces returns the namespaces that hold documents, sorted.
+	// Namespaces returns the namespaces that hold documents, sorted, without those that are Aside or
+	// Replaced.
 	Namespaces(ctx context.Context) ([]string, error)
 	// Snapshot returns what the index of a namespace consists of, read in one transaction.
 	Snapshot(ctx context.Context, namespace string) (Snapshot, error)
@@ -50,6 +59,24 @@ type Store interface {
 	Files(ctx context.Context, namespace, root string) ([]File, error)
 
 	VectorStore
+	Catalog
+}
+
+// Catalog is the part of a Store that people look through.
+type Catalog interface {
+	// DocumentByID returns the current revision of a document that the filter lets through.
+	DocumentByID(ctx context.Context, f Filter, id string) (Document, error)
+	// FindDocuments returns up to limit documents with names after the given one whose names or
+	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
+	// ASCII are found in either case.
+	FindDocuments(ctx context.Context, f Filter, text, after string, limit int) ([]Document, int, error)
+	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
+	// Revisions without any are left out.
+	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
+	// Page returns the page with a number of a revision, and the highest number of its pages.
+	Page(ctx context.Context, revision int64, number int) (Page, int, error)
+	// FilesOf returns the rows of the files that gave a document.
+	FilesOf(ctx context.Context, namespace, documentID string) ([]File, error)
 }
 
 // Batch is one atomic change of a namespace.
@@ -114,8 +141,9 @@ type Stats struct {
 // Root is a file, folder or other origin that was ingested, so that what disappears from it
 // disappears from the corpus.
 type Root struct {
-	Path   string // absolute
+	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
+	Source string // how it is read, where that is not clear from Path: the ingester's business
 }
 
 // FileKey names a file below a root.
@@ -134,6 +162,7 @@ type File struct {
 	Reason     string    // why it gave none (extract.Reason); "" when it did
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
+	State      string    // what its origin said of it, for the next time: the ingester's business
 }
 
 // MaySee reports whether the filter lets a document with these properties through. Stores use it

@@ -24,6 +24,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/webui"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
@@ -48,6 +49,7 @@ type Capabilities struct {
 	Vectors bool // an embedder is configured
 	Rerank  bool // a reranker is configured
 	Vision  bool // a model that reads images is configured
+	Uploads bool // anybody who can reach the server may upload documents
 }
 
 func (c Config) withDefaults() Config {
@@ -163,7 +165,7 @@ type Turns interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
-// Deps is what the server works with. What is above MCP is required.
+// Deps is what the server works with. What is above Intake is required.
 type Deps struct {
 	Chat         AzureChat
 	AzureHistory AzureHistory
@@ -172,6 +174,8 @@ type Deps struct {
 	RAGChat      RAGChat
 	Documents    Documents
 	Status       Status
+	Web          WebAPI                                        // answers the web page; nil: there are no such routes
+	Intake       Intake                                        // nil: documents come in otherwise only
 	MCP          http.Handler                                  // answers /mcp; nil: there is no such route
 	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
 
@@ -191,13 +195,15 @@ type Deps struct {
 
 // Server serves Parley over HTTP. It is made by New and safe for concurrent use.
 type Server struct {
-	cfg     Config
-	deps    Deps
-	log     *slog.Logger
-	metrics *Metrics
-	mux     *http.ServeMux
-	routes  []*route
-	trust   trust
+	cfg      Config
+	deps     Deps
+	log      *slog.Logger
+	metrics  *Metrics
+	mux      *http.ServeMux
+	routes   []*route
+	deletion *route // of deletePath; nil: there is none
+	trust    trust
+	site     *webui.Site
 
 	draining atomic.Bool
 	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
@@ -218,6 +224,7 @@ func New(cfg Config, deps Deps) *Server {
 	}
 	s.metrics.describe(cfg.Version, deps.Status)
 	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
+	s.site = webui.New()
 	s.routes = s.table()
 	s.mux = newMux(s.routes)
 	return s

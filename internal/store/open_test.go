@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/access/accesstest"
 	"parley/internal/retrieval"
 )
 
@@ -159,7 +160,8 @@ func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
 	}
 	// As the first version left it.
 	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
-		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')", "DELETE FROM migrations WHERE version = 2"} {
+		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')",
+		"ALTER TABLE roots DROP COLUMN source", "ALTER TABLE files DROP COLUMN state", "DELETE FROM migrations WHERE version >= 2"} {
 		if _, err := db.corpus.db.write.Exec(s); err != nil {
 			t.Fatal(err)
 		}
@@ -245,8 +247,8 @@ func TestOpen_SaysWhyAFolderCannotBeUsed(t *testing.T) {
 }
 
 func TestOpen_SaysThatItHasNoRights(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("needs a user whom permissions bind")
+	if accesstest.RanAsNobody(t) {
+		return
 	}
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o500); err != nil {

@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
 
 // Said is what a turn said, as it is stored for those who come back for it.
 type Said struct {
 	Scope  Scope
-	Events []byte      // those that clients may see; see packer
+	Events []byte      // those that clients may see, and the prompt for the turn's owner; see packer
 	Err    *chat.Error // with which the turn ended, without its cause; nil for a completed one
 }
 
@@ -22,7 +24,7 @@ type Said struct {
 const SaidLifetime = 24 * time.Hour
 
 // usualLines is about what the events of an ordinary turn take, in bytes.
-const usualLines = 12 << 10
+const usualLines = 16 << 10
 
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
@@ -68,6 +70,31 @@ func Public(e chat.Event) chat.Event {
 	return e
 }
 
+// kept returns what of an event is stored: what clients may see, and the messages of the prompt for
+// who asks what their own turn was about. Pictures stand in the documents.
+func kept(e chat.Event) chat.Event {
+	built, ok := e.(chat.PromptBuilt)
+	if !ok {
+		return Public(e)
+	}
+	built.Sources = nil
+	messages := make([]llm.Message, len(built.Messages))
+	for i, m := range built.Messages {
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			if m.Parts[j].Image != "" {
+				m.Parts[j].Image = PictureLeftOut
+			}
+		}
+		messages[i] = m
+	}
+	built.Messages = messages
+	return built
+}
+
+// PictureLeftOut stands for a picture in the stored messages of a prompt.
+const PictureLeftOut = "data:,"
+
 // said packs what the turn has said, with its last event if that is not nil, for the store.
 func (t *running) said(last chat.Event, ended error) (*Said, error) {
 	said := &Said{Scope: t.record.Scope, Err: told(ended)}
@@ -97,7 +124,7 @@ func told(err error) *chat.Error {
 	return e
 }
 
-// pack returns the events that clients may see, with deltas run together, and last behind them
+// pack returns the events that are stored, with deltas run together, and last behind them
 // where it is not nil.
 func (l *Log) pack(last chat.Event) ([]byte, error) {
 	p := packer{lines: make([]byte, 0, usualLines)}
@@ -111,12 +138,12 @@ func (l *Log) pack(last chat.Event) ([]byte, error) {
 			if !ok {
 				break
 			}
-			p.add(next.Seq, Public(next.Event))
+			p.add(next.Seq, kept(next.Event))
 			after = next.Seq
 		}
 	}
 	if last != nil {
-		p.add(l.at+1, Public(last))
+		p.add(l.at+1, kept(last))
 	}
 	return p.bytes()
 }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/ingest"
+	"parley/internal/intake"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/wire/azurechat"
+	"parley/internal/wire/ragchat"
+	"parley/internal/wire/webapi"
+)
+
+// webAPI returns what answers the web page.
+func (s *serving) webAPI() *webapi.Handler {
+	return webapi.New(webapi.Config{
+		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Namespaces: s.namespaces,
+		Namespace:  s.cfg.Namespace,
+		Catalog:    s.db.Corpus(),
+		Pictures:   newPictures(s.db.Blobs(), s.pages),
+		Turns:      s.runner,
+		Records:    s.db.State(),
+		Settings:   s.webSettings,
+		Closed:     !s.uploads,
+		Delete:     s.intake.DeleteDocument,
+		Uploaded:   s.uploadedBy,
+		Reindex:    s.reindex,
+	})
+}
+
+// reindex reads a document anew.
+func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval.Document) (string, error) {
+	j, err := s.intake.Reindex(ctx, who, d)
+	switch {
+	case errors.Is(err, intake.ErrSite):
+		err = &chat.Error{Kind: chat.Conflict, Msg: "A page of the web is read anew with its site."}
+	case errors.Is(err, intake.ErrNotFound):
+		err = &chat.Error{Kind: chat.Conflict, Msg: "Nothing is known of the file that the document was read from."}
+	}
+	return j.ID, err
+}
+
+// uploadedBy returns the ids of the documents of a namespace that an owner has uploaded.
+func (s *serving) uploadedBy(ctx context.Context, namespace, owner string) (map[string]bool, error) {
+	files, err := s.db.Corpus().Files(ctx, namespace, ingest.UploadsRoot(owner))
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]bool, len(files))
+	for _, f := range files {
+		ids[f.DocumentID] = true
+	}
+	return ids, nil
+}
+
+// webSettings returns what the web page must know at its start.
+func (s *serving) webSettings(ctx context.Context) webapi.Settings {
+	i := s.Ingestion()
+	engine, models := s.engine.Defaults(), s.cfg.stageModels()
+	return webapi.Settings{
+		Version: release, Model: s.cfg.Model, Builtin: isBuiltin(s.cfg.Model),
+		Models: s.webModels(),
+		Defaults: map[string]string{
+			"inference": models.Inference, "rewrite": models.Rewrite, "rerank": models.Rerank, "summary": models.Summary,
+			"tools_synth": models.Synthesis,
+		},
+		Capabilities: webapi.Capabilities{
+			Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(),
+			Tools:     len(s.tools.Offer(s.cfg.Namespace, "")) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
+			WebSearch: s.tools.searchesWeb(s.cfg.Namespace, ""), MultiAgent: true,
+			Uploads: s.uploads, WebSources: s.uploads, Reindex: s.uploads,
+		},
+		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: maxQuestion},
+		Settings: webapi.Described{Azure: azurechat.Settings(engine), RAGChat: ragchat.Settings(s.ragChatDefaults())},
+		Ingestion: webapi.Ingestion{
+			Running: i.Running, Files: i.Files, Done: i.Done, Indexed: i.Indexed, Unchanged: i.Unchanged, Skipped: i.Skipped,
+			Failed: i.Failed, Embedding: i.Embedding, Unembedded: i.Unembedded,
+		},
+		Problems: s.problems(i.Embedding, i.Unembedded),
+	}
+}
+
+// maxUpload returns how many bytes an upload may have, 0 where none is taken.
+func (s *serving) maxUpload() int64 {
+	if !s.uploads {
+		return 0
+	}
+	return int64(s.cfg.LimitsMaxUpload)
+}
+
+// maxQuestion is how many bytes a question may have, as the engine has it.
+const maxQuestion = 32 << 10
+
+// webModels returns the models of the configuration that requests may name, by stage. GET /api/models
+// has those that the providers list.
+func (s *serving) webModels() map[string][]string {
+	list, d := s.cfg.allowlist(), s.cfg.stageModels()
+	allowed := func(keys ...string) []string {
+		out := []string{}
+		for _, key := range keys {
+			usual := []string{d.Inference, d.Rewrite, d.Rerank, d.Summary, d.Synthesis}
+			if key != "" && !slices.Contains(out, key) && (list.Allows(key) || slices.Contains(usual, key)) {
+				out = append(out, key)
+			}
+		}
+		return out
+	}
+	chats := append([]string{s.cfg.Model}, s.cfg.Fallback...)
+	if !slices.Contains(chats, builtinModel) {
+		chats = append(chats, builtinModel)
+	}
+	reads := slices.DeleteFunc(slices.Clone(chats), isBuiltin)
+	return map[string][]string{
+		"inference":   allowed(chats...),
+		"rewrite":     allowed(slices.Concat(s.cfg.StagesRewrite, reads, []string{builtinRewriter})...),
+		"rerank":      allowed(append(slices.Clone(s.cfg.StagesRerank), builtinReranker)...),
+		"summary":     allowed(slices.Concat(s.cfg.StagesSummary, reads, []string{builtinSummary})...),
+		"tools_synth": allowed(slices.Concat(s.cfg.StagesSynthesis, reads)...),
+	}
+}
+
+// problems returns what people should know before they ask.
+func (s *serving) problems(embedding bool, waiting int) []webapi.Problem {
+	out := []webapi.Problem{}
+	if isBuiltin(s.cfg.Model) {
+		out = append(out, webapi.Problem{Code: "no_key", Severity: webapi.Info,
+			Message: "Answers are sentences of your documents, because no language model is configured. " +
+				"Set a key, such as OPENAI_API_KEY, and --model to have them worded by one."})
+	}
+	if embedding && waiting > 0 {
+		out = append(out, webapi.Problem{Code: "embedding", Severity: webapi.Info,
+			Message: "Vectors are being made for " + plural(waiting, "chunk") + ". Until then those are found by their words only."})
+	}
+	for _, endpoint := range s.models.Open() {
+		provider, model, _ := strings.Cut(endpoint, ":")
+		out = append(out, webapi.Problem{Code: "provider_down", Severity: webapi.Failing,
+			Message: "The model " + llm.CleanName(model) + " of " + llm.CleanName(provider) + " does not answer at the moment. It is tried again now and then."})
+	}
+	return out
+}
