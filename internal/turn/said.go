@@ -24,7 +24,7 @@ type Said struct {
 const SaidLifetime = 24 * time.Hour
 
 // usualLines is about what the events of an ordinary turn take, in bytes.
-const usualLines = 12 << 10
+const usualLines = 16 << 10
 
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
