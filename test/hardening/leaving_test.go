@@ -42,7 +42,7 @@ var places = []place{
 // open returns a stack whose turns wait at the place. Before each turn begin is called, and then
 // reached waits until the turn has come there.
 func (p place) open(t testing.TB) (s *stack, begin, reached func()) {
-	s = newStack(t, options{idle: time.Minute, models: p.models, output: 1 << 20})
+	s = newStack(t, options{idle: time.Minute, models: p.models, output: 32_768})
 	s.fault.Store(p.fault)
 	if p.search == 0 {
 		calls := 0
