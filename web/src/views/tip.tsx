@@ -1,0 +1,98 @@
+// What hovering over a citation, or focusing it, shows: the cited words in their passage.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Cell, useCell } from "../cell.ts";
+import { strings } from "../strings.ts";
+import type { Citation } from "../types.ts";
+
+interface Tip {
+  at: Element;
+  citation: Citation;
+}
+
+class TipCell extends Cell<Tip | null> {
+  private timer = 0;
+
+  show(at: Element, citation: Citation): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => (this.value = { at, citation }), this.value ? 0 : 120);
+  }
+
+  /** Leaves time to move the pointer onto the tip. */
+  hide(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => (this.value = null), 160);
+  }
+
+  keep(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+export const tip = new TipCell(null);
+
+const gap = 8;
+
+export function CitationTip() {
+  const shown = useCell(tip);
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!shown || !box.current) return;
+    place(box.current, shown.at);
+    shown.at.setAttribute("aria-describedby", "citation-tip");
+    return () => shown.at.removeAttribute("aria-describedby");
+  }, [shown]);
+  useEffect(() => {
+    const close = () => (tip.value = null);
+    const key = (e: KeyboardEvent) => e.key === "Escape" && close();
+    addEventListener("keydown", key);
+    addEventListener("scroll", close, true);
+    return () => {
+      removeEventListener("keydown", key);
+      removeEventListener("scroll", close, true);
+    };
+  }, []);
+  if (!shown) return null;
+  const { citation } = shown;
+  return (
+    <div ref={box} id="citation-tip" class="tip" role="tooltip" onMouseEnter={() => tip.keep()} onMouseLeave={() => tip.hide()}>
+      <strong>{citation.title || citation.name}</strong>
+      {citation.page > 0 && <span class="page">{strings.chat.page(citation.page)}</span>}
+      <p>
+        <Passage text={citation.passage} quote={citation.quote} />
+      </p>
+      {!citation.supported && <p class="warn">{strings.chat.unsupported}</p>}
+      {citation.stale && <p class="warn">{strings.source.stale}</p>}
+    </div>
+  );
+}
+
+const around = 180; // characters of the passage on each side of the cited words
+
+/** A passage with the cited words marked, cut to what is around them. */
+export function Passage({ text, quote, whole = false }: { text: string; quote: string; whole?: boolean }) {
+  const passage = text.replace(/\s+/g, " ");
+  const words = quote.replace(/\s+/g, " ").trim();
+  const at = words ? passage.indexOf(words) : -1;
+  if (at < 0 && words) return <mark>{words}</mark>;
+  if (at < 0) return <>{whole ? passage : clip(passage, 2 * around)}</>;
+  const before = passage.slice(0, at);
+  const after = passage.slice(at + words.length);
+  return (
+    <>
+      {whole || before.length <= around ? before : `…${before.slice(-around)}`}
+      <mark>{words}</mark>
+      {whole ? after : clip(after, around)}
+    </>
+  );
+}
+
+const clip = (text: string, n: number) => (text.length <= n ? text : `${text.slice(0, n)}…`);
+
+function place(box: HTMLElement, at: Element): void {
+  const anchor = at.getBoundingClientRect();
+  const { width, height } = box.getBoundingClientRect();
+  const above = anchor.top - height - gap;
+  const left = Math.max(gap, Math.min(anchor.left - 20, innerWidth - width - gap));
+  box.style.left = `${left}px`;
+  box.style.top = `${above > gap ? above : Math.min(anchor.bottom + gap, innerHeight - height - gap)}px`;
+}
