@@ -224,6 +224,7 @@ func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) 
 	for _, provider := range p.providersOf(cfg) {
 		g.retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
 	}
+	r.Breakers = g.breakers
 	r.Wrap = p.withFallback(cfg, r.Providers, g)
 	r.WrapEmbedder, r.WrapReranker = g.embedder, g.reranker
 }

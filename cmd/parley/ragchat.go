@@ -16,19 +16,24 @@ import (
 
 // ragChat returns what answers the Chat-with-RAG API.
 func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
-	defaults := ragchat.DefaultDefaults()
-	defaults.ShowSteps, defaults.UseWebSearch, defaults.Clarify = s.cfg.RAGChatShowProcessingSteps, s.cfg.RAGChatUseWebSearch, s.cfg.RAGChatClarify
-	defaults.DebugVerbose, defaults.DebugLogKeys = s.cfg.RAGChatDebugVerbose, s.cfg.RAGChatDebugLogKeys
-	defaults.DebugLogTruncateChars = s.cfg.RAGChatDebugLogTruncateChars
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
 		Runner:    runner,
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Sessions:  s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
-		Engine: s.engine.Defaults(), Defaults: defaults, Namespace: s.cfg.Namespace,
+		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
 		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
 		PublicURL: s.cfg.PublicURL, Logger: s.log,
 	})
+}
+
+// ragChatDefaults returns what requests of the Chat-with-RAG API get that say nothing else.
+func (s *serving) ragChatDefaults() ragchat.Defaults {
+	d := ragchat.DefaultDefaults()
+	d.ShowSteps, d.UseWebSearch, d.Clarify = s.cfg.RAGChatShowProcessingSteps, s.cfg.RAGChatUseWebSearch, s.cfg.RAGChatClarify
+	d.DebugVerbose, d.DebugLogKeys = s.cfg.RAGChatDebugVerbose, s.cfg.RAGChatDebugLogKeys
+	d.DebugLogTruncateChars = s.cfg.RAGChatDebugLogTruncateChars
+	return d
 }
 
 // budgets returns the budgets of the configuration.

@@ -161,7 +161,7 @@ func (s *serving) server() *server.Server {
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})

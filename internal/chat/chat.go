@@ -198,6 +198,8 @@ type Citation struct {
 	Page       int    `json:"page"`    // 0 where the format has no pages
 	Passage    int    `json:"passage"` // index into PassagesRetrieved.Passages
 	Snippet    string `json:"snippet"` // the beginning of the passage
+
+	Spans []CitedSpan `json:"spans,omitempty"` // the cited words, for each place in the answer where the label stands
 }
 
 // Event is one step of a turn: one of the types below.

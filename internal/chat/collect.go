@@ -100,7 +100,9 @@ func (t *Turn) End(status Status) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Status == "" {
 			m.Status = status
-			m.Citations = findCitations(m.Text, citable(sent))
+			known := citable(sent)
+			m.Citations = findCitations(m.Text, known)
+			locate(m.Citations, m.Text, known, sent, nil)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (a *answer) verify(ctx context.Context) error {
 	known := citable(a.sent)
 	a.done.Citations = findCitations(a.done.Text, known)
 	if a.check == nil {
+		locate(a.done.Citations, a.done.Text, known, a.sent, nil)
 		return nil
 	}
 	claims := claimsOf(a.done.Text, known)
@@ -45,6 +46,7 @@ func (a *answer) verify(ctx context.Context) error {
 			return err
 		}
 	}
+	locate(a.done.Citations, a.done.Text, known, a.sent, doubts)
 	a.done.Doubts = append(a.check.doubts(a.done.Text), doubts...)
 	return nil
 }

@@ -11,19 +11,21 @@ import (
 // job is what a pool asks a worker: one file.
 type job struct {
 	Request
-	Render   *rendering // nil: the file's text is wanted
+	Render   *rendering // a picture is wanted
+	Measure  *measuring // or where characters stand; with neither the file's text is wanted
 	CacheDir string
 	Limits   Limits
 }
 
-// outcome is a worker's answer: a document and what the post-processing made of it, an image, an Error, or
-// the text of any other error. One with Begun comes before it, once the parser is loaded; the time
+// outcome is a worker's answer: a document and what the post-processing made of it, an image, places on
+// a page, an Error, or the text of any other error. One with Begun comes before it, once the parser is loaded; the time
 // for the file counts from there.
 type outcome struct {
 	Begun    bool
 	Document *Document
 	Post     []byte
-	Image    *Image // of a rendering
+	Image    *Image    // of a rendering
+	Geometry *Geometry // of a measuring
 	Refused  *Error
 	Failed   string
 }

@@ -67,7 +67,7 @@ type pdfDocument struct {
 	instance  pdfiumapi.Pdfium
 	module    api.Module
 	functions map[string]api.Function
-	stack     [8]uint64
+	stack     [10]uint64 // the most arguments of a function
 	handle    uint64
 	scratch   uint32 // scratchBytes of the module's memory for results
 	err       error

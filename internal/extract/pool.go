@@ -60,8 +60,9 @@ type Image struct {
 // Result is what a worker made of a file.
 type Result struct {
 	Document *Document
-	Image    *Image // of Render; Document is nil then
-	Post     []byte // from the function given to RunWorkerIfAsked; nil without one
+	Image    *Image    // of Render; Document is nil then
+	Geometry *Geometry // of Measure; Document is nil then
+	Post     []byte    // from the function given to RunWorkerIfAsked; nil without one
 }
 
 // ErrClosed is returned by a Pool that has been closed.
@@ -248,7 +249,7 @@ func (o outcome) result() (*Result, error) {
 	case o.Failed != "":
 		return nil, fmt.Errorf("extract: %s", o.Failed)
 	}
-	return &Result{Document: o.Document, Image: o.Image, Post: o.Post}, nil
+	return &Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Post: o.Post}, nil
 }
 
 // take returns an idle child, the one used last, or a new one; with fresh always a new one.

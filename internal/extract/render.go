@@ -7,8 +7,6 @@ import (
 	"image"
 	"image/jpeg"
 	"math"
-
-	"github.com/tetratelabs/wazero/api"
 )
 
 // rendering asks for a picture of a page.
@@ -50,9 +48,8 @@ func (d *pdfDocument) render(index, pixels int) (*Image, error) {
 		return nil, damaged("page %d cannot be read", index+1)
 	}
 	defer d.call("FPDF_ClosePage", page)
-	w := api.DecodeF32(d.call("FPDF_GetPageWidthF", page))
-	h := api.DecodeF32(d.call("FPDF_GetPageHeightF", page))
-	if !isFinite(w, h) || w < 1 || h < 1 {
+	w, h, ok := d.pageSize(page)
+	if !ok {
 		return nil, damaged("page %d has no size", index+1)
 	}
 	scale := float64(pixels) / float64(max(w, h))

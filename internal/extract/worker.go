@@ -76,6 +76,14 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 		})
 		return outcome{Image: img}.or(err)
 	}
+	if j.Measure != nil {
+		var g *Geometry
+		err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
+			g, err = o.measure(ctx, *j.Measure)
+			return err
+		})
+		return outcome{Geometry: g}.or(err)
+	}
 	var doc *Document
 	err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
 		doc, err = o.read(ctx)

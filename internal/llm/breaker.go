@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -163,6 +164,20 @@ func (b *Breakers) enter(endpoint string) error {
 	}
 	c.next = now.Add(b.opts.Probe)
 	return nil
+}
+
+// Open returns the endpoints whose breakers are open, sorted.
+func (b *Breakers) Open() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var open []string
+	for endpoint, c := range b.down {
+		if c.failures >= b.opts.Failures {
+			open = append(open, endpoint)
+		}
+	}
+	slices.Sort(open)
+	return open
 }
 
 func (b *Breakers) fail(endpoint string) {

@@ -17,6 +17,7 @@ type Router struct {
 	Embedders map[string]Embedder // the providers that embed
 	Rerankers map[string]Reranker // the providers that rerank
 	Missing   map[string]string   // providers that exist but are not configured, with what they need
+	Breakers  *Breakers           // through which the calls go; nil for none
 	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
 	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
 	// it returns is kept and used again for the same stage and key. WrapEmbedder and WrapReranker
@@ -139,6 +140,14 @@ func (r *Router) without(name, unable string, able []string) string {
 // has reports whether there is a provider of the name, whatever it can do.
 func (r *Router) has(name string) bool {
 	return r.Providers[name] != nil || r.Embedders[name] != nil || r.Rerankers[name] != nil
+}
+
+// Open returns the keys of the models that are left alone because they are down, sorted.
+func (r *Router) Open() []string {
+	if r.Breakers == nil {
+		return nil
+	}
+	return r.Breakers.Open()
 }
 
 // Names returns the names of the configured providers of models that answer, sorted.

@@ -50,6 +50,24 @@ type Store interface {
 	Files(ctx context.Context, namespace, root string) ([]File, error)
 
 	VectorStore
+	Catalog
+}
+
+// Catalog is the part of a Store that people look through.
+type Catalog interface {
+	// DocumentByID returns the current revision of a document that the filter lets through.
+	DocumentByID(ctx context.Context, f Filter, id string) (Document, error)
+	// FindDocuments returns up to limit documents with names after the given one whose names or
+	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
+	// ASCII are found in either case.
+	FindDocuments(ctx context.Context, f Filter, text, after string, limit int) ([]Document, int, error)
+	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
+	// Revisions without any are left out.
+	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
+	// Page returns the page with a number of a revision, and the highest number of its pages.
+	Page(ctx context.Context, revision int64, number int) (Page, int, error)
+	// FilesOf returns the files that gave a document: its own, and the archives and mails around it.
+	FilesOf(ctx context.Context, namespace, documentID string) (own, around []File, err error)
 }
 
 // Batch is one atomic change of a namespace.

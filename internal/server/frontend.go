@@ -97,15 +97,15 @@ func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
-// index tells people who open the address in a browser what they found.
-func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
+// indexText tells people what they found at the address.
+func (s *Server) indexText(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	// Only a client that is gone makes writing fail.
-	_, _ = fmt.Fprintf(w, indexText, s.cfg.Version, wire.BaseURL(r, s.cfg.PublicURL, false))
+	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r, s.cfg.PublicURL, false))
 	return nil
 }
 
-const indexText = `Parley %[1]s answers questions about your documents.
+const indexPage = `Parley %[1]s answers questions about your documents.
 
 This address speaks the AI Chat Protocol, versions 2024-05-29 and 2024-01-28, the Chat UI API, the
 Chat-with-RAG API, and OpenAI's Chat Completions API:
@@ -115,6 +115,7 @@ Chat-with-RAG API, and OpenAI's Chat Completions API:
   POST /api/chat and POST /api/multi-agent-chat, for the Chat UI, and its /chat-history
   POST /chat/session and /chat/SESSION, for the Chat-with-RAG API
   POST /v1/chat/completions and GET /v1/models, for clients of OpenAI's API
+  GET  / in a browser  a page to ask and to read the sources
   GET  /content/NAME   the original of a document that an answer cites
   GET  /openapi.json   every route, with examples
   GET  /readyz         whether questions can be answered, and how ingestion is going

@@ -100,12 +100,12 @@ func (s *Server) table() []*route {
 		get("/content/{path...}", s.content),
 		get("/openapi.json", s.openAPI),
 		get("/api/usage", s.usage),
-		&route{path: "/api/turns/{id}", methods: map[string]handler{http.MethodDelete: s.stopTurn}, errors: plainErrors},
 		&route{path: "/api/turns/{id}/events", methods: map[string]handler{http.MethodGet: s.turnEvents}, errors: plainErrors},
 		quiet(get("/healthz", s.healthz)),
 		quiet(get("/readyz", s.readyz)),
 		quiet(get("/metrics", s.metricsPage)),
 	)
+	routes = append(routes, s.webRoutes()...)
 	for _, rt := range routes {
 		rt.allow = strings.Join(append(slices.Sorted(maps.Keys(rt.methods)), http.MethodOptions), ", ")
 	}

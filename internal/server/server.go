@@ -24,6 +24,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/webui"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
@@ -172,6 +173,7 @@ type Deps struct {
 	RAGChat      RAGChat
 	Documents    Documents
 	Status       Status
+	Web          WebAPI                                        // answers the web page; nil: there are no such routes
 	MCP          http.Handler                                  // answers /mcp; nil: there is no such route
 	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
 
@@ -198,6 +200,7 @@ type Server struct {
 	mux     *http.ServeMux
 	routes  []*route
 	trust   trust
+	site    *webui.Site
 
 	draining atomic.Bool
 	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
@@ -218,6 +221,7 @@ func New(cfg Config, deps Deps) *Server {
 	}
 	s.metrics.describe(cfg.Version, deps.Status)
 	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
+	s.site = webui.New()
 	s.routes = s.table()
 	s.mux = newMux(s.routes)
 	return s

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
 
 // Said is what a turn said, as it is stored for those who come back for it.
 type Said struct {
 	Scope  Scope
-	Events []byte      // those that clients may see; see packer
+	Events []byte      // those that clients may see, and the prompt for the turn's owner; see packer
 	Err    *chat.Error // with which the turn ended, without its cause; nil for a completed one
 }
 
@@ -64,6 +66,31 @@ func Public(e chat.Event) chat.Event {
 	return e
 }
 
+// kept returns what of an event is stored: what clients may see, and the messages of the prompt for
+// who asks what their own turn was about. Pictures stand in the documents.
+func kept(e chat.Event) chat.Event {
+	built, ok := e.(chat.PromptBuilt)
+	if !ok {
+		return Public(e)
+	}
+	built.Sources = nil
+	messages := make([]llm.Message, len(built.Messages))
+	for i, m := range built.Messages {
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			if m.Parts[j].Image != "" {
+				m.Parts[j].Image = PictureLeftOut
+			}
+		}
+		messages[i] = m
+	}
+	built.Messages = messages
+	return built
+}
+
+// PictureLeftOut stands for a picture in the stored messages of a prompt.
+const PictureLeftOut = "data:,"
+
 // said packs what the turn has said, with its last event if that is not nil, for the store.
 func (t *running) said(last chat.Event, ended error) (*Said, error) {
 	said := &Said{Scope: t.record.Scope, Err: told(ended)}
@@ -93,7 +120,7 @@ func told(err error) *chat.Error {
 	return e
 }
 
-// pack returns the events that clients may see, with deltas run together, and last behind them
+// pack returns the events that are stored, with deltas run together, and last behind them
 // where it is not nil.
 func (l *Log) pack(last chat.Event) ([]byte, error) {
 	public := newLog(l.id, l.scope)
@@ -101,14 +128,14 @@ func (l *Log) pack(last chat.Event) ([]byte, error) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.event != nil {
-			public.add(Public(e.event))
+			public.add(kept(e.event))
 			continue
 		}
 		public.addText(entry{message: e.message, thought: e.thought}, string(e.text))
 	}
 	l.mu.Unlock()
 	if last != nil {
-		public.add(Public(last))
+		public.add(kept(last))
 	}
 	p := newPacker(l.id)
 	defer p.drop()

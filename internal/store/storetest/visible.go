@@ -95,10 +95,18 @@ func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 		}
 	}
 	c.equal("names listed", want, names)
+	found, total, err := c.FindDocuments(c.Context(), f, "", "", len(puts))
+	c.must(err)
+	c.equal("documents found", listed, found)
+	c.equal("documents counted", len(want), total)
 	some := puts[rand.IntN(len(puts))].Document
 	_, err = c.Document(c.Context(), f, some.Name)
 	if found := err == nil; found != slices.Contains(want, some.Name) {
 		c.Errorf("Document(%+v, %s): %v", f, some.Name, err)
+	}
+	_, err = c.DocumentByID(c.Context(), f, some.ID)
+	if found := err == nil; found != slices.Contains(want, some.Name) {
+		c.Errorf("DocumentByID(%+v, %s): %v", f, some.ID, err)
 	}
 	return len(want)
 }

@@ -1,0 +1,294 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+
+	"parley/internal/retrieval"
+	"parley/internal/text"
+)
+
+// CitedSpan is where on its page the words stand that a citation is for.
+type CitedSpan struct {
+	Occurrence int    `json:"occurrence"` // which of the places in the answer where the label stands, from 0
+	Start      int    `json:"start"`      // byte offsets in the text of the page as it was when the turn ran
+	End        int    `json:"end"`        // exclusive; 0: no words of the page are close to the sentence
+	Quote      string `json:"quote"`      // the words, shortened at the end
+	Doubted    bool   `json:"doubted,omitempty"`
+}
+
+// The limits of cited spans.
+const (
+	maxSpans      = 20  // of one citation
+	maxQuote      = 600 // bytes
+	maxSentence   = 400 // bytes of a sentence of a page that is shown whole
+	minSpanShare  = 0.3 // of the sentence's words that a span must have
+	minSpanGain   = 0.2 // that a further sentence must add to be part of the span
+	maxSpanWindow = 3   // sentences
+	numberWeight  = 2   // of a number, relative to a word
+)
+
+// locate finds the cited words of each citation: where its page says what the sentence does that the
+// citation stands with. A sentence that was taken over word for word is found as it stands, another
+// one where most of its words are.
+func locate(cited []Citation, answer string, known map[string]Citation, passages []retrieval.Passage, doubts []Doubt) {
+	if len(cited) == 0 {
+		return
+	}
+	plain, marks := withoutCitations(answer, known)
+	f := finder{plain: plain, passages: passages}
+	seen := map[string]int{}
+	for i, m := range marks {
+		occurrence := seen[m.label]
+		seen[m.label]++
+		at := slices.IndexFunc(cited, func(c Citation) bool { return c.Label == m.label })
+		if at < 0 || len(cited[at].Spans) == maxSpans {
+			continue
+		}
+		span := f.find(marks, i, cited[at])
+		span.Occurrence = occurrence
+		span.Doubted = f.doubted(m, doubts)
+		cited[at].Spans = append(cited[at].Spans, span)
+	}
+}
+
+// finder finds the words that the sentences of one answer come from.
+type finder struct {
+	plain     string // the answer without its citations
+	passages  []retrieval.Passage
+	sentences []text.Span // of plain, made when they are needed
+	words     map[int]passageWords
+}
+
+// passageWords is a passage as it is compared.
+type passageWords struct {
+	tokens    []text.Token
+	sentences []text.Span
+}
+
+func (f *finder) split() []text.Span {
+	if f.sentences == nil {
+		f.sentences = sentencesOf(f.plain)
+	}
+	return f.sentences
+}
+
+// doubted reports whether the check did not bear out a citation where it stands.
+func (f *finder) doubted(m citationMark, doubts []Doubt) bool {
+	for _, d := range doubts {
+		if d.Kind != Unsupported || d.Label != m.label {
+			continue
+		}
+		i := carrier(f.plain, f.split(), m.at)
+		if i >= 0 && d.Sentence == snippet(itemMark.ReplaceAllString(f.plain[f.sentences[i].Start:f.sentences[i].End], "")) {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the cited words of the citation at marks[i].
+func (f *finder) find(marks []citationMark, i int, c Citation) CitedSpan {
+	from := 0
+	for j := i - 1; j >= 0; j-- { // several citations may stand behind one sentence
+		if marks[j].at < marks[i].at {
+			from = marks[j].at
+			break
+		}
+	}
+	if span, ok := f.verbatim(strings.TrimSpace(f.plain[from:marks[i].at]), c); ok {
+		return span
+	}
+	k := carrier(f.plain, f.split(), marks[i].at)
+	if k < 0 {
+		return CitedSpan{}
+	}
+	s := f.sentences[k]
+	sentence := itemMark.ReplaceAllString(f.plain[s.Start:s.End], "")
+	if span, ok := f.verbatim(sentence, c); ok {
+		return span
+	}
+	best := f.closest(sentence, c)
+	if best.End == 0 {
+		best = f.closest(preceding(f.plain, f.sentences, 0, k), c)
+	}
+	return best
+}
+
+// verbatim finds a text that was taken over as it stands, but for its line breaks.
+func (f *finder) verbatim(said string, c Citation) (CitedSpan, bool) {
+	const least = 12 // bytes: what is shorter may stand anywhere
+	if len(said) < least {
+		return CitedSpan{}, false
+	}
+	said = strings.ReplaceAll(said, "\n", " ")
+	for i := range f.passages {
+		p := &f.passages[i]
+		if p.Document.ID != c.DocumentID || p.Document.Name != c.Name {
+			continue
+		}
+		body := strings.ReplaceAll(p.Chunk.Text, "\n", " ")
+		at := strings.Index(body, said)
+		if at < 0 {
+			continue
+		}
+		if span, ok := onPage(p.Chunk, c.Page, at, at+len(said)); ok {
+			return span, true
+		}
+	}
+	return CitedSpan{}, false
+}
+
+// onPage returns the part of a chunk's text that stands on a page.
+func onPage(chunk retrieval.Chunk, page, start, end int) (CitedSpan, bool) {
+	for _, s := range chunk.Spans {
+		from, to := max(start, s.Offset), min(end, s.Offset+s.End-s.Start)
+		if s.Page == page && from < to {
+			return CitedSpan{
+				Start: s.Start + from - s.Offset, End: s.Start + to - s.Offset, Quote: quoteOf(chunk.Text[from:to]),
+			}, true
+		}
+	}
+	return CitedSpan{}, false
+}
+
+func quoteOf(s string) string {
+	if len(s) <= maxQuote {
+		return s
+	}
+	cut := maxQuote
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut]
+}
+
+// closest finds the sentences of the cited page that have most of a sentence's words.
+func (f *finder) closest(sentence string, c Citation) CitedSpan {
+	wanted := weightsOf(sentence)
+	var best CitedSpan
+	bestShare := 0.0
+	for i := range f.passages {
+		p := &f.passages[i]
+		if p.Document.ID != c.DocumentID || p.Document.Name != c.Name || len(wanted) == 0 {
+			continue
+		}
+		for _, s := range p.Chunk.Spans {
+			if s.Page != c.Page {
+				continue
+			}
+			start, end, share := f.window(i, wanted, s.Offset, s.Offset+s.End-s.Start)
+			if share > bestShare {
+				if span, ok := onPage(p.Chunk, c.Page, start, end); ok {
+					best, bestShare = span, share
+				}
+			}
+		}
+	}
+	if bestShare < minSpanShare {
+		return CitedSpan{}
+	}
+	return best
+}
+
+// weightsOf returns the terms of a sentence, of which the shares of spans are taken.
+func weightsOf(sentence string) map[string]float64 {
+	wanted := map[string]float64{}
+	for _, tok := range text.Analyze(sentence) {
+		if tok.Stop {
+			continue
+		}
+		wanted[tok.Term] = 1
+		if _, ok := numberOf(tok.Term); ok {
+			wanted[tok.Term] = numberWeight
+		}
+	}
+	return wanted
+}
+
+// window returns the sentences of a part of a passage, one or a few in a row, that have the largest
+// share of what is wanted.
+func (f *finder) window(passage int, wanted map[string]float64, from, to int) (start, end int, share float64) {
+	w := f.analyzed(passage)
+	total := 0.0
+	for _, weight := range wanted {
+		total += weight
+	}
+	for i, first := range w.sentences {
+		if first.End <= from || first.Start >= to {
+			continue
+		}
+		reached := 0.0
+		for n := range maxSpanWindow {
+			if i+n >= len(w.sentences) || w.sentences[i+n].Start >= to {
+				break
+			}
+			a, b, held := w.held(wanted, max(first.Start, from), min(w.sentences[i+n].End, to))
+			held /= total
+			// Every sentence of a window has something to say.
+			if n > 0 && (held < reached+minSpanGain || reached < minSpanGain) {
+				break
+			}
+			if reached = held; held > share || held == share && b-a < end-start {
+				start, end, share = a, b, held
+			}
+		}
+	}
+	return start, end, share
+}
+
+// held returns how much of what is wanted a part of the passage has, and where: the whole part, or
+// what is between its first and last wanted words when it is long.
+func (w passageWords) held(wanted map[string]float64, from, to int) (start, end int, sum float64) {
+	found := map[string]bool{}
+	first, last := -1, -1
+	for _, tok := range w.tokens {
+		if tok.Start < from || tok.End > to || wanted[tok.Term] == 0 {
+			continue
+		}
+		if first < 0 {
+			first = tok.Start
+		}
+		last = max(last, tok.End)
+		if !found[tok.Term] {
+			found[tok.Term] = true
+			sum += wanted[tok.Term]
+		}
+	}
+	if first >= 0 && to-from > maxSentence {
+		return first, last, sum
+	}
+	return from, to, sum
+}
+
+func (f *finder) analyzed(passage int) passageWords {
+	if w, ok := f.words[passage]; ok {
+		return w
+	}
+	if f.words == nil {
+		f.words = map[int]passageWords{}
+	}
+	body := f.passages[passage].Chunk.Text
+	w := passageWords{tokens: text.Analyze(body), sentences: linesOf(body, text.Sentences(body))}
+	f.words[passage] = w
+	return w
+}
+
+// linesOf cuts sentences that are long at their line ends, which rows of tables and items of lists
+// have and sentences of prose do not, since extraction joins their lines.
+func linesOf(body string, sentences []text.Span) []text.Span {
+	var out []text.Span
+	for _, s := range sentences {
+		for s.Start < s.End {
+			end := s.End
+			if n := strings.IndexByte(body[s.Start:s.End], '\n'); n >= 0 {
+				end = s.Start + n
+			}
+			if sp, ok := text.Trim(body, s.Start, end); ok {
+				out = append(out, sp)
+			}
+			s.Start = end + 1
+		}
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"parley/internal/retrieval"
+)
+
+// DocumentByID returns the current revision of a document that the filter lets through.
+func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
+	condition, args := visible(f)
+	all, err := c.documents(ctx, "id = ? AND "+condition, append([]any{id}, args...), 1)
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	if len(all) == 0 {
+		return retrieval.Document{}, c.db.fail("read document", retrieval.ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// FindDocuments returns up to limit documents with names after the given one whose names or titles
+// hold a text, sorted by name, and how many there are with whatever name.
+func (c *Corpus) FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) (
+	[]retrieval.Document, int, error) {
+	condition, args := visible(f)
+	if text != "" {
+		pattern := "%" + likeEscapes.Replace(strings.ToLower(text)) + "%"
+		condition += ` AND (LOWER(name) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\')`
+		args = append(args, pattern, pattern)
+	}
+	var total int
+	err := c.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM documents WHERE "+condition, args...).Scan(&total)
+	if err != nil {
+		return nil, 0, c.db.fail("count documents", err)
+	}
+	found, err := c.documents(ctx, condition+" AND name > ?", append(args, after), limit)
+	return found, total, err
+}
+
+// likeEscapes keeps what is looked for from being a pattern.
+var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+
+// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
+// Revisions without any are left out.
+func (c *Corpus) EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error) {
+	counts := map[int64]int{}
+	if len(revisions) == 0 {
+		return counts, nil
+	}
+	args := []any{string(retrieval.Retired)}
+	for _, r := range revisions {
+		args = append(args, r)
+	}
+	rows, err := c.db.read.QueryContext(ctx, `SELECT revision, COUNT(*) FROM chunk_vectors
+		WHERE generation = (SELECT MAX(id) FROM generations WHERE state <> ?)
+		AND revision IN (`+placeholders(len(revisions))+`) GROUP BY revision`, args...)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var revision int64
+		var n int
+		err := r.Scan(&revision, &n)
+		counts[revision] = n
+		return err
+	})
+	return counts, c.db.fail("count vectors", err)
+}
+
+// Page returns the page with a number of a revision, and the highest number of its pages. A revision
+// or page that is not there is ErrNotFound.
+func (c *Corpus) Page(ctx context.Context, revision int64, number int) (p retrieval.Page, last int, err error) {
+	err = c.db.view(ctx, "read page", func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(number), -1) FROM pages WHERE revision = ?", revision).Scan(&last)
+		if err != nil {
+			return err
+		}
+		p.Number = number
+		err = tx.QueryRowContext(ctx, "SELECT body, char_map FROM pages WHERE revision = ? AND number = ? ORDER BY position LIMIT 1",
+			revision, number).Scan(&p.Text, &p.Map)
+		if errors.Is(err, sql.ErrNoRows) {
+			return retrieval.ErrNotFound
+		}
+		return err
+	})
+	return p, last, err
+}
+
+// FilesOf returns the files that gave a document: its own, and the archives and mails around it.
+func (c *Corpus) FilesOf(ctx context.Context, namespace, documentID string) (own, around []retrieval.File, err error) {
+	const columns = `SELECT root, path, size, mod_time, sha256, document_id, reason, detail, generation FROM files `
+	read := func(tx *sql.Tx, condition string, args ...any) (all []retrieval.File, err error) {
+		rows, err := tx.QueryContext(ctx, columns+condition, args...)
+		err = scanAll(rows, err, func(r *sql.Rows) error {
+			var f retrieval.File
+			var modTime int64
+			err := r.Scan(&f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason, &f.Detail, &f.Generation)
+			f.ModTime = fromNanos(modTime)
+			all = append(all, f)
+			return err
+		})
+		return all, err
+	}
+	err = c.db.view(ctx, "read the files of a document", func(tx *sql.Tx) (err error) {
+		own, err = read(tx, "WHERE namespace = ? AND document_id = ? ORDER BY root, path", namespace, documentID)
+		for _, f := range own {
+			for i := range f.Path {
+				if f.Path[i] != '/' || err != nil {
+					continue
+				}
+				var outer []retrieval.File
+				outer, err = read(tx, "WHERE namespace = ? AND root = ? AND path = ?", namespace, f.Root, f.Path[:i])
+				around = append(around, outer...)
+			}
+		}
+		return err
+	})
+	return own, around, err
+}

@@ -1,0 +1,108 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"parley/internal/retrieval"
+)
+
+func testFind(t *testing.T, c corpus) {
+	var puts []retrieval.Put
+	for i, name := range []string{"a/Leave.pdf", "b/leave policy.md", "c/100%.txt", "d/100x.txt", "e_f.txt", "exf.txt", `g\h.txt`} {
+		p := c.put(id(i+1), name)
+		p.Document.Title = "Title " + string(rune('P'+i))
+		puts = append(puts, p)
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+	for _, q := range []struct {
+		text, after string
+		limit       int
+		want        []int // indexes of puts
+		total       int
+	}{
+		{"", "", 3, []int{0, 1, 2}, 7},
+		{"", "c/100%.txt", 2, []int{3, 4}, 7},
+		{"LEAVE", "", 9, []int{0, 1}, 2},
+		{"leave", "a/Leave.pdf", 9, []int{1}, 2},
+		{"100%", "", 9, []int{2}, 1},
+		{"e_f", "", 9, []int{4}, 1},
+		{`\`, "", 9, []int{6}, 1},
+		{"title q", "", 9, []int{1}, 1},
+		{"nothing", "", 9, nil, 0},
+	} {
+		found, total, err := c.FindDocuments(t.Context(), everyone, q.text, q.after, q.limit)
+		c.must(err)
+		var want []retrieval.Document
+		for _, i := range q.want {
+			want = append(want, puts[i].Document)
+		}
+		c.equal("found by "+q.text, want, found)
+		c.equal("counted by "+q.text, q.total, total)
+	}
+	d, err := c.DocumentByID(t.Context(), everyone, id(2))
+	c.must(err)
+	c.equal("by id", puts[1].Document, d)
+	for _, f := range []retrieval.Filter{{Namespace: "ns"}, {Namespace: "other", Principal: everyone.Principal}} {
+		if _, err := c.DocumentByID(t.Context(), f, id(2)); !errors.Is(err, retrieval.ErrNotFound) {
+			t.Errorf("%+v: %v, want ErrNotFound", f, err)
+		}
+	}
+}
+
+func testPage(t *testing.T, c corpus) {
+	p := c.put(id(1), "a.pdf")
+	p.Pages[1].Number = 7 // those between have no text
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{p}})
+	for i, number := range []int{1, 7} {
+		page, last, err := c.Page(t.Context(), p.Document.Revision, number)
+		c.must(err)
+		c.equal("page", p.Pages[i], page)
+		c.equal("last", 7, last)
+	}
+	for _, number := range []int{0, 2, 8} {
+		if _, last, err := c.Page(t.Context(), p.Document.Revision, number); !errors.Is(err, retrieval.ErrNotFound) || last != 7 {
+			t.Errorf("page %d: last %d, %v, want ErrNotFound", number, last, err)
+		}
+	}
+	if _, _, err := c.Page(t.Context(), 999, 1); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("a revision that is not there: %v", err)
+	}
+}
+
+func testEmbeddedChunks(t *testing.T, c corpus) {
+	a, b := c.two()
+	revisions := []int64{a.Document.Revision, b.Document.Revision, 999}
+	count := func(want map[int64]int) {
+		t.Helper()
+		got, err := c.EmbeddedChunks(t.Context(), revisions)
+		c.must(err)
+		c.equal("embedded", want, got)
+	}
+	count(map[int64]int{})
+	first := c.begin(small)
+	c.embed(first, a, b)
+	count(map[int64]int{revisions[0]: 3, revisions[1]: 3})
+	c.must(c.SwitchGeneration(t.Context(), first.ID))
+	second := c.begin(retrieval.Generation{Model: "openai:large", Recipe: "1"})
+	c.putVectors(second, []retrieval.Vector{vectorOf("x")}, link(b, 0, "x"))
+	count(map[int64]int{revisions[1]: 1})
+}
+
+func testFilesOf(t *testing.T, c corpus) {
+	file := func(root, path, document string) retrieval.File {
+		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, SHA256: "ab", DocumentID: document, Generation: "g"}
+	}
+	archive, mail, part := file("/r", "x/a.zip", ""), file("/r", "x/a.zip/m.eml", id(1)), file("/r", "x/a.zip/m.eml/p.pdf", id(2))
+	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/r"}, {Path: "/s"}},
+		PutFiles: []retrieval.File{archive, mail, part, file("/r", "x/a.zip.txt", id(3)), file("/s", "x/a.zip", id(4))}})
+	own, around, err := c.FilesOf(t.Context(), "ns", id(2))
+	c.must(err)
+	c.equal("own", []retrieval.File{part}, own)
+	c.equal("around", []retrieval.File{archive, mail}, around)
+	for _, q := range [][2]string{{"ns", id(9)}, {"other", id(2)}} {
+		own, around, err = c.FilesOf(t.Context(), q[0], q[1])
+		c.must(err)
+		c.equal("of another document", 0, len(own)+len(around))
+	}
+}

@@ -1,0 +1,43 @@
+package turn
+
+import (
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"parley/internal/chat"
+)
+
+// Snapshot is what a turn has said up to a moment.
+type Snapshot struct {
+	Events []chat.Event // deltas run together
+	Ended  bool
+	Err    error // with which it ended; nil for a completed turn
+}
+
+// Snapshot returns what the turn has said so far, without waiting.
+func (l *Log) Snapshot() Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Snapshot{Events: make([]chat.Event, 0, len(l.entries)), Ended: l.ended, Err: l.err}
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.event != nil:
+			s.Events = append(s.Events, e.event)
+		case e.thought:
+			s.Events = append(s.Events, chat.ReasoningDelta{ID: e.message, Text: string(e.text)})
+		default:
+			s.Events = append(s.Events, chat.TextDelta{ID: e.message, Text: string(e.text)})
+		}
+	}
+	return s
+}
+
+// Began returns when the turn of an id was made, which the id says; zero for an id of another form.
+func Began(id string) time.Time {
+	u, err := ulid.ParseStrict(id)
+	if err != nil {
+		return time.Time{}
+	}
+	return ulid.Time(u.Time()).UTC()
+}

@@ -1,0 +1,212 @@
+// Package webui holds the built files of Parley's own page and serves them. The sources are in web/;
+// what is in dist is what their build has made, committed so that building Parley needs no Node.
+//
+// A file whose name holds a hash of its content is kept by browsers for good; the others are asked for
+// each time. A file may lie beside itself in compressed forms (app.js.br, app.js.gz). Nothing that is
+// served may load or run anything of another origin, or anything inline.
+//
+//	site := webui.New()
+//	site.Index(w, r)                // dist/index.html
+//	ok := site.Asset(w, r, "app.js") // dist/assets/app.js; false: there is none
+package webui
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed dist
+var built embed.FS
+
+// policy is the page's Content-Security-Policy (CSP level 3). Pictures of pages and of what people
+// paste are this origin's own, data: or blob: URLs.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+// permissions takes from the page what it does not use.
+const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+
+// hashed matches the names of files that never change: app-3f9c2b1d.js, index.DkX0_a1B.css.
+var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_]{8,}\.[0-9a-z]+$`)
+
+// Site serves the page. It is made by New and safe for concurrent use.
+type Site struct {
+	files fs.FS
+
+	mu   sync.Mutex
+	read map[string]*file // by name in files; nil for what is not there
+}
+
+// file is a file as it is served, in each form that it has.
+type file struct {
+	forms     []form // the best for a client that takes all first; the plain one last
+	mediaType string
+}
+
+type form struct {
+	encoding string // as in Content-Encoding; "" for none
+	tag      string
+	body     []byte
+}
+
+// New returns the site that is built into the program.
+func New() *Site {
+	files, err := fs.Sub(built, "dist")
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return &Site{files: files, read: map[string]*file{}}
+}
+
+// Index answers with the page.
+func (s *Site) Index(w http.ResponseWriter, r *http.Request) bool {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", permissions)
+	h.Set("X-Frame-Options", "DENY") // for what does not know frame-ancestors
+	return s.serve(w, r, "index.html")
+}
+
+// Asset answers with a file below dist/assets, and reports whether there is one.
+func (s *Site) Asset(w http.ResponseWriter, r *http.Request, name string) bool {
+	if !fs.ValidPath(name) || name == "." {
+		return false
+	}
+	// An SVG that is opened by itself is a document of this origin.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	if s.serve(w, r, "assets/"+name) {
+		return true
+	}
+	w.Header().Del("Content-Security-Policy")
+	return false
+}
+
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) bool {
+	f := s.file(name)
+	if f == nil {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Cache-Control", "no-cache")
+	if hashed.MatchString(name) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	best := f.best(r.Header.Get("Accept-Encoding"))
+	h.Set("ETag", best.tag)
+	if best.encoding != "" {
+		h.Set("Content-Encoding", best.encoding)
+		h.Set("Content-Length", strconv.Itoa(len(best.body)))
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(best.body))
+	return true
+}
+
+// maxRead bounds what is remembered, with the names that are asked for in vain.
+const maxRead = 1000
+
+// file returns a file of the site, nil when there is none.
+func (s *Site) file(name string) *file {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.read[name]; ok {
+		return f
+	}
+	f := s.open(name)
+	if f != nil || len(s.read) < maxRead {
+		s.read[name] = f
+	}
+	return f
+}
+
+func (s *Site) open(name string) *file {
+	if ext := path.Ext(name); ext == ".br" || ext == ".gz" {
+		return nil // a form of another file
+	}
+	plain, err := fs.ReadFile(s.files, name)
+	if err != nil {
+		return nil
+	}
+	f := &file{mediaType: typeOf(name)}
+	for _, c := range []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}} {
+		if body, err := fs.ReadFile(s.files, name+c.suffix); err == nil && len(body) < len(plain) {
+			f.forms = append(f.forms, newForm(c.encoding, body))
+		}
+	}
+	f.forms = append(f.forms, newForm("", plain))
+	return f
+}
+
+func newForm(encoding string, body []byte) form {
+	sum := sha256.Sum256(body)
+	return form{encoding: encoding, body: body, tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
+}
+
+// typeOf does not ask the system, whose table may lack or change types.
+func typeOf(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js", ".mjs":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".json", ".map":
+		return "application/json"
+	case ".webmanifest":
+		return "application/manifest+json"
+	case ".woff2":
+		return "font/woff2"
+	case ".wasm":
+		return "application/wasm"
+	}
+	if t := mime.TypeByExtension(path.Ext(name)); strings.HasPrefix(t, "image/") {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// best returns the best form that a client takes (RFC 9110 section 12.5.3).
+func (f *file) best(accept string) form {
+	for _, form := range f.forms {
+		if form.encoding == "" || takes(accept, form.encoding) {
+			return form
+		}
+	}
+	return f.forms[len(f.forms)-1]
+}
+
+func takes(accept, encoding string) bool {
+	star := false
+	for one := range strings.SplitSeq(accept, ",") {
+		name, parameters, _ := strings.Cut(one, ";")
+		weight, weighted := strings.CutPrefix(strings.ReplaceAll(parameters, " ", ""), "q=")
+		q, err := strconv.ParseFloat(weight, 64)
+		good := !weighted || err == nil && q > 0
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case encoding:
+			return good
+		case "*":
+			star = good
+		}
+	}
+	return star
+}

@@ -1,0 +1,315 @@
+package webapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// The limits of lists.
+const (
+	maxListed     = 200
+	defaultListed = 50
+	maxAsked      = 4096 // bytes of a name or of what is looked for
+)
+
+// document is a document as the page shows it.
+type document struct {
+	ID         string `json:"id"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Title      string `json:"title"`
+	URL        string `json:"url"`
+	Category   string `json:"category"`
+	MediaType  string `json:"media_type"`
+	Kind       kind   `json:"kind"`
+	Size       int64  `json:"size"`
+	Pages      int    `json:"pages"`
+	Chunks     int    `json:"chunks"`
+	Embedded   int    `json:"embedded"`
+	IndexedAt  string `json:"indexed_at"`
+	ContentURL string `json:"content_url"`
+	Uploaded   bool   `json:"uploaded"`
+}
+
+func (h *Handler) shown(d retrieval.Document, embedded int) document {
+	return document{
+		ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: webURL(d.URL), Category: d.Category,
+		MediaType: d.MediaType, Kind: kindOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
+		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
+		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: h.cfg.Uploaded(d),
+	}
+}
+
+// webURL returns an address that a page may link to, "" for any other: documents choose theirs, and
+// "javascript:" would run in the page.
+func webURL(s string) string {
+	scheme, _, ok := strings.Cut(s, ":")
+	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
+		return ""
+	}
+	return s
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// Documents answers GET /api/documents.
+func (h *Handler) Documents(w http.ResponseWriter, r *http.Request) error {
+	f, err := h.filter(r)
+	if err != nil {
+		return err
+	}
+	wanted, err := text(r, "q", maxAsked)
+	if err != nil {
+		return err
+	}
+	after, err := text(r, "after", maxAsked)
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", 1, maxListed, defaultListed)
+	if err != nil {
+		return err
+	}
+	found, total, err := h.cfg.Catalog.FindDocuments(r.Context(), f, wanted, after, limit+1)
+	if err != nil {
+		return fmt.Errorf("find documents: %w", err)
+	}
+	out := struct {
+		Documents []document `json:"documents"`
+		Next      string     `json:"next"`
+		Total     int        `json:"total"`
+	}{Documents: []document{}, Total: total}
+	if len(found) > limit {
+		found = found[:limit]
+		out.Next = found[limit-1].Name
+	}
+	if out.Documents, err = h.withVectors(r, found); err != nil {
+		return err
+	}
+	return sendTagged(w, r, out)
+}
+
+// withVectors returns documents with the numbers of their chunks that have a vector.
+func (h *Handler) withVectors(r *http.Request, found []retrieval.Document) ([]document, error) {
+	revisions := make([]int64, len(found))
+	for i, d := range found {
+		revisions[i] = d.Revision
+	}
+	embedded, err := h.cfg.Catalog.EmbeddedChunks(r.Context(), revisions)
+	if err != nil {
+		return nil, fmt.Errorf("count vectors: %w", err)
+	}
+	out := make([]document, len(found))
+	for i, d := range found {
+		out[i] = h.shown(d, embedded[d.Revision])
+	}
+	return out, nil
+}
+
+// Document answers GET /api/documents/{id}.
+func (h *Handler) Document(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	out, err := h.withVectors(r, []retrieval.Document{d})
+	if err != nil {
+		return err
+	}
+	return sendTagged(w, r, out[0])
+}
+
+// chunk is a chunk as the page shows it.
+type chunk struct {
+	Ordinal  int      `json:"ordinal"`
+	Text     string   `json:"text"`
+	Tokens   int      `json:"tokens"`
+	Headings []string `json:"headings"`
+	Spans    []span   `json:"spans"`
+}
+
+// span is a part of a page's text, in UTF-16 code units.
+type span struct {
+	Page  int `json:"page"`
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Chunks answers GET /api/documents/{id}/chunks.
+func (h *Handler) Chunks(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	const last = 1 << 30
+	after, err := number(r, "after", 0, last, -1)
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", 1, maxListed, defaultListed)
+	if err != nil {
+		return err
+	}
+	page, err := number(r, "page", 0, last, -1)
+	if err != nil {
+		return err
+	}
+	all, err := h.cfg.Catalog.RevisionChunks(r.Context(), d.Revision)
+	if err != nil {
+		return fmt.Errorf("read chunks: %w", err)
+	}
+	if page >= 0 {
+		all = slices.DeleteFunc(all, func(c retrieval.Chunk) bool {
+			return !slices.ContainsFunc(c.Spans, func(s retrieval.Span) bool { return s.Page == page })
+		})
+	}
+	out := struct {
+		Chunks []chunk `json:"chunks"`
+		Next   *int    `json:"next"`
+		Total  int     `json:"total"`
+	}{Chunks: []chunk{}, Total: len(all)}
+	all = slices.DeleteFunc(all, func(c retrieval.Chunk) bool { return c.Key.Ordinal <= after })
+	if len(all) > limit {
+		all = all[:limit]
+		out.Next = &all[limit-1].Key.Ordinal
+	}
+	texts, err := h.pageTexts(r, d, all)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		out.Chunks = append(out.Chunks, shownChunk(c, texts))
+	}
+	return sendTagged(w, r, out)
+}
+
+// pageTexts returns the texts of a document's pages by number, as far as chunks need them.
+func (h *Handler) pageTexts(r *http.Request, d retrieval.Document, chunks []retrieval.Chunk) (map[int]offsets, error) {
+	texts := map[int]offsets{}
+	for _, c := range chunks {
+		for _, s := range c.Spans {
+			if _, ok := texts[s.Page]; ok {
+				continue
+			}
+			p, _, err := h.cfg.Catalog.Page(r.Context(), d.Revision, s.Page)
+			if err != nil {
+				return nil, fmt.Errorf("read page %d: %w", s.Page, err)
+			}
+			texts[s.Page] = offsets{p.Text}
+		}
+	}
+	return texts, nil
+}
+
+func shownChunk(c retrieval.Chunk, texts map[int]offsets) chunk {
+	out := chunk{Ordinal: c.Key.Ordinal, Text: c.Text, Tokens: c.Tokens, Headings: listOf(c.Headings), Spans: []span{}}
+	for _, s := range c.Spans {
+		o := texts[s.Page]
+		out.Spans = append(out.Spans, span{Page: s.Page, Start: o.units(s.Start), End: o.units(s.End)})
+	}
+	return out
+}
+
+// listOf returns a list that is never null in JSON.
+func listOf[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
+// Delete answers DELETE /api/documents/{id}.
+func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	returns, err := h.cfg.Delete(r.Context(), d)
+	if err != nil {
+		return fmt.Errorf("delete document %s: %w", d.ID, err)
+	}
+	message := "The document is deleted."
+	if returns {
+		message = "The document is deleted from the index. Its file is still where it was read from: the next ingestion brings it back."
+	}
+	return send(w, http.StatusOK, struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Returns bool   `json:"returns"`
+		Message string `json:"message"`
+	}{d.ID, d.Name, returns, message})
+}
+
+// Reindex answers POST /api/documents/{id}/reindex.
+func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
+	if err := discard(w, r); err != nil {
+		return err
+	}
+	d, f, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	if h.cfg.Reindex == nil {
+		return errNoReindex
+	}
+	job, err := h.cfg.Reindex(r.Context(), f.Principal, d)
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusAccepted, struct {
+		JobID string `json:"job_id"`
+	}{job})
+}
+
+// namespaceShown is a namespace as the page shows it.
+type namespaceShown struct {
+	Name      string `json:"name"`
+	Documents int    `json:"documents"`
+	Chunks    int    `json:"chunks"`
+	Default   bool   `json:"default"`
+}
+
+// Namespaces answers GET /api/namespaces: the server's own first, and those that the caller may ask.
+func (h *Handler) Namespaces(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return err
+	}
+	names, err := h.cfg.Namespaces(r.Context(), who)
+	if err != nil {
+		return fmt.Errorf("list the namespaces: %w", err)
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == h.cfg.Namespace })
+	out := []namespaceShown{}
+	for _, name := range append([]string{h.cfg.Namespace}, names...) {
+		documents, chunks, err := h.count(r, retrieval.Filter{Principal: who, Namespace: name})
+		if err != nil {
+			return err
+		}
+		out = append(out, namespaceShown{Name: name, Documents: documents, Chunks: chunks, Default: name == h.cfg.Namespace})
+	}
+	return sendTagged(w, r, out)
+}
+
+// count returns how many documents a caller sees in a namespace, and how many chunks it has. The
+// chunks of others are not told of where there are any.
+func (h *Handler) count(r *http.Request, f retrieval.Filter) (documents, chunks int, err error) {
+	_, documents, err = h.cfg.Catalog.FindDocuments(r.Context(), f, "", "", 0)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count documents: %w", err)
+	}
+	stats, err := h.cfg.Catalog.Stats(r.Context(), f.Namespace)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the namespace: %w", err)
+	}
+	if stats.Documents != documents {
+		return documents, 0, nil
+	}
+	return documents, stats.Chunks, nil
+}

@@ -1,0 +1,305 @@
+package webapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/internal/retrieval"
+)
+
+// kind says how a page is shown.
+type kind string
+
+const (
+	kindImage    kind = "image"
+	kindMarkdown kind = "markdown"
+	kindHTML     kind = "html"
+	kindTable    kind = "table"
+	kindSlide    kind = "slide"
+	kindText     kind = "text"
+)
+
+const pdfType = "application/pdf"
+
+// kindOf returns how the pages of a document of a media type are shown.
+func kindOf(mediaType string) kind {
+	media, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(media, p) })
+	}
+	switch {
+	case media == pdfType || isPicture(media):
+		return kindImage
+	case has("markdown"):
+		return kindMarkdown
+	case has("html", "epub"):
+		return kindHTML
+	case has("csv", "tab-separated", "spreadsheet", "excel"):
+		return kindTable
+	case has("presentation", "powerpoint"):
+		return kindSlide
+	}
+	return kindText
+}
+
+// isPicture reports whether browsers show files of a type as pictures, without running anything.
+func isPicture(media string) bool {
+	switch media {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// pageShown is a page as the page shows it. Offsets are UTF-16 code units of Text.
+type pageShown struct {
+	DocumentID string  `json:"document_id"`
+	Number     int     `json:"number"`
+	Count      int     `json:"count"`
+	Label      string  `json:"label"`
+	Kind       kind    `json:"kind"`
+	Text       string  `json:"text"`
+	Width      float64 `json:"width"`
+	Height     float64 `json:"height"`
+	ImageURL   string  `json:"image_url"`
+	Blocks     []block `json:"blocks"`
+}
+
+type block struct {
+	Kind  string `json:"kind"`
+	Level int    `json:"level"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+}
+
+// maxPage bounds the numbers of pages.
+const maxPage = 1 << 24
+
+// Page answers GET /api/documents/{id}/pages/{n}.
+func (h *Handler) Page(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	p, last, err := h.page(r, d)
+	if err != nil {
+		return err
+	}
+	out := pageShown{
+		DocumentID: d.ID, Number: p.Number, Count: last, Kind: kindOf(d.MediaType), Text: p.Text,
+		Blocks: []block{},
+	}
+	out.Label = labelOf(out.Kind, p.Number)
+	if out.Kind == kindImage {
+		// A picture that cannot be had is no reason to withhold the text.
+		if m, err := h.cfg.Pictures.Measure(r.Context(), d, p, nil); err == nil {
+			out.Width, out.Height = m.Width, m.Height
+			out.ImageURL = h.link(fmt.Sprintf("/api/documents/%s/pages/%d/image", url.PathEscape(d.ID), p.Number), d.Namespace,
+				url.Values{"v": {version(d)}})
+		} else if p.Text == "" {
+			return err // a page that has neither
+		} else if r.Context().Err() != nil {
+			return r.Context().Err()
+		}
+	}
+	headings, err := h.headings(r.Context(), d, p.Number)
+	if err != nil {
+		return err
+	}
+	out.Blocks = blocksOf(p.Text, headings)
+	return sendTagged(w, r, out)
+}
+
+// version names the version of a document's original in the addresses of its pictures.
+func version(d retrieval.Document) string { return d.SHA256[:min(len(d.SHA256), 16)] }
+
+// page returns the page that the path names. Pages of a PDF that have no text are there too.
+func (h *Handler) page(r *http.Request, d retrieval.Document) (retrieval.Page, int, error) {
+	n, err := strconv.Atoi(r.PathValue("n"))
+	if err != nil || n < 0 || n > maxPage {
+		return retrieval.Page{}, 0, errNoPage
+	}
+	p, last, err := h.cfg.Catalog.Page(r.Context(), d.Revision, n)
+	switch {
+	case errors.Is(err, retrieval.ErrNotFound) && n > 0 && d.MediaType == pdfType:
+		return retrieval.Page{Number: n}, max(last, n), nil
+	case errors.Is(err, retrieval.ErrNotFound):
+		return p, 0, errNoPage
+	case err != nil:
+		return p, 0, fmt.Errorf("read page %d: %w", n, err)
+	}
+	return p, max(last, 0), nil
+}
+
+func labelOf(k kind, number int) string {
+	switch {
+	case number == 0:
+		return ""
+	case k == kindSlide:
+		return "Slide " + strconv.Itoa(number)
+	case k == kindTable:
+		return "Sheet " + strconv.Itoa(number)
+	}
+	return "Page " + strconv.Itoa(number)
+}
+
+// headings returns the headings that the chunks of a page stand under, with their levels.
+func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) (map[string]int, error) {
+	chunks, err := h.cfg.Catalog.RevisionChunks(ctx, d.Revision)
+	if err != nil {
+		return nil, fmt.Errorf("read chunks: %w", err)
+	}
+	levels := map[string]int{}
+	for _, c := range chunks {
+		if !slices.ContainsFunc(c.Spans, func(s retrieval.Span) bool { return s.Page == page }) {
+			continue
+		}
+		for i, heading := range c.Headings {
+			levels[heading] = i + 1
+		}
+	}
+	return levels, nil
+}
+
+// blocksOf cuts a page's text into what extraction has made paragraphs, tables, lists and headings.
+func blocksOf(text string, headings map[string]int) []block {
+	out := []block{}
+	unit, at := 0, 0 // where the text is read up to, in code units and bytes
+	units := func(to int) int {
+		unit += offsets{text[at:to]}.units(to - at)
+		at = to
+		return unit
+	}
+	for from := 0; from < len(text); {
+		end := len(text)
+		if n := strings.Index(text[from:], "\n\n"); n >= 0 {
+			end = from + n
+		}
+		if body := strings.TrimSpace(text[from:end]); body != "" {
+			b := block{Kind: "paragraph"}
+			switch level := headings[body]; {
+			case level > 0:
+				b.Kind, b.Level = "heading", level
+			case strings.Contains(body, "\n"):
+				b.Kind = "lines"
+			}
+			start := from + strings.Index(text[from:end], body)
+			b.Start, b.End = units(start), units(start+len(body))
+			out = append(out, b)
+		}
+		from = end + 2
+	}
+	return out
+}
+
+// The widths of pictures, in pixels.
+const (
+	minWidth     = 64
+	maxWidth     = 3000
+	defaultWidth = 1000
+	widthStep    = 100 // fewer sizes are drawn, and kept
+)
+
+// Image answers GET /api/documents/{id}/pages/{n}/image.
+func (h *Handler) Image(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	if kindOf(d.MediaType) != kindImage {
+		return errNoPicture
+	}
+	p, _, err := h.page(r, d)
+	if err != nil {
+		return err
+	}
+	width, err := number(r, "width", minWidth, maxWidth, defaultWidth)
+	if err != nil {
+		return err
+	}
+	width = min((width+widthStep-1)/widthStep*widthStep, maxWidth)
+	w.Header().Set("Cache-Control", cacheOf(r, d))
+	if fresh(w, r, fmt.Sprintf("%s-%d-%d", d.SHA256, p.Number, width)) {
+		return nil
+	}
+	picture, err := h.cfg.Pictures.Picture(r.Context(), d, p.Number, width)
+	if err != nil {
+		w.Header().Del("ETag")
+		w.Header().Del("Cache-Control")
+		return err
+	}
+	header := w.Header()
+	header.Set("Content-Type", picture.MediaType)
+	header.Set("Content-Length", strconv.Itoa(len(picture.Data)))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	w.WriteHeader(http.StatusOK)
+	// Only a client that is gone makes writing fail.
+	_, _ = w.Write(picture.Data)
+	return nil
+}
+
+// cacheOf lets a browser keep a picture for good where its address names the version of the original.
+func cacheOf(r *http.Request, d retrieval.Document) string {
+	if r.URL.Query().Get("v") == version(d) {
+		return "private, max-age=31536000, immutable"
+	}
+	return "private, no-cache"
+}
+
+// maxRanges bounds the ranges of one request.
+const maxRanges = 50
+
+// Boxes answers GET /api/documents/{id}/pages/{n}/boxes.
+func (h *Handler) Boxes(w http.ResponseWriter, r *http.Request) error {
+	d, _, err := h.document(r)
+	if err != nil {
+		return err
+	}
+	p, _, err := h.page(r, d)
+	if err != nil {
+		return err
+	}
+	ranges, err := rangesOf(r, p.Text)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Boxes []Box `json:"boxes"`
+	}{Boxes: []Box{}}
+	if d.MediaType == pdfType && len(p.Map) > 0 {
+		m, err := h.cfg.Pictures.Measure(r.Context(), d, p, ranges)
+		if err != nil {
+			return err
+		}
+		out.Boxes = listOf(m.Boxes)
+	}
+	return sendTagged(w, r, out)
+}
+
+// rangesOf reads pairs of start and end, in UTF-16 code units of a text.
+func rangesOf(r *http.Request, text string) ([]Range, error) {
+	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
+	if len(starts) == 0 || len(starts) != len(ends) || len(starts) > maxRanges {
+		return nil, invalid("start and end must come in pairs, at least one and at most %d", maxRanges)
+	}
+	out := make([]Range, len(starts))
+	for i := range starts {
+		start, err := strconv.Atoi(starts[i])
+		end, endErr := strconv.Atoi(ends[i])
+		if err = cmp.Or(err, endErr); err != nil || start < 0 || end < start {
+			return nil, invalid("start and end must be whole numbers, and end not less than start")
+		}
+		o := offsets{text}
+		out[i] = Range{o.bytes(start), o.bytes(end)}
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package webapi
+
+import (
+	"net/http"
+
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// Settings is what the page must know at its start, but for what depends on the caller.
+type Settings struct {
+	Version      string              `json:"version"`
+	Model        string              `json:"model"`   // that answers, as provider:model
+	Builtin      bool                `json:"builtin"` // it is one that needs nothing
+	Models       map[string][]string `json:"models"`
+	Defaults     map[string]string   `json:"defaults"`
+	Capabilities Capabilities        `json:"capabilities"`
+	Limits       Limits              `json:"limits"`
+	Settings     Described           `json:"settings"`
+	Ingestion    Ingestion           `json:"ingestion"`
+	Problems     []Problem           `json:"problems"`
+}
+
+// Capabilities says what the server can really do.
+type Capabilities struct {
+	Vectors    bool `json:"vectors"`
+	Rerank     bool `json:"rerank"`
+	Vision     bool `json:"vision"`
+	Uploads    bool `json:"uploads"`
+	Reindex    bool `json:"reindex"`
+	Tools      bool `json:"tools"`
+	WebSearch  bool `json:"web_search"`
+	WebSources bool `json:"web_sources"`
+	SignIn     bool `json:"sign_in"`
+	MultiAgent bool `json:"multi_agent"`
+}
+
+// Limits says how much requests may hold, in bytes; 0 where nothing of the kind is taken.
+type Limits struct {
+	Body     int64 `json:"body"`
+	Upload   int64 `json:"upload"`
+	Question int   `json:"question"`
+}
+
+// Described is what requests may set, by protocol.
+type Described struct {
+	Azure   []wire.Setting `json:"azure"`
+	RAGChat []wire.Setting `json:"ragchat"`
+}
+
+// Ingestion is how far the documents are read.
+type Ingestion struct {
+	Running    bool `json:"running"`
+	Files      int  `json:"files"`
+	Done       int  `json:"done"`
+	Indexed    int  `json:"indexed"`
+	Unchanged  int  `json:"unchanged"`
+	Skipped    int  `json:"skipped"`
+	Failed     int  `json:"failed"`
+	Embedding  bool `json:"embedding"`
+	Unembedded int  `json:"unembedded"`
+}
+
+// Severity says how bad a problem is.
+type Severity string
+
+// The severities.
+const (
+	Info    Severity = "info"
+	Warning Severity = "warning"
+	Failing Severity = "error"
+)
+
+// Problem is something that people should know before they ask.
+type Problem struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+}
+
+// shownSettings is GET /api/ui/config.
+type shownSettings struct {
+	Namespace string `json:"namespace"`
+	Settings
+	Documents int `json:"documents"`
+	Chunks    int `json:"chunks"`
+}
+
+// ConfigJSON answers GET /api/ui/config.
+func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return err
+	}
+	out := shownSettings{Namespace: h.cfg.Namespace, Settings: h.cfg.Settings(r.Context())}
+	out.Documents, out.Chunks, err = h.count(r, retrieval.Filter{Principal: who, Namespace: h.cfg.Namespace})
+	if err != nil {
+		return err
+	}
+	out.Problems = append(emptyCorpus(out), out.Problems...)
+	return sendTagged(w, r, out)
+}
+
+// emptyCorpus says that there is nothing to ask yet.
+func emptyCorpus(s shownSettings) []Problem {
+	switch {
+	case s.Documents > 0:
+		return []Problem{}
+	case s.Ingestion.Running:
+		return []Problem{{"ingesting", Info, "The documents are being read. The first answers are possible in a moment."}}
+	}
+	message := "There are no documents yet: start the server with the files and folders to answer from."
+	if s.Capabilities.Uploads {
+		message = "There are no documents yet: drop files here, or start the server with the folders to answer from."
+	}
+	return []Problem{{"no_documents", Info, message}}
+}

@@ -1,0 +1,557 @@
+package webapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// turnShown is a turn as the page shows it.
+type turnShown struct {
+	ID             string          `json:"id"`
+	ConversationID string          `json:"conversation_id"`
+	Namespace      string          `json:"namespace"`
+	Status         string          `json:"status"`
+	Error          *failure        `json:"error"`
+	Question       string          `json:"question"`
+	Answer         string          `json:"answer"`
+	Messages       []messageShown  `json:"messages"`
+	Model          string          `json:"model"`
+	Requested      string          `json:"requested_model"`
+	StartedAt      string          `json:"started_at"`
+	FinishedAt     *string         `json:"finished_at"`
+	Duration       milliseconds    `json:"duration"`
+	FirstToken     milliseconds    `json:"first_token"`
+	Stages         []stageShown    `json:"stages"`
+	Thoughts       *thoughts       `json:"thoughts"`
+	Citations      []citationShown `json:"citations"`
+	Unsupported    []chat.Doubt    `json:"unsupported"`
+	FollowUps      []string        `json:"follow_ups"`
+	Usage          usage           `json:"usage"`
+	Cost           *usd            `json:"cost"`
+	Calls          []callShown     `json:"calls"`
+	Conversation   *totals         `json:"conversation"`
+}
+
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type messageShown struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent"`
+	Status string `json:"status"`
+	Text   string `json:"text"`
+}
+
+type stageShown struct {
+	Stage    chat.Stage   `json:"stage"`
+	Agent    string       `json:"agent"`
+	Status   string       `json:"status"` // running, finished
+	Duration milliseconds `json:"duration"`
+	Model    string       `json:"model"`
+	Note     string       `json:"note"`
+	Usage    usage        `json:"usage"`
+	Cost     *usd         `json:"cost"`
+}
+
+type callShown struct {
+	Stage    chat.Stage       `json:"stage"`
+	Provider string           `json:"provider"`
+	Model    string           `json:"model"`
+	Status   turn.EntryStatus `json:"status"`
+	Duration milliseconds     `json:"duration"`
+	Usage    usage            `json:"usage"`
+	Cost     *usd             `json:"cost"`
+}
+
+type usage struct {
+	Input     int  `json:"input_tokens"`
+	Output    int  `json:"output_tokens"`
+	Cached    int  `json:"cached_tokens"`
+	Reasoning int  `json:"reasoning_tokens"`
+	Estimated bool `json:"estimated"`
+}
+
+type totals struct {
+	Turns  int64 `json:"turns"`
+	Tokens int64 `json:"tokens"`
+	Cost   *usd  `json:"cost"`
+}
+
+// milliseconds is a duration as JSON has it: a number with at most three decimals.
+type milliseconds time.Duration
+
+// MarshalJSON writes the duration in milliseconds.
+func (m milliseconds) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
+}
+
+// usd is an amount in millionths of a dollar.
+type usd int64
+
+// MarshalJSON writes the amount exactly, in dollars.
+func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
+
+// statusRunning is the status of a turn, or of a stage, that has not ended.
+const (
+	statusRunning  = "running"
+	statusFinished = "finished"
+)
+
+// Turn answers GET /api/turns/{id}.
+func (h *Handler) Turn(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(r.Context(), who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	out := v.shown()
+	if out.Citations, err = h.citations(r.Context(), who, v); err != nil {
+		return err
+	}
+	if out.Thoughts != nil {
+		out.Thoughts.Passages = h.passages(v)
+	}
+	if err := h.bill(r.Context(), who, v, out); err != nil {
+		return err
+	}
+	if out.Status == statusRunning {
+		return send(w, http.StatusOK, out)
+	}
+	return sendTagged(w, r, out)
+}
+
+// view is what is known of a turn: what it has said, for as long as that is kept, and what was saved
+// once it had ended. At least one of them is there.
+type view struct {
+	id      string
+	scope   turn.Scope
+	record  *turn.Record
+	said    *turn.Snapshot
+	folded  chat.Turn
+	first   *chat.PassagesRetrieved // before reranking
+	running []chat.StageStarted     // that have not finished
+	calls   map[string]llm.ToolCall // of tools, by id
+}
+
+// view finds a turn of the caller's, in a namespace that they may ask. To everybody else there is none.
+func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*view, error) {
+	const longest = 64
+	if id == "" || len(id) > longest {
+		return nil, errNoTurn
+	}
+	v := &view{id: id, calls: map[string]llm.ToolCall{}}
+	l, err := h.cfg.Turns.Log(ctx, who.Subject, id)
+	switch {
+	case err == nil:
+		v.scope = l.Scope()
+		allowed, err := h.mayAsk(ctx, who, v.scope.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if !allowed {
+			return nil, errNoTurn
+		}
+		said := l.Snapshot()
+		v.said = &said
+		v.fold()
+	case !errors.Is(err, turn.ErrNotFound):
+		return nil, fmt.Errorf("look for turn %s: %w", id, err)
+	}
+	if err := h.findRecord(ctx, who, v); err != nil {
+		return nil, err
+	}
+	if v.said == nil && v.record == nil {
+		return nil, errNoTurn
+	}
+	return v, nil
+}
+
+// findRecord looks for the saved turn, in the namespaces that the caller may ask where that is not
+// known yet.
+func (h *Handler) findRecord(ctx context.Context, who access.Principal, v *view) error {
+	namespaces := []string{v.scope.Namespace}
+	if v.said == nil {
+		names, err := h.cfg.Namespaces(ctx, who)
+		if err != nil {
+			return fmt.Errorf("list the namespaces: %w", err)
+		}
+		namespaces = append([]string{h.cfg.Namespace}, names...)
+	}
+	for _, namespace := range namespaces {
+		scope := turn.Scope{Namespace: namespace, Owner: who.Subject}
+		rec, err := h.cfg.Records.Turn(ctx, scope, v.id)
+		if errors.Is(err, turn.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read turn %s: %w", v.id, err)
+		}
+		v.record, v.scope = &rec, scope
+		return nil
+	}
+	return nil
+}
+
+// fold reads what the turn has said.
+func (v *view) fold() {
+	for _, e := range v.said.Events {
+		v.folded.Add(e)
+		switch e := e.(type) {
+		case chat.PassagesRetrieved:
+			if v.first == nil {
+				v.first = &e
+			}
+		case chat.StageStarted:
+			v.running = append(v.running, e)
+		case chat.StageFinished:
+			i := slices.Index(v.running, chat.StageStarted{Stage: e.Stage, Agent: e.Agent})
+			if i >= 0 {
+				v.running = slices.Delete(v.running, i, i+1)
+			}
+		case chat.ToolStarted:
+			v.calls[e.Call.ID] = e.Call
+		}
+	}
+	if v.said.Ended {
+		v.running = nil
+	}
+}
+
+// shown returns the turn as far as it needs nothing else.
+func (v *view) shown() *turnShown {
+	out := &turnShown{
+		ID: v.id, Namespace: v.scope.Namespace, Status: statusRunning, StartedAt: instant(turn.Began(v.id)),
+		Messages: []messageShown{}, Stages: []stageShown{}, Unsupported: []chat.Doubt{}, FollowUps: listOf(v.folded.FollowUps),
+		Calls: []callShown{},
+	}
+	v.addSaid(out)
+	v.addRecord(out)
+	for _, m := range out.Messages {
+		out.Answer = m.Text
+	}
+	return out
+}
+
+// addSaid adds what the turn has said.
+func (v *view) addSaid(out *turnShown) {
+	if v.said == nil {
+		return
+	}
+	t := &v.folded
+	out.Question, out.Requested = t.Rewrite.Original, t.Requested
+	out.Duration, out.Usage = milliseconds(t.Duration), usageOf(t.Usage)
+	for _, m := range t.Messages {
+		out.Messages = append(out.Messages, messageShown{m.ID, m.Agent, cmp.Or(string(m.Status), statusRunning), m.Text})
+		out.Model = m.Model
+		out.Unsupported = append(out.Unsupported, m.Doubts...)
+	}
+	for _, s := range t.Stages {
+		out.Stages = append(out.Stages, stageOf(s))
+	}
+	for _, s := range v.running {
+		out.Stages = append(out.Stages, stageShown{Stage: s.Stage, Agent: s.Agent, Status: statusRunning})
+	}
+	if v.said.Ended {
+		out.Status = string(chat.StatusCompleted)
+		if v.said.Err != nil {
+			out.Status = string(chat.StatusFailed)
+			out.Error = failureOf(v.said.Err)
+		}
+	}
+	out.Thoughts = v.thoughts()
+}
+
+func failureOf(err error) *failure {
+	f := wire.FailureOf(err)
+	return &failure{f.Code, f.Text}
+}
+
+// addRecord adds what was saved of the turn, which counts where both know.
+func (v *view) addRecord(out *turnShown) {
+	rec := v.record
+	if rec == nil {
+		return
+	}
+	out.ConversationID, out.Status = rec.ConversationID, string(rec.Status)
+	out.Question = cmp.Or(rec.Question.Text(), out.Question)
+	out.Requested, out.Model = rec.Requested, rec.Model
+	out.StartedAt = instant(rec.StartedAt)
+	finished := instant(rec.FinishedAt)
+	out.FinishedAt = &finished
+	out.Duration, out.FirstToken = milliseconds(rec.FinishedAt.Sub(rec.StartedAt)), milliseconds(rec.FirstToken)
+	out.Usage = usageOf(rec.Usage)
+	if rec.Status == chat.StatusFailed && out.Error == nil {
+		out.Error = failureOf(&chat.Error{Kind: rec.ErrorKind})
+	}
+	if v.said != nil {
+		return // the same, and more
+	}
+	for _, a := range rec.Answers {
+		out.Messages = append(out.Messages, messageShown{a.ID, a.Agent, string(a.Status), a.Text()})
+		out.Unsupported = append(out.Unsupported, a.Doubts...)
+	}
+	for _, s := range rec.Stages {
+		out.Stages = append(out.Stages, stageOf(s))
+	}
+}
+
+func stageOf(s chat.StageFinished) stageShown {
+	return stageShown{
+		Stage: s.Stage, Agent: s.Agent, Status: statusFinished, Duration: milliseconds(s.Duration), Model: s.Model,
+		Note: s.Note, Usage: usageOf(s.Usage),
+	}
+}
+
+func usageOf(u llm.Usage) usage {
+	return usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Estimated: u.Estimated}
+}
+
+// bill adds what the ledger knows: the calls of models with their costs, and the totals of the
+// conversation.
+func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *turnShown) error {
+	entries, err := h.cfg.Records.Entries(ctx, v.id)
+	if err != nil {
+		return fmt.Errorf("read the ledger of turn %s: %w", v.id, err)
+	}
+	byStage := map[chat.Stage]*usd{}
+	sum, known := usd(0), true
+	for _, e := range entries {
+		c := callShown{Stage: e.Stage, Provider: e.Provider, Model: e.Model, Status: e.Status, Usage: usageOf(e.Usage)}
+		if !e.SettledAt.IsZero() {
+			c.Duration = milliseconds(e.SettledAt.Sub(e.CreatedAt))
+		}
+		if amount := usd(e.Cost.Micros); e.Cost.Known {
+			c.Cost = &amount
+			sum += amount
+		} else {
+			known = false
+		}
+		byStage[e.Stage] = plus(byStage, e.Stage, c.Cost)
+		out.Calls = append(out.Calls, c)
+	}
+	if known {
+		out.Cost = &sum
+	}
+	shared := map[chat.Stage]int{}
+	for _, s := range out.Stages {
+		shared[s.Stage]++
+	}
+	for i := range out.Stages {
+		s := &out.Stages[i]
+		cost, called := byStage[s.Stage]
+		switch {
+		case !called:
+			s.Cost = new(usd) // without a model it costs nothing
+		case shared[s.Stage] == 1:
+			s.Cost = cost
+		} // of agents that share a stage the ledger does not know whose call it was
+	}
+	return h.billConversation(ctx, who, v, entries, out)
+}
+
+// plus adds the cost of a call to those of its stage; nil stands for an unknown one.
+func plus(sums map[chat.Stage]*usd, stage chat.Stage, cost *usd) *usd {
+	before, ok := sums[stage]
+	if !ok {
+		return cost
+	}
+	if before == nil || cost == nil {
+		return nil
+	}
+	sum := *before + *cost
+	return &sum
+}
+
+func (h *Handler) billConversation(ctx context.Context, who access.Principal, v *view, entries []turn.Entry, out *turnShown) error {
+	var account chat.Account
+	if len(entries) > 0 {
+		account = entries[0].Account
+	}
+	key := turn.AccountOf(who.Subject, out.ConversationID, account)
+	if key.IsZero() {
+		return nil
+	}
+	t, err := h.cfg.Records.Totals(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read the totals of turn %s: %w", v.id, err)
+	}
+	out.Conversation = &totals{Turns: t.Turns, Tokens: t.EmbeddingTokens + t.InputTokens + t.OutputTokens}
+	if t.Unpriced == 0 {
+		cost := usd(t.Micros + t.EmbeddingMicros)
+		out.Conversation.Cost = &cost
+	}
+	return nil
+}
+
+// thoughts is what a turn thought on the way to its answer.
+type thoughts struct {
+	Query     queryShown     `json:"query"`
+	Retrieval retrievalShown `json:"retrieval"`
+	Passages  []passageShown `json:"passages"`
+	Prompt    *promptShown   `json:"prompt"`
+	Tools     []toolShown    `json:"tools"`
+	Reasoning string         `json:"reasoning"`
+}
+
+type queryShown struct {
+	Original   string         `json:"original"`
+	Query      string         `json:"query"`
+	Rewritten  bool           `json:"rewritten"`
+	Candidate  string         `json:"candidate"`
+	Ambiguous  bool           `json:"ambiguous"`
+	Confidence float64        `json:"confidence"`
+	Reason     string         `json:"reason"`
+	Context    []weightedTerm `json:"context"`
+}
+
+type weightedTerm struct {
+	Word   string  `json:"word"`
+	Weight float64 `json:"weight"`
+}
+
+type retrievalShown struct {
+	Mode      retrieval.Mode `json:"mode"`
+	HasVector bool           `json:"has_vector"`
+	Matched   int            `json:"matched"`
+	Reranked  bool           `json:"reranked"`
+	Terms     []termShown    `json:"terms"`
+}
+
+type termShown struct {
+	Word   string  `json:"word"`
+	Weight float64 `json:"weight"`
+	IDF    float64 `json:"idf"`
+	Known  bool    `json:"known"`
+}
+
+type passageShown struct {
+	N           int      `json:"n"`
+	Label       string   `json:"label"`
+	DocumentID  string   `json:"document_id"`
+	Name        string   `json:"name"`
+	Title       string   `json:"title"`
+	Category    string   `json:"category"`
+	Pages       []int    `json:"pages"`
+	Headings    []string `json:"headings"`
+	Text        string   `json:"text"`
+	Tokens      int      `json:"tokens"`
+	ContentURL  string   `json:"content_url"`
+	Score       float64  `json:"score"`
+	BM25        *float64 `json:"bm25"`
+	Vector      *float64 `json:"vector"`
+	Rerank      *float64 `json:"rerank"`
+	Rank        int      `json:"rank"`
+	RankBefore  int      `json:"rank_before"` // 0: a tool has found it
+	ScoreBefore *float64 `json:"score_before"`
+	Sent        bool     `json:"sent"`
+}
+
+type promptShown struct {
+	Model    string          `json:"model"`
+	Messages []promptMessage `json:"messages"`
+}
+
+type promptMessage struct {
+	Role   llm.Role `json:"role"`
+	Text   string   `json:"text"`
+	Images int      `json:"images"`
+}
+
+type toolShown struct {
+	Name      string       `json:"name"`
+	Arguments string       `json:"arguments"`
+	Text      string       `json:"text"`
+	Failed    bool         `json:"failed"`
+	Passages  int          `json:"passages"`
+	Duration  milliseconds `json:"duration"`
+}
+
+func (v *view) thoughts() *thoughts {
+	t := &v.folded
+	q := t.Rewrite
+	out := &thoughts{
+		Query: queryShown{
+			Original: q.Original, Query: q.Query, Rewritten: q.Rewritten, Candidate: q.Candidate, Ambiguous: q.Ambiguous,
+			Confidence: q.Confidence, Reason: q.Reason, Context: []weightedTerm{},
+		},
+		Retrieval: retrievalShown{
+			Mode: t.Retrieved.Mode, HasVector: t.Retrieved.HasVector, Matched: t.Retrieved.Matched, Terms: []termShown{},
+			Reranked: slices.ContainsFunc(t.Stages, func(s chat.StageFinished) bool { return s.Stage == chat.StageRerank }),
+		},
+		Passages: []passageShown{}, Tools: []toolShown{}, Reasoning: t.Reasoning,
+	}
+	for _, c := range q.Context {
+		out.Query.Context = append(out.Query.Context, weightedTerm(c))
+	}
+	for _, term := range t.Retrieved.Terms {
+		out.Retrieval.Terms = append(out.Retrieval.Terms, termShown{term.Word, term.Weight, term.IDF, term.Known})
+	}
+	if len(t.Prompt.Messages) > 0 {
+		out.Prompt = &promptShown{Model: t.Prompt.Model, Messages: []promptMessage{}}
+		for _, m := range t.Prompt.Messages {
+			pm := promptMessage{Role: m.Role, Text: m.Text()}
+			for _, part := range m.Parts {
+				if part.Image != "" {
+					pm.Images++
+				}
+			}
+			out.Prompt.Messages = append(out.Prompt.Messages, pm)
+		}
+	}
+	for _, ran := range t.Tools {
+		out.Tools = append(out.Tools, toolShown{
+			Name: ran.Name, Arguments: v.calls[ran.CallID].Arguments, Text: ran.Text, Failed: ran.Failed, Passages: ran.Passages,
+			Duration: milliseconds(ran.Duration),
+		})
+	}
+	return out
+}
+
+// passages returns the passages of a turn in their last order.
+func (h *Handler) passages(v *view) []passageShown {
+	out := []passageShown{}
+	before := map[retrieval.ChunkKey]int{}
+	if v.first != nil {
+		for i, p := range v.first.Passages {
+			before[p.Chunk.Key] = i + 1
+		}
+	}
+	for i, p := range v.folded.Retrieved.Passages {
+		label := chat.CitationOf(p)
+		shown := passageShown{
+			N: i + 1, Label: label, DocumentID: p.Document.ID, Name: p.Document.Name, Title: p.Document.Title,
+			Category: p.Document.Category, Pages: []int{}, Headings: listOf(p.Chunk.Headings), Text: p.Chunk.Text, Tokens: p.Chunk.Tokens,
+			ContentURL: h.link(wire.ContentPath(label), v.scope.Namespace, nil), Score: p.Score,
+			BM25: p.Scores.BM25, Vector: p.Scores.Vector, Rerank: p.Scores.Rerank,
+			Rank: i + 1, RankBefore: before[p.Chunk.Key], Sent: slices.Contains(v.folded.Prompt.Labels, label),
+		}
+		if n := shown.RankBefore; n > 0 {
+			shown.ScoreBefore = &v.first.Passages[n-1].Score
+		}
+		for _, s := range p.Chunk.Spans {
+			if s.Page > 0 && !slices.Contains(shown.Pages, s.Page) {
+				shown.Pages = append(shown.Pages, s.Page)
+			}
+		}
+		out = append(out, shown)
+	}
+	return out
+}

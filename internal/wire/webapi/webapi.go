@@ -1,0 +1,274 @@
+// Package webapi answers what Parley's own web page asks beside chatting: documents with their pages,
+// pictures and chunks, turns with their citations and thoughts, namespaces, and what can be set. Its
+// contract for front-end builders is docs/ui-api.md.
+//
+// Every route asks with the rights of its caller, which are those of /content: what a caller may not
+// see is not found, like what does not exist. Titles, names and texts come from documents and leave
+// as JSON strings only, never as markup.
+//
+//	h := webapi.New(webapi.Config{Catalog: store, Pictures: pictures, Turns: turns, …})
+//	err := h.Page(w, r) // a *chat.Error, if anything, before anything is sent
+package webapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// Catalog is what the documents are read from; retrieval.Store is one.
+type Catalog interface {
+	retrieval.Catalog
+	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	RevisionChunks(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
+	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
+	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
+}
+
+// Pictures draws pages. Both methods return a *chat.Error: NotFound where there is no picture,
+// Unavailable where there is no time for it.
+type Pictures interface {
+	// Picture returns a page of a PDF about width pixels wide, or an image file as it is.
+	Picture(ctx context.Context, d retrieval.Document, page, width int) (Picture, error)
+	// Measure returns the size of a page, and where ranges of its text stand, in bytes.
+	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []Range) (Measure, error)
+}
+
+// Picture is an image in a form that browsers show.
+type Picture struct {
+	Data      []byte
+	MediaType string
+}
+
+// Range is a part of a text, in bytes, End exclusive.
+type Range struct{ Start, End int }
+
+// Measure is the geometry of a page as it is shown.
+type Measure struct {
+	Width, Height float64 // points, or pixels of an image file
+	Boxes         []Box
+}
+
+// Box is a rectangle on a page, in fractions of its size from the top left corner.
+type Box struct {
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	Range  int     `json:"range"` // which of the ranges that were asked for
+}
+
+// Turns finds turns.
+type Turns interface {
+	// Log returns what a turn of the owner has said, or an error for which errors.Is(err,
+	// turn.ErrNotFound); turn.Runner does.
+	Log(ctx context.Context, owner, id string) (*turn.Log, error)
+}
+
+// Records finds turns that were saved; turn.Store and turn.LedgerStore do.
+type Records interface {
+	Turn(ctx context.Context, scope turn.Scope, id string) (turn.Record, error)
+	Entries(ctx context.Context, turnID string) ([]turn.Entry, error)
+	Totals(ctx context.Context, k turn.AccountKey) (turn.Totals, error)
+}
+
+// Config is what the handler works with. Reindex and Uploaded may be nil, all else is required.
+type Config struct {
+	Principal  func(*http.Request) (access.Principal, error)
+	Namespaces func(context.Context, access.Principal) ([]string, error) // that a caller may ask beside Namespace
+	Namespace  string
+	Catalog    Catalog
+	Pictures   Pictures
+	Turns      Turns
+	Records    Records
+	Settings   func(context.Context) Settings // what the program is set up to do
+
+	// Delete deletes a document, and reports whether the next ingestion brings it back.
+	Delete func(context.Context, retrieval.Document) (returns bool, err error)
+	// Reindex reads a document anew and returns the job that does. Nil: there is no such route.
+	Reindex func(context.Context, access.Principal, retrieval.Document) (job string, err error)
+	// Uploaded reports whether somebody has uploaded a document. Nil: nobody can.
+	Uploaded func(retrieval.Document) bool
+}
+
+// Handler answers the routes. It is made by New and safe for concurrent use.
+type Handler struct{ cfg Config }
+
+// New returns a handler.
+func New(cfg Config) *Handler {
+	if cfg.Uploaded == nil {
+		cfg.Uploaded = func(retrieval.Document) bool { return false }
+	}
+	return &Handler{cfg: cfg}
+}
+
+// Reindexes reports whether documents can be read anew.
+func (h *Handler) Reindexes() bool { return h.cfg.Reindex != nil }
+
+var (
+	errNoDocument  = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
+	errNoPage      = &chat.Error{Kind: chat.NotFound, Msg: "The document has no such page."}
+	errNoPicture   = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
+	errNoTurn      = &chat.Error{Kind: chat.NotFound, Msg: "There is no such turn."}
+	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "Documents cannot be read anew on this server."}
+	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+)
+
+func invalid(format string, args ...any) error {
+	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
+}
+
+// filter returns what the caller may see of the namespace that they ask for.
+func (h *Handler) filter(r *http.Request) (retrieval.Filter, error) {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return retrieval.Filter{}, err
+	}
+	f := retrieval.Filter{Principal: who, Namespace: r.URL.Query().Get("namespace")}
+	if f.Namespace == "" {
+		f.Namespace = h.cfg.Namespace
+	}
+	allowed, err := h.mayAsk(r.Context(), who, f.Namespace)
+	if err == nil && !allowed {
+		err = errNoNamespace
+	}
+	return f, err
+}
+
+// mayAsk reports whether a caller may ask a namespace.
+func (h *Handler) mayAsk(ctx context.Context, who access.Principal, namespace string) (bool, error) {
+	if namespace == h.cfg.Namespace {
+		return true, nil
+	}
+	names, err := h.cfg.Namespaces(ctx, who)
+	if err != nil {
+		return false, fmt.Errorf("list the namespaces: %w", err)
+	}
+	return slices.Contains(names, namespace), nil
+}
+
+// document returns the document that the path names by its id.
+func (h *Handler) document(r *http.Request) (retrieval.Document, retrieval.Filter, error) {
+	f, err := h.filter(r)
+	if err != nil {
+		return retrieval.Document{}, f, err
+	}
+	d, err := h.cfg.Catalog.DocumentByID(r.Context(), f, r.PathValue("id"))
+	if errors.Is(err, retrieval.ErrNotFound) {
+		return d, f, errNoDocument
+	}
+	if err != nil {
+		return d, f, fmt.Errorf("look up a document: %w", err)
+	}
+	return d, f, nil
+}
+
+// number reads a parameter of the query: a whole number, least where it is absent and there is no
+// other default.
+func number(r *http.Request, name string, least, most, otherwise int) (int, error) {
+	s := r.URL.Query().Get(name)
+	if s == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, invalid("%s must be a whole number from %d to %d", name, least, most)
+	}
+	return n, nil
+}
+
+// text reads a parameter of the query that is text.
+func text(r *http.Request, name string, longest int) (string, error) {
+	s := r.URL.Query().Get(name)
+	if len(s) > longest {
+		return "", invalid("%s must be at most %d bytes long", name, longest)
+	}
+	return s, nil
+}
+
+// send answers with v as JSON.
+func send(w http.ResponseWriter, status int, v any) error {
+	raw, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	// Only a client that is gone makes writing fail.
+	_ = wire.WriteJSON(w, status, raw)
+	return nil
+}
+
+// sendTagged answers with v as JSON, or that the client has it already.
+func sendTagged(w http.ResponseWriter, r *http.Request, v any) error {
+	raw, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(raw)
+	// A browser may keep it and must ask each time whether it may still show it.
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if fresh(w, r, hex.EncodeToString(sum[:12])) {
+		return nil
+	}
+	_ = wire.WriteJSON(w, http.StatusOK, raw)
+	return nil
+}
+
+// fresh sets a tag and reports whether the client has what it stands for, which it has been told
+// then (RFC 9110 section 13.1.2).
+func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
+	tag = `"` + tag + `"`
+	w.Header().Set("ETag", tag)
+	for _, known := range r.Header.Values("If-None-Match") {
+		for one := range strings.SplitSeq(known, ",") {
+			if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
+				w.WriteHeader(http.StatusNotModified)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// link returns a path of this server with the namespace where it is needed, before the fragment.
+func (h *Handler) link(path, namespace string, query url.Values) string {
+	if namespace != h.cfg.Namespace {
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("namespace", namespace)
+	}
+	if len(query) == 0 {
+		return path
+	}
+	path, fragment, found := strings.Cut(path, "#")
+	path += "?" + query.Encode()
+	if found {
+		path += "#" + fragment
+	}
+	return path
+}
+
+// discard reads the end of a body that says nothing.
+func discard(w http.ResponseWriter, r *http.Request) error {
+	const most = 64 << 10
+	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, most))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &chat.Error{Kind: chat.TooLarge}
+	}
+	return nil
+}
