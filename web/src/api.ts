@@ -145,7 +145,7 @@ export const api = {
   },
 
   chats: () => json<ChatEntry[]>("/api/chat-history"),
-  createChat: (title: string) => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard", title })),
+  createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
   chatMessages: (id: string) => json<unknown[]>(`/api/chat-history/${segment(id)}/messages`),
   putMessages: (id: string, messages: unknown[]) =>
     json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),

@@ -263,7 +263,7 @@ async function store(message: Message, of: Conversation): Promise<boolean> {
   if (of.id && of.id !== conversation.value.id) return false; // it was left meanwhile
   try {
     if (!conversation.value.id) {
-      const made = await api.createChat(strings.chat.newChat);
+      const made = await api.createChat();
       conversation.value = { ...conversation.value, id: made.id };
       view.value = { name: "chat", id: made.id };
       history.replaceState(null, "", hrefOf(view.value));

@@ -29,7 +29,7 @@ function Page() {
     document.getElementById("main")?.focus();
   };
   return (
-    <div class={`page ${panel ? "with-panel" : ""}`}>
+    <div class={`shell ${panel ? "with-panel" : ""}`}>
       <a class="skip" href="#main" onClick={skip}>{strings.skip}</a>
       <Sidebar />
       <div class="main-column">

@@ -91,12 +91,17 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 		}
 	}
 	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
-		var ok bool
-		if c.Title, ok = v.Text(); !ok || utf8.RuneCountInString(c.Title) > maxTitle {
-			return c, invalid(`"title" must be a string of %d characters at most`, maxTitle)
-		}
+		c.Title, err = titleOf(v)
 	}
-	return c, nil
+	return c, err
+}
+
+func titleOf(v wire.Value) (string, error) {
+	title, ok := v.Text()
+	if !ok || utf8.RuneCountInString(title) > maxTitle {
+		return "", invalid(`"title" must be a string of %d characters at most`, maxTitle)
+	}
+	return title, nil
 }
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
@@ -123,12 +128,12 @@ func (h *Handler) Messages(w http.ResponseWriter, r *http.Request, id string) {
 }
 
 // PutMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
-// messages to a chat or change some.
+// messages to a chat or change some. A title beside the messages, or in their place, renames the chat.
 func (h *Handler) PutMessages(w http.ResponseWriter, r *http.Request, id string, body []byte) {
 	scope, err := h.scopeOf(r)
-	var list []item
+	var put changes
 	if err == nil {
-		list, err = itemsOf(body)
+		put, err = changesOf(body)
 	}
 	var updated transcript.Chat
 	if err == nil {
@@ -136,7 +141,10 @@ func (h *Handler) PutMessages(w http.ResponseWriter, r *http.Request, id string,
 			if !found {
 				return transcript.ErrNotFound
 			}
-			t.Messages = merge(t.Messages, list)
+			t.Messages = merge(t.Messages, put.messages)
+			if put.title != "" {
+				t.Title = put.title
+			}
 			t.UpdatedAt = h.cfg.Now()
 			describe(t)
 			return checkSize(t.Messages)

@@ -503,21 +503,7 @@ export function safeHref(href: string): string {
   }
 }
 
-/** plainText returns the words of inline nodes. */
-export function plainText(nodes: Inline[]): string {
-  return nodes
-    .map((n) => {
-      switch (n.kind) {
-        case "text":
-        case "code":
-          return n.text;
-        case "citation":
-          return `[${n.label}]`;
-        case "break":
-          return "\n";
-        default:
-          return plainText(n.children);
-      }
-    })
-    .join("");
+/** documentHref returns where the original of a document is: at this server, or an address that a link may lead to. */
+export function documentHref(href: string): string {
+  return /^\/content\/[^\\]*$/.test(href) ? href : safeHref(href);
 }

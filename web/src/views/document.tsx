@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { count, size } from "../format.ts";
+import { documentHref } from "../markdown/parse.ts";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import type { ChunkRecord, DocumentRecord } from "../types.ts";
@@ -39,7 +40,7 @@ export function DocumentView({ id, namespace }: { id: string; namespace: string 
           <CloseLink />
           <h1>{doc.title || doc.name}</h1>
           <button type="button" onClick={() => show()}><Icon name="files" />{s.showPages}</button>
-          <a class="button" href={doc.content_url} target="_blank" rel="noopener noreferrer"><Icon name="open" />{strings.source.original}</a>
+          <a class="button" href={documentHref(doc.content_url)} target="_blank" rel="noopener noreferrer"><Icon name="open" />{strings.source.original}</a>
         </header>
         <dl class="figures">
           <div><dt>{s.name}</dt><dd class="file-name">{doc.name}</dd></div>

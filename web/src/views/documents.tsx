@@ -4,6 +4,7 @@ import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { ago, count, size } from "../format.ts";
+import { documentHref } from "../markdown/parse.ts";
 import * as work from "../jobs.ts";
 import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
 import { choices } from "../settings.ts";
@@ -36,7 +37,7 @@ function List({ namespace }: { namespace: string }) {
         <h1>{s.title}</h1>
         <NamespaceSelect />
       </header>
-      <Problems />
+      <Problems only={["ingesting", "embedding"]} />
       <AddDocuments namespace={namespace} />
       <JobList />
       <div class="list-head">
@@ -104,7 +105,7 @@ function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; 
   const can = useCell(app.config)?.capabilities ?? {};
   const actions = (d: DocumentRecord): MenuItem[] => [
     { icon: "files", label: s.open, run: () => app.go({ name: "documents", id: d.id }) },
-    { icon: "open", label: strings.source.original, run: () => window.open(d.content_url, "_blank", "noopener,noreferrer") },
+    { icon: "open", label: strings.source.original, run: () => window.open(documentHref(d.content_url) || "about:blank", "_blank", "noopener,noreferrer") },
     ...(can["reindex"] ? [{ icon: "retry" as const, label: s.reindex, run: () => void work.reindex(namespace, d.id).catch((e) => app.tell(toApiError(e).message, true)) }] : []),
     { icon: "trash", label: s.remove, danger: true, run: () => remove(d) },
   ];

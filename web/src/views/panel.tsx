@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
+import { documentHref } from "../markdown/parse.ts";
 import { EmptyState, Icon, IconButton, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import type { Citation, PageRecord } from "../types.ts";
@@ -48,7 +49,7 @@ function Source({ citation, n, span }: { citation: Citation; n: number; span: nu
   const ranges: Range[] = spans.length > 0 ? spans : citation.end > citation.start ? [citation] : [];
   return (
     <Viewer id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges}
-      original={citation.url || citation.content_url} notes={<Notes citation={citation} marked={ranges.length > 0} />} gone={<Remains citation={citation} n={n} />} />
+      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={<Notes citation={citation} marked={ranges.length > 0} />} gone={<Remains citation={citation} n={n} />} />
   );
 }
 

@@ -4,15 +4,16 @@ import { useCell } from "../cell.ts";
 import { Icon } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 
-export function Problems() {
+/** What the server says, or of that what has one of these codes. */
+export function Problems({ only }: { only?: string[] }) {
   const config = useCell(app.config);
-  const problems = config?.problems.filter((p) => p.code !== "no_documents") ?? [];
+  const problems = config?.problems.filter((p) => (only ? only.includes(p.code) : p.code !== "no_documents")) ?? [];
   if (problems.length === 0) return null;
   return (
     <ul class="problems" aria-label={strings.problems}>
       {problems.map((p) => (
         <li key={p.code} class={p.severity}>
-          <Icon name={p.severity === "info" ? "retry" : "warn"} />
+          <Icon name={p.severity === "info" ? "bulb" : "warn"} />
           <span>{p.message}</span>
         </li>
       ))}

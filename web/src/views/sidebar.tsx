@@ -64,6 +64,7 @@ function Chats() {
   return (
     <div class="chats">
       <SearchField label={s.search} value={q} onInput={setQ} />
+      {chats !== null && found.length === 0 && <p class="none">{q ? s.nothingFound(q) : s.noChats}</p>}
       <ul aria-label={s.chats}>
         {found.map((c) => (
           <li key={c.id} class={view.name === "chat" && view.id === c.id ? "current" : ""}>
@@ -86,7 +87,6 @@ function Chats() {
           </li>
         ))}
       </ul>
-      {chats !== null && found.length === 0 && <p class="none">{q ? s.nothingFound(q) : s.noChats}</p>}
       {removing && <Confirm title={s.removeTitle} text={s.removeText(removing.title)} action={s.remove}
         run={() => app.remove(removing.id).catch(() => app.tell(s.notRemoved, true))} close={() => setRemoving(null)} />}
     </div>

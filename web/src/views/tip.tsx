@@ -79,14 +79,15 @@ export function Passage({ text, quote, whole = false }: { text: string; quote: s
   const after = passage.slice(at + words.length);
   return (
     <>
-      {whole || before.length <= around ? before : `…${before.slice(-around)}`}
+      {whole || before.length <= around ? before : `… ${before.slice(-around).replace(/^\S*\s/, "")}`}
       <mark>{words}</mark>
       {whole ? after : clip(after, around)}
     </>
   );
 }
 
-const clip = (text: string, n: number) => (text.length <= n ? text : `${text.slice(0, n)}…`);
+/** Cuts a text between words. */
+const clip = (text: string, n: number) => (text.length <= n ? text : `${text.slice(0, n).replace(/\s\S*$/, "")} …`);
 
 function place(box: HTMLElement, at: Element): void {
   const anchor = at.getBoundingClientRect();
