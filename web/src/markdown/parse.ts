@@ -465,7 +465,7 @@ class InlineReader {
   private closes(c: string, double: boolean, end: number, length: number): boolean {
     if (/\s/.test(this.text[end - length - 1] ?? " ")) return false;
     if (c === "_" && /\w/.test(this.text[end] ?? " ")) return false;
-    return double || (this.text[end] !== c && this.text[end - length - 1] !== c);
+    return this.text[end] !== c && (double || this.text[end - length - 1] !== c);
   }
 
   private literal(mark: string): true {
