@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 	"gopkg.in/yaml.v3"
@@ -26,8 +27,10 @@ type field struct {
 	index   int
 }
 
-// fields returns the settings in the order of Config.
-func fields() []field {
+// fields returns the settings in the order of Config. Callers must not change them.
+var fields = sync.OnceValue(readFields)
+
+func readFields() []field {
 	t := reflect.TypeFor[Config]()
 	list := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
@@ -40,6 +43,16 @@ func fields() []field {
 		})
 	}
 	return list
+}
+
+// defaultText returns the default of a flag, as it stands in the tags of Config.
+func defaultText(name string) string {
+	for _, f := range fields() {
+		if f.Name == name {
+			return f.Default
+		}
+	}
+	panic("no setting is named " + name)
 }
 
 // layers supplies the settings that the command line leaves open: the environment first, then

@@ -49,7 +49,7 @@ var providers = []provider{
 		},
 		missing: func(cfg Config) string {
 			// A server of one's own may need no key.
-			if cfg.OpenAIAPIKey == "" && cfg.OpenAIBaseURL == DefaultConfig().OpenAIBaseURL {
+			if cfg.OpenAIAPIKey == "" && cfg.OpenAIBaseURL == defaultText("openai-base-url") {
 				return "set OPENAI_API_KEY, or openai.api_key in the configuration file"
 			}
 			return ""
@@ -286,11 +286,11 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 // readPrices returns the built-in prices with those of the operator's file laid over them. A
 // server in the place of a provider's own has no built-in prices.
 func readPrices(cfg Config) (*price.Table, error) {
-	prices, own := price.Builtin(), DefaultConfig()
+	prices := price.Builtin()
 	for name, moved := range map[string]bool{
-		"openai":    cfg.OpenAIBaseURL != own.OpenAIBaseURL,
-		"anthropic": cfg.AnthropicBaseURL != own.AnthropicBaseURL,
-		"gemini":    cfg.GeminiBaseURL != own.GeminiBaseURL,
+		"openai":    cfg.OpenAIBaseURL != defaultText("openai-base-url"),
+		"anthropic": cfg.AnthropicBaseURL != defaultText("anthropic-base-url"),
+		"gemini":    cfg.GeminiBaseURL != defaultText("gemini-base-url"),
 	} {
 		if moved {
 			prices = prices.Without(name)

@@ -283,7 +283,8 @@ func sniffZIP(f *file) (string, error) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return strings.HasPrefix(e.Name, prefix) })
 	}
-	if kind := formatOf(f.ext); has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
+	kind := formatOf(f.ext)
+	if has("[Content_Types].xml") || kind != nil && isOOXML[kind.name] {
 		switch {
 		case has("word/"):
 			return "Word", nil
@@ -303,6 +304,9 @@ func sniffZIP(f *file) (string, error) {
 	if has("content.xml") {
 		if name := openDocumentType(archive); name != "" {
 			return name, nil
+		}
+		if kind != nil && strings.HasPrefix(kind.name, "OpenDocument ") {
+			return kind.name, nil // its type cannot be read
 		}
 	}
 	return "ZIP archive", nil

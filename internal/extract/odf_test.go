@@ -80,6 +80,14 @@ func TestODF_ReadsSheetsAndSlides(t *testing.T) {
 	}
 }
 
+// A document whose media type is lost is still one, and no folder of its parts.
+func TestODF_IsReadByItsExtensionWithoutAMediaType(t *testing.T) {
+	content := `<?xml version="1.0"?>` + odfStart + `<office:text><text:p>Still here</text:p></office:text>` + odfEnd
+	if got, want := outline(read(t, "a.odt", makeZIP(t, "mimetype", "?", "content.xml", content))), "P Still here\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestODF_RefusesWithAReason(t *testing.T) {
 	wantReason(t, "a.odt", makeODF(t, "text", ""), Limits{}, Empty)
 	wantReason(t, "a.odt", makeZIP(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), Limits{}, Damaged)

@@ -170,7 +170,7 @@ func (o *operation) target(path string) string {
 
 // success returns the status with which an operation succeeds.
 func success(op *operation) int {
-	for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusNoContent} {
+	for _, status := range []int{http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent} {
 		if _, ok := op.Responses[fmt.Sprint(status)]; ok {
 			return status
 		}

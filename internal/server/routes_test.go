@@ -22,6 +22,11 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		wantGet = append(wantGet, slashed(at+"/sessions", at+"/stream/stages", at+"/"+knownSession+"/history")...)
 		wantDelete = append(wantDelete, slashed(at+"/"+knownSession)...)
 	}
+	const document = "/api/documents/" + stored
+	wantPost = append(wantPost, document+"/reindex")
+	wantGet = append(wantGet, "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",
+		document+"/pages/1/boxes", "/api/namespaces", "/api/turns/"+stored, "/api/ui/config", "/assets/handbook.txt")
+	wantDelete = append(wantDelete, document)
 	slices.Sort(wantPost)
 	if got := own(pathsOf(s, http.MethodPost)); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)

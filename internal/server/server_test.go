@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -24,6 +25,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/webui"
 	"parley/internal/wire/azurechat"
 )
 
@@ -184,6 +186,8 @@ type options struct {
 	turns   Turns
 	drain   func(context.Context, error)
 	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
+	who     access.Principal
+	shelf   *shelf
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -215,11 +219,21 @@ func newServer(t testing.TB, o options) *Server {
 			Logger:    log,
 		})
 	}
-	return New(o.cfg, Deps{
+	if o.shelf == nil {
+		o.shelf = newShelf()
+	}
+	principal := func(*http.Request) (access.Principal, error) { return o.who, nil }
+	s := New(o.cfg, Deps{
+		Principal: principal, Web: webOf(o.shelf, principal, o.turns),
 		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
 		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
 		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Turns: o.turns, Drain: o.drain, Usage: o.usage, Log: log, Metrics: metrics,
 	})
+	s.site = webui.From(fstest.MapFS{
+		"index.html":          {Data: []byte("<!doctype html><title>Parley</title>")},
+		"assets/handbook.txt": {Data: []byte("an asset")},
+	})
+	return s
 }
 
 // live is a server on a real port.
@@ -293,7 +307,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return path == completionPath || isRAGChat(path) || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
+		return path == completionPath || strings.HasPrefix(path, "/api/documents/") || isRAGChat(path) || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
 	})
 }
 
@@ -311,5 +325,5 @@ func pathsOf(s *Server, method string) []string {
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
 	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored,
-		"{session_id}", knownSession).Replace(pattern)
+		"{n}", "1", "{session_id}", knownSession).Replace(pattern)
 }

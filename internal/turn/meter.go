@@ -36,7 +36,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 			yield(llm.Chunk{}, &llm.Error{Err: err})
 			return
 		}
-		c.input = func() int { return countInput(req, m.ledger.opts.Count) }
+		c.input = func() int { return countInput(req, c.counter()) }
 		// Deferred, so that a panic of whoever reads the stream is settled too.
 		defer c.settle(ctx)
 		for chunk, err := range m.model.Stream(ctx, req) {
@@ -175,9 +175,18 @@ func (c *call) total() llm.Usage {
 	return u
 }
 
+// counter returns what counts the call's texts. What the built-in model takes costs nothing, and is
+// not worth loading a vocabulary.
+func (c *call) counter() Count {
+	if c.entry.Provider == Builtin {
+		return llm.EstimateTokens
+	}
+	return c.ledger.opts.Count
+}
+
 // count returns an estimate of what the call took so far, by the ledger's own count.
 func (c *call) count() llm.Usage {
-	count := c.ledger.opts.Count
+	count := c.counter()
 	thought := c.thought.tokens(count)
 	u := llm.Usage{Input: c.entry.EstimatedInput, Output: c.text.tokens(count) + thought, Reasoning: thought, Estimated: true}
 	if c.input != nil {

@@ -67,8 +67,11 @@ func New() *Site {
 	if err != nil {
 		panic(err) // the name is valid
 	}
-	return &Site{files: files, read: map[string]*file{}}
+	return From(files)
 }
+
+// From returns a site of other files, with index.html and what is below assets.
+func From(files fs.FS) *Site { return &Site{files: files, read: map[string]*file{}} }
 
 // Index answers with the page.
 func (s *Site) Index(w http.ResponseWriter, r *http.Request) bool {

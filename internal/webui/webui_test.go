@@ -10,7 +10,7 @@ import (
 
 func site() *Site {
 	long := strings.Repeat("x", 100)
-	return &Site{read: map[string]*file{}, files: fstest.MapFS{
+	return From(fstest.MapFS{
 		"index.html":                  {Data: []byte("<!doctype html>" + long)},
 		"index.html.br":               {Data: []byte("index as br")},
 		"assets/app-1a2b3c4d.js":      {Data: []byte("app" + long)},
@@ -20,7 +20,7 @@ func site() *Site {
 		"assets/style.css.gz":         {Data: []byte("longer than css")},
 		"assets/icon.DkX0_a1B.svg":    {Data: []byte("<svg/>")},
 		"assets/unknown-1a2b3c4d.xyz": {Data: []byte("?")},
-	}}
+	})
 }
 
 func get(t *testing.T, s *Site, name string, headers ...string) *httptest.ResponseRecorder {

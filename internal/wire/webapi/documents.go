@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -226,9 +227,12 @@ func listOf[T any](all []T) []T {
 
 // Delete answers DELETE /api/documents/{id}.
 func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
-	d, _, err := h.document(r)
+	d, f, err := h.document(r)
 	if err != nil {
 		return err
+	}
+	if !mayChange(f.Principal, d) {
+		return errNotYours
 	}
 	returns, err := h.cfg.Delete(r.Context(), d)
 	if err != nil {
@@ -246,6 +250,15 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	}{d.ID, d.Name, returns, message})
 }
 
+// mayChange reports whether a caller who sees a document may delete it: whoever has ingested it, and
+// an administrator.
+func mayChange(who access.Principal, d retrieval.Document) bool {
+	return d.Owner == who.Subject || slices.Contains(who.Scopes, adminScope)
+}
+
+// adminScope is what a caller needs to change what others have ingested.
+const adminScope = "admin"
+
 // Reindex answers POST /api/documents/{id}/reindex.
 func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
 	if err := discard(w, r); err != nil {
@@ -257,6 +270,9 @@ func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
 	}
 	if h.cfg.Reindex == nil {
 		return errNoReindex
+	}
+	if !mayChange(f.Principal, d) {
+		return errNotYours
 	}
 	job, err := h.cfg.Reindex(r.Context(), f.Principal, d)
 	if err != nil {

@@ -275,7 +275,7 @@ func (h *Handler) Boxes(w http.ResponseWriter, r *http.Request) error {
 	out := struct {
 		Boxes []Box `json:"boxes"`
 	}{Boxes: []Box{}}
-	if d.MediaType == pdfType && len(p.Map) > 0 {
+	if d.MediaType == pdfType && len(p.Map) > 0 && len(ranges) > 0 {
 		m, err := h.cfg.Pictures.Measure(r.Context(), d, p, ranges)
 		if err != nil {
 			return err
@@ -288,8 +288,8 @@ func (h *Handler) Boxes(w http.ResponseWriter, r *http.Request) error {
 // rangesOf reads pairs of start and end, in UTF-16 code units of a text.
 func rangesOf(r *http.Request, text string) ([]Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
-	if len(starts) == 0 || len(starts) != len(ends) || len(starts) > maxRanges {
-		return nil, invalid("start and end must come in pairs, at least one and at most %d", maxRanges)
+	if len(starts) != len(ends) || len(starts) > maxRanges {
+		return nil, invalid("start and end must come in pairs, at most %d", maxRanges)
 	}
 	out := make([]Range, len(starts))
 	for i := range starts {

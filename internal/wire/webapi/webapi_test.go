@@ -1,0 +1,538 @@
+package webapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/access"
+	"parley/internal/builtin"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/store"
+	"parley/internal/turn"
+	"parley/internal/wire"
+	"parley/internal/wire/webapi"
+)
+
+// site is the page's API over a real store and a real engine.
+type site struct {
+	t      *testing.T
+	db     *store.DB
+	corpus *retrieval.Corpus
+	runner *turn.Runner
+	http   http.Handler
+	who    access.Principal
+}
+
+const otherNamespace = "hr"
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &site{t: t, db: db}
+	if s.corpus, err = retrieval.Open(t.Context(), db.Corpus(), nil); err != nil {
+		t.Fatal(err)
+	}
+	router := &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}}
+	engine := chat.NewEngine(chat.Config{Retriever: s.corpus, Models: router, Rewrite: builtin.Rewrite, Namespace: "default"})
+	s.runner = turn.NewRunner(engine, db.State(), turn.Options{Namespace: "default"})
+	h := webapi.New(webapi.Config{
+		Principal: func(*http.Request) (access.Principal, error) { return s.who, nil },
+		Namespaces: func(context.Context, access.Principal) ([]string, error) {
+			return []string{"default", otherNamespace}, nil
+		},
+		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(),
+		Settings: func(context.Context) webapi.Settings { return webapi.Settings{} },
+		Delete: func(ctx context.Context, d retrieval.Document) (bool, error) {
+			return false, s.corpus.Apply(ctx, retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}})
+		},
+	})
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /api/documents": h.Documents, "GET /api/documents/{id}": h.Document, "DELETE /api/documents/{id}": h.Delete,
+		"GET /api/documents/{id}/chunks": h.Chunks, "GET /api/documents/{id}/pages/{n}": h.Page,
+		"GET /api/documents/{id}/pages/{n}/image": h.Image, "GET /api/documents/{id}/pages/{n}/boxes": h.Boxes,
+		"POST /api/documents/{id}/reindex": h.Reindex,
+		"GET /api/turns/{id}":              h.Turn, "GET /api/namespaces": h.Namespaces, "GET /api/ui/config": h.ConfigJSON,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := answer(w, r); err != nil {
+				wire.WriteError(w, err)
+			}
+		})
+	}
+	s.http = mux
+	return s
+}
+
+// drawn has a picture of every page, 100 by 200, and a box of each range that says which bytes it is.
+type drawn struct{}
+
+func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (webapi.Picture, error) {
+	return webapi.Picture{Data: fmt.Appendf(nil, "%s %d %d", d.Name, page, width), MediaType: "image/jpeg"}, nil
+}
+
+func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []webapi.Range) (webapi.Measure, error) {
+	m := webapi.Measure{Width: 100, Height: 200}
+	for i, r := range ranges {
+		m.Boxes = append(m.Boxes, webapi.Box{X: float64(r.Start), Y: float64(r.End), Range: i})
+	}
+	return m, nil
+}
+
+// put adds a document, each text a page and a chunk.
+func (s *site) put(id, namespace, name, mediaType string, acl access.List, pages ...string) {
+	s.t.Helper()
+	d := retrieval.Document{
+		ID: id, Namespace: namespace, Name: name, Title: "Title of " + name, MediaType: mediaType, URL: "javascript:alert(1)",
+		SHA256: strings.Repeat("0123456789abcdef", 4), Size: 100, Access: acl, Generation: "g", IndexedAt: time.Unix(1e9, 0),
+	}
+	p := retrieval.Put{Document: d}
+	for i, text := range pages {
+		number := i + 1
+		if mediaType != "application/pdf" {
+			number = 0
+		} else {
+			p.Document.Pages++
+		}
+		p.Pages = append(p.Pages, retrieval.Page{Number: number, Text: text, Map: []byte{1, 0, 1}})
+		p.Chunks = append(p.Chunks, retrieval.Chunk{Text: text, Tokens: 9, Headings: []string{"Vision"}, Spans: []retrieval.Span{{Page: number, End: len(text)}}})
+	}
+	if err := s.corpus.Apply(s.t.Context(), retrieval.Batch{Namespace: namespace, Put: []retrieval.Put{p}}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) call(method, target string, headers ...string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.http.ServeHTTP(w, r)
+	return w
+}
+
+// get answers as T, and fails for another status than 200.
+func get[T any](s *site, target string) (v T) {
+	s.t.Helper()
+	w := s.call(http.MethodGet, target)
+	if w.Code != http.StatusOK {
+		s.t.Fatalf("%s: %d %s", target, w.Code, w.Body)
+	}
+	if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" {
+		s.t.Errorf("%s: %v", target, h)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+		s.t.Fatalf("%s: %v: %s", target, err, w.Body)
+	}
+	return v
+}
+
+// slice is text.slice(start, end) of JavaScript.
+func slice(text string, start, end int) string {
+	return string(utf16.Decode(utf16.Encode([]rune(text))[start:end]))
+}
+
+type listed struct {
+	Documents []struct {
+		ID, Name, URL, Kind string
+		ContentURL          string `json:"content_url"`
+		Chunks, Pages       int
+	}
+	Next  string
+	Total int
+}
+
+func (l listed) names() (all []string) {
+	for _, d := range l.Documents {
+		all = append(all, d.Name)
+	}
+	return all
+}
+
+func TestDocuments_AreListedAndFound(t *testing.T) {
+	s := newSite(t)
+	for i, name := range []string{"a.pdf", "b & <c>.md", "d.csv", "e.pptx", "f.html"} {
+		media := []string{"application/pdf", "text/markdown", "text/csv", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "text/html"}[i]
+		s.put(fmt.Sprint("D", i), "default", name, media, access.List{}, "text")
+	}
+	s.put("H", otherNamespace, "a.pdf", "application/pdf", access.List{}, "text")
+	first := get[listed](s, "/api/documents?limit=2")
+	second := get[listed](s, "/api/documents?limit=3&after="+strings.ReplaceAll(strings.ReplaceAll(first.Next, " ", "%20"), "&", "%26"))
+	if diff := cmp.Diff([][]string{{"a.pdf", "b & <c>.md"}, {"d.csv", "e.pptx", "f.html"}}, [][]string{first.names(), second.names()}); diff != "" {
+		t.Error(diff)
+	}
+	if first.Total != 5 || second.Next != "" {
+		t.Errorf("%d in all, next %q", first.Total, second.Next)
+	}
+	var kinds []string
+	for _, d := range append(first.Documents, second.Documents...) {
+		kinds = append(kinds, d.Kind)
+		if d.URL != "" {
+			t.Errorf("%s leads to %s", d.Name, d.URL)
+		}
+	}
+	if diff := cmp.Diff([]string{"image", "markdown", "table", "slide", "html"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+	if got := first.Documents[1].ContentURL; got != "/content/b%20&%20%3Cc%3E.md" {
+		t.Errorf("content_url is %s", got)
+	}
+	if found := get[listed](s, "/api/documents?q=TITLE+OF+D"); found.Total != 1 || found.Documents[0].Name != "d.csv" {
+		t.Errorf("found %+v", found)
+	}
+	if other := get[listed](s, "/api/documents?namespace=hr"); other.Total != 1 || other.Documents[0].ContentURL != "/content/a.pdf?namespace=hr" {
+		t.Errorf("of another namespace: %+v", other)
+	}
+	for _, bad := range []string{"?limit=0", "?limit=201", "?limit=x", "?q=" + strings.Repeat("x", 5000)} {
+		if w := s.call(http.MethodGet, "/api/documents"+bad); w.Code != http.StatusBadRequest {
+			t.Errorf("%.20s: %d", bad, w.Code)
+		}
+	}
+}
+
+func TestDocuments_HaveTagsAndAreDeletedAtOnce(t *testing.T) {
+	s := newSite(t)
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "Contact lenses are covered.")
+	w := s.call(http.MethodGet, "/api/documents/D")
+	tag := w.Header().Get("ETag")
+	if again := s.call(http.MethodGet, "/api/documents/D", "If-None-Match", `"x", W/`+tag); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		t.Errorf("asked for again: %d %s", again.Code, again.Body)
+	}
+	if w := s.call(http.MethodPost, "/api/documents/D/reindex"); w.Code != http.StatusNotFound {
+		t.Errorf("reindex without jobs: %d", w.Code)
+	}
+	if w := s.call(http.MethodDelete, "/api/documents/D"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"name":"a.pdf"`) {
+		t.Errorf("delete: %d %s", w.Code, w.Body)
+	}
+	for _, path := range []string{"", "/chunks", "/pages/1", "/pages/1/image", "/pages/1/boxes"} {
+		if w := s.call(http.MethodGet, "/api/documents/D"+path, "If-None-Match", tag); w.Code != http.StatusNotFound {
+			t.Errorf("%s once it is deleted: %d", path, w.Code)
+		}
+	}
+	if found := s.ask("Are contact lenses covered?"); strings.Contains(get[turnJSON](s, "/api/turns/"+found).Answer, "a.pdf") {
+		t.Error("a deleted document is cited")
+	}
+}
+
+func TestChunks_NameTheirPlacesOnPages(t *testing.T) {
+	s := newSite(t)
+	pages := []string{"😀 First page, größer.", "Second page.", "Third 漢字 page."}
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, pages...)
+	type chunks struct {
+		Chunks []struct {
+			Ordinal int
+			Text    string
+			Spans   []struct{ Page, Start, End int }
+		}
+		Next  *int
+		Total int
+	}
+	first := get[chunks](s, "/api/documents/D/chunks?limit=2")
+	if len(first.Chunks) != 2 || first.Next == nil || *first.Next != 1 || first.Total != 3 {
+		t.Fatalf("%+v", first)
+	}
+	rest := get[chunks](s, "/api/documents/D/chunks?after=1")
+	if len(rest.Chunks) != 1 || rest.Next != nil {
+		t.Fatalf("%+v", rest)
+	}
+	for _, c := range append(first.Chunks, rest.Chunks...) {
+		for _, span := range c.Spans {
+			if got := slice(pages[span.Page-1], span.Start, span.End); got != c.Text {
+				t.Errorf("%q is not %q", got, c.Text)
+			}
+		}
+	}
+	if second := get[chunks](s, "/api/documents/D/chunks?page=2"); second.Total != 1 || second.Chunks[0].Text != pages[1] {
+		t.Errorf("of page 2: %+v", second)
+	}
+}
+
+func TestPage_TellsHowItIsShown(t *testing.T) {
+	s := newSite(t)
+	text := "😀 Intro.\n\nVision\n\nContact lenses.\n\n• one\n• two"
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, text, "more")
+	s.put("M", otherNamespace, "b.md", "text/markdown", access.List{}, text)
+	type page struct {
+		Number, Count int
+		Label, Kind   string
+		Text          string
+		Width, Height float64
+		ImageURL      string `json:"image_url"`
+		Blocks        []struct {
+			Kind              string
+			Level, Start, End int
+		}
+	}
+	p := get[page](s, "/api/documents/D/pages/1")
+	if p.Number != 1 || p.Count != 2 || p.Label != "Page 1" || p.Kind != "image" || p.Text != text || p.Width != 100 || p.Height != 200 {
+		t.Errorf("%+v", p)
+	}
+	var blocks []string
+	for _, b := range p.Blocks {
+		blocks = append(blocks, fmt.Sprintf("%s %d %s", b.Kind, b.Level, slice(text, b.Start, b.End)))
+	}
+	if diff := cmp.Diff([]string{"paragraph 0 😀 Intro.", "heading 1 Vision", "paragraph 0 Contact lenses.", "lines 0 • one\n• two"}, blocks); diff != "" {
+		t.Error(diff)
+	}
+	w := s.call(http.MethodGet, p.ImageURL+"&width=730")
+	if w.Code != http.StatusOK || w.Body.String() != "a.pdf 1 800" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+		t.Errorf("picture: %d %s %v", w.Code, w.Body, w.Header())
+	}
+	if again := s.call(http.MethodGet, p.ImageURL+"&width=730", "If-None-Match", w.Header().Get("ETag")); again.Code != http.StatusNotModified {
+		t.Errorf("picture again: %d", again.Code)
+	}
+	if w := s.call(http.MethodGet, "/api/documents/D/pages/1/image?v=old"); strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+		t.Error("the picture of another version is kept for good")
+	}
+	if m := get[page](s, "/api/documents/M/pages/0?namespace=hr"); m.Kind != "markdown" || m.Label != "" || m.Count != 0 || m.ImageURL != "" || m.Width != 0 {
+		t.Errorf("%+v", m)
+	}
+	for target, want := range map[string]int{
+		"/api/documents/M/pages/1?namespace=hr":         http.StatusNotFound,
+		"/api/documents/M/pages/0/image?namespace=hr":   http.StatusNotFound,
+		"/api/documents/M/pages/0?namespace=elsewhere":  http.StatusNotFound,
+		"/api/documents/M/pages/0":                      http.StatusNotFound,
+		"/api/documents/D/pages/-1":                     http.StatusNotFound,
+		"/api/documents/D/pages/x":                      http.StatusNotFound,
+		"/api/documents/D/pages/9999999999999999":       http.StatusNotFound,
+		"/api/documents/D/pages/1/image?width=63":       http.StatusBadRequest,
+		"/api/documents/D/pages/1/image?width=3001":     http.StatusBadRequest,
+		"/api/documents/D/pages/1/boxes?start=1":        http.StatusBadRequest,
+		"/api/documents/D/pages/1/boxes?start=2&end=1":  http.StatusBadRequest,
+		"/api/documents/D/pages/1/boxes?start=-2&end=1": http.StatusBadRequest,
+		"/api/documents/D/pages/1/boxes?start=x&end=1":  http.StatusBadRequest,
+	} {
+		if w := s.call(http.MethodGet, target); w.Code != want {
+			t.Errorf("%s: %d, want %d", target, w.Code, want)
+		}
+	}
+	type boxes struct {
+		Boxes []struct {
+			X, Y  float64
+			Range int
+		}
+	}
+	// The emoji takes two code units and four bytes.
+	if b := get[boxes](s, "/api/documents/D/pages/1/boxes?start=3&end=8&start=1&end=1000"); len(b.Boxes) != 2 || b.Boxes[0].X != 5 || b.Boxes[0].Y != 10 ||
+		b.Boxes[1].X != 0 || int(b.Boxes[1].Y) != len(text) || b.Boxes[1].Range != 1 {
+		t.Errorf("%+v", b)
+	}
+	if b := get[boxes](s, "/api/documents/M/pages/0/boxes?start=0&end=3&namespace=hr"); b.Boxes == nil || len(b.Boxes) != 0 {
+		t.Errorf("boxes of a page without a picture: %+v", b)
+	}
+}
+
+type turnJSON struct {
+	Status, Question, Answer string
+	Thoughts                 *struct {
+		Query    struct{ Original string }
+		Passages []struct {
+			Label      string
+			Rank       int
+			RankBefore int `json:"rank_before"`
+			Sent       bool
+		}
+		Prompt *struct{ Messages []struct{ Role, Text string } }
+	}
+	Citations []struct {
+		N          int
+		Label      string
+		DocumentID string `json:"document_id"`
+		Page       int
+		Start, End int
+		Quote      string
+		Passage    string
+		ContentURL string `json:"content_url"`
+		URL        string
+		Supported  bool
+		Stale      bool
+		Spans      []struct {
+			Occurrence, Start, End int
+			Quote                  string
+			Stale                  bool
+		}
+	}
+	Stages []struct {
+		Stage, Status string
+		Cost          *float64
+	}
+	Calls        []struct{ Stage, Model string }
+	Cost         *float64
+	Conversation *struct{ Turns int }
+	FinishedAt   *string `json:"finished_at"`
+}
+
+// ask runs a turn and returns its id.
+func (s *site) ask(question string) string {
+	s.t.Helper()
+	id := fmt.Sprintf("01JTURN%019d", time.Now().UnixNano()%1e18)
+	req := chat.Request{TurnID: id, Principal: s.who, Messages: []chat.Message{chat.TextMessage(llm.User, question)}, Options: chat.Options{Top: 3, Mode: retrieval.Text}}
+	if _, err := chat.Collect(s.runner.Run(s.t.Context(), req)); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+const covered = "Contact lenses are covered up to €150 each year."
+
+func TestTurn_ShowsWhatWasSaidAndWhere(t *testing.T) {
+	s := newSite(t)
+	page := "😀 Vision care is part of every plan. " + covered + " Glasses are not."
+	s.put("D", "default", "plan.pdf", "application/pdf", access.List{}, "Nothing of interest stands here.", page)
+	v := get[turnJSON](s, "/api/turns/"+s.ask("Are contact lenses covered?"))
+	if v.Status != "completed" || v.Question != "Are contact lenses covered?" || !strings.Contains(v.Answer, covered) || v.FinishedAt == nil {
+		t.Errorf("%+v", v)
+	}
+	if len(v.Citations) != 1 {
+		t.Fatalf("%+v", v.Citations)
+	}
+	c := v.Citations[0]
+	if c.N != 1 || c.Label != "plan.pdf#page=2" || c.DocumentID != "D" || c.Page != 2 || c.Quote != covered || !c.Supported || c.Stale ||
+		c.ContentURL != "/content/plan.pdf#page=2" || c.URL != "" || c.Passage != page || slice(page, c.Start, c.End) != covered {
+		t.Errorf("%+v", c)
+	}
+	if th := v.Thoughts; th == nil || th.Query.Original != v.Question || len(th.Passages) == 0 || th.Passages[0].Label != "plan.pdf#page=2" ||
+		th.Passages[0].Rank != 1 || th.Passages[0].RankBefore != 1 || !th.Passages[0].Sent || th.Prompt == nil || len(th.Prompt.Messages) < 2 {
+		t.Errorf("thoughts %+v", v.Thoughts)
+	}
+	if len(v.Stages) < 4 || v.Conversation != nil {
+		t.Errorf("stages %+v, conversation %+v", v.Stages, v.Conversation)
+	}
+}
+
+func TestTurn_SaysWhatHasBecomeOfItsSources(t *testing.T) {
+	s := newSite(t)
+	put := func(acl access.List, text string) { s.put("D", "default", "plan.pdf", "application/pdf", acl, text) }
+	put(access.List{}, covered)
+	id := s.ask("Are contact lenses covered?")
+	citation := func() struct {
+		id, quote  string
+		start, end int
+		stale      bool
+	} {
+		t.Helper()
+		v := get[turnJSON](s, "/api/turns/"+id)
+		if len(v.Citations) != 1 || !strings.Contains(v.Answer, covered) || v.Citations[0].Passage == "" {
+			t.Fatalf("%+v", v)
+		}
+		c := v.Citations[0]
+		return struct {
+			id, quote  string
+			start, end int
+			stale      bool
+		}{c.DocumentID, c.Quote, c.Start, c.End, c.Stale}
+	}
+	if c := citation(); c.stale || c.start != 0 {
+		t.Errorf("unchanged: %+v", c)
+	}
+	moved := "😀 A new first sentence. " + covered
+	put(access.List{}, moved)
+	if c := citation(); c.stale || slice(moved, c.start, c.end) != covered {
+		t.Errorf("moved: %+v", c)
+	}
+	put(access.List{}, "Contact lenses are not covered any more.")
+	if c := citation(); !c.stale || c.quote != covered || c.start != 0 || c.end != 0 || c.id != "D" {
+		t.Errorf("changed: %+v", c)
+	}
+	put(access.List{Users: []string{"ann"}}, covered)
+	if c := citation(); !c.stale || c.quote != covered || c.id != "" {
+		t.Errorf("not to be seen any more: %+v", c)
+	}
+	if err := s.corpus.Apply(t.Context(), retrieval.Batch{Namespace: "default", Delete: []string{"D"}}); err != nil {
+		t.Fatal(err)
+	}
+	if c := citation(); !c.stale || c.quote != covered || c.id != "" {
+		t.Errorf("deleted: %+v", c)
+	}
+	s.put("NEW", "default", "plan.pdf", "application/pdf", access.List{}, covered)
+	if c := citation(); c.stale || c.id != "NEW" {
+		t.Errorf("read again: %+v", c)
+	}
+}
+
+func TestTurn_KeepsItsCitationsWhenItsThoughtsAreForgotten(t *testing.T) {
+	s := newSite(t)
+	s.put("D", "default", "plan.pdf", "application/pdf", access.List{}, covered)
+	id := s.ask("Are contact lenses covered?")
+	if _, err := s.db.State().ForgetSaid(t.Context(), time.Now().Add(time.Hour), 10); err != nil {
+		t.Fatal(err)
+	}
+	v := get[turnJSON](s, "/api/turns/"+id)
+	if v.Thoughts != nil || v.Question == "" || !strings.Contains(v.Answer, covered) || len(v.Stages) < 4 {
+		t.Errorf("%+v", v)
+	}
+	if len(v.Citations) != 1 || v.Citations[0].Quote != covered || v.Citations[0].End == 0 || v.Citations[0].Passage == "" {
+		t.Errorf("%+v", v.Citations)
+	}
+}
+
+func TestTurn_BelongsToWhoAsked(t *testing.T) {
+	s := newSite(t)
+	s.put("D", "default", "plan.pdf", "application/pdf", access.List{}, covered)
+	s.who = access.Principal{Subject: "ann"}
+	id := s.ask("Are contact lenses covered?")
+	get[turnJSON](s, "/api/turns/"+id)
+	unknown := func() string { return s.call(http.MethodGet, "/api/turns/01JNOTHING").Body.String() }
+	for _, who := range []access.Principal{access.Anonymous, {Subject: "bob"}, {Groups: []string{"ann"}}} {
+		s.who = who
+		if w := s.call(http.MethodGet, "/api/turns/"+id); w.Code != http.StatusNotFound || w.Body.String() != unknown() {
+			t.Errorf("as %+v: %d %s", who, w.Code, w.Body)
+		}
+	}
+}
+
+func TestNamespaces_CountWhatTheCallerSees(t *testing.T) {
+	s := newSite(t)
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "one", "two")
+	s.put("E", "default", "b.pdf", "application/pdf", access.List{Users: []string{"ann"}}, "three")
+	type namespaces []struct {
+		Name              string
+		Documents, Chunks int
+		Default           bool
+	}
+	want := namespaces{{"default", 1, 0, true}, {otherNamespace, 0, 0, false}}
+	if diff := cmp.Diff(want, get[namespaces](s, "/api/namespaces")); diff != "" {
+		t.Error(diff)
+	}
+	s.who = access.Principal{Subject: "ann"}
+	want[0].Documents, want[0].Chunks = 2, 3
+	if diff := cmp.Diff(want, get[namespaces](s, "/api/namespaces")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConfig_SaysThatThereIsNothingToAskYet(t *testing.T) {
+	s := newSite(t)
+	type config struct {
+		Documents int
+		Problems  []struct{ Code, Message string }
+	}
+	if c := get[config](s, "/api/ui/config"); len(c.Problems) != 1 || c.Problems[0].Code != "no_documents" {
+		t.Errorf("%+v", c)
+	}
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "one")
+	if c := get[config](s, "/api/ui/config"); c.Problems == nil || len(c.Problems) != 0 || c.Documents != 1 {
+		t.Errorf("%+v", c)
+	}
+}
