@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"tokens":    {},
 	"extract":   {},
 	"fetch":     {},
+	"crawl":     {"fetch"},
 	"tool":      {"fetch", "llm", "retrieval"},
 	"tool/*":    {"tool", "llm"},
 	"lexical":   {"text"},
@@ -37,8 +38,11 @@ var allowed = map[string][]string{
 	"builtin":   {"chat", "retrieval", "llm", "text"},
 	"turn":      {"chat", "retrieval", "llm"},
 	"team":      {"turn", "chat", "retrieval", "llm"},
-	"ingest":    {"retrieval", "extract", "text", "tokens"},
-	"store":     {"chat", "turn", "transcript", "retrieval", "llm"},
+	"ingest":    {"retrieval", "extract", "crawl", "fetch", "text", "tokens"},
+	"job":       {},
+	"upload":    {},
+	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
+	"store":     {"chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
 	"webui":     {},
@@ -48,6 +52,7 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
+	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "upload"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

@@ -85,8 +85,17 @@ type Config struct {
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
+	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
+
+	UploadsEnabled string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
+
+	IngestSchedule    duration `name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; 0 means never. At least 1m."`
+	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads; it stands in the User-Agent of requests to them."`
+	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Least time between two requests to a web site; a longer Crawl-delay of its robots.txt counts, up to 30s."`
+	CrawlTime         duration `name:"crawl-time" env:"PARLEY_CRAWL_TIME" yaml:"crawl.time" default:"1h" help:"Longest time that reading one web site may take; what is left comes with the next run."`
+	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read as web sites although they are not public, separated by commas; by default none, so that no URL reaches into the network that Parley stands in."`
 
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Time over which budgets are added up; one of a day begins at midnight UTC."`
 	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in the window; 0 is no limit. Further requests get 429 with Retry-After."`
@@ -177,7 +186,16 @@ func (c *Config) validate() *settingError {
 		{"web-search-url", checkOptionalURL(c.WebSearchURL)},
 		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
+		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
+		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
+			"%q is none of auto, true and false", c.UploadsEnabled)},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
+		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
+			"%q is not a web or mail address", c.CrawlContact)},
+		{"crawl-delay", unless(c.CrawlDelay >= 0 && c.CrawlDelay <= duration(time.Minute), "must be between 0s and 1m")},
+		{"crawl-time", unless(c.CrawlTime > 0, "must be longer than nothing")},
+		{"crawl-allow-private", c.checkAllowPrivate()},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
 		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 is no limit")},
 		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 is no limit")},

@@ -127,7 +127,11 @@ func (d *display) removeBar() {
 
 // progressLine says how far an ingestion has come.
 func progressLine(p ingest.Progress) string {
-	line := fmt.Sprintf("%d/%s, %s, %s", p.FilesDone, plural(p.FilesTotal, "file"),
+	noun := "file"
+	if p.Phase == ingest.Crawling {
+		noun = "URL"
+	}
+	line := fmt.Sprintf("%d/%s, %s, %s", p.FilesDone, plural(p.FilesTotal, noun),
 		plural(p.PagesDone, "page"), plural(p.ChunksDone, "chunk"))
 	if p.Rate > 0 {
 		line += fmt.Sprintf(", %.1f pages/s", p.Rate)

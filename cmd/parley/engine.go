@@ -11,6 +11,7 @@ import (
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/extract"
+	"parley/internal/fetch"
 	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
@@ -28,6 +29,7 @@ type instance struct {
 	ledger *turn.Ledger
 	models *llm.Router
 	tools  *toolbox      // empty but where openTools has filled it
+	web    *fetch.Client // reads web sites to ingest
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
 	runner *turn.Runner
@@ -60,6 +62,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, embedding(cfg, models)...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
+	in.web = newWebClient(cfg)
 	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
 	config := chat.Config{
 		Retriever:    in.corpus,
@@ -101,6 +104,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 // Close ends all use of the data folder.
 func (in *instance) Close() error {
 	in.tools.Close()
+	in.web.Close()
 	return errors.Join(in.pages.Close(), in.db.Close())
 }
 
@@ -131,12 +135,26 @@ func newPool(cfg Config, workers int, ahead bool) *extract.Pool {
 // it may be about to be committed.
 const blobAge = time.Hour
 
-// ingest brings the files at paths into the corpus.
-func (p *program) ingest(ctx context.Context, in *instance, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
+// ingest brings sources into the corpus, files before web sites, which take longer.
+func (p *program) ingest(ctx context.Context, in *instance, from sources, progress func(ingest.Progress)) (report ingest.Report, err error) {
 	pool := newPool(in.cfg, in.cfg.readers(), true)
 	defer pool.Close()
-	report, err := p.ingester(in, pool).Run(ctx, paths, progress)
-	return report, badPath(err)
+	ingester := p.ingester(in, pool)
+	if len(from.paths) > 0 {
+		if report, err = ingester.Run(ctx, from.paths, progress); err != nil {
+			return report, badPath(err)
+		}
+	}
+	if len(from.urls) > 0 {
+		sites, err := from.sites(ctx, ingester)
+		if err != nil {
+			return report, badPath(err)
+		}
+		web, err := ingester.RunSites(ctx, sites, progress)
+		report.Add(web)
+		return report, badPath(err)
+	}
+	return report, nil
 }
 
 // readers is how many processes read files for an ingestion.
@@ -148,17 +166,25 @@ func (c *Config) readers() int {
 }
 
 func (p *program) ingester(in *instance, pool *extract.Pool) *ingest.Ingester {
-	return ingest.New(ingest.Config{
+	return ingest.New(p.ingestConfig(in, pool))
+}
+
+func (p *program) ingestConfig(in *instance, pool *extract.Pool) ingest.Config {
+	return ingest.Config{
 		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
 		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
-	})
+		Crawler: newCrawler(in.cfg, in.web),
+	}
 }
 
-// badPath makes a usage error of one that is about a path of the command line.
+// badPath makes a usage error of one that is about a path or address of the command line.
 func badPath(err error) error {
 	if _, bad := errors.AsType[*ingest.PathError](err); bad {
+		return usageError{err}
+	}
+	if _, bad := errors.AsType[*ingest.SiteError](err); bad {
 		return usageError{err}
 	}
 	return err

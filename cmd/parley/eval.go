@@ -99,7 +99,7 @@ func (p *program) index(ctx context.Context, in *instance, env eval.Env, d *eval
 		report.Indexing = took.Seconds()
 		return err
 	}
-	r, err := p.ingest(ctx, in, []string{d.Documents}, display.Update)
+	r, err := p.ingest(ctx, in, sources{paths: []string{d.Documents}}, display.Update)
 	report.Indexing = r.Duration.Seconds()
 	if err == nil && len(r.Failed) > 0 {
 		display.Finish()

@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// ingestCmd brings files and folders into the corpus.
+// ingestCmd brings files, folders and web sites into the corpus.
 type ingestCmd struct {
-	Paths    []string `arg:"" name:"path" help:"Files and folders."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites."`
+	siteFlags
+	Schedule duration `default:"0" help:"Go on, and read all that was ever ingested again in this interval, for example 6h."`
 	Report   bool     `help:"Also print a table: for each format how many files were indexed, refused and failed, and why."`
 	Estimate bool     `help:"Say what would be indexed and embedded, and what the embedding model would cost; store and spend nothing."`
 }
@@ -18,15 +20,33 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
 	cfg := withBuiltin(p.config)
-	if c.Estimate {
-		return p.estimate(ctx, cfg, c.Paths, d)
+	from, err := c.from(p, c.Paths)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(c.Paths) == 0 && c.Schedule == 0:
+		return usagef("name the files, folders or URLs to ingest")
+	case c.Schedule != 0 && c.Schedule < duration(time.Minute):
+		return usagef("--schedule: must be at least 1m")
+	case c.Estimate:
+		return p.estimate(ctx, cfg, from, d)
 	}
 	in, err := p.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	report, err := p.ingest(ctx, in, c.Paths, d.Update)
+	if c.Schedule > 0 {
+		return c.keepIngesting(ctx, p, in, from, d)
+	}
+	return c.once(ctx, p, in, from, d)
+}
+
+// once ingests sources and gives them their vectors.
+func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sources, d *display) error {
+	d.Start()
+	report, err := p.ingest(ctx, in, from, d.Update)
 	d.Finish()
 	if err != nil {
 		return interrupted(err)

@@ -1,7 +1,7 @@
 // Command parley answers questions about your documents over the protocols of existing chat
 // front ends.
 //
-//	parley serve PATH…        ingest files and folders, and serve them on 127.0.0.1:8000
+//	parley serve PATH…        ingest files, folders and URLs, and serve them on 127.0.0.1:8000
 //	parley ingest PATH…       ingest only
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
@@ -64,8 +64,8 @@ type commandLine struct {
 	ConfigFile string           `name:"config" env:"PARLEY_CONFIG" placeholder:"FILE" help:"YAML file with settings. Flags win over the environment, which wins over the file."`
 	PrintV     kong.VersionFlag `name:"version" help:"Print the version."`
 
-	Serve   serveCmd   `cmd:"" help:"Ingest files and folders, and serve them; without a PATH, serve what is stored."`
-	Ingest  ingestCmd  `cmd:"" help:"Ingest files and folders."`
+	Serve   serveCmd   `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
+	Ingest  ingestCmd  `cmd:"" help:"Ingest files, folders and web sites."`
 	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`

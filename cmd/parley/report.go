@@ -31,6 +31,9 @@ func writeReport(w io.Writer, r ingest.Report) {
 	if r.Deleted > 0 {
 		parts = append(parts, fmt.Sprintf("%d deleted", r.Deleted))
 	}
+	if r.Duplicates > 0 {
+		parts = append(parts, fmt.Sprintf("%s led to the same pages", plural(r.Duplicates, "URL")))
+	}
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
 	writeResults(w, "Skipped", r.Skipped)
 	writeResults(w, "Failed", r.Failed)
@@ -61,13 +64,17 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 			fresh = append(fresh, f)
 		}
 	}
+	noun := "file"
+	if !slices.ContainsFunc(results, func(f ingest.FileResult) bool { return !isURL(f.Path) }) {
+		noun = "URL"
+	}
 	if known := len(results) - len(fresh); known > 0 {
-		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(known, "file"))
+		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(known, noun))
 	}
 	if len(fresh) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "%s %s:\n", title, plural(len(fresh), "file"))
+	fmt.Fprintf(w, "%s %s:\n", title, plural(len(fresh), noun))
 	for _, f := range fresh {
 		fmt.Fprintf(w, "  %s (%s): %s\n", f.Path, f.Reason, f.Detail)
 	}

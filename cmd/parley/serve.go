@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ingest"
+	"parley/internal/intake"
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
@@ -22,13 +23,18 @@ import (
 
 // serveCmd ingests and serves.
 type serveCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files and folders to ingest first; what is stored already is served too."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites to ingest first; what is stored already is served too."`
+	siteFlags
 }
 
 // Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
 // goes on with what is stored, but for a path that cannot be ingested at all.
 func (c serveCmd) Run(ctx context.Context, p *program) error {
-	if err := checkPaths(c.Paths); err != nil {
+	from, err := c.from(p, c.Paths)
+	if err != nil {
+		return err
+	}
+	if err := checkPaths(from.paths); err != nil {
 		return err
 	}
 	d := newDisplay(p.stderr, time.Now)
@@ -46,20 +52,25 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
+	uploads := p.config.takesUploads(listener.Addr())
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != ""}
+	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
+		uploads: uploads, intake: p.newIntake(in)}
 	var beside sync.WaitGroup
 	var ingested error
 	done := make(chan struct{})
 	beside.Go(func() {
 		defer close(done)
-		if ingested = s.follow(ctx, c.Paths); isUsage(ingested) {
+		if ingested = s.follow(ctx, from); isUsage(ingested) {
 			stop()
 		}
 	})
+	beside.Go(func() { s.keepSitesFresh(ctx, done) })
+	beside.Go(func() { s.refreshUploads(ctx, done) })
+	beside.Go(func() { s.intake.Run(ctx) })
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
@@ -104,6 +115,8 @@ type serving struct {
 	*instance
 	display *display
 	url     string
+	uploads bool            // documents may come in over the network
+	intake  *intake.Service // takes them in, and carries out the jobs of that
 
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
@@ -159,9 +172,9 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees()},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Uploads: s.uploads},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
+		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
@@ -187,13 +200,13 @@ func (s *serving) knownConversation(ctx context.Context, who access.Principal, i
 	return err == nil, err
 }
 
-// follow ingests paths and reports what came of it.
-func (s *serving) follow(ctx context.Context, paths []string) error {
-	if len(paths) == 0 {
+// follow ingests sources and reports what came of it.
+func (s *serving) follow(ctx context.Context, from sources) error {
+	if len(from.paths)+len(from.urls) == 0 {
 		s.announce(ctx)
 		return nil
 	}
-	report, err := s.ingest(ctx, s.instance, paths, func(p ingest.Progress) {
+	report, err := s.ingest(ctx, s.instance, from, func(p ingest.Progress) {
 		s.mu.Lock()
 		s.progress = p
 		s.mu.Unlock()
@@ -227,7 +240,7 @@ func (s *serving) announce(ctx context.Context) {
 		return
 	}
 	if stats.Documents == 0 {
-		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files or folders to serve.\n", s.cfg.Namespace)
+		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files, folders or URLs to serve.\n", s.cfg.Namespace)
 	}
 	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)
@@ -278,6 +291,7 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
 			})
 		}
+		s.house(ctx, "forget old jobs", s.intake.Purge)
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {

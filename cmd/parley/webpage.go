@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"parley/internal/access"
+	"parley/internal/ingest"
 	"parley/internal/llm"
-	"parley/internal/retrieval"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/webapi"
@@ -25,27 +25,23 @@ func (s *serving) webAPI() *webapi.Handler {
 		Turns:      s.runner,
 		Records:    s.db.State(),
 		Settings:   s.webSettings,
-		Delete:     s.deleteDocument,
+		Closed:     !s.uploads,
+		Delete:     s.intake.DeleteDocument,
+		Uploaded:   s.uploadedBy,
 	})
 }
 
-// deleteDocument deletes a document from the index, and forgets what is known of its file: it comes
-// back with the next ingestion that finds the file, which is reported. Archives and mails around it
-// are read anew then.
-func (in *instance) deleteDocument(ctx context.Context, d retrieval.Document) (returns bool, err error) {
-	own, around, err := in.db.Corpus().FilesOf(ctx, d.Namespace, d.ID)
+// uploadedBy returns the ids of the documents of a namespace that an owner has uploaded.
+func (s *serving) uploadedBy(ctx context.Context, namespace, owner string) (map[string]bool, error) {
+	files, err := s.db.Corpus().Files(ctx, namespace, ingest.UploadsRoot(owner))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	b := retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}}
-	for _, f := range own {
-		b.DropFiles = append(b.DropFiles, f.FileKey)
+	ids := make(map[string]bool, len(files))
+	for _, f := range files {
+		ids[f.DocumentID] = true
 	}
-	for _, f := range around {
-		f.SHA256, f.Generation = "", "" // as if it had changed
-		b.PutFiles = append(b.PutFiles, f)
-	}
-	return len(own) > 0, in.corpus.Apply(ctx, b)
+	return ids, nil
 }
 
 // webSettings returns what the web page must know at its start.
@@ -63,8 +59,9 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 			Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(),
 			Tools:     len(s.tools.Offer(s.cfg.Namespace, "")) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
 			WebSearch: s.tools.searchesWeb(s.cfg.Namespace, ""), MultiAgent: true,
+			Uploads: s.uploads, WebSources: s.uploads,
 		},
-		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Question: maxQuestion},
+		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: maxQuestion},
 		Settings: webapi.Described{Azure: azurechat.Settings(engine), RAGChat: ragchat.Settings(s.ragChatDefaults())},
 		Ingestion: webapi.Ingestion{
 			Running: i.Running, Files: i.Files, Done: i.Done, Indexed: i.Indexed, Unchanged: i.Unchanged, Skipped: i.Skipped,
@@ -72,6 +69,14 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 		},
 		Problems: s.problems(i.Embedding, i.Unembedded),
 	}
+}
+
+// maxUpload returns how many bytes an upload may have, 0 where none is taken.
+func (s *serving) maxUpload() int64 {
+	if !s.uploads {
+		return 0
+	}
+	return int64(s.cfg.LimitsMaxUpload)
 }
 
 // maxQuestion is how many bytes a question may have, as the engine has it.

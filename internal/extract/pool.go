@@ -46,6 +46,7 @@ type Request struct {
 	Path       string   // where it is
 	Spool      string   // folder for the files inside it, made when there are any; "" leaves them out
 	Passwords  []string // to try on it
+	Without    []string // headings, in any case, whose sections are left out
 	Parts      int      // most files inside it; 0 for what the pool's Limits say
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
 }

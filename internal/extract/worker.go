@@ -86,7 +86,9 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 	}
 	var doc *Document
 	err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
-		doc, err = o.read(ctx)
+		if doc, err = o.read(ctx); err == nil {
+			doc.dropSections(j.Without)
+		}
 		return err
 	})
 	if err == nil && post != nil && len(doc.Pages) > 0 {

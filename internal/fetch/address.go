@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 )
 
 // connect dials a public address of a host. The name is resolved here, once, and what was checked
@@ -21,7 +23,7 @@ func (c *Client) connect(ctx context.Context, network, address string) (net.Conn
 	}
 	var last error
 	for _, a := range addrs {
-		if !c.mayDial(a) {
+		if !c.mayDial(host, a) {
 			continue
 		}
 		conn, err := c.dial(ctx, network, net.JoinHostPort(a.Unmap().String(), port))
@@ -50,8 +52,12 @@ func (c *Client) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return addrs, nil
 }
 
-func (c *Client) mayDial(a netip.Addr) bool {
+func (c *Client) mayDial(host string, a netip.Addr) bool {
 	if IsPublic(a) {
+		return true
+	}
+	host = strings.TrimSuffix(host, ".")
+	if slices.ContainsFunc(c.opts.AllowHosts, func(name string) bool { return strings.EqualFold(name, host) }) {
 		return true
 	}
 	for _, p := range c.opts.Allow {

@@ -28,12 +28,14 @@ type Options struct {
 	MaxRedirects int            // 5; less than 0 means none
 	UserAgent    string         // "parley"
 	Allow        []netip.Prefix // networks that may be read although they are not public
+	AllowHosts   []string       // the same for hosts, by their names in any case
 }
 
 // Client reads pages. It is safe for concurrent use.
 type Client struct {
 	opts Options
-	http *http.Client
+	http *http.Client // follows redirects
+	hop  *http.Client // does not
 
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -55,6 +57,9 @@ type Page struct {
 	ETag         string
 	LastModified string
 	NotModified  bool // the page is as Known says; Body is nil
+
+	Location string // where a redirect leads that was not followed, as the server gave it; Body is nil
+	Robots   string // the header X-Robots-Tag, its values joined by commas
 }
 
 // Error says why a URL gave no page.
@@ -75,6 +80,7 @@ const (
 	KindRedirects   Kind = "redirects"   // too many
 	KindStatus      Kind = "status"      // the server answered with an error
 	KindTooLarge    Kind = "too_large"   // more than MaxBytes
+	KindType        Kind = "type"        // a media type that the caller does not want
 	KindTimeout     Kind = "timeout"     // longer than Timeout
 	KindUnreachable Kind = "unreachable" // no such name, no connection, a broken answer
 )
@@ -109,6 +115,10 @@ func New(opts Options) *Client {
 		},
 		CheckRedirect: c.mayFollow,
 	}
+	c.hop = &http.Client{
+		Transport:     c.http.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return c
 }
 
@@ -117,6 +127,16 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Get reads a page. Errors are *Error, but for that of a cancelled ctx.
 func (c *Client) Get(ctx context.Context, rawURL string, known Known) (*Page, error) {
+	return c.read(ctx, c.http, rawURL, known, nil)
+}
+
+// Hop is Get for callers that follow redirects themselves: one is a Page with Location. A body of
+// a media type that accept refuses is not read, and KindType the error; a nil accept takes all.
+func (c *Client) Hop(ctx context.Context, rawURL string, known Known, accept func(mediaType string) bool) (*Page, error) {
+	return c.read(ctx, c.hop, rawURL, known, accept)
+}
+
+func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, known Known, accept func(string) bool) (*Page, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
@@ -124,22 +144,31 @@ func (c *Client) Get(ctx context.Context, rawURL string, known Known) (*Page, er
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.http.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, c.explain(parent, ctx, err)
 	}
 	defer resp.Body.Close()
 	page := &Page{
 		URL: withoutFragment(resp.Request.URL), ETag: resp.Header.Get("ETag"),
-		LastModified: resp.Header.Get("Last-Modified"),
+		LastModified: resp.Header.Get("Last-Modified"), Robots: strings.Join(resp.Header.Values("X-Robots-Tag"), ", "),
 	}
 	if resp.StatusCode == http.StatusNotModified && known != (Known{}) {
 		page.NotModified = true
 		return page, nil
 	}
+	if client == c.hop && isRedirect(resp.StatusCode) {
+		page.Location = resp.Header.Get("Location")
+		return page, nil
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, &Error{Kind: KindStatus, Status: resp.StatusCode,
 			Msg: fmt.Sprintf("The server of %s answered with status %d.", resp.Request.URL.Host, resp.StatusCode)}
+	}
+	if declared := resp.Header.Get("Content-Type"); accept != nil && declared != "" {
+		if media, _ := mediaType(declared, nil); !accept(media) {
+			return nil, unwanted(media)
+		}
 	}
 	page.Body, err = io.ReadAll(io.LimitReader(resp.Body, c.opts.MaxBytes+1))
 	if err != nil {
@@ -149,7 +178,24 @@ func (c *Client) Get(ctx context.Context, rawURL string, known Known) (*Page, er
 		return nil, &Error{Kind: KindTooLarge, Msg: fmt.Sprintf("The page is larger than %d bytes.", c.opts.MaxBytes)}
 	}
 	page.MediaType, page.Charset = mediaType(resp.Header.Get("Content-Type"), page.Body)
+	if accept != nil && !accept(page.MediaType) {
+		return nil, unwanted(page.MediaType)
+	}
 	return page, nil
+}
+
+func unwanted(mediaType string) error {
+	return &Error{Kind: KindType, Msg: fmt.Sprintf("Pages of the type %q are not read.", mediaType)}
+}
+
+// isRedirect holds for the statuses that send a GET elsewhere (RFC 9110, section 15.4).
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
 }
 
 // maxURL bounds a URL in bytes.

@@ -22,6 +22,9 @@ type layer struct {
 	Category  *string      `json:",omitempty"`
 	Access    *access.List `json:",omitempty"`
 	Passwords []string     `json:",omitempty"`
+
+	SkipSections []string `json:",omitempty"` // see Site
+	MaxChunks    int      `json:",omitempty"`
 }
 
 // over lays what another place says over what was said so far. Users and groups belong together:
@@ -38,6 +41,12 @@ func (l layer) over(by layer) layer {
 	}
 	if by.Access != nil {
 		l.Access = by.Access
+	}
+	if by.SkipSections != nil {
+		l.SkipSections = by.SkipSections
+	}
+	if by.MaxChunks > 0 {
+		l.MaxChunks = by.MaxChunks
 	}
 	l.Passwords = append(append([]string(nil), by.Passwords...), l.Passwords...)
 	return l

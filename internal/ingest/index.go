@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -24,9 +25,24 @@ func (r *run) index(ctx context.Context) error {
 	if len(r.pending) == 0 {
 		return nil
 	}
+	return r.work(ctx, min(r.cfg.Workers, len(r.pending)), func(_ context.Context, read func(*candidate) bool, _ func(result) bool) {
+		for _, c := range r.pending {
+			if !read(c) {
+				return
+			}
+		}
+	})
+}
+
+// producer finds files: it has them read, or says itself what became of one. When either returns
+// false, nobody wants more.
+type producer func(ctx context.Context, read func(*candidate) bool, done func(result) bool)
+
+// work reads what a producer finds with several workers and commits what they give.
+func (r *run) work(ctx context.Context, workers int, produce producer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := r.startWorkers(ctx)
+	results := r.startWorkers(ctx, workers, produce)
 	err := r.write(ctx, results)
 	cancel()
 	for range results { // wait for the workers to end
@@ -34,33 +50,35 @@ func (r *run) index(ctx context.Context) error {
 	return err
 }
 
-// startWorkers reads the pending files. The returned channel is closed when all are read, or
+// startWorkers reads what a producer finds. The returned channel is closed when all is read, or
 // soon after ctx has ended.
-func (r *run) startWorkers(ctx context.Context) <-chan result {
+func (r *run) startWorkers(ctx context.Context, n int, produce producer) <-chan result {
 	jobs, results := make(chan *candidate), make(chan result)
-	go func() {
-		defer close(jobs)
-		for _, c := range r.pending {
-			select {
-			case jobs <- c:
-			case <-ctx.Done():
-				return
-			}
+	send := func(res result) bool {
+		select {
+		case results <- res:
+			return res.error == nil
+		case <-ctx.Done():
+			return false
 		}
-	}()
+	}
+	give := func(c *candidate) bool {
+		select {
+		case jobs <- c:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
 	var workers sync.WaitGroup
-	for range min(r.cfg.Workers, len(r.pending)) {
+	workers.Go(func() {
+		defer close(jobs)
+		produce(ctx, give, send)
+	})
+	for range n {
 		workers.Go(func() {
 			for c := range jobs {
 				r.meter.reading(c.display())
-				send := func(res result) bool {
-					select {
-					case results <- res:
-						return res.error == nil
-					case <-ctx.Done():
-						return false
-					}
-				}
 				if !r.take(ctx, c, send) {
 					return
 				}
@@ -169,8 +187,10 @@ func (w *writer) flush(ctx context.Context) error {
 			b.Delete = append(b.Delete, res.from.known.DocumentID)
 		}
 	}
-	if err := w.run.cfg.Corpus.Apply(ctx, b); err != nil {
-		return fmt.Errorf("commit %d documents: %w", len(b.Put), err)
+	if len(b.PutFiles)+len(b.DropFiles)+len(b.Delete) > 0 {
+		if err := w.run.cfg.Corpus.Apply(ctx, b); err != nil {
+			return fmt.Errorf("commit %d documents: %w", len(b.Put), err)
+		}
 	}
 	for _, res := range w.results {
 		w.run.count(res)
@@ -181,6 +201,9 @@ func (w *writer) flush(ctx context.Context) error {
 
 // count enters a committed result in the report.
 func (r *run) count(res result) {
+	if res.file.Reason == string(siteFile) {
+		return
+	}
 	r.tally(res)
 	if res.gone {
 		return
@@ -204,10 +227,16 @@ func (r *run) tally(res result) {
 		return
 	}
 	r.report.noteFormat(res)
+	r.tellOutcome(res)
 	switch {
+	case res.file.Reason == string(crawl.IsDuplicate):
+		r.report.Duplicates++
+		if !res.same && known.DocumentID != "" {
+			r.report.Deleted++
+		}
 	case res.file.Reason != "":
 		r.fail(FileResult{
-			Path: res.from.display(), Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail, Known: res.same,
+			Path: res.from.display(), Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail, Known: res.same, Named: res.first,
 		})
 		if !res.same && !res.leave && known.DocumentID != "" {
 			r.report.Deleted++

@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/access"
+	"parley/internal/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -79,8 +81,15 @@ type Config struct {
 	// and 1 GiB.
 	MaxParts      int
 	MaxPartsBytes int64
-	ConfigFile    string       // of the program, which is no parley.yaml of a folder; "" for none
-	Logger        *slog.Logger // nil discards
+	Crawler       *crawl.Crawler // reads web sites; nil when there is none
+	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
+	Logger        *slog.Logger   // nil discards
+
+	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
+	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
+	Uploads string
+	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
+	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
 }
 
 // Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
@@ -121,7 +130,7 @@ func New(cfg Config) *Ingester {
 // error soon after it ends, and another error when the corpus or the blobs fail; the report tells
 // what was committed until then. A *LockedError says that another run is at work.
 func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
-	resolved, err := resolve(paths, in.cfg.DataDir)
+	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
 		return Report{}, err
 	}
@@ -130,7 +139,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 		return Report{}, err
 	}
 	defer unlock()
-	spools, err := makeSpools(in.cfg.DataDir)
+	spools, err := makeSpools(in.cfg.DataDir, "spool")
 	if err != nil {
 		return Report{}, err
 	}
@@ -140,7 +149,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 
 // makeSpools makes the folder for the files inside files, in the data folder if there is one, and
 // removes what a run left there that was killed.
-func makeSpools(dataDir string) (string, error) {
+func makeSpools(dataDir, name string) (string, error) {
 	if dataDir == "" {
 		dir, err := os.MkdirTemp("", "parley-spool-")
 		if err != nil {
@@ -148,7 +157,7 @@ func makeSpools(dataDir string) (string, error) {
 		}
 		return dir, nil
 	}
-	dir := filepath.Join(dataDir, "spool")
+	dir := filepath.Join(dataDir, name)
 	if err := os.RemoveAll(dir); err != nil {
 		return "", fmt.Errorf("empty the folder for files inside files: %w", err)
 	}
@@ -284,7 +293,7 @@ func (t *target) attach(known map[string]knownFile) {
 
 // effort is what progress is measured by: the bytes of a file that has to be read.
 func (r *run) effort(c *candidate) int64 {
-	if c.size > r.cfg.MaxBytes || c.part != nil || !r.cfg.Supports(c.path, nil) {
+	if c.size > r.cfg.MaxBytes || c.part != nil || c.page != nil || !r.cfg.Supports(c.path, nil) {
 		return 0
 	}
 	return c.size

@@ -34,6 +34,12 @@ func LockEmbedding(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "embed.lock", "embedding the documents of")
 }
 
+// LockJobs takes the right to carry out the jobs of a data folder, and returns what gives it back. A
+// *LockedError says that another process has it.
+func LockJobs(dataDir string) (unlock func(), err error) {
+	return lock(dataDir, "jobs.lock", "carrying out the jobs of")
+}
+
 // lock takes a lock of a data folder and returns what gives it back. The system gives it back
 // too when the process dies, so the file that stays behind means nothing.
 func lock(dataDir, name, doing string) (unlock func(), err error) {

@@ -196,7 +196,7 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 		around = append(slices.Clone(c.part.around), c.path)
 	}
 	m := &candidate{
-		target: c.target, path: c.path + "/" + name, key: rowPath(c.key + "/" + name),
+		target: c.target, path: c.path + "/" + name, key: rowPath(c.innerKey() + "/" + name),
 		size: p.Size, modTime: res.file.ModTime, rules: inner[path.Dir(name)],
 		part: &part{spool: s, index: i, name: p.Name, around: around, budget: res.budget, inFolder: isFolder(res)},
 	}

@@ -10,6 +10,7 @@ type Phase string
 
 // The phases, in order.
 const (
+	Crawling Phase = "crawl" // walking over web sites, reading and committing pages
 	Scanning Phase = "scan"  // looking for files
 	Indexing Phase = "index" // reading and committing them
 	Sweeping Phase = "sweep" // removing originals without a document
@@ -115,6 +116,12 @@ func (m *meter) found(candidates []*candidate, failed, skipped int) {
 
 // inside counts the files inside a file, of which nothing was known before.
 func (m *meter) inside(n int) { m.add(func(p *Progress) { p.FilesTotal += n }) }
+
+// total returns how many files are known of.
+func (m *meter) total() (n int) {
+	m.add(func(p *Progress) { n = p.FilesTotal })
+	return n
+}
 
 func (m *meter) toRead(size int64) { m.add(func(p *Progress) { p.BytesTotal += size }) }
 

@@ -30,6 +30,7 @@ type result struct {
 	same   bool           // the content is what it was: only the row changes
 	leave  bool           // nothing is known of the file: neither row nor document change
 	gone   bool           // the file is not inside another any more: row and document go
+	first  bool           // it is the page for which a site was named
 	error  error          // ends the run
 
 	sidecar layer   // what its own sidecar says
@@ -51,6 +52,9 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key},
 		Size:    c.size, ModTime: c.modTime, Generation: Generation,
 	}}
+	if c.page != nil {
+		res.first, res.file.State = c.page.first, c.page.state
+	}
 	said, err := r.describe(c, &res)
 	if err != nil {
 		if errors.As(err, new(*unreadError)) {
@@ -63,7 +67,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 		return r.unread(ctx, res, err), s
 	}
 	res.file.Size, res.file.ModTime = original.size, original.modTime
-	res.file.SHA256 = original.sha + res.file.SHA256
+	res.file.SHA256 = original.seen + res.file.SHA256
 	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted && !c.mayPass() {
 		res.same = true
 		res.file.DocumentID, res.file.Reason, res.file.Detail = k.DocumentID, k.Reason, k.Detail
@@ -75,6 +79,10 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 // describe gathers what is said of a file, again for one on disk, because it may have come or
 // changed since the walk, and enters its hash into the row.
 func (r *run) describe(c *candidate, res *result) (about, error) {
+	if c.page != nil {
+		res.file.SHA256 = c.page.suffix()
+		return c.page.about(), nil
+	}
 	var t tree = rootTree{c.target.dir}
 	name, around := c.path, []string(nil)
 	if p := c.part; p != nil {
@@ -110,9 +118,12 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 	case len(x.doc.Pages) == 0:
 		return res // the files inside it are the documents
 	}
-	m, err := describe(x.doc, said, path.Base(c.path))
+	m, err := describe(x.doc, said, path.Base(c.fileName()))
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
+	}
+	if r.cfg.Access.Restricted() {
+		m.access = r.cfg.Access
 	}
 	res.file.DocumentID = c.known.DocumentID
 	if res.file.DocumentID == "" {
@@ -153,7 +164,7 @@ func (r *run) unread(ctx context.Context, res result, err error) result {
 	case !errors.As(err, &source), res.from.part != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errNoParser):
 		res.error = fmt.Errorf("keep the original of %s: %w", res.from.display(), err)
 	case errors.Is(err, errNoParser):
-		return res.failed(extract.Unsupported, unsupported(res.from.path))
+		return res.failed(extract.Unsupported, unsupported(res.from.fileName()))
 	case errors.Is(err, errTooLarge):
 		return res.failed(extract.TooLarge, fmt.Sprintf("it has more than %d MiB", r.cfg.MaxBytes>>20))
 	default:
@@ -167,6 +178,7 @@ func (r *run) unread(ctx context.Context, res result, err error) result {
 // original is a file's content as it was at one moment.
 type original struct {
 	sha     string
+	seen    string // the same of what was read, which may have been written anew in UTF-8
 	bytes   int64
 	size    int64     // as the file system said before it was read
 	modTime time.Time // the same; zero when the file must be looked at again
@@ -191,6 +203,9 @@ const snapshotTries = 3
 // copy, so that text and original agree. A file that keeps changing is taken as it is, and
 // remembered as one to read again at the next run.
 func (r *run) snapshot(ctx context.Context, c *candidate) (original, error) {
+	if c.page != nil {
+		return r.keepPage(ctx, c)
+	}
 	var o original
 	for range snapshotTries {
 		var stable bool
@@ -244,6 +259,7 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	}
 	src := &source{r: io.LimitReader(f, r.cfg.MaxBytes+1)}
 	o.sha, o.bytes, err = r.cfg.Blobs.Put(ctx, src)
+	o.seen = o.sha
 	switch {
 	case src.err != nil:
 		return o, false, &sourceError{src.err}
@@ -324,7 +340,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.path), Path: f.Name(), Passwords: said.passwords(),
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.without(said),
 		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
 	}
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -335,10 +351,11 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	if err != nil {
 		return x, err
 	}
-	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.path, head[:n])
+	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.fileName(), head[:n])
 	r.noteParts(s, x.doc, res.budget, spooling)
 	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
 		x.chunks, err = r.chunks(result)
+		x.chunks = x.chunks[:c.mostChunks(said, len(x.chunks))]
 	}
 	return x, err
 }

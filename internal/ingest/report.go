@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"parley/internal/crawl"
 	"parley/internal/extract"
+	"parley/internal/retrieval"
 )
 
 // BadMetadata is the reason of a file whose sidecar or access rights cannot be read. It is not
@@ -14,15 +16,16 @@ const BadMetadata extract.Reason = "metadata"
 
 // Report tells what a run did.
 type Report struct {
-	Indexed   int          // new documents
-	Updated   int          // documents with a new revision
-	Unchanged int          // documents whose files are as they were
-	Deleted   int          // documents whose files are gone
-	Pages     int          // of the new and updated documents, as retrieval.Stats counts them
-	Chunks    int          // of the new and updated documents
-	Skipped   []FileResult // files with nothing to index: no parser, no text, too large
-	Failed    []FileResult // files that should have given a document
-	Duration  time.Duration
+	Indexed    int          // new documents
+	Updated    int          // documents with a new revision
+	Unchanged  int          // documents whose files are as they were
+	Duplicates int          // addresses of the web whose content is that of another one
+	Deleted    int          // documents whose files are gone
+	Pages      int          // of the new and updated documents, as retrieval.Stats counts them
+	Chunks     int          // of the new and updated documents
+	Skipped    []FileResult // files with nothing to index: no parser, no text, too large
+	Failed     []FileResult // files that should have given a document
+	Duration   time.Duration
 
 	// Formats counts the files of each format by what became of them: Indexed, Opened, or the
 	// reason for which they gave no document.
@@ -40,7 +43,10 @@ const (
 func (r *Report) noteFormat(res result) {
 	format, outcome := res.format, OutcomeIndexed
 	if format == "" {
-		format = extract.FormatOf(res.from.path)
+		if res.from.target.site != nil && res.from.page == nil {
+			return // nobody knows what would have come
+		}
+		format = extract.FormatOf(res.from.fileName())
 	}
 	switch {
 	case res.file.Reason != "":
@@ -48,21 +54,84 @@ func (r *Report) noteFormat(res result) {
 	case res.file.DocumentID == "":
 		outcome = OutcomeOpened
 	}
+	r.noteOutcome(format, outcome, 1)
+}
+
+func (r *Report) noteOutcome(format, outcome string, n int) {
 	if r.Formats == nil {
 		r.Formats = map[string]map[string]int{}
 	}
 	if r.Formats[format] == nil {
 		r.Formats[format] = map[string]int{}
 	}
-	r.Formats[format][outcome]++
+	r.Formats[format][outcome] += n
+}
+
+// Outcome is what became of one file that a run has looked at.
+type Outcome struct {
+	Path       string // below its root, "/"-separated; for a file inside another, that one's path and its name in there
+	DocumentID string // "" for a file that gave none
+	Reason     extract.Reason
+	Detail     string // one sentence for people, where there is a Reason
+	Unchanged  bool   // it is as the last run left it
+	First      bool   // it is the page for which a site was named
+	Chunks     int    // of a new or updated document
+	Tokens     int    // of these
+}
+
+func (r *run) tellOutcome(res result) {
+	if r.cfg.Outcome == nil {
+		return
+	}
+	o := Outcome{
+		Path: res.file.Path, DocumentID: res.file.DocumentID, Unchanged: res.same, First: res.first,
+		Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail,
+	}
+	if res.put != nil {
+		o.Chunks = len(res.put.Chunks)
+		for _, c := range res.put.Chunks {
+			o.Tokens += c.Tokens
+		}
+	}
+	r.cfg.Outcome(o)
+}
+
+// Deleted is the reason of a file whose document was deleted by a request although the file is still
+// there. It is not read again until it changes.
+const Deleted extract.Reason = "deleted"
+
+// LookAgain makes the row of a file one that the next run reads again, as if it had changed.
+func LookAgain(f retrieval.File) retrieval.File {
+	f.SHA256, f.ModTime = "", lookAgain
+	return f
 }
 
 // FileResult is why a file is not in the corpus.
 type FileResult struct {
-	Path   string // absolute, with what is not printable escaped
+	Path   string // absolute, or an address, with what is not printable escaped
 	Reason extract.Reason
 	Detail string // one sentence for people
 	Known  bool   // it was so at an earlier run, and the file was not tried again
+	Named  bool   // it is the page for which a site was named, so that it is missed
+}
+
+// Add adds what another run did.
+func (r *Report) Add(o Report) {
+	r.Indexed += o.Indexed
+	r.Updated += o.Updated
+	r.Unchanged += o.Unchanged
+	r.Duplicates += o.Duplicates
+	r.Deleted += o.Deleted
+	r.Pages += o.Pages
+	r.Chunks += o.Chunks
+	r.Skipped = append(r.Skipped, o.Skipped...)
+	r.Failed = append(r.Failed, o.Failed...)
+	r.Duration += o.Duration
+	for format, outcomes := range o.Formats {
+		for outcome, n := range outcomes {
+			r.noteOutcome(format, outcome, n)
+		}
+	}
 }
 
 func (r *Report) sort() {
@@ -73,7 +142,7 @@ func (r *Report) sort() {
 
 // fail adds a file to the report.
 func (r *run) fail(f FileResult) {
-	if Refuses(f.Reason) {
+	if Refuses(f.Reason) && !f.Named {
 		r.report.Skipped = append(r.report.Skipped, f)
 		r.meter.skip()
 		return
@@ -86,7 +155,12 @@ func (r *run) fail(f FileResult) {
 // could be read. The other reasons are failures.
 func Refuses(reason extract.Reason) bool {
 	switch reason {
-	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge:
+	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge, Deleted:
+		return true
+	}
+	switch crawl.Reason(reason) {
+	case crawl.ByRobots, crawl.NoIndex, crawl.NotFound, crawl.Private, crawl.Redirect, crawl.OutOfSite,
+		crawl.Limit, crawl.IsDuplicate, crawl.Reason(removed):
 		return true
 	}
 	return false

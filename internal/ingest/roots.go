@@ -28,8 +28,8 @@ func (e *PathError) Error() string {
 func (e *PathError) Unwrap() error { return e.Err }
 
 // resolve makes paths absolute and free of symbolic links, and checks that they can be read.
-func resolve(paths []string, dataDir string) ([]string, error) {
-	data := realPath(dataDir)
+func resolve(paths []string, cfg Config) ([]string, error) {
+	data, uploads := realPath(cfg.DataDir), realPath(cfg.Uploads)
 	var out []string
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
@@ -47,7 +47,7 @@ func resolve(paths []string, dataDir string) ([]string, error) {
 		case err != nil:
 			return nil, &PathError{Path: p, Reason: err.Error(), Err: err}
 		}
-		if _, inside := within(data, abs); inside && data != "" {
+		if _, inside := within(data, abs); inside && data != "" && abs != uploads {
 			return nil, &PathError{Path: p, Reason: "it is inside the data folder"}
 		}
 		if !slices.Contains(out, abs) {
@@ -109,6 +109,7 @@ type target struct {
 	ids      map[string]bool  // documents of this root
 	dir      *os.Root         // the folder, or the one in which the file lies
 	file     string           // the name of the file in dir when the root is a file, else ""
+	site     *Site            // when the root is one
 
 	candidates []*candidate
 	failed     []FileResult // what could not be looked at
@@ -116,8 +117,21 @@ type target struct {
 	hidden     []string // paths below which nothing is known to be gone
 }
 
+// uploadsPrefix begins the paths of the roots of uploaded files, which are the same wherever the data
+// folder lies.
+const uploadsPrefix = "uploads:"
+
+// UploadsRoot is the path of the root of the files that an owner has uploaded.
+func UploadsRoot(owner string) string { return uploadsPrefix + owner }
+
+// UploadsOwner returns whose uploads a root has; false for other roots.
+func UploadsOwner(root string) (owner string, ok bool) { return strings.CutPrefix(root, uploadsPrefix) }
+
 // folder names the folder of a root, for prefixes.
 func (t *target) folder() string {
+	if _, ok := UploadsOwner(t.root.Path); ok {
+		return "uploads"
+	}
 	dir := t.path
 	if t.file != "" {
 		dir = filepath.Dir(dir)
@@ -148,11 +162,11 @@ func (r *run) choose(ctx context.Context, paths []string) error {
 		}
 		t := &target{path: path, prefixes: prefixes, ids: map[string]bool{}}
 		var known bool
-		if t.root, known = recorded[rowPath(path)]; !known {
-			t.root, t.fresh = retrieval.Root{Path: rowPath(path)}, true
+		if t.root, known = recorded[r.rootPath(path)]; !known {
+			t.root, t.fresh = retrieval.Root{Path: r.rootPath(path)}, true
 		}
 		for _, root := range roots {
-			if rel, ok := covers(path, root.Path); ok && rel != "." {
+			if rel, ok := r.covers(path, root.Path); ok && rel != "." {
 				t.adopts = append(t.adopts, root)
 			}
 		}
@@ -160,7 +174,7 @@ func (r *run) choose(ctx context.Context, paths []string) error {
 		return t
 	}
 	for _, p := range paths {
-		inside := func(other string) bool { rel, ok := covers(other, p); return ok && rel != "." }
+		inside := func(other string) bool { rel, ok := r.covers(other, p); return ok && rel != "." }
 		if slices.ContainsFunc(paths, inside) {
 			continue
 		}
@@ -185,11 +199,26 @@ func (r *run) choose(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// covers reports whether a walk of folder comes to path, and path relative to it.
-func covers(folder, path string) (string, bool) {
+// rootPath is the path under which a root is recorded.
+func (r *run) rootPath(path string) string {
+	if r.cfg.Uploads != "" && path == realPath(r.cfg.Uploads) {
+		return UploadsRoot(r.cfg.Owner)
+	}
+	return rowPath(path)
+}
+
+// covers reports whether a walk of folder comes to path, and path relative to it. No walk comes from
+// outside into the data folder.
+func (r *run) covers(folder, path string) (string, bool) {
 	rel, ok := within(folder, path)
 	if !ok {
 		return "", false
+	}
+	if data := realPath(r.cfg.DataDir); data != "" {
+		_, from := within(data, folder)
+		if _, to := within(data, path); to && !from {
+			return "", false
+		}
 	}
 	if rel == "." {
 		return rel, true

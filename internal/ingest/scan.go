@@ -31,13 +31,27 @@ type candidate struct {
 	inside  []retrieval.File // what is known of the files inside it, by path
 	name    string           // of its document
 	part    *part            // set when it is a file inside another
+	page    *webPage         // set when it is a page of the web
 }
 
 // baseName is the name of the file's document before any prefix.
 func (c *candidate) baseName() string { return citationName(c.path) }
 
-// display returns the file's path for people.
-func (c *candidate) display() string { return c.target.display(c.path) }
+// fileName is a name of the file whose extension says what it is.
+func (c *candidate) fileName() string {
+	if c.page != nil {
+		return c.page.file
+	}
+	return c.path
+}
+
+// display returns the file's path for people, or the address of a page.
+func (c *candidate) display() string {
+	if c.target.site != nil {
+		return printable(c.key)
+	}
+	return c.target.display(c.path)
+}
 
 func (t *target) display(rel string) string {
 	return printable(filepath.Join(t.base(), filepath.FromSlash(rel)))
@@ -104,7 +118,11 @@ func (t *target) scan(ctx context.Context, cfg *Config) error {
 	if t.dir, err = os.OpenRoot(t.base()); err != nil {
 		return &PathError{Path: t.path, Reason: "its folder cannot be opened", Err: err}
 	}
-	w := walker{target: t, data: realPath(cfg.DataDir), config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
+	data := realPath(cfg.DataDir)
+	if cfg.Uploads != "" && t.path == realPath(cfg.Uploads) {
+		data = "" // it lies in there
+	}
+	w := walker{target: t, data: data, config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
 	switch {
 	case t.file != "":
 		w.entry(t.file, st.Mode().Type(), w.rules(".", nil), true)

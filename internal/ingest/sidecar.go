@@ -38,6 +38,23 @@ type keys struct {
 	Groups    yaml.Node `yaml:"groups"`
 	Password  yaml.Node `yaml:"password"`
 	Passwords yaml.Node `yaml:"passwords"`
+
+	SkipSections yaml.Node `yaml:"skip_sections"`
+	MaxChunks    *int      `yaml:"max_chunks"`
+}
+
+// Sidecar returns the text of a sidecar file that has sections and chunks of a file left out, see
+// Site.SkipSections and Site.MaxChunks.
+func Sidecar(skipSections []string, maxChunks int) []byte {
+	said := struct {
+		SkipSections []string `yaml:"skip_sections,omitempty"`
+		MaxChunks    int      `yaml:"max_chunks,omitempty"`
+	}{skipSections, maxChunks}
+	text, err := yaml.Marshal(said)
+	if err != nil {
+		panic(fmt.Sprintf("ingest: strings and a number are not YAML: %v", err))
+	}
+	return text
 }
 
 // layer checks the keys.
@@ -60,6 +77,14 @@ func (k keys) layer() (layer, error) {
 			return layer{}, err
 		}
 		l.Passwords = append(l.Passwords, words...)
+	}
+	if l.SkipSections, err = namesIn(k.SkipSections, "skip_sections"); err != nil {
+		return layer{}, err
+	}
+	if k.MaxChunks != nil {
+		if l.MaxChunks = *k.MaxChunks; l.MaxChunks < 1 {
+			return layer{}, errors.New("max_chunks must be 1 or more")
+		}
 	}
 	if l.URL != nil && !isWebURL(*l.URL) {
 		return layer{}, errors.New("url is not an http or https address")

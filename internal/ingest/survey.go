@@ -18,7 +18,7 @@ import (
 // visit gets the documents that Run would put, one at a time. Copies of the files lie in a
 // temporary folder while they are read. An error of visit ends the survey.
 func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retrieval.Put) error, progress func(Progress)) (report Report, err error) {
-	resolved, err := resolve(paths, in.cfg.DataDir)
+	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
 		return Report{}, err
 	}

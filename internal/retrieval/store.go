@@ -66,8 +66,8 @@ type Catalog interface {
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
 	// Page returns the page with a number of a revision, and the highest number of its pages.
 	Page(ctx context.Context, revision int64, number int) (Page, int, error)
-	// FilesOf returns the files that gave a document: its own, and the archives and mails around it.
-	FilesOf(ctx context.Context, namespace, documentID string) (own, around []File, err error)
+	// FilesOf returns the rows of the files that gave a document.
+	FilesOf(ctx context.Context, namespace, documentID string) ([]File, error)
 }
 
 // Batch is one atomic change of a namespace.
@@ -132,8 +132,9 @@ type Stats struct {
 // Root is a file, folder or other origin that was ingested, so that what disappears from it
 // disappears from the corpus.
 type Root struct {
-	Path   string // absolute
+	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
+	Source string // how it is read, where that is not clear from Path: the ingester's business
 }
 
 // FileKey names a file below a root.
@@ -152,6 +153,7 @@ type File struct {
 	Reason     string    // why it gave none (extract.Reason); "" when it did
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
+	State      string    // what its origin said of it, for the next time: the ingester's business
 }
 
 // MaySee reports whether the filter lets a document with these properties through. Stores use it

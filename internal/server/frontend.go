@@ -79,6 +79,10 @@ type controls struct {
 	ReasoningEffortOptions        []string `json:"reasoningEffortOptions"`
 	DefaultReasoningEffort        string   `json:"defaultReasoningEffort"`
 	DefaultRetrievalReasoningMode string   `json:"defaultRetrievalReasoningEffort"`
+
+	// UploadsEnabled is Parley's own. ShowUserUpload stays false while there is no sign-in: the
+	// component that it shows in the Azure front ends throws without, and takes the page with it.
+	UploadsEnabled bool `json:"uploadsEnabled"`
 }
 
 func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
@@ -94,6 +98,7 @@ func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
 		RAGSendTextSources:       true,
 		RAGSendImageSources:      can.Vision,
 		ReasoningEffortOptions:   []string{},
+		UploadsEnabled:           can.Uploads,
 	})
 }
 

@@ -28,7 +28,7 @@ func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 		"showReasoningEffortOption, showVectorOption, showUserUpload, showLanguagePicker, showSpeechInput, " +
 		"showSpeechOutputBrowser, showSpeechOutputAzure, showChatHistoryBrowser, showChatHistoryCosmos, " +
 		"showAgenticRetrievalOption, streamingEnabled, ragSearchTextEmbeddings, ragSearchImageEmbeddings, " +
-		"ragSendTextSources, ragSendImageSources, webSourceEnabled, sharepointSourceEnabled"
+		"ragSendTextSources, ragSendImageSources, webSourceEnabled, sharepointSourceEnabled, uploadsEnabled"
 	cases := []struct {
 		can Capabilities
 		on  []string

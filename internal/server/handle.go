@@ -25,8 +25,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 		plainErrors(x, unknownHost)
 		return
 	}
-	h, _ := s.mux.Handler(r)
-	rt, found := h.(*route)
+	rt, found := s.routeOf(r)
 	if found {
 		x.route = rt
 	}

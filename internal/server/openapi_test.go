@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -139,6 +140,12 @@ func examplesReallyWork(t *testing.T) {
 				d.check(t, s, method, target, "", op, success(op))
 				continue
 			}
+			if form, ok := op.RequestBody.Content["multipart/form-data"]; ok && len(op.RequestBody.Content) == 1 {
+				contentType, body := formOf(t, form)
+				d.check(t, s, method, target, body, op, success(op), "Content-Type", contentType)
+				d.check(t, s, method, target, `[]`, op, 415)
+				continue
+			}
 			body := op.RequestBody.Content["application/json"]
 			if len(body.Examples) == 0 {
 				t.Errorf("%s %s has no example", method, path)
@@ -155,6 +162,32 @@ func examplesReallyWork(t *testing.T) {
 			d.check(t, s, method, target, strings.Repeat(" ", 1<<20+1), op, 413)
 		}
 	}
+}
+
+// formOf returns the example of a form with a file.
+func formOf(t *testing.T, m media) (contentType, body string) {
+	t.Helper()
+	var b strings.Builder
+	form := multipart.NewWriter(&b)
+	for _, example := range m.Examples {
+		var parts map[string]string
+		if err := json.Unmarshal(example.Value, &parts); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range parts {
+			part, err := form.CreateFormFile(name, "travel.md")
+			if err == nil {
+				_, err = part.Write([]byte(content))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return form.FormDataContentType(), b.String()
 }
 
 // target returns a path as a client writes it, and with the parameters that it needs.
@@ -179,9 +212,9 @@ func success(op *operation) int {
 }
 
 // check calls an operation and compares what comes with what the document says of it.
-func (d *document) check(t *testing.T, s *Server, method, target, body string, op *operation, status int) {
+func (d *document) check(t *testing.T, s *Server, method, target, body string, op *operation, status int, headers ...string) {
 	t.Helper()
-	w := do(s, method, target, body)
+	w := do(s, method, target, body, headers...)
 	name := fmt.Sprintf("%s %s (%.60s)", method, target, body)
 	if w.Code != status {
 		t.Errorf("%s: status %d, want %d: %s", name, w.Code, status, w.Body)

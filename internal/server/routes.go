@@ -90,6 +90,7 @@ func (s *Server) table() []*route {
 	}
 	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
 	routes = append(routes, ofOpenAI...)
+	routes = append(routes, s.intakeRoutes()...)
 	if s.deps.MCP != nil {
 		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
 	}

@@ -59,6 +59,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if s.deps.RAGChat != nil {
 		srv.RegisterOnShutdown(s.deps.RAGChat.Drain)
 	}
+	if s.deps.Intake != nil {
+		srv.RegisterOnShutdown(s.deps.Intake.Drain)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
 	select {

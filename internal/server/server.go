@@ -49,6 +49,7 @@ type Capabilities struct {
 	Vectors bool // an embedder is configured
 	Rerank  bool // a reranker is configured
 	Vision  bool // a model that reads images is configured
+	Uploads bool // anybody who can reach the server may upload documents
 }
 
 func (c Config) withDefaults() Config {
@@ -164,7 +165,7 @@ type Turns interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
-// Deps is what the server works with. What is above MCP is required.
+// Deps is what the server works with. What is above Intake is required.
 type Deps struct {
 	Chat         AzureChat
 	AzureHistory AzureHistory
@@ -174,6 +175,7 @@ type Deps struct {
 	Documents    Documents
 	Status       Status
 	Web          WebAPI                                        // answers the web page; nil: there are no such routes
+	Intake       Intake                                        // nil: documents come in otherwise only
 	MCP          http.Handler                                  // answers /mcp; nil: there is no such route
 	Principal    func(*http.Request) (access.Principal, error) // nil: every caller is anonymous
 
@@ -193,14 +195,15 @@ type Deps struct {
 
 // Server serves Parley over HTTP. It is made by New and safe for concurrent use.
 type Server struct {
-	cfg     Config
-	deps    Deps
-	log     *slog.Logger
-	metrics *Metrics
-	mux     *http.ServeMux
-	routes  []*route
-	trust   trust
-	site    *webui.Site
+	cfg      Config
+	deps     Deps
+	log      *slog.Logger
+	metrics  *Metrics
+	mux      *http.ServeMux
+	routes   []*route
+	deletion *route // of deletePath; nil: there is none
+	trust    trust
+	site     *webui.Site
 
 	draining atomic.Bool
 	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks

@@ -27,6 +27,7 @@ import (
 	"parley/internal/turn"
 	"parley/internal/webui"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/ingestapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -187,7 +188,8 @@ type options struct {
 	drain   func(context.Context, error)
 	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
 	who     access.Principal
-	shelf   *shelf
+	shelf   *bookcase
+	intake  ingestapi.Config
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -220,13 +222,13 @@ func newServer(t testing.TB, o options) *Server {
 		})
 	}
 	if o.shelf == nil {
-		o.shelf = newShelf()
+		o.shelf = newBookcase()
 	}
 	principal := func(*http.Request) (access.Principal, error) { return o.who, nil }
 	s := New(o.cfg, Deps{
 		Principal: principal, Web: webOf(o.shelf, principal, o.turns),
 		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
-		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log),
+		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log), Intake: intakeOf(t, o.intake),
 		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Turns: o.turns, Drain: o.drain, Usage: o.usage, Log: log, Metrics: metrics,
 	})
 	s.site = webui.From(fstest.MapFS{
@@ -307,7 +309,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return path == completionPath || strings.HasPrefix(path, "/api/documents/") || isRAGChat(path) || isChatUI(path) || strings.HasPrefix(path, "/chat_history")
+		return path == completionPath || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
 	})
 }
 
@@ -324,6 +326,6 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored,
-		"{n}", "1", "{session_id}", knownSession).Replace(pattern)
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{url...}", storedURL, "{n}", "1",
+		"{session_id}", knownSession).Replace(pattern)
 }

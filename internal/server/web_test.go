@@ -18,15 +18,15 @@ import (
 	"parley/internal/wire/webapi"
 )
 
-// shelf is a webapi.Catalog in memory.
-type shelf struct {
+// bookcase is a webapi.Catalog in memory.
+type bookcase struct {
 	docs   map[string]retrieval.Document // by id
 	pages  map[int64][]retrieval.Page
 	chunks map[int64][]retrieval.Chunk
 }
 
-func newShelf() *shelf {
-	s := &shelf{docs: map[string]retrieval.Document{}, pages: map[int64][]retrieval.Page{}, chunks: map[int64][]retrieval.Chunk{}}
+func newBookcase() *bookcase {
+	s := &bookcase{docs: map[string]retrieval.Document{}, pages: map[int64][]retrieval.Page{}, chunks: map[int64][]retrieval.Chunk{}}
 	s.put(retrieval.Document{
 		ID: stored, Revision: 1, Namespace: "default", Name: "handbook.pdf", Title: "Handbook", MediaType: "application/pdf",
 		SHA256: strings.Repeat("ab", 32), Size: 9, Pages: 1, IndexedAt: time.Unix(1e9, 0),
@@ -35,7 +35,7 @@ func newShelf() *shelf {
 }
 
 // put adds a document of one page that is one chunk.
-func (s *shelf) put(d retrieval.Document, text string) {
+func (s *bookcase) put(d retrieval.Document, text string) {
 	d.Chunks = 1
 	s.docs[d.ID] = d
 	s.pages[d.Revision] = []retrieval.Page{{Number: 1, Text: text, Map: []byte{1, 0, 1}}}
@@ -45,7 +45,7 @@ func (s *shelf) put(d retrieval.Document, text string) {
 	}}
 }
 
-func (s *shelf) DocumentByID(_ context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
+func (s *bookcase) DocumentByID(_ context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
 	d, ok := s.docs[id]
 	if !ok || d.Namespace != f.Namespace || !f.MaySee(d.Category, d.Access) {
 		return retrieval.Document{}, retrieval.ErrNotFound
@@ -53,7 +53,7 @@ func (s *shelf) DocumentByID(_ context.Context, f retrieval.Filter, id string) (
 	return d, nil
 }
 
-func (s *shelf) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+func (s *bookcase) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	for id, d := range s.docs {
 		if d.Name == name {
 			return s.DocumentByID(ctx, f, id)
@@ -62,7 +62,7 @@ func (s *shelf) Document(ctx context.Context, f retrieval.Filter, name string) (
 	return retrieval.Document{}, retrieval.ErrNotFound
 }
 
-func (s *shelf) FindDocuments(_ context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error) {
+func (s *bookcase) FindDocuments(_ context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error) {
 	var all []retrieval.Document
 	for _, d := range s.docs {
 		if d.Namespace == f.Namespace && f.MaySee(d.Category, d.Access) && strings.Contains(strings.ToLower(d.Name+"\n"+d.Title), strings.ToLower(text)) {
@@ -75,11 +75,11 @@ func (s *shelf) FindDocuments(_ context.Context, f retrieval.Filter, text, after
 	return all[:min(limit, len(all))], total, nil
 }
 
-func (s *shelf) EmbeddedChunks(context.Context, []int64) (map[int64]int, error) {
+func (s *bookcase) EmbeddedChunks(context.Context, []int64) (map[int64]int, error) {
 	return map[int64]int{}, nil
 }
 
-func (s *shelf) Page(_ context.Context, revision int64, number int) (retrieval.Page, int, error) {
+func (s *bookcase) Page(_ context.Context, revision int64, number int) (retrieval.Page, int, error) {
 	for _, p := range s.pages[revision] {
 		if p.Number == number {
 			return p, len(s.pages[revision]), nil
@@ -88,19 +88,19 @@ func (s *shelf) Page(_ context.Context, revision int64, number int) (retrieval.P
 	return retrieval.Page{}, len(s.pages[revision]), retrieval.ErrNotFound
 }
 
-func (s *shelf) FilesOf(context.Context, string, string) (own, around []retrieval.File, err error) {
-	return nil, nil, nil
+func (s *bookcase) FilesOf(context.Context, string, string) ([]retrieval.File, error) {
+	return nil, nil
 }
 
-func (s *shelf) RevisionChunks(_ context.Context, revision int64) ([]retrieval.Chunk, error) {
+func (s *bookcase) RevisionChunks(_ context.Context, revision int64) ([]retrieval.Chunk, error) {
 	return slices.Clone(s.chunks[revision]), nil
 }
 
-func (s *shelf) Pages(_ context.Context, revision int64) ([]retrieval.Page, error) {
+func (s *bookcase) Pages(_ context.Context, revision int64) ([]retrieval.Page, error) {
 	return s.pages[revision], nil
 }
 
-func (s *shelf) Stats(_ context.Context, namespace string) (st retrieval.Stats, err error) {
+func (s *bookcase) Stats(_ context.Context, namespace string) (st retrieval.Stats, err error) {
 	for _, d := range s.docs {
 		if d.Namespace == namespace {
 			st.Documents++
@@ -111,11 +111,11 @@ func (s *shelf) Stats(_ context.Context, namespace string) (st retrieval.Stats, 
 }
 
 // The pictures of every page are the same.
-func (s *shelf) Picture(context.Context, retrieval.Document, int, int) (webapi.Picture, error) {
+func (s *bookcase) Picture(context.Context, retrieval.Document, int, int) (webapi.Picture, error) {
 	return webapi.Picture{Data: []byte("\xff\xd8\xff picture"), MediaType: "image/jpeg"}, nil
 }
 
-func (s *shelf) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []webapi.Range) (webapi.Measure, error) {
+func (s *bookcase) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []webapi.Range) (webapi.Measure, error) {
 	m := webapi.Measure{Width: 612, Height: 792}
 	for i := range ranges {
 		m.Boxes = append(m.Boxes, webapi.Box{X: .1, Y: .2, Width: .3, Height: .04, Range: i})
@@ -141,7 +141,7 @@ func (records) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
 	return turn.Totals{}, nil
 }
 
-func webOf(s *shelf, who func(*http.Request) (access.Principal, error), turns Turns) *webapi.Handler {
+func webOf(s *bookcase, who func(*http.Request) (access.Principal, error), turns Turns) *webapi.Handler {
 	return webapi.New(webapi.Config{
 		Principal: who, Namespaces: namespaces, Namespace: "default", Catalog: s, Pictures: s, Turns: turns, Records: records{},
 		Settings: func(context.Context) webapi.Settings {
@@ -204,7 +204,7 @@ func objectRoutes(s *Server) []*route {
 func TestWeb_WhatMayNotBeSeenIsNotThere(t *testing.T) {
 	const secret = "01JSECRET00000000000000001"
 	build := func(who access.Principal) *Server {
-		sh := newShelf()
+		sh := newBookcase()
 		sh.put(retrieval.Document{ID: secret, Revision: 2, Namespace: "default", Name: "secret-canary.pdf", Title: "Canary",
 			MediaType: "application/pdf", SHA256: strings.Repeat("cd", 32), Owner: "ann", Access: access.List{Users: []string{"ann"}, Groups: []string{"board"}}}, "Canary text.")
 		sh.put(retrieval.Document{ID: secret + "X", Revision: 3, Namespace: "hidden", Name: "hidden-canary.pdf", Title: "Canary",

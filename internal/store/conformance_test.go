@@ -3,6 +3,8 @@ package store_test
 import (
 	"testing"
 
+	"parley/internal/job"
+	"parley/internal/job/jobtest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/store/storetest"
@@ -39,4 +41,12 @@ func TestState_Conforms(t *testing.T) {
 
 func TestTranscripts_Conform(t *testing.T) {
 	storetest.Transcripts(t, func(t *testing.T) transcript.Store { return open(t).Transcripts() })
+}
+
+func TestJobs_Conform(t *testing.T) {
+	storetest.Jobs(t, func(t *testing.T) job.Store { return open(t).Jobs() })
+}
+
+func TestJobsInMemory_Conform(t *testing.T) {
+	storetest.Jobs(t, func(*testing.T) job.Store { return &jobtest.Memory{} })
 }

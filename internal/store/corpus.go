@@ -207,10 +207,10 @@ func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats
 // Roots returns the ingested roots of a namespace in the order in which they were added.
 func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.Root, err error) {
 	rows, err := c.db.read.QueryContext(ctx,
-		"SELECT path, prefix FROM roots WHERE namespace = ? ORDER BY position", namespace)
+		"SELECT path, prefix, source FROM roots WHERE namespace = ? ORDER BY position", namespace)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var root retrieval.Root
-		err := r.Scan(&root.Path, &root.Prefix)
+		err := r.Scan(&root.Path, &root.Prefix, &root.Source)
 		all = append(all, root)
 		return err
 	})
@@ -220,12 +220,12 @@ func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.R
 // Files returns what is known of the files below a root, sorted by path.
 func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retrieval.File, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT path, size, mod_time, sha256, document_id, reason,
-		detail, generation FROM files WHERE namespace = ? AND root = ? ORDER BY path`, namespace, root)
+		detail, generation, state FROM files WHERE namespace = ? AND root = ? ORDER BY path`, namespace, root)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		f := retrieval.File{FileKey: retrieval.FileKey{Root: root}}
 		var modTime int64
 		err := r.Scan(&f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason,
-			&f.Detail, &f.Generation)
+			&f.Detail, &f.Generation, &f.State)
 		f.ModTime = fromNanos(modTime)
 		all = append(all, f)
 		return err

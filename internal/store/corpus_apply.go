@@ -257,10 +257,10 @@ func (a applier) addSegments(segments []retrieval.Segment) (ids []int64, err err
 
 func (a applier) putRoots(roots []retrieval.Root) error {
 	for _, r := range roots {
-		_, err := a.exec(`INSERT INTO roots (namespace, path, prefix, position)
-			VALUES (?, ?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM roots WHERE namespace = ?))
-			ON CONFLICT (namespace, path) DO UPDATE SET prefix = excluded.prefix`,
-			a.namespace, r.Path, r.Prefix, a.namespace)
+		_, err := a.exec(`INSERT INTO roots (namespace, path, prefix, source, position)
+			VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM roots WHERE namespace = ?))
+			ON CONFLICT (namespace, path) DO UPDATE SET prefix = excluded.prefix, source = excluded.source`,
+			a.namespace, r.Path, r.Prefix, r.Source, a.namespace)
 		if err != nil {
 			return fmt.Errorf("put root: %w", err)
 		}
@@ -273,17 +273,18 @@ func (a applier) putFiles(files []retrieval.File) error {
 		return nil
 	}
 	stmt, err := a.tx.PrepareContext(a.ctx, `INSERT INTO files (namespace, root, path, size, mod_time,
-		sha256, document_id, reason, detail, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		sha256, document_id, reason, detail, generation, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (namespace, root, path) DO UPDATE SET size = excluded.size,
 		mod_time = excluded.mod_time, sha256 = excluded.sha256, document_id = excluded.document_id,
-		reason = excluded.reason, detail = excluded.detail, generation = excluded.generation`)
+		reason = excluded.reason, detail = excluded.detail, generation = excluded.generation,
+		state = excluded.state`)
 	if err != nil {
 		return fmt.Errorf("prepare files: %w", err)
 	}
 	defer stmt.Close()
 	for _, f := range files {
 		_, err := stmt.ExecContext(a.ctx, a.namespace, f.Root, f.Path, f.Size, nanos(f.ModTime),
-			f.SHA256, f.DocumentID, f.Reason, f.Detail, f.Generation)
+			f.SHA256, f.DocumentID, f.Reason, f.Detail, f.Generation, f.State)
 		if err != nil {
 			return fmt.Errorf("put file: %w", err)
 		}

@@ -86,35 +86,3 @@ func (c *Corpus) Page(ctx context.Context, revision int64, number int) (p retrie
 	})
 	return p, last, err
 }
-
-// FilesOf returns the files that gave a document: its own, and the archives and mails around it.
-func (c *Corpus) FilesOf(ctx context.Context, namespace, documentID string) (own, around []retrieval.File, err error) {
-	const columns = `SELECT root, path, size, mod_time, sha256, document_id, reason, detail, generation FROM files `
-	read := func(tx *sql.Tx, condition string, args ...any) (all []retrieval.File, err error) {
-		rows, err := tx.QueryContext(ctx, columns+condition, args...)
-		err = scanAll(rows, err, func(r *sql.Rows) error {
-			var f retrieval.File
-			var modTime int64
-			err := r.Scan(&f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason, &f.Detail, &f.Generation)
-			f.ModTime = fromNanos(modTime)
-			all = append(all, f)
-			return err
-		})
-		return all, err
-	}
-	err = c.db.view(ctx, "read the files of a document", func(tx *sql.Tx) (err error) {
-		own, err = read(tx, "WHERE namespace = ? AND document_id = ? ORDER BY root, path", namespace, documentID)
-		for _, f := range own {
-			for i := range f.Path {
-				if f.Path[i] != '/' || err != nil {
-					continue
-				}
-				var outer []retrieval.File
-				outer, err = read(tx, "WHERE namespace = ? AND root = ? AND path = ?", namespace, f.Root, f.Path[:i])
-				around = append(around, outer...)
-			}
-		}
-		return err
-	})
-	return own, around, err
-}

@@ -58,3 +58,8 @@ func (e *DamagedError) Error() string {
 
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
+
+// IsFull reports whether err says that there is no room left on the disk.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
+}

@@ -159,7 +159,8 @@ func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
 	}
 	// As the first version left it.
 	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
-		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')", "DELETE FROM migrations WHERE version = 2"} {
+		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')",
+		"ALTER TABLE roots DROP COLUMN source", "ALTER TABLE files DROP COLUMN state", "DELETE FROM migrations WHERE version >= 2"} {
 		if _, err := db.corpus.db.write.Exec(s); err != nil {
 			t.Fatal(err)
 		}

@@ -220,6 +220,12 @@ func isUnopenable(err error) bool {
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM
 }
 
+// isFull reports whether err says that a database cannot grow.
+func isFull(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
+}
+
 // isUnique reports whether err says that a row breaks a unique index or primary key.
 func isUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)

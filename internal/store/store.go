@@ -3,7 +3,7 @@
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
-//	  state.db     conversations, turns, messages, ledger, transcripts
+//	  state.db     conversations, turns, messages, ledger, transcripts, jobs
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
 // Corpus and state are two databases and no transaction spans them, so that a bulk ingestion
@@ -37,6 +37,7 @@ type DB struct {
 	blobs  *Blobs
 
 	transcripts *Transcripts
+	jobs        *Jobs
 }
 
 // Open opens the data folder at dir, and creates it or brings it up to date where needed. A nil
@@ -62,7 +63,8 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
-	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state}}, nil
+	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
+		jobs: &Jobs{state}}, nil
 }
 
 // Corpus returns the store of documents; it implements retrieval.Store.
@@ -73,6 +75,9 @@ func (d *DB) State() *State { return d.state }
 
 // Transcripts returns the store of clients' chats; it implements transcript.Store.
 func (d *DB) Transcripts() *Transcripts { return d.transcripts }
+
+// Jobs returns the store of jobs; it implements job.Store.
+func (d *DB) Jobs() *Jobs { return d.jobs }
 
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }

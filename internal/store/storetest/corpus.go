@@ -499,7 +499,7 @@ func testRoots(t *testing.T, c corpus) {
 	file := func(root, path string) retrieval.File {
 		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, Size: 10,
 			ModTime: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), SHA256: "ab", DocumentID: id(1),
-			Generation: "g"}
+			Generation: "g", State: "etag"}
 	}
 	skipped := file("/z", "b")
 	skipped.DocumentID, skipped.Reason, skipped.Detail = "", "empty", "there is no text in it"
@@ -507,17 +507,17 @@ func testRoots(t *testing.T, c corpus) {
 	c.apply(retrieval.Batch{Namespace: "ns",
 		PutRoots: []retrieval.Root{{Path: "/z", Prefix: ""}, {Path: "/a", Prefix: "a/"}},
 		PutFiles: []retrieval.File{skipped, file("/z", "a/x"), file("/a", ".")}})
-	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/z", Prefix: "z/"}, {Path: "/m"}}})
+	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/m"}}})
 
 	roots, err := c.Roots(ctx, "ns")
 	c.must(err)
-	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/"}, {Path: "/a", Prefix: "a/"}, {Path: "/m"}}, roots)
+	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/a", Prefix: "a/"}, {Path: "/m"}}, roots)
 	files, err := c.Files(ctx, "ns", "/z")
 	c.must(err)
 	c.equal("files", []retrieval.File{file("/z", "a/x"), skipped}, files)
 
 	changed := file("/z", "a/x")
-	changed.SHA256, changed.ModTime = "cd", changed.ModTime.Add(time.Nanosecond)
+	changed.SHA256, changed.State, changed.ModTime = "cd", "", changed.ModTime.Add(time.Nanosecond)
 	c.apply(retrieval.Batch{Namespace: "ns", PutFiles: []retrieval.File{changed},
 		DropFiles: []retrieval.FileKey{{Root: "/z", Path: "b"}}, DropRoots: []string{"/a"}})
 	files, err = c.Files(ctx, "ns", "/z")

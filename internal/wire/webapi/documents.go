@@ -38,12 +38,12 @@ type document struct {
 	Uploaded   bool   `json:"uploaded"`
 }
 
-func (h *Handler) shown(d retrieval.Document, embedded int) document {
+func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) document {
 	return document{
 		ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: webURL(d.URL), Category: d.Category,
 		MediaType: d.MediaType, Kind: kindOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
 		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
-		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: h.cfg.Uploaded(d),
+		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded,
 	}
 }
 
@@ -90,14 +90,15 @@ func (h *Handler) Documents(w http.ResponseWriter, r *http.Request) error {
 		found = found[:limit]
 		out.Next = found[limit-1].Name
 	}
-	if out.Documents, err = h.withVectors(r, found); err != nil {
+	if out.Documents, err = h.complete(r, f, found); err != nil {
 		return err
 	}
 	return sendTagged(w, r, out)
 }
 
-// withVectors returns documents with the numbers of their chunks that have a vector.
-func (h *Handler) withVectors(r *http.Request, found []retrieval.Document) ([]document, error) {
+// complete returns documents with the numbers of their chunks that have a vector, and whether the
+// caller has uploaded them.
+func (h *Handler) complete(r *http.Request, f retrieval.Filter, found []retrieval.Document) ([]document, error) {
 	revisions := make([]int64, len(found))
 	for i, d := range found {
 		revisions[i] = d.Revision
@@ -106,20 +107,24 @@ func (h *Handler) withVectors(r *http.Request, found []retrieval.Document) ([]do
 	if err != nil {
 		return nil, fmt.Errorf("count vectors: %w", err)
 	}
+	uploaded, err := h.cfg.Uploaded(r.Context(), f.Namespace, f.Principal.Subject)
+	if err != nil {
+		return nil, fmt.Errorf("list the uploads: %w", err)
+	}
 	out := make([]document, len(found))
 	for i, d := range found {
-		out[i] = h.shown(d, embedded[d.Revision])
+		out[i] = h.shown(d, embedded[d.Revision], uploaded[d.ID])
 	}
 	return out, nil
 }
 
 // Document answers GET /api/documents/{id}.
 func (h *Handler) Document(w http.ResponseWriter, r *http.Request) error {
-	d, _, err := h.document(r)
+	d, f, err := h.document(r)
 	if err != nil {
 		return err
 	}
-	out, err := h.withVectors(r, []retrieval.Document{d})
+	out, err := h.complete(r, f, []retrieval.Document{d})
 	if err != nil {
 		return err
 	}
@@ -231,8 +236,8 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !mayChange(f.Principal, d) {
-		return errNotYours
+	if err := h.mayChange(f.Principal, d); err != nil {
+		return err
 	}
 	returns, err := h.cfg.Delete(r.Context(), d)
 	if err != nil {
@@ -240,7 +245,7 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := "The document is deleted."
 	if returns {
-		message = "The document is deleted from the index. Its file is still where it was read from: the next ingestion brings it back."
+		message = "The document is deleted from the index. Its file is still where it was read from: when that changes, it is read again."
 	}
 	return send(w, http.StatusOK, struct {
 		ID      string `json:"id"`
@@ -250,10 +255,16 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	}{d.ID, d.Name, returns, message})
 }
 
-// mayChange reports whether a caller who sees a document may delete it: whoever has ingested it, and
-// an administrator.
-func mayChange(who access.Principal, d retrieval.Document) bool {
-	return d.Owner == who.Subject || slices.Contains(who.Scopes, adminScope)
+// mayChange refuses a caller who sees a document and may not delete it. Whoever has ingested it may,
+// and an administrator, unless nobody may.
+func (h *Handler) mayChange(who access.Principal, d retrieval.Document) error {
+	switch {
+	case h.cfg.Closed:
+		return errClosed
+	case d.Owner == who.Subject, slices.Contains(who.Scopes, adminScope):
+		return nil
+	}
+	return errNotYours
 }
 
 // adminScope is what a caller needs to change what others have ingested.
@@ -271,8 +282,8 @@ func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
 	if h.cfg.Reindex == nil {
 		return errNoReindex
 	}
-	if !mayChange(f.Principal, d) {
-		return errNotYours
+	if err := h.mayChange(f.Principal, d); err != nil {
+		return err
 	}
 	job, err := h.cfg.Reindex(r.Context(), f.Principal, d)
 	if err != nil {

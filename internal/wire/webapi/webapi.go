@@ -97,12 +97,16 @@ type Config struct {
 	Records    Records
 	Settings   func(context.Context) Settings // what the program is set up to do
 
-	// Delete deletes a document, and reports whether the next ingestion brings it back.
+	// Closed refuses what would change the corpus.
+	Closed bool
+	// Delete deletes a document, and reports whether it comes back when the file changes that it was
+	// read from.
 	Delete func(context.Context, retrieval.Document) (returns bool, err error)
 	// Reindex reads a document anew and returns the job that does. Nil: there is no such route.
 	Reindex func(context.Context, access.Principal, retrieval.Document) (job string, err error)
-	// Uploaded reports whether somebody has uploaded a document. Nil: nobody can.
-	Uploaded func(retrieval.Document) bool
+	// Uploaded returns the ids of the documents of a namespace that an owner has uploaded. Nil: nobody
+	// can.
+	Uploaded func(ctx context.Context, namespace, owner string) (map[string]bool, error)
 }
 
 // Handler answers the routes. It is made by New and safe for concurrent use.
@@ -111,7 +115,7 @@ type Handler struct{ cfg Config }
 // New returns a handler.
 func New(cfg Config) *Handler {
 	if cfg.Uploaded == nil {
-		cfg.Uploaded = func(retrieval.Document) bool { return false }
+		cfg.Uploaded = func(context.Context, string, string) (map[string]bool, error) { return nil, nil }
 	}
 	return &Handler{cfg: cfg}
 }
@@ -125,6 +129,7 @@ var (
 	errNoPicture   = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
 	errNoTurn      = &chat.Error{Kind: chat.NotFound, Msg: "There is no such turn."}
 	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "Documents cannot be read anew on this server."}
+	errClosed      = &chat.Error{Kind: chat.Forbidden, Msg: "This server lets nobody change its documents over the network. The setting uploads.enabled allows it."}
 	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "Only who has added the document may do that."}
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )

@@ -1,0 +1,246 @@
+package crawl
+
+import (
+	"errors"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// maxURL bounds an address in bytes.
+const maxURL = 2048
+
+// The mistakes in an address.
+var (
+	errNotWeb   = errors.New("it is not an http or https address")
+	errTooLong  = errors.New("it is too long for an address")
+	errUserInfo = errors.New("it holds a user name or a password")
+	errNoHost   = errors.New("it has no host that can be read")
+)
+
+// Normalise gives an address the one form under which it is known, so that one page has one
+// address (RFC 3986, section 6): host and scheme in small letters, no default port, no dot
+// segments, escapes only where they are needed; and without its fragment and the parameters by
+// which sites follow their visitors.
+func Normalise(raw string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return "", errNotWeb
+	}
+	if u, err = normalise(u); err != nil {
+		return "", err
+	}
+	return u.String(), nil
+}
+
+func normalise(u *url.URL) (*url.URL, error) {
+	scheme := strings.ToLower(u.Scheme)
+	if scheme != "http" && scheme != "https" || u.Opaque != "" {
+		return nil, errNotWeb
+	}
+	if u.User != nil {
+		return nil, errUserInfo
+	}
+	host, err := normaliseHost(u, scheme)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(u.Path, "\x00\r\n\t") {
+		return nil, errNotWeb
+	}
+	out := &url.URL{Scheme: scheme, Host: host, RawQuery: normaliseQuery(u.RawQuery)}
+	escaped := normaliseEscapes(withoutSession(u.EscapedPath()))
+	escaped = (&url.URL{}).ResolveReference(&url.URL{Path: "/" + strings.TrimLeft(escaped, "/")}).Path
+	if out.Path, err = url.PathUnescape(escaped); err != nil {
+		return nil, errNotWeb
+	}
+	out.RawPath = escaped
+	if s := out.String(); len(s) > maxURL {
+		return nil, errTooLong
+	}
+	return out, nil
+}
+
+func normaliseHost(u *url.URL, scheme string) (string, error) {
+	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if name == "" {
+		return "", errNoHost
+	}
+	if strings.Contains(name, ":") {
+		name = "[" + name + "]"
+	} else if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+		name = ascii
+	} else if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e || r <= ' ' }) {
+		return "", errNoHost
+	}
+	port := u.Port()
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		return name, nil
+	}
+	return name + ":" + port, nil
+}
+
+// normaliseEscapes unescapes what needs no escape (RFC 3986, section 6.2.2), and writes the other
+// escapes in capitals. Invalid ones stay.
+func normaliseEscapes(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if c := unhex(s[i+1])<<4 | unhex(s[i+2]); isUnreserved(c) {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(strings.ToUpper(s[i : i+3]))
+		}
+		i += 2
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// tracking are parameters that say where a visitor comes from or who it is, and nothing about the
+// page.
+var tracking = []string{
+	"fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid", "igshid",
+	"mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "oly_anon_id", "oly_enc_id", "vero_id",
+	"phpsessid", "jsessionid", "aspsessionid",
+}
+
+func isTracking(parameter string) bool {
+	name, _, _ := strings.Cut(parameter, "=")
+	name = strings.ToLower(name)
+	return name == "" || strings.HasPrefix(name, "utm_") || slices.Contains(tracking, name)
+}
+
+// normaliseQuery drops tracking parameters. The order of the others stays: it may mean something.
+func normaliseQuery(query string) string {
+	if query == "" {
+		return ""
+	}
+	kept := slices.DeleteFunc(strings.Split(query, "&"), isTracking)
+	return normaliseEscapes(strings.Join(kept, "&"))
+}
+
+// withoutSession drops the parameter of a path that Java servers keep sessions with.
+func withoutSession(escaped string) string {
+	i := strings.Index(strings.ToLower(escaped), ";jsessionid=")
+	if i < 0 {
+		return escaped
+	}
+	if end := strings.IndexByte(escaped[i:], '/'); end >= 0 {
+		return escaped[:i] + escaped[i+end:]
+	}
+	return escaped[:i]
+}
+
+// Name is what a page is called in citations: its address without the scheme. It is a clean
+// relative path.
+func Name(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "page"
+	}
+	parts := []string{u.Host}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		switch part {
+		case "":
+		case ".", "..":
+			parts = append(parts, strings.Repeat("_", len(part)))
+		default:
+			parts = append(parts, part)
+		}
+	}
+	name := strings.Join(parts, "/")
+	if query, err := url.QueryUnescape(u.RawQuery); err == nil && query != "" {
+		name += "?" + strings.ReplaceAll(query, "/", "_")
+	}
+	return name
+}
+
+// scope is the part of a site that is read: a host, and on it a path with all below it.
+type scope struct {
+	host, path, query string
+}
+
+// newScope returns the scope that a prefix means, an address or a path on the host of the first
+// page; or without one the folder of the first page.
+func newScope(first, prefix string) (scope, error) {
+	base, err := url.Parse(first)
+	if err != nil {
+		return scope{}, errNotWeb
+	}
+	if prefix == "" {
+		return folderOf(base), nil
+	}
+	u, err := base.Parse(prefix)
+	if err == nil {
+		u, err = normalise(u)
+	}
+	if err != nil {
+		return scope{}, err
+	}
+	return scope{host: u.Host, path: u.EscapedPath(), query: u.RawQuery}, nil
+}
+
+// folderOf is the scope of a page. A last part without an extension is taken for a folder, so that
+// /docs means what lies below it and not the whole host.
+func folderOf(u *url.URL) scope {
+	p := u.EscapedPath()
+	if dir, last := path.Split(p); strings.Contains(last, ".") {
+		p = dir
+	}
+	return scope{host: u.Host, path: p}
+}
+
+// holds reports whether an address in its normal form lies in the scope. The scheme does not
+// count: a site is the same with and without encryption.
+func (s scope) holds(u *url.URL) bool {
+	if u.Host != s.host {
+		return false
+	}
+	p := u.EscapedPath()
+	if s.query != "" {
+		return p == s.path && strings.HasPrefix(u.RawQuery, s.query)
+	}
+	return p == s.path || strings.HasPrefix(p, s.path) && (strings.HasSuffix(s.path, "/") || p[len(s.path)] == '/')
+}
+
+// neverText are the extensions of files that no page of text has, and that are not asked for.
+var neverText = []string{
+	".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".ico", ".bmp", ".avif", ".tif", ".tiff",
+	".css", ".js", ".mjs", ".map", ".wasm", ".woff", ".woff2", ".ttf", ".otf", ".eot",
+	".mp3", ".mp4", ".m4a", ".m4v", ".avi", ".mov", ".mkv", ".webm", ".ogg", ".ogv", ".wav", ".flac",
+	".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".jar", ".whl", ".deb", ".rpm",
+	".exe", ".msi", ".dmg", ".pkg", ".iso", ".bin", ".apk", ".sig", ".asc", ".sha256",
+}
+
+// mayBeText reports whether an address that stands in a page is worth asking for.
+func mayBeText(u *url.URL) bool {
+	return !slices.Contains(neverText, strings.ToLower(path.Ext(u.Path)))
+}

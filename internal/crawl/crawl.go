@@ -1,0 +1,160 @@
+// Package crawl walks over the pages of a web site, as a polite guest: one request at a time with
+// a pause between two of them, within what robots.txt allows (RFC 9309), and only as far as it was
+// told. What it remembers of a page from an earlier walk makes the request conditional, so that a
+// page that has not changed costs no body.
+//
+// It knows addresses, links and robots and nothing of documents: what pages are good for, and what
+// is kept of them, is its caller's business.
+//
+//	for visit, err := range crawl.New(client, crawl.Options{}).Walk(ctx, site, memory) { … }
+package crawl
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"parley/internal/fetch"
+)
+
+// Site is what to walk over.
+type Site struct {
+	URL       string // of the first page
+	Prefix    string // only addresses that lie at or below it; "" for the folder of the first page
+	Depth     int    // how many links away from the first page; 0 for that one alone
+	Pages     int    // most pages; 0 for 200
+	MediaWiki bool   // the pages are articles of a MediaWiki, whose source is asked for
+}
+
+// Check returns why a site cannot be walked over at all, for people; nil when it can.
+func (s Site) Check() error {
+	first, err := Normalise(s.URL)
+	if err == nil {
+		_, err = newScope(first, s.Prefix)
+	}
+	return err
+}
+
+// Getter asks for pages; it is a fetch.Client or a fake.
+type Getter interface {
+	Get(ctx context.Context, url string, known fetch.Known) (*fetch.Page, error)
+	Hop(ctx context.Context, url string, known fetch.Known, accept func(mediaType string) bool) (*fetch.Page, error)
+}
+
+var _ Getter = (*fetch.Client)(nil)
+
+// Options tunes a Crawler. Zero fields mean the default.
+type Options struct {
+	Agent string        // the name by which robots.txt may call it; "parley"
+	Delay time.Duration // between two requests; 500 ms; less than 0 for none
+	// MostDelay bounds what a robots.txt may ask for instead; 30 s.
+	MostDelay time.Duration
+	Time      time.Duration // of a walk; 1 h
+	// Accept reports whether a page of a media type is wanted; nil takes all. The first page of a
+	// walk is asked for by name, so that its type is not looked at.
+	Accept func(mediaType, url string) bool
+}
+
+// Crawler walks over sites. It is safe for concurrent use; each walk keeps its own pace.
+type Crawler struct {
+	get  Getter
+	opts Options
+}
+
+// New returns a Crawler.
+func New(get Getter, opts Options) *Crawler {
+	opts.Agent = cmp.Or(opts.Agent, "parley")
+	opts.Delay = cmp.Or(opts.Delay, 500*time.Millisecond)
+	opts.MostDelay = cmp.Or(opts.MostDelay, 30*time.Second)
+	opts.Time = cmp.Or(opts.Time, time.Hour)
+	if opts.Accept == nil {
+		opts.Accept = func(string, string) bool { return true }
+	}
+	return &Crawler{get: get, opts: opts}
+}
+
+// Outcome is what came of an address.
+type Outcome int
+
+// The outcomes.
+const (
+	Fetched   Outcome = iota // Page holds the body
+	Unchanged                // it is as it was remembered
+	Duplicate                // its content belongs to another page, To
+	Gone                     // the server says that there is nothing any more (404, 410)
+	Refused                  // it must not or cannot be used, which will stay so
+	Failed                   // it could not be had at the moment
+	Noted                    // robots.txt or a sitemap, which has changed: remember State
+	Stopped                  // the walk has ended early; nothing is known of what was not visited
+)
+
+// Reason is a machine-readable word for why an address gave no page. Each is documented for users
+// in docs/ingestion.md.
+type Reason string
+
+// The reasons.
+const (
+	ByRobots    Reason = "robots"          // robots.txt forbids it
+	NoIndex     Reason = "noindex"         // the page asks not to be indexed
+	NotFound    Reason = "not-found"       // 404 or 410
+	ByStatus    Reason = "status"          // another status that is an error
+	Unreachable Reason = "unreachable"     // no such host, no connection, no answer in time
+	Private     Reason = "private-address" // it leads into a network that is not public
+	Redirect    Reason = "redirect"        // it leads out of the site, or in a circle
+	TooLarge    Reason = "too-large"       // the body is over the limit
+	Unsupported Reason = "unsupported"     // a media type that is not read
+	IsDuplicate Reason = "duplicate"       // its content is that of another address
+	OutOfSite   Reason = "out-of-site"     // it was within the prefix once
+	Limit       Reason = "limit"           // the walk has reached its limit on pages or time
+)
+
+// Visit is what came of one address. An address is visited at most once a walk, but for one that
+// is fetched again because the page that it seemed to repeat is not there.
+type Visit struct {
+	URL     string // in its normal form
+	Outcome Outcome
+	Page    *fetch.Page // with Fetched
+	SHA256  string      // of the body, with Fetched and Duplicate; "" when it came without one
+	Title   string      // of an article of a MediaWiki
+	Wiki    bool        // the body is MediaWiki markup
+	To      string      // with Duplicate
+	State   State       // to be remembered
+	Reason  Reason      // with Refused, Failed, Gone and Stopped
+	Detail  string      // the same in one sentence for people
+	First   bool        // it is the first page of the walk
+	Linked  bool        // something led to it in this walk
+	Found   int         // addresses known so far
+}
+
+// State is what to remember of an address for the next walk.
+type State struct {
+	ETag         string   `json:"etag,omitempty"`
+	LastModified string   `json:"modified,omitempty"`
+	Links        []string `json:"links,omitempty"`  // on its host, relative to it
+	To           string   `json:"to,omitempty"`     // the address that it leads to or repeats
+	Same         bool     `json:"same,omitempty"`   // its body is that of To
+	Robots       string   `json:"robots,omitempty"` // the text of a robots.txt
+}
+
+// Remembered is an address of an earlier walk.
+type Remembered struct {
+	State  State
+	SHA256 string // of its body
+	Detail string // of its Visit, when it gave no page
+	Live   bool   // it is a page of the corpus
+	Stale  bool   // its body is wanted even when it has not changed
+	Skip   bool   // it must not be asked for, but what it links to may; the first page is anyway
+}
+
+// Walk visits the first page of a site and those that it leads to, nearer ones first, then what is
+// remembered and nothing leads to any more. It ends when the caller stops ranging, and with ctx's
+// error, which is the only one. It can be ranged once.
+func (c *Crawler) Walk(ctx context.Context, site Site, memory map[string]Remembered) iter.Seq2[Visit, error] {
+	return func(yield func(Visit, error) bool) {
+		w := newWalk(c, site, memory, yield)
+		if err := w.all(ctx); err != nil && !w.left {
+			yield(Visit{}, err)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package crawl
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxLinks is how many addresses of one page are followed.
+const maxLinks = 1000
+
+// head is what a page says to crawlers.
+type head struct {
+	links     []*url.URL // in their order, normalised, each once
+	canonical *url.URL   // nil when it names none
+	refresh   *url.URL   // where it sends its readers at once; nil for nowhere
+	noIndex   bool
+	noFollow  bool
+}
+
+// readHead reads the links of a web page and what it says to crawlers. It reads tokens and builds
+// no tree, so that what a hostile page costs is bounded by its length.
+func readHead(page *url.URL, body []byte, agent string) head {
+	s := scanner{base: page, agent: agent, seen: map[string]bool{}}
+	z := html.NewTokenizer(bytes.NewReader(body))
+	z.SetMaxBuf(256 << 10)
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return s.head
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			switch tag := atom.Lookup(name); tag {
+			case atom.A, atom.Area, atom.Base, atom.Link, atom.Meta:
+				s.element(tag, attributes(z, more))
+			}
+		}
+	}
+}
+
+// attributes returns those of an element that count here.
+func attributes(z *html.Tokenizer, more bool) map[string]string {
+	all := map[string]string{}
+	for range 64 {
+		if !more {
+			break
+		}
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		if k := string(key); len(value) <= maxURL {
+			if _, twice := all[k]; !twice {
+				all[k] = string(value)
+			}
+		}
+	}
+	return all
+}
+
+// scanner gathers the head of a page.
+type scanner struct {
+	head
+	base  *url.URL
+	based bool
+	agent string
+	seen  map[string]bool
+}
+
+func (s *scanner) element(tag atom.Atom, attr map[string]string) {
+	switch tag {
+	case atom.Base:
+		if href, ok := attr["href"]; ok && !s.based {
+			s.based = true
+			if u, err := s.base.Parse(strings.TrimSpace(href)); err == nil {
+				s.base = u
+			}
+		}
+	case atom.Link:
+		if hasWord(attr["rel"], "canonical") && s.canonical == nil {
+			s.canonical = s.resolve(attr["href"])
+		}
+	case atom.Meta:
+		s.meta(attr)
+	default:
+		if !hasWord(attr["rel"], "nofollow") && len(s.links) < maxLinks {
+			s.link(attr["href"])
+		}
+	}
+}
+
+func (s *scanner) link(href string) {
+	if u := s.resolve(href); u != nil && !s.seen[u.String()] {
+		s.seen[u.String()] = true
+		s.links = append(s.links, u)
+	}
+}
+
+// resolve returns the address that a reference of the page means; nil for none of the web.
+func (s *scanner) resolve(href string) *url.URL {
+	href = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(strings.TrimSpace(href))
+	if href == "" {
+		return nil
+	}
+	u, err := s.base.Parse(href)
+	if err == nil {
+		u, err = normalise(u)
+	}
+	if err != nil {
+		return nil
+	}
+	return u
+}
+
+func (s *scanner) meta(attr map[string]string) {
+	switch name := strings.ToLower(strings.TrimSpace(attr["name"])); {
+	case name == "robots", name != "" && name == s.agent:
+		s.directives(attr["content"])
+	case strings.EqualFold(attr["http-equiv"], "refresh") && s.refresh == nil:
+		const atOnce = 5 // seconds
+		wait, to, _ := strings.Cut(attr["content"], ";")
+		if n, err := strconv.ParseFloat(strings.TrimSpace(wait), 64); err != nil || n > atOnce {
+			return
+		}
+		key, value, _ := strings.Cut(to, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "url") {
+			s.refresh = s.resolve(strings.Trim(strings.TrimSpace(value), `'"`))
+		}
+	}
+}
+
+// directives reads what a robots meta element says.
+func (h *head) directives(content string) {
+	for word := range strings.SplitSeq(content, ",") {
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case "noindex":
+			h.noIndex = true
+		case "nofollow":
+			h.noFollow = true
+		case "none":
+			h.noIndex, h.noFollow = true, true
+		}
+	}
+}
+
+// header reads what a header X-Robots-Tag says. Its directives may stand behind the name of the
+// crawler for which they are.
+func (h *head) header(value, agent string) {
+	other := false
+	for word := range strings.SplitSeq(value, ",") {
+		if name, rest, named := strings.Cut(word, ":"); named {
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
+				continue
+			case agent, "robots", "*":
+				other = false
+			default:
+				other = true
+			}
+			word = rest
+		}
+		if !other {
+			h.directives(word)
+		}
+	}
+}
+
+// hasWord reports whether a list of words separated by white space holds one.
+func hasWord(list, word string) bool {
+	for w := range strings.FieldsSeq(list) {
+		if strings.EqualFold(w, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/internal/fetch"
+)
+
+// exhausted reports whether a limit is reached, and ends the walk then.
+func (w *walk) exhausted() bool {
+	switch {
+	case w.pages >= w.site.Pages:
+		w.stop(Limit, "the limit of %d pages is reached; %d known addresses were not visited", w.site.Pages, len(w.queue)+1)
+	case w.requests >= 4*w.site.Pages+20:
+		w.stop(Limit, "%d requests gave only %d pages; %d known addresses were not visited", w.requests, w.pages, len(w.queue)+1)
+	case time.Since(w.began) >= w.crawler.opts.Time:
+		w.stop(Limit, "the limit of %v is reached; %d known addresses were not visited", w.crawler.opts.Time, len(w.queue)+1)
+	default:
+		return false
+	}
+	return true
+}
+
+// pause waits until the next request may go out.
+func (w *walk) pause(ctx context.Context, r robots) error {
+	delay := max(w.crawler.opts.Delay, min(r.delay, w.crawler.opts.MostDelay))
+	wait := time.Until(w.last.Add(delay))
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	w.last = time.Now()
+	return ctx.Err()
+}
+
+// robotsFile is the robots.txt of a host.
+type robotsFile struct {
+	rules  robots
+	failed error // why nobody knows what it says, so that nothing may be asked for
+}
+
+// robotsOf returns the robots.txt of an address's host, asking for it once a walk (RFC 9309,
+// section 2.3): one that the server does not have allows everything, one that cannot be had
+// forbids everything. The error is ctx's.
+func (w *walk) robotsOf(ctx context.Context, u *url.URL) (robotsFile, error) {
+	host := u.Scheme + "://" + u.Host
+	if file, ok := w.robots[host]; ok {
+		return file, nil
+	}
+	address := host + "/robots.txt"
+	m := w.memory[address].State
+	if err := w.pause(ctx, robots{}); err != nil {
+		return robotsFile{}, err
+	}
+	page, err := w.crawler.get.Get(ctx, address, fetch.Known{ETag: m.ETag, LastModified: m.LastModified})
+	if ctx.Err() != nil {
+		return robotsFile{}, ctx.Err()
+	}
+	var file robotsFile
+	e, _ := errors.AsType[*fetch.Error](err)
+	switch {
+	case err == nil && page.NotModified:
+		file.rules = parseRobots(m.Robots, w.crawler.opts.Agent)
+	case err == nil:
+		text := strings.ToValidUTF8(string(page.Body[:min(len(page.Body), maxRobots)]), "\ufffd")
+		w.note(address, State{ETag: page.ETag, LastModified: page.LastModified, Robots: text})
+		file.rules = parseRobots(text, w.crawler.opts.Agent)
+	case e != nil && e.Kind == fetch.KindRedirects,
+		e != nil && e.Kind == fetch.KindStatus && e.Status/100 == 4 && e.Status != http.StatusTooManyRequests:
+	case e != nil:
+		file.failed = &fetch.Error{Kind: e.Kind, Status: e.Status, Msg: "The site's robots.txt can't be read: " + sentence(e.Msg) + "."}
+		if e.Kind == fetch.KindStatus || e.Kind == fetch.KindTooLarge {
+			file.failed = &fetch.Error{Kind: fetch.KindUnreachable, Msg: "The site's robots.txt can't be read: " + sentence(e.Msg) + "."}
+		}
+	default:
+		file.failed = err
+	}
+	w.robots[host] = file
+	return file, nil
+}

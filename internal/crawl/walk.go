@@ -1,0 +1,233 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+)
+
+const (
+	defaultPages = 200
+	maxHops      = 5       // redirects behind each other
+	maxFound     = 100_000 // addresses on the list of a walk
+	// manyFailures behind each other end a walk: the host is down, or has had enough.
+	manyFailures = 3
+)
+
+// item is an address to visit.
+type item struct {
+	url    *url.URL
+	depth  int
+	hops   int  // redirects that led to it
+	linked bool // something leads to it
+	own    bool // it is a page of its own, whatever it says
+}
+
+// walk is the state of one Walk.
+type walk struct {
+	crawler *Crawler
+	site    Site
+	memory  map[string]Remembered
+	yield   func(Visit, error) bool
+	left    bool // the caller has stopped ranging
+
+	scope    scope
+	first    string
+	entry    string // where redirects have led from the first address so far
+	began    time.Time
+	last     time.Time // of the last request
+	queue    []item
+	seen     map[string]bool
+	robots   map[string]robotsFile // by scheme and host
+	requests int
+	pages    int
+	failures int // behind each other
+	stopped  bool
+
+	alive  map[string]string // SHA-256 of the bodies of the pages of this walk
+	bodies map[string]string // the address of a page by the SHA-256 of its body
+	held   map[string]Visit  // what seems to repeat another page, by its address
+}
+
+func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Visit, error) bool) *walk {
+	if site.Pages <= 0 {
+		site.Pages = defaultPages
+	}
+	w := &walk{
+		crawler: c, site: site, memory: memory, yield: yield, began: time.Now(), seen: map[string]bool{},
+		robots: map[string]robotsFile{}, alive: map[string]string{}, bodies: map[string]string{}, held: map[string]Visit{},
+	}
+	for _, address := range slices.Sorted(maps.Keys(memory)) {
+		if m := memory[address]; m.Live && m.SHA256 != "" && w.bodies[m.SHA256] == "" {
+			w.bodies[m.SHA256] = address
+		}
+	}
+	return w
+}
+
+// all walks. It returns ctx's error only.
+func (w *walk) all(ctx context.Context) error {
+	address, err := Normalise(w.site.URL)
+	if err == nil {
+		w.scope, err = newScope(address, w.site.Prefix)
+	}
+	if err != nil {
+		w.tell(Visit{URL: w.site.URL, Outcome: Refused, Reason: Redirect, Detail: err.Error(), First: true})
+		return nil
+	}
+	first, err := url.Parse(address)
+	if err != nil {
+		return nil // Normalise has parsed it
+	}
+	w.first, w.entry = address, address
+	w.seen[address] = true
+	w.queue = []item{{url: first, linked: true}}
+	entered := false
+	for len(w.queue) > 0 && !w.over() {
+		it := w.queue[0]
+		w.queue = w.queue[1:]
+		if err := w.visit(ctx, it); err != nil {
+			return err
+		}
+		if entered || it.url.String() != w.entry {
+			continue
+		}
+		entered = true
+		if err := w.enter(ctx, it.url); err != nil {
+			return err
+		}
+	}
+	if err := w.lookAfter(ctx); err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
+
+// enter adds what the site itself lists of its pages, once the first one is visited.
+func (w *walk) enter(ctx context.Context, first *url.URL) error {
+	if w.site.Depth == 0 || w.site.MediaWiki || w.over() {
+		return nil
+	}
+	file, err := w.robotsOf(ctx, first)
+	if err != nil {
+		return err
+	}
+	return w.addSitemaps(ctx, file.rules.sitemaps)
+}
+
+// over reports whether the walk must not go on.
+func (w *walk) over() bool { return w.left || w.stopped }
+
+// lookAfter visits what is remembered and nothing leads to any more: it is gone when its server
+// says so, not before.
+func (w *walk) lookAfter(ctx context.Context) error {
+	for _, address := range slices.Sorted(maps.Keys(w.memory)) {
+		if w.over() {
+			return nil
+		}
+		m := w.memory[address]
+		u, err := url.Parse(address)
+		if w.seen[address] || !m.Live || err != nil {
+			continue
+		}
+		w.seen[address] = true
+		if !w.scope.holds(u) {
+			if w.reached() && !m.Skip {
+				w.tell(Visit{URL: address, Outcome: Refused, Reason: OutOfSite, Detail: "it lies outside of the site's prefix"})
+			}
+			continue
+		}
+		if err := w.visit(ctx, item{url: u, depth: w.site.Depth}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reached reports whether the first page was there, so that the scope is known.
+func (w *walk) reached() bool {
+	_, ok := w.resolve(w.first)
+	return ok
+}
+
+// settle tells what became of the addresses that seem to repeat others, now that it is known which
+// of those are there. What only seemed so is a page of its own.
+func (w *walk) settle(ctx context.Context) error {
+	for _, address := range slices.Sorted(maps.Keys(w.held)) {
+		if w.left {
+			return nil
+		}
+		v := w.held[address]
+		to, ok := w.resolve(address)
+		if ok {
+			v.To, v.State.To = to, to
+			w.tell(v)
+			continue
+		}
+		u, err := url.Parse(address)
+		if err != nil || w.stopped {
+			continue // nobody knows
+		}
+		if err := w.visit(ctx, item{url: u, depth: w.site.Depth, linked: v.Linked, own: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve follows duplicates to the page that they repeat.
+func (w *walk) resolve(address string) (string, bool) {
+	at := address
+	for range maxHops + 1 {
+		if _, ok := w.alive[at]; ok {
+			return at, true
+		}
+		v, ok := w.held[at]
+		if body := w.alive[v.To]; !ok || v.State.Same && body != v.SHA256 {
+			return "", false
+		}
+		at = v.To
+	}
+	return "", false
+}
+
+// push puts an address on the list, if it is new and within the site.
+func (w *walk) push(it item) {
+	key := it.url.String()
+	if w.seen[key] || len(w.seen) >= maxFound || it.depth > w.site.Depth || !w.scope.holds(it.url) || !mayBeText(it.url) {
+		return
+	}
+	w.seen[key] = true
+	if it.hops > 0 { // a redirect is followed before the walk goes on
+		w.queue = append([]item{it}, w.queue...)
+		return
+	}
+	w.queue = append(w.queue, it)
+}
+
+// follow puts remembered links on the list.
+func (w *walk) follow(it item, links []string) {
+	for _, link := range links {
+		if u, err := it.url.Parse(link); err == nil {
+			w.push(item{url: u, depth: it.depth + 1, linked: true})
+		}
+	}
+}
+
+func (w *walk) tell(v Visit) {
+	v.First = v.First || v.URL == w.first || v.URL == w.entry
+	v.Found = len(w.seen)
+	if !w.left && !w.yield(v, nil) {
+		w.left = true
+	}
+}
+
+func (w *walk) note(address string, s State) { w.tell(Visit{URL: address, Outcome: Noted, State: s}) }
+
+func (w *walk) stop(reason Reason, format string, args ...any) {
+	w.stopped = true
+	w.tell(Visit{URL: w.first, Outcome: Stopped, Reason: reason, Detail: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,261 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/internal/crawl"
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// Site is a web page to ingest, with the pages that are linked from it.
+type Site struct {
+	URL          string   `json:"url"`                     // of the first page: http or https
+	Prefix       string   `json:"prefix,omitempty"`        // only pages whose address lies at or below it; "" for the folder of URL
+	Depth        int      `json:"depth,omitempty"`         // how many links away from URL; 0 for URL alone
+	Pages        int      `json:"pages,omitempty"`         // most pages of a run; 0 for 200
+	Force        bool     `json:"-"`                       // read pages anew that have not changed, and those that were forgotten
+	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
+	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks of a page, the rest is left out; 0 for no limit
+	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
+}
+
+// SiteError says that a site cannot be ingested at all.
+type SiteError struct {
+	URL    string
+	Reason string // why not, for people
+}
+
+func (e *SiteError) Error() string {
+	return fmt.Sprintf("cannot ingest %s: %s", printable(e.URL), e.Reason)
+}
+
+// The bounds of what a site may ask for.
+const (
+	maxSiteDepth = 100
+	maxSitePages = 100_000
+)
+
+// Check returns a *SiteError when a site cannot be ingested at all.
+func (s Site) Check() error {
+	err := s.walk().Check()
+	switch {
+	case err != nil:
+		return &SiteError{s.URL, err.Error()}
+	case s.Depth < 0 || s.Depth > maxSiteDepth:
+		return &SiteError{s.URL, fmt.Sprintf("its depth must be between 0 and %d", maxSiteDepth)}
+	case s.Pages < 0 || s.Pages > maxSitePages:
+		return &SiteError{s.URL, fmt.Sprintf("its pages must be between 0 and %d", maxSitePages)}
+	case s.MaxChunks < 0:
+		return &SiteError{s.URL, "its most chunks must not be negative"}
+	}
+	return nil
+}
+
+func (s Site) walk() crawl.Site {
+	return crawl.Site{URL: s.URL, Prefix: s.Prefix, Depth: s.Depth, Pages: s.Pages, MediaWiki: s.MediaWiki}
+}
+
+// Reasons of rows that only sites have.
+const (
+	// removed is the reason of a page that Forget has taken away.
+	removed extract.Reason = "removed"
+	// siteFile is that of a robots.txt or a sitemap, which is remembered and is no document.
+	siteFile extract.Reason = "site-file"
+)
+
+// RunSites makes the corpus follow web pages: new and changed ones are indexed, and those that are
+// gone (404, 410) are deleted. A page that has not changed costs a conditional request and nothing
+// else, one that cannot be read at the moment stays as it is and stands in the report. A site that
+// was ingested before takes over the options of this run.
+//
+// A *SiteError comes before anything is changed. Otherwise it is as Run, beside which it may run.
+func (in *Ingester) RunSites(ctx context.Context, sites []Site, progress func(Progress)) (Report, error) {
+	if err := in.checkSites(sites); err != nil {
+		return Report{}, err
+	}
+	unlock, err := in.lockSites()
+	if err != nil {
+		return Report{}, err
+	}
+	defer unlock()
+	spools, err := makeSpools(in.cfg.DataDir, "spool-sites")
+	if err != nil {
+		return Report{}, err
+	}
+	defer os.RemoveAll(spools)
+	return in.runSites(ctx, sites, spools, progress)
+}
+
+// SurveySites is to RunSites what Survey is to Run: it reads the pages and changes nothing.
+func (in *Ingester) SurveySites(ctx context.Context, sites []Site, visit func(retrieval.Put) error, progress func(Progress)) (report Report, err error) {
+	if err := in.checkSites(sites); err != nil {
+		return Report{}, err
+	}
+	dir, err := os.MkdirTemp("", "parley-survey-")
+	if err != nil {
+		return Report{}, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
+	cfg := in.cfg
+	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
+	return (&Ingester{cfg: cfg}).runSites(ctx, sites, filepath.Join(dir, "spool"), progress)
+}
+
+func (in *Ingester) checkSites(sites []Site) error {
+	for _, s := range sites {
+		if err := s.Check(); err != nil {
+			return err
+		}
+		if in.cfg.Crawler == nil {
+			return &SiteError{s.URL, "nothing here reads the web"}
+		}
+	}
+	return nil
+}
+
+// lockSites takes the right to change what is known of web sites. Files have a lock of their own:
+// a walk that takes its time must not hold them up.
+func (in *Ingester) lockSites() (unlock func(), err error) {
+	return lock(in.cfg.DataDir, "sites.lock", "reading web sites into")
+}
+
+func (in *Ingester) runSites(ctx context.Context, sites []Site, spools string, progress func(Progress)) (report Report, err error) {
+	began := time.Now()
+	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
+	r.meter.phase(Crawling)
+	for _, s := range sites {
+		if err = r.site(ctx, s); err != nil {
+			break
+		}
+	}
+	if changed := r.report.Indexed + r.report.Updated + r.report.Deleted; err == nil && r.cfg.Sweep != nil && changed > 0 {
+		r.meter.phase(Sweeping)
+		if _, err = r.cfg.Sweep(ctx); err != nil {
+			err = fmt.Errorf("remove originals without a document: %w", err)
+		}
+	}
+	r.report.Duration = time.Since(began)
+	if err == nil {
+		r.meter.finish()
+	}
+	r.report.sort()
+	return r.report, err
+}
+
+// Sites returns the sites of earlier runs, as they were asked for, in the order in which they came.
+func (in *Ingester) Sites(ctx context.Context) ([]Site, error) {
+	roots, err := in.siteRoots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sites []Site
+	for _, root := range roots {
+		var s Site
+		if err := json.Unmarshal([]byte(root.Source), &s); err != nil {
+			return nil, fmt.Errorf("read the options of %s: %w", root.Path, err)
+		}
+		sites = append(sites, s)
+	}
+	return sites, nil
+}
+
+// siteRoots returns the recorded roots that are sites.
+func (in *Ingester) siteRoots(ctx context.Context) ([]retrieval.Root, error) {
+	roots, err := in.cfg.Store.Roots(ctx, in.cfg.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("read the ingested roots: %w", err)
+	}
+	return slices.DeleteFunc(roots, func(r retrieval.Root) bool { return r.Source == "" }), nil
+}
+
+// Forget removes a site with all its pages from the corpus, or one page of a site, which stays
+// away until a run asks for its very address or is forced. An address without a scheme is one of
+// https or http. It returns how many documents were deleted; the error is retrieval.ErrNotFound
+// when the address is neither.
+func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
+	unlock, err := in.lockSites()
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	addresses := []string{url}
+	if !strings.Contains(url, "://") {
+		addresses = []string{"https://" + url, "http://" + url}
+	}
+	roots, err := in.siteRoots(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, raw := range addresses {
+		address, err := crawl.Normalise(raw)
+		if err != nil {
+			continue
+		}
+		n, err := in.forget(ctx, roots, address)
+		if !errors.Is(err, retrieval.ErrNotFound) {
+			return n, err
+		}
+	}
+	return 0, retrieval.ErrNotFound
+}
+
+func (in *Ingester) forget(ctx context.Context, roots []retrieval.Root, address string) (int, error) {
+	r := &run{cfg: in.cfg, meter: newMeter(nil, time.Now())}
+	if i := slices.IndexFunc(roots, func(r retrieval.Root) bool { return r.Path == address }); i >= 0 {
+		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, address)
+		if err != nil {
+			return 0, fmt.Errorf("read what is known of %s: %w", address, err)
+		}
+		if err := r.forget(ctx, files); err != nil {
+			return r.report.Deleted, err
+		}
+		return r.report.Deleted, in.cfg.Corpus.Apply(ctx, retrieval.Batch{Namespace: in.cfg.Namespace, DropRoots: []string{address}})
+	}
+	for _, root := range roots {
+		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, root.Path)
+		if err != nil {
+			return 0, fmt.Errorf("read what is known of %s: %w", root.Path, err)
+		}
+		if n, err := in.forgetPage(ctx, files, address); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, retrieval.ErrNotFound
+}
+
+// forgetPage deletes the documents of one page, and remembers that this was wanted.
+func (in *Ingester) forgetPage(ctx context.Context, files []retrieval.File, address string) (int, error) {
+	b := retrieval.Batch{Namespace: in.cfg.Namespace}
+	for _, f := range files {
+		page, inside := pageOf(f.Path)
+		if page != address {
+			continue
+		}
+		if f.DocumentID != "" {
+			b.Delete = append(b.Delete, f.DocumentID)
+		}
+		if inside {
+			b.DropFiles = append(b.DropFiles, f.FileKey)
+			continue
+		}
+		f.DocumentID, f.Reason, f.Detail = "", string(removed), "it was removed"
+		b.PutFiles = append(b.PutFiles, f)
+	}
+	if len(b.Delete) == 0 {
+		return 0, nil
+	}
+	if err := in.cfg.Corpus.Apply(ctx, b); err != nil {
+		return 0, fmt.Errorf("delete %s: %w", address, err)
+	}
+	return len(b.Delete), nil
+}

@@ -1,0 +1,208 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
+
+	"parley/internal/crawl"
+	"parley/internal/fetch"
+)
+
+// webPage is a page of the web on its way to becoming a document.
+type webPage struct {
+	body  []byte
+	sha   string // of the body as it came, in hex
+	state string // for the row, see pageState
+	file  string // a file name whose extension tells the format
+	title string // when it does not say it itself; ""
+	first bool   // it is the one for which the site was named
+	url   string
+	site  *Site
+}
+
+// pageState is what a row keeps of a page for the next run.
+type pageState struct {
+	crawl.State
+	File string `json:"file,omitempty"` // webPage.file
+}
+
+func (s pageState) encode() (string, error) {
+	if s.File == "" && s.ETag == "" && s.LastModified == "" && s.To == "" && s.Robots == "" && len(s.Links) == 0 {
+		return "", nil
+	}
+	data, err := json.Marshal(s)
+	return string(data), err
+}
+
+// decodePageState reads what encode wrote. Of a row that cannot be read nothing is known.
+func decodePageState(text string) (s pageState) {
+	if text == "" || json.Unmarshal([]byte(text), &s) != nil {
+		return pageState{}
+	}
+	return s
+}
+
+// newWebPage makes a page of what a visit has brought.
+func newWebPage(v crawl.Visit, site *Site) (*webPage, error) {
+	p := &webPage{
+		body: inUTF8(v.Page), sha: v.SHA256, title: v.Title, first: v.First, url: v.URL, site: site,
+		file: pageFile(v),
+	}
+	state, err := pageState{v.State, p.file}.encode()
+	p.state = state
+	return p, err
+}
+
+// about is what is said of a page outside of it: where it is, and nothing that it says of that
+// itself counts.
+func (p *webPage) about() about {
+	a := about{Says: layer{URL: &p.url}}
+	if p.title != "" {
+		a.Defaults.Title = &p.title
+	}
+	return a
+}
+
+// suffix tells the options of a site that change what becomes of its pages; "" for none.
+func (p *webPage) suffix() string { return p.site.suffix() }
+
+func (s *Site) suffix() string {
+	if len(s.SkipSections) == 0 && s.MaxChunks <= 0 {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d", s.SkipSections, s.MaxChunks))
+	return "+" + hex.EncodeToString(sum[:])
+}
+
+// without returns the headings whose sections are left out of a file: what is said of the file, or of
+// its site.
+func (c *candidate) without(said about) []string {
+	if c.target.site != nil {
+		return c.target.site.SkipSections
+	}
+	return said.Defaults.over(said.Says).SkipSections
+}
+
+// mostChunks is how many of n chunks of a file are kept.
+func (c *candidate) mostChunks(said about, n int) int {
+	most := said.Defaults.over(said.Says).MaxChunks
+	if c.target.site != nil {
+		most = c.target.site.MaxChunks
+	}
+	if most > 0 {
+		return min(n, most)
+	}
+	return n
+}
+
+// innerKey is what stands before the keys of the files inside a file. Addresses below that of a
+// page are pages of their own, so that its files lie behind a fragment, which no page has.
+func (c *candidate) innerKey() string {
+	if c.page != nil {
+		return c.key + "#"
+	}
+	return c.key
+}
+
+// pageOf returns the key of the page in which a file lies, and whether it lies in one.
+func pageOf(key string) (string, bool) {
+	page, _, inside := strings.Cut(key, "#/")
+	return page, inside
+}
+
+// keepPage puts a page into the blob store.
+func (r *run) keepPage(ctx context.Context, c *candidate) (original, error) {
+	head := c.page.body[:min(len(c.page.body), headBytes)]
+	if !r.cfg.Supports(c.page.file, nil) || !r.cfg.Supports(c.page.file, head) {
+		return original{}, &sourceError{errNoParser}
+	}
+	sha, n, err := r.cfg.Blobs.Put(ctx, bytes.NewReader(c.page.body))
+	return original{sha: sha, seen: c.page.sha, bytes: n, size: n}, err
+}
+
+// pageTypes are the media types of pages that are read, with the extension of each.
+var pageTypes = map[string]string{
+	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf",
+	"text/markdown": ".md", "text/x-markdown": ".md", "text/plain": ".txt", "text/csv": ".csv",
+	"text/tab-separated-values": ".tsv", "text/x-wiki": ".wiki", "text/rtf": ".rtf", "application/rtf": ".rtf",
+	"application/epub+zip": ".epub",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
+	"application/vnd.oasis.opendocument.text":                                   ".odt",
+	"application/vnd.oasis.opendocument.spreadsheet":                            ".ods",
+	"application/vnd.oasis.opendocument.presentation":                           ".odp",
+}
+
+// untyped are the media types with which servers send files of which they do not know more.
+var untyped = []string{"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}
+
+// pageExtensions are those of files that are read although their server does not know what they are.
+var pageExtensions = []string{
+	".html", ".htm", ".xhtml", ".pdf", ".md", ".markdown", ".txt", ".rst", ".adoc", ".csv", ".tsv", ".rtf", ".epub",
+	".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".wiki", ".mediawiki",
+}
+
+// AcceptsPage reports whether pages of a media type become documents: texts and office files, and
+// neither what only programs read nor archives. It is for crawl.Options.
+func AcceptsPage(mediaType, url string) bool {
+	if _, ok := pageTypes[mediaType]; ok {
+		return true
+	}
+	return slices.Contains(untyped, mediaType) && slices.Contains(pageExtensions, extensionOf(url))
+}
+
+// extensionOf returns the extension of an address in small letters.
+func extensionOf(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	return strings.ToLower(path.Ext(path.Base(url)))
+}
+
+// pageFile names a page as a file of its format would be. The extension of a text's address says
+// more than the type with which it comes.
+func pageFile(v crawl.Visit) string {
+	name, _, _ := strings.Cut(crawl.Name(v.URL), "?")
+	name = path.Base(name)
+	if v.Wiki {
+		return name + ".wiki"
+	}
+	ext, known := pageTypes[v.Page.MediaType]
+	own := extensionOf(v.URL)
+	switch {
+	case !known, own == ext, ext == ".html" && (own == ".htm" || own == ".xhtml"):
+		return name
+	case ext == ".txt" && slices.Contains(pageExtensions, own) && own != ".html" && own != ".htm":
+		return name
+	}
+	return name + ext
+}
+
+// inUTF8 returns the body of a page, written anew in UTF-8 where only the server's answer names
+// its encoding. What a text says of itself, or shows, is left to the extractor.
+func inUTF8(p *fetch.Page) []byte {
+	if p.Charset == "" || !strings.HasPrefix(p.MediaType, "text/") && p.MediaType != "application/xhtml+xml" || utf8.Valid(p.Body) {
+		return p.Body
+	}
+	if bytes.Contains(bytes.ToLower(p.Body[:min(len(p.Body), 4096)]), []byte("charset")) {
+		return p.Body
+	}
+	enc, err := htmlindex.Get(p.Charset)
+	if err != nil {
+		return p.Body
+	}
+	text, err := enc.NewDecoder().Bytes(p.Body)
+	if err != nil || bytes.ContainsRune(text, utf8.RuneError) {
+		return p.Body
+	}
+	return append([]byte("\ufeff"), text...)
+}

@@ -1,0 +1,126 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/ingest"
+	"parley/internal/retrieval"
+	"parley/internal/upload"
+)
+
+// DeleteAddress deletes the documents of an address: those that a URL leads to, or the one of that
+// citation name. It returns how many there were; ErrNotFound when there is none that the caller may
+// delete, which are his own.
+//
+// An uploaded file goes with its documents. A page of the web is forgotten until somebody asks for it
+// again. Of a file in an ingested folder only the documents go, until it changes.
+func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, namespace, address string) (int, error) {
+	found, err := s.documentsAt(ctx, retrieval.Filter{Principal: who, Namespace: namespace}, address)
+	if err != nil {
+		return 0, err
+	}
+	deleted := 0
+	for _, doc := range found {
+		if doc.Owner != who.Subject {
+			continue
+		}
+		if err := s.deleteDocument(ctx, doc); err != nil {
+			return deleted, s.full(err)
+		}
+		deleted++
+	}
+	if deleted == 0 {
+		return 0, ErrNotFound
+	}
+	return deleted, nil
+}
+
+// documentsAt returns the documents that an address means.
+func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address string) ([]retrieval.Document, error) {
+	name := strings.TrimPrefix(address, "file://") // as the original calls what was uploaded
+	doc, err := s.cfg.Store.Document(ctx, f, name)
+	if err == nil {
+		return []retrieval.Document{doc}, nil
+	}
+	if !errors.Is(err, retrieval.ErrNotFound) {
+		return nil, fmt.Errorf("look for a document: %w", err)
+	}
+	return s.cfg.Store.DocumentsAt(ctx, f, spellings(address))
+}
+
+// spellings returns how an address may have been stored: without its fragment, and with its root's
+// slash or without. Some servers and proxies make one slash of two.
+func spellings(address string) []string {
+	for _, scheme := range []string{"http:/", "https:/"} {
+		if rest, ok := strings.CutPrefix(address, scheme); ok && !strings.HasPrefix(rest, "/") {
+			address = scheme + "/" + rest
+		}
+	}
+	address, _, _ = strings.Cut(address, "#")
+	all := []string{address}
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		u.Host = strings.ToLower(u.Host)
+		all = append(all, u.String())
+		if strings.HasSuffix(u.Path, "/") {
+			all = append(all, strings.TrimSuffix(u.String(), "/"))
+		} else if u.RawQuery == "" {
+			all = append(all, u.String()+"/")
+		}
+	}
+	return all
+}
+
+// DeleteDocument deletes one document that the caller may delete, as DeleteAddress does, and reports
+// whether its file is one of an ingested folder, so that it is read again when it changes.
+func (s *Service) DeleteDocument(ctx context.Context, doc retrieval.Document) (returns bool, err error) {
+	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if _, uploaded := ingest.UploadsOwner(row.Root); !uploaded && !strings.Contains(row.Root, "://") {
+			returns = true
+		}
+	}
+	return returns, s.full(s.deleteDocument(ctx, doc))
+}
+
+// deleteDocument deletes one document, and sees to it that it does not come back by itself.
+func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) error {
+	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
+	if err != nil {
+		return err
+	}
+	b := retrieval.Batch{Namespace: doc.Namespace, Delete: []string{doc.ID}}
+	for _, row := range rows {
+		owner, uploaded := ingest.UploadsOwner(row.Root)
+		switch {
+		case uploaded && !strings.Contains(row.Path, "/"):
+			err := s.DeleteUpload(ctx, upload.Scope{Namespace: doc.Namespace, Owner: owner}, row.Path)
+			if err != nil {
+				return err
+			}
+			b.Delete = nil
+		case strings.HasPrefix(row.Root, "http://"), strings.HasPrefix(row.Root, "https://"):
+			if _, err := s.cfg.Forget(ctx, doc.Namespace, doc.URL); err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+				return err
+			}
+			b.Delete = nil
+		default:
+			row.DocumentID, row.Reason, row.Detail = "", string(ingest.Deleted), "Its document was deleted by a request."
+			b.PutFiles = append(b.PutFiles, row)
+		}
+	}
+	if len(b.Delete) == 0 {
+		return nil
+	}
+	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
+		return fmt.Errorf("delete a document: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/job"
+	"parley/internal/retrieval"
+	"parley/internal/upload"
+)
+
+// execute carries out a job.
+func (s *Service) execute(ctx context.Context, t *job.Task) error {
+	switch kind := t.Job().Kind; kind {
+	case Upload, PDF:
+		return s.failure(s.readUploads(ctx, t))
+	case Index, MediaWiki, PDFPage:
+		return s.failure(s.readSites(ctx, t))
+	default:
+		return &job.Failure{Msg: fmt.Sprintf("This version of the server does not know jobs of the kind %q.", kind)}
+	}
+}
+
+// failure says what the owner of a job can do about an error.
+func (s *Service) failure(err error) error {
+	if errors.Is(err, ErrFull) {
+		return &job.Failure{Msg: "There is no room left on the server's disk. Once there is, retry the job.", Err: err}
+	}
+	return err
+}
+
+// readUploads publishes the staged files of a job and has their folder ingested.
+func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
+	j := t.Job()
+	at, w := scopeOf(j), newWatch(t)
+	if len(w.waiting) == 0 {
+		return nil // a run before has come to all of them
+	}
+	published, err := s.publish(t, at, w)
+	if err != nil {
+		return s.full(err)
+	}
+	if published == 0 {
+		return nil
+	}
+	if err := s.tryAgain(ctx, at, w); err != nil {
+		return s.full(err)
+	}
+	t.Doing("Reading the files.")
+	err = s.follow(ctx, at, published, w.outcome, func(why error) error {
+		err := t.Wait(ctx, "Waiting for another ingestion to end.")
+		if err == nil {
+			t.Doing("Reading the files.")
+		}
+		return err
+	})
+	if ctx.Err() != nil {
+		w.settle()
+		return errors.Join(ctx.Err(), s.withdraw(at, j.ID, w))
+	}
+	if err != nil {
+		return err
+	}
+	w.finish()
+	return nil
+}
+
+// publish makes the files of a job that wait those of their folder, and returns how many there are.
+func (s *Service) publish(t *job.Task, at upload.Scope, w *watch) (int, error) {
+	n := 0
+	for name := range w.waiting {
+		there, err := s.cfg.Files.Publish(at, t.Job().ID, name)
+		if err != nil {
+			return n, err
+		}
+		if !there {
+			w.set(name, job.File{Name: name, State: job.FileCancelled, Reason: string(ingest.Deleted), Detail: "It was deleted."})
+			continue
+		}
+		n++
+	}
+	return n, nil
+}
+
+// tryAgain has the files of a job read again that failed before: somebody has asked for it.
+func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *watch) error {
+	rows, err := s.cfg.Store.Files(ctx, at.Namespace, ingest.UploadsRoot(at.Owner))
+	if err != nil {
+		return fmt.Errorf("read what is known of the uploads: %w", err)
+	}
+	failed := map[string]bool{} // the outermost files
+	for _, f := range rows {
+		if name, _, _ := strings.Cut(f.Path, "/"); f.Reason != "" && w.has(name) {
+			failed[name] = true
+		}
+	}
+	b := retrieval.Batch{Namespace: at.Namespace}
+	for _, f := range rows {
+		if name, _, inside := strings.Cut(f.Path, "/"); failed[name] && (!inside || f.Reason != "") {
+			b.PutFiles = append(b.PutFiles, ingest.LookAgain(f))
+		}
+	}
+	if len(b.PutFiles) == 0 {
+		return nil
+	}
+	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
+		return fmt.Errorf("have files read again: %w", err)
+	}
+	return nil
+}
+
+// withdraw takes the files back that a job has not come to: a job that was cancelled leaves nothing
+// for the next one to index, and can be tried again.
+func (s *Service) withdraw(at upload.Scope, id string, w *watch) error {
+	var failed error
+	for name := range w.left() {
+		failed = errors.Join(failed, s.cfg.Files.Withdraw(at, id, name))
+	}
+	return failed
+}
+
+// maxMembers is how many of the files inside files a job lists that failed.
+const maxMembers = 1000
+
+// watch follows what becomes of a job's files. Its outcome is called from the goroutine of the
+// ingestion, the rest before and after that.
+type watch struct {
+	task    *job.Task
+	waiting map[string]int // index in Job.Files by name, of those that this run has to come to
+	inside  map[string]*members
+	opened  map[string]bool // files that have no text of their own
+	listed  int             // files inside files that the job lists
+}
+
+// members counts the files inside a file.
+type members struct{ total, good, same int }
+
+func newWatch(t *job.Task) *watch {
+	w := &watch{task: t, waiting: map[string]int{}, inside: map[string]*members{}, opened: map[string]bool{}}
+	t.Update(func(j *job.Job) {
+		// A file in which one has to be tried again is read again, and what failed in it comes anew.
+		again := map[string]bool{}
+		for _, f := range j.Files {
+			if name, _, _ := strings.Cut(f.Name, "/"); f.State == job.FileQueued {
+				again[name] = true
+			}
+		}
+		files := j.Files[:0]
+		for _, f := range j.Files {
+			name, _, inside := strings.Cut(f.Name, "/")
+			switch {
+			case inside && again[name]:
+				continue
+			case again[name]:
+				f = job.File{Name: f.Name, State: job.FileQueued}
+				w.waiting[name] = len(files)
+			}
+			files = append(files, f)
+		}
+		j.Files = files
+	})
+	return w
+}
+
+func (w *watch) has(name string) bool {
+	_, ok := w.waiting[name]
+	return ok
+}
+
+func (w *watch) set(name string, f job.File) {
+	w.task.Update(func(j *job.Job) { j.Files[w.waiting[name]] = f })
+}
+
+// outcome enters what became of a file.
+func (w *watch) outcome(o ingest.Outcome) {
+	name, _, inside := strings.Cut(o.Path, "/")
+	if !w.has(name) {
+		return
+	}
+	if inside {
+		w.member(name, o)
+		return
+	}
+	if o.Reason == "" && o.DocumentID == "" {
+		w.opened[name] = true // what became of the files inside it decides
+		return
+	}
+	f := job.File{Name: name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+	if f.State == job.FileIndexed && o.Unchanged {
+		f.State = job.FileUnchanged
+	}
+	w.task.Update(func(j *job.Job) {
+		j.Files[w.waiting[name]] = f
+		j.Message = "Read " + name + "."
+		j.Counts.Chunks += o.Chunks
+		j.Counts.Tokens += o.Tokens
+	})
+}
+
+// member enters what became of a file inside a file. Only those that failed are listed.
+func (w *watch) member(name string, o ingest.Outcome) {
+	m := w.inside[name]
+	if m == nil {
+		m = &members{}
+		w.inside[name] = m
+	}
+	m.total++
+	if o.DocumentID != "" {
+		m.good++
+		if o.Unchanged {
+			m.same++
+		}
+	}
+	state := stateOf(o.Reason)
+	if state == job.FileFailed {
+		w.listed++
+	}
+	w.task.Update(func(j *job.Job) {
+		j.Counts.Chunks += o.Chunks
+		j.Counts.Tokens += o.Tokens
+		if state == job.FileFailed && w.listed <= maxMembers {
+			j.Files = append(j.Files, job.File{Name: o.Path, State: state, Reason: string(o.Reason), Detail: o.Detail})
+		}
+	})
+}
+
+// left yields the files that nothing is known of yet.
+func (w *watch) left() map[string]bool {
+	left := map[string]bool{}
+	for _, f := range w.task.Job().Files {
+		if f.State == job.FileQueued && w.has(f.Name) {
+			left[f.Name] = true
+		}
+	}
+	return left
+}
+
+// settle enters what became of the files that hold others.
+func (w *watch) settle() {
+	w.task.Update(func(j *job.Job) {
+		for name, m := range w.inside {
+			j.Files[w.waiting[name]].Detail = fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
+		}
+		for name := range w.opened {
+			f := &j.Files[w.waiting[name]]
+			switch m := w.inside[name]; {
+			case m == nil || m.good == 0:
+				f.State, f.Reason, f.Detail = job.FileSkipped, string(extract.Empty), "None of the files inside it could be indexed."
+			case m.same == m.good:
+				f.State = job.FileUnchanged
+			default:
+				f.State = job.FileIndexed
+			}
+		}
+	})
+}
+
+// finish ends the files of which the ingestion did not speak: they were deleted meanwhile.
+func (w *watch) finish() {
+	w.settle()
+	for name := range w.left() {
+		w.set(name, job.File{Name: name, State: job.FileCancelled, Reason: string(ingest.Deleted), Detail: "It was deleted."})
+	}
+}

@@ -1,0 +1,187 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"parley/internal/crawl"
+	"parley/internal/ingest"
+	"parley/internal/job"
+	"parley/internal/upload"
+)
+
+// The kinds of jobs that read the web.
+const (
+	Index     = "index"
+	MediaWiki = "mediawiki"
+	PDFPage   = "pdf-url"
+)
+
+// MaxSites is how many addresses one job may have.
+const MaxSites = 100
+
+// Crawl reads a site into a namespace.
+type Crawl struct {
+	upload.Scope
+	Site    ingest.Site
+	Outcome func(ingest.Outcome)
+}
+
+// siteRequest is the Request of a job that reads the web.
+type siteRequest struct {
+	Sites []ingest.Site `json:"sites"`
+	Force bool          `json:"force"` // of all, which a Site does not keep
+}
+
+// AddSites makes a job of web sites. Names of its files are their addresses in normal form. A
+// *ingest.SiteError says that one cannot be read at all.
+func (s *Service) AddSites(ctx context.Context, at upload.Scope, kind string, sites []ingest.Site, force bool) (job.Job, error) {
+	j := job.Job{ID: job.NewID(), Kind: kind, Namespace: at.Namespace, Owner: at.Owner}
+	for i := range sites {
+		if err := checkSite(&sites[i]); err != nil {
+			return job.Job{}, err
+		}
+		j.Files = append(j.Files, job.File{Name: sites[i].URL, State: job.FileQueued})
+	}
+	var err error
+	if j.Request, err = json.Marshal(siteRequest{Sites: sites, Force: force}); err != nil {
+		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
+	}
+	j, err = s.runner.Add(ctx, j)
+	return j, s.full(err)
+}
+
+// checkSite brings the address of a site into normal form.
+func checkSite(site *ingest.Site) error {
+	if err := site.Check(); err != nil {
+		return err
+	}
+	address, err := crawl.Normalise(site.URL)
+	if err != nil {
+		return &ingest.SiteError{URL: site.URL, Reason: err.Error()}
+	}
+	site.URL = address
+	return nil
+}
+
+// EstimateSites says what indexing sites would take. It reads them, and changes nothing.
+func (s *Service) EstimateSites(ctx context.Context, namespace string, sites []ingest.Site) (Estimate, error) {
+	for i := range sites {
+		if err := checkSite(&sites[i]); err != nil {
+			return Estimate{}, err
+		}
+	}
+	e, err := s.cfg.SurveySites(ctx, namespace, sites)
+	return e, s.full(err)
+}
+
+// readSites reads the sites of a job, one after another. One that cannot be read does not keep the
+// others from it.
+func (s *Service) readSites(ctx context.Context, t *job.Task) error {
+	j := t.Job()
+	var request siteRequest
+	if err := json.Unmarshal(j.Request, &request); err != nil {
+		return fmt.Errorf("read the request of the job: %w", err)
+	}
+	for i, site := range request.Sites {
+		if i >= len(j.Files) || j.Files[i].State != job.FileQueued {
+			continue // a run before has come to it
+		}
+		site.Force = request.Force
+		w := &siteWatch{task: t, index: i, site: site.URL, pages: map[string]int{}}
+		if err := s.readSite(ctx, scopeOf(j), site, w); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *Service) readSite(ctx context.Context, at upload.Scope, site ingest.Site, w *siteWatch) error {
+	for {
+		w.task.Doing("Reading " + site.URL + ".")
+		report, err := s.cfg.Crawl(ctx, Crawl{Scope: at, Site: site, Outcome: w.outcome})
+		bad, isBad := errors.AsType[*ingest.SiteError](err)
+		_, locked := errors.AsType[*ingest.LockedError](err)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case locked:
+			if err := w.task.Wait(ctx, "Waiting for another run that reads web sites."); err != nil {
+				return err
+			}
+			continue
+		case isBad:
+			w.settle(job.File{State: job.FileFailed, Reason: "url", Detail: bad.Reason})
+		case err != nil:
+			return s.full(err)
+		default:
+			w.settle(fromReport(report))
+		}
+		return nil
+	}
+}
+
+// fromReport says what became of the first page of a site of which no outcome told.
+func fromReport(r ingest.Report) job.File {
+	for _, f := range append(r.Failed, r.Skipped...) {
+		return job.File{State: stateOf(f.Reason), Reason: string(f.Reason), Detail: f.Detail}
+	}
+	switch {
+	case r.Indexed+r.Updated > 0:
+		return job.File{State: job.FileIndexed}
+	case r.Unchanged > 0:
+		return job.File{State: job.FileUnchanged}
+	}
+	return job.File{State: job.FileSkipped, Reason: "empty", Detail: "No page was found there."}
+}
+
+// maxPages is how many pages of its sites a job lists.
+const maxPages = 5000
+
+// siteWatch follows what becomes of the pages of a site.
+type siteWatch struct {
+	task  *job.Task
+	index int // of the site in Job.Files
+	site  string
+	pages map[string]int // index in Job.Files of the pages beside the first
+	first bool           // something is known of the first page
+}
+
+// outcome enters what became of a page. Pages beside the first are listed when they were indexed or
+// failed; that there is nothing in one is of no interest.
+func (w *siteWatch) outcome(o ingest.Outcome) {
+	f := job.File{Name: o.Path, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+	if f.State == job.FileIndexed && o.Unchanged {
+		f.State = job.FileUnchanged
+	}
+	w.task.Update(func(j *job.Job) {
+		j.Counts.Chunks += o.Chunks
+		j.Counts.Tokens += o.Tokens
+		if o.First || o.Path == w.site {
+			f.Name = w.site
+			j.Files[w.index], w.first = f, true
+			return
+		}
+		if f.State == job.FileSkipped || len(j.Files) >= maxPages {
+			return
+		}
+		at, known := w.pages[o.Path]
+		if !known {
+			at = len(j.Files)
+			w.pages[o.Path] = at
+			j.Files = append(j.Files, f)
+		}
+		j.Files[at] = f
+	})
+}
+
+// settle enters what became of the first page when no outcome has told.
+func (w *siteWatch) settle(f job.File) {
+	if w.first {
+		return
+	}
+	f.Name = w.site
+	w.task.Update(func(j *job.Job) { j.Files[w.index] = f })
+}

@@ -1,0 +1,255 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"parley/internal/ingest"
+	"parley/internal/job"
+	"parley/internal/retrieval"
+	"parley/internal/upload"
+)
+
+// MaxFiles is how many files one upload may have.
+const MaxFiles = 1000
+
+// Batch is an upload that is being received. It is not safe for concurrent use.
+type Batch struct {
+	service *Service
+	at      upload.Scope
+	kind    string
+	id      string // of the job to be
+	files   []job.File
+}
+
+// Begin begins an upload. The caller ends it with Commit or Discard.
+func (s *Service) Begin(at upload.Scope, kind string) *Batch {
+	return &Batch{service: s, at: at, kind: kind, id: job.NewID()}
+}
+
+// Add stores a file, under the name that upload.Clean makes of the client's. Nobody sees it before
+// Commit.
+func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
+	name, err := upload.Clean(name)
+	if err != nil {
+		return err
+	}
+	if len(b.files) == MaxFiles {
+		return ErrTooMany
+	}
+	// Names that a file system may take for the same.
+	if slices.ContainsFunc(b.files, func(f job.File) bool { return strings.EqualFold(f.Name, name) }) {
+		return fmt.Errorf("%w: %s", ErrTwice, name)
+	}
+	if _, err := b.service.cfg.Files.Stage(ctx, b.id, name, r); err != nil {
+		return b.service.full(err)
+	}
+	b.files = append(b.files, job.File{Name: name, State: job.FileQueued})
+	return nil
+}
+
+// Settle says where a batch of one file belongs, what the file is called, and what of it is left out:
+// sections by their headings, and what is behind the first maxChunks chunks, unless that is 0.
+func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxChunks int) error {
+	name, err := upload.Clean(name)
+	if err != nil {
+		return err
+	}
+	files := b.service.cfg.Files
+	if name != b.files[0].Name {
+		err = files.Rename(b.id, b.files[0].Name, name)
+	}
+	if err == nil && (len(skipSections) > 0 || maxChunks > 0) {
+		err = files.Describe(b.id, name, ingest.Sidecar(skipSections, maxChunks))
+	}
+	if err != nil {
+		return b.service.full(err)
+	}
+	b.at, b.files[0].Name = at, name
+	return nil
+}
+
+// Len is the number of files so far.
+func (b *Batch) Len() int { return len(b.files) }
+
+// Estimate says what indexing the first file would take.
+func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
+	e, err := b.service.cfg.Survey(ctx, b.at.Namespace, b.service.cfg.Files.Staged(b.id, b.files[0].Name))
+	return e, b.service.full(err)
+}
+
+// Commit makes a job of the files. When it returns without an error the job is durable.
+func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
+	s := b.service
+	if err := s.cfg.Files.Seal(b.id); err != nil {
+		return job.Job{}, s.full(err)
+	}
+	j, err := s.runner.Add(ctx, job.Job{
+		ID: b.id, Kind: b.kind, Namespace: b.at.Namespace, Owner: b.at.Owner, Request: []byte("{}"), Files: b.files,
+	})
+	return j, s.full(err)
+}
+
+// Discard forgets the upload.
+func (b *Batch) Discard() {
+	if err := b.service.cfg.Files.Discard(b.id); err != nil {
+		b.service.cfg.Logger.Warn("remove an upload that was not completed", "error", err)
+	}
+}
+
+// Uploaded returns the names of a scope's files, sorted: those that were ingested and those that wait
+// for it.
+func (s *Service) Uploaded(ctx context.Context, at upload.Scope) ([]string, error) {
+	names, err := s.cfg.Files.List(at)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := s.waiting(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range waiting {
+		for _, f := range j.Files {
+			if f.State == job.FileQueued {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// waiting returns the jobs with uploads of a scope that have not ended.
+func (s *Service) waiting(ctx context.Context, at upload.Scope) ([]job.Job, error) {
+	all, err := s.cfg.Jobs.Unfinished(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs that wait: %w", err)
+	}
+	return slices.DeleteFunc(all, func(j job.Job) bool {
+		return scopeOf(j) != at || j.Kind != Upload && j.Kind != PDF
+	}), nil
+}
+
+func scopeOf(j job.Job) upload.Scope { return upload.Scope{Namespace: j.Namespace, Owner: j.Owner} }
+
+// DeleteUpload removes an uploaded file with its documents, wherever it is on its way. The error is
+// ErrNotFound when there is none of that name.
+func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string) error {
+	name, err := upload.Clean(name)
+	if err != nil {
+		return ErrNotFound
+	}
+	waiting, err := s.waiting(ctx, at)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, j := range waiting {
+		gone, err := s.cfg.Files.Unstage(j.ID, name)
+		if err != nil {
+			return err
+		}
+		found = found || gone
+	}
+	gone, err := s.cfg.Files.Remove(at, name)
+	if err != nil {
+		return err
+	}
+	// A job that reads the folder at this moment may have the file in its hands: it looks again.
+	s.deletions.Add(1)
+	n, err := s.dropFile(ctx, at.Namespace, retrieval.FileKey{Root: ingest.UploadsRoot(at.Owner), Path: name})
+	if err != nil {
+		return s.full(err)
+	}
+	if !found && !gone && n == 0 {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// dropFile deletes the documents of a file and of the files inside it, with their rows, and returns
+// how many rows there were.
+func (s *Service) dropFile(ctx context.Context, namespace string, key retrieval.FileKey) (int, error) {
+	rows, err := s.cfg.Store.Files(ctx, namespace, key.Root)
+	if err != nil {
+		return 0, fmt.Errorf("look for the documents of a file: %w", err)
+	}
+	b := retrieval.Batch{Namespace: namespace}
+	for _, f := range rows {
+		if !isOf(f.Path, key.Path) {
+			continue
+		}
+		b.DropFiles = append(b.DropFiles, f.FileKey)
+		if f.DocumentID != "" {
+			b.Delete = append(b.Delete, f.DocumentID)
+		}
+	}
+	if len(b.DropFiles) == 0 {
+		return 0, nil
+	}
+	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
+		return 0, fmt.Errorf("delete the documents of a file: %w", err)
+	}
+	return len(b.DropFiles), nil
+}
+
+// isOf reports whether a path is that of a file or of one inside it.
+func isOf(path, file string) bool {
+	rest, ok := strings.CutPrefix(path, file)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Refresh brings the folders of uploads up to date that were ingested before: the files may be read
+// otherwise by a new version of the program, or be gone. A *ingest.LockedError says that another
+// ingestion is at work.
+func (s *Service) Refresh(ctx context.Context) error {
+	namespaces, err := s.cfg.Store.Namespaces(ctx)
+	if err != nil {
+		return fmt.Errorf("list namespaces: %w", err)
+	}
+	for _, ns := range namespaces {
+		roots, err := s.cfg.Store.Roots(ctx, ns)
+		if err != nil {
+			return fmt.Errorf("read the ingested roots: %w", err)
+		}
+		for _, root := range roots {
+			owner, ok := ingest.UploadsOwner(root.Path)
+			if !ok {
+				continue
+			}
+			at := upload.Scope{Namespace: ns, Owner: owner}
+			if err := s.follow(ctx, at, 0, func(ingest.Outcome) {}, func(locked error) error { return locked }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// follow ingests the folder of a scope, again when something was deleted from it meanwhile. While
+// another ingestion is at work it calls wait, whose error ends it.
+func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcome func(ingest.Outcome), wait func(error) error) error {
+	if err := s.cfg.Files.Make(at); err != nil {
+		return s.full(err)
+	}
+	for {
+		before := s.deletions.Load()
+		_, err := s.cfg.Ingest(ctx, Run{Scope: at, Folder: s.cfg.Files.Folder(at), Files: files, Outcome: outcome})
+		if _, locked := errors.AsType[*ingest.LockedError](err); locked {
+			if err := wait(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return s.full(err)
+		}
+		if s.deletions.Load() == before {
+			return nil
+		}
+	}
+}

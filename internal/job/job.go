@@ -1,0 +1,215 @@
+// Package job keeps work that goes on after the request that asked for it was answered: files to
+// read, pages to fetch. A job is durable before anybody is told of it, it survives the death of the
+// process, and it always ends in a state that says what became of it.
+//
+// A Runner carries jobs out one after another. What a job is about is the business of whoever adds
+// it and of the Runner's Executor; here it is an opaque Request.
+//
+//	runner := job.NewRunner(job.Options{Store: db.Jobs(), Execute: service.Execute})
+//	go runner.Run(ctx) // ends with ctx
+//	err := runner.Add(ctx, job.Job{Kind: "upload", …})
+//	for j, err := range runner.Watch(ctx, owner, id, time.Second) { … }
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// State is how far a job is.
+type State string
+
+// The states. The last four are final: a job leaves them only by Retry.
+const (
+	Queued    State = "queued"
+	Running   State = "running"
+	Done      State = "done"      // all of it
+	Partial   State = "partial"   // some of its files could not be indexed
+	Failed    State = "failed"    // none of them could, or something else went wrong: see Error
+	Cancelled State = "cancelled" // somebody asked for it; what was done until then stays
+)
+
+// Final reports whether the job has ended.
+func (s State) Final() bool { return s != Queued && s != Running }
+
+// FileState is how far a file of a job is.
+type FileState string
+
+// The states of files.
+const (
+	FileQueued    FileState = "queued"
+	FileIndexed   FileState = "indexed"
+	FileUnchanged FileState = "unchanged" // it was indexed before, with this very content
+	FileSkipped   FileState = "skipped"   // there is nothing in it to index
+	FileFailed    FileState = "failed"
+	FileCancelled FileState = "cancelled" // not looked at
+)
+
+// File is one of the things that a job is to index: a file, or a page of the web.
+type File struct {
+	Name       string    `json:"name"`
+	State      FileState `json:"state"`
+	Reason     string    `json:"reason,omitempty"` // of docs/ingestion.md's list; "" when all is well
+	Detail     string    `json:"detail,omitempty"` // one sentence for people
+	DocumentID string    `json:"document_id,omitempty"`
+}
+
+// Counts add up what became of a job's files.
+type Counts struct {
+	Total, Done, Indexed, Unchanged, Skipped, Failed int // files
+	Chunks, Tokens                                   int // of the files indexed
+}
+
+// Job is one piece of work.
+type Job struct {
+	ID        string // ULID
+	Kind      string // what it does, in the words of whoever adds it
+	Namespace string
+	Owner     string          // the subject who asked for it; nobody else hears of it. "" is everybody's
+	Request   json.RawMessage // for the Executor
+	State     State
+	Message   string // what it is doing, waits for, or did, for people
+	Error     string // why it failed, for people; "" unless State is Failed
+	Counts    Counts
+	Files     []File
+	Runs      int // how often it was begun
+
+	CreatedAt, QueuedAt time.Time // the last is later than the first for one that is tried again
+	StartedAt, EndedAt  time.Time // zero before
+	Asked               bool      // somebody asked to cancel it
+}
+
+// Conclude adds up the files and sets the state that they make. Files that were not reached are
+// cancelled ones. A job without files is Failed unless it says otherwise.
+func (j *Job) Conclude(cancelled bool) {
+	for i := range j.Files {
+		if j.Files[i].State == FileQueued {
+			j.Files[i].State = FileCancelled
+		}
+	}
+	good, bad := j.Counts.Indexed+j.Counts.Unchanged, j.Counts.Failed+j.Counts.Skipped
+	switch {
+	case cancelled:
+		j.State = Cancelled
+	case j.Error != "":
+		j.State = Failed
+	case good == 0:
+		j.State = Failed
+	case bad > 0:
+		j.State = Partial
+	default:
+		j.State = Done
+	}
+}
+
+// Ask is what a Store does to a job that somebody wants to be cancelled: one that has not begun ends.
+func (j *Job) Ask(now time.Time) error {
+	if j.State.Final() {
+		return ErrState
+	}
+	if j.State == Running || j.Runs > 0 {
+		j.Asked = true
+		return nil
+	}
+	j.Conclude(true)
+	j.Count()
+	j.Message, j.EndedAt = "Cancelled before it began.", now
+	return nil
+}
+
+// Again is what a Store does to a job that is to be tried again. What is done stays done.
+func (j *Job) Again(now time.Time) error {
+	if !j.State.Final() || j.State == Done {
+		return ErrState
+	}
+	j.State, j.Error, j.Message, j.Runs = Queued, "", waiting, 0
+	j.QueuedAt, j.StartedAt, j.EndedAt, j.Asked = now, time.Time{}, time.Time{}, false
+	for i := range j.Files {
+		if f := &j.Files[i]; f.State != FileIndexed && f.State != FileUnchanged {
+			*f = File{Name: f.Name, State: FileQueued}
+		}
+	}
+	j.Count()
+	return nil
+}
+
+const waiting = "Waiting for its turn."
+
+// Count adds up the files by their states.
+func (j *Job) Count() {
+	c := Counts{Total: len(j.Files), Chunks: j.Counts.Chunks, Tokens: j.Counts.Tokens}
+	for _, f := range j.Files {
+		switch f.State {
+		case FileIndexed:
+			c.Indexed++
+		case FileUnchanged:
+			c.Unchanged++
+		case FileSkipped:
+			c.Skipped++
+		case FileFailed:
+			c.Failed++
+		case FileQueued, FileCancelled:
+			continue
+		}
+		c.Done++
+	}
+	j.Counts = c
+}
+
+// ErrNotFound says that there is no such job of that owner.
+var ErrNotFound = errors.New("no such job")
+
+// ErrState says that a job is in a state in which it cannot be changed so: retried before it has
+// ended, or cancelled after that.
+var ErrState = errors.New("not in this state")
+
+// List asks for a page of jobs.
+type List struct {
+	Owner     string
+	Namespace string // "" for all
+	Before    string // id of the last job of the page before; "" for the first page
+	Limit     int
+}
+
+// Store keeps jobs. Implementations pass storetest. Times are kept to the microsecond.
+type Store interface {
+	// Add stores a new job.
+	Add(ctx context.Context, j Job) error
+	// Save stores what the Runner has changed of a job, and reports whether somebody asked to
+	// cancel it, which Save leaves alone. A job that has ended is ErrNotFound.
+	Save(ctx context.Context, j Job) (asked bool, err error)
+	// Job returns a job of an owner, or ErrNotFound.
+	Job(ctx context.Context, owner, id string) (Job, error)
+	// Jobs returns an owner's jobs without Files, newest first.
+	Jobs(ctx context.Context, l List) ([]Job, error)
+	// Unfinished returns the jobs that have not ended, whoever's, the one first that waits longest.
+	Unfinished(ctx context.Context) ([]Job, error)
+	// IDs returns the ids of all jobs.
+	IDs(ctx context.Context) ([]string, error)
+	// Ask asks to cancel a job, or returns ErrState when it has ended. One that is queued is
+	// cancelled by that.
+	Ask(ctx context.Context, owner, id string, now time.Time) (Job, error)
+	// Retry queues a job again that has ended without being done, else it returns ErrState.
+	Retry(ctx context.Context, owner, id string, now time.Time) (Job, error)
+	// Purge deletes up to limit jobs that ended before a time, and returns them without Files.
+	Purge(ctx context.Context, before time.Time, limit int) ([]Job, error)
+}
+
+// Failure is an error of an Executor whose text is for the owner of the job. The text of other
+// errors goes to the log only.
+type Failure struct {
+	Msg string
+	Err error // may be nil
+}
+
+func (e *Failure) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Failure) Unwrap() error { return e.Err }

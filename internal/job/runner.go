@@ -1,0 +1,318 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Executor carries out a job. It tells what it does by t.Update, and returns nil also when files
+// have failed: their states tell. It returns soon after ctx has ended. A job may be begun more than
+// once, after a crash for example, so what it does must be fit to be done again.
+type Executor func(ctx context.Context, t *Task) error
+
+// Options is what a Runner works with. Store and Execute are required.
+type Options struct {
+	Store   Store
+	Execute Executor
+	// Lock takes the right to carry out the jobs of this store, so that of several processes only
+	// one does; its error is that another has it. Nil is for stores of one process.
+	Lock   func() (unlock func(), err error)
+	Logger *slog.Logger // nil discards
+}
+
+// The pace of a Runner.
+const (
+	pollInterval = 2 * time.Second        // looks for jobs and wishes of other processes
+	waitInterval = 500 * time.Millisecond // looks again at what a job waits for
+	saveInterval = time.Second            // between two saves of progress
+	tellInterval = 200 * time.Millisecond // between two events of a watcher
+)
+
+// maxRuns is how often a job is begun anew that takes the process down with it, or is stopped with
+// it.
+const maxRuns = 5
+
+// Runner carries out the jobs of a store, one at a time, in the goroutine of Run. Its methods may
+// be called concurrently, also without a Run: then another process has to.
+type Runner struct {
+	opts Options
+	wake chan struct{} // has a value when there is something to look at
+
+	mu      sync.Mutex
+	current *Task
+	changed chan struct{} // closed, and made anew, when a job has changed
+	drained chan struct{}
+	once    sync.Once
+}
+
+// NewRunner returns a Runner.
+func NewRunner(opts Options) *Runner {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Lock == nil {
+		opts.Lock = func() (func(), error) { return func() {}, nil }
+	}
+	return &Runner{opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{}), drained: make(chan struct{})}
+}
+
+// NewID returns the id of a new job: later ones are greater.
+func NewID() string { return ulid.Make().String() }
+
+// Add stores a new job, which is durable when Add returns. The caller sets ID, Kind, Namespace,
+// Owner, Request and Files; the rest is set here. It returns the job as stored.
+func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
+	j.CreatedAt = now()
+	j.State, j.QueuedAt, j.Message = Queued, j.CreatedAt, waiting
+	j.Count()
+	if err := r.opts.Store.Add(ctx, j); err != nil {
+		return Job{}, fmt.Errorf("store job %s: %w", j.ID, err)
+	}
+	r.stir()
+	return j, nil
+}
+
+// Job returns a job of an owner as it is at this moment, or ErrNotFound.
+func (r *Runner) Job(ctx context.Context, owner, id string) (Job, error) {
+	if t := r.running(id); t != nil {
+		if j := t.Job(); j.Owner == owner {
+			return j, nil
+		}
+		return Job{}, ErrNotFound
+	}
+	return r.opts.Store.Job(ctx, owner, id)
+}
+
+// Jobs returns a page of an owner's jobs without Files, newest first.
+func (r *Runner) Jobs(ctx context.Context, l List) ([]Job, error) {
+	all, err := r.opts.Store.Jobs(ctx, l)
+	for i := range all {
+		if t := r.running(all[i].ID); t != nil {
+			all[i] = t.Job()
+			all[i].Files = nil
+		}
+	}
+	return all, err
+}
+
+// Cancel asks to cancel a job. One that is running ends soon after; the error is ErrState when it
+// has ended already.
+func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
+	j, err := r.opts.Store.Ask(ctx, owner, id, now())
+	if err != nil {
+		return Job{}, err
+	}
+	if t := r.running(id); t != nil {
+		t.cancel(errCancelled)
+		j = t.Job()
+		j.Asked = true
+	}
+	r.stir()
+	return j, nil
+}
+
+// Retry queues a job again; what it has indexed stays, and costs nothing the second time.
+func (r *Runner) Retry(ctx context.Context, owner, id string) (Job, error) {
+	j, err := r.opts.Store.Retry(ctx, owner, id, now())
+	if err == nil {
+		r.stir()
+	}
+	return j, err
+}
+
+// Watch yields a job as it is, then whenever it has changed, and last when it has ended, a few times
+// a second at the most. After a time without a change it yields the same job again, so that the
+// caller can see to its connection. It ends early with ctx, with Drain, or with an error, which it
+// yields. It can be ranged over once.
+func (r *Runner) Watch(ctx context.Context, owner, id string, idle time.Duration) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		var last Job
+		var told time.Time
+		for {
+			changed := r.changes()
+			j, err := r.Job(ctx, owner, id)
+			if err != nil {
+				yield(Job{}, err)
+				return
+			}
+			if !same(last, j) || time.Since(told) >= idle {
+				last, told = j, time.Now()
+				if !yield(j, nil) || j.State.Final() {
+					return
+				}
+			}
+			if !r.await(ctx, changed, min(idle, pollInterval)) {
+				return
+			}
+		}
+	}
+}
+
+// await waits for a change or a time, but no less than tellInterval, and reports whether to go on.
+func (r *Runner) await(ctx context.Context, changed <-chan struct{}, most time.Duration) bool {
+	least, timer := time.After(tellInterval), time.NewTimer(most)
+	defer timer.Stop()
+	for waited := false; ; {
+		select {
+		case <-changed:
+			changed = nil
+			if waited {
+				return true
+			}
+		case <-least:
+			waited = true
+			if changed == nil {
+				return true
+			}
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-r.drained:
+			return false
+		}
+	}
+}
+
+// same reports whether watchers need not be told of the difference.
+func same(a, b Job) bool {
+	return a.ID == b.ID && a.State == b.State && a.Message == b.Message && a.Counts == b.Counts && a.Asked == b.Asked
+}
+
+// Drain ends all watches, now and later.
+func (r *Runner) Drain() { r.once.Do(func() { close(r.drained) }) }
+
+func (r *Runner) changes() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// tell wakes the watchers.
+func (r *Runner) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// stir wakes the watchers and Run.
+func (r *Runner) stir() {
+	r.tell()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *Runner) running(id string) *Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current != nil && r.current.id == id {
+		return r.current
+	}
+	return nil
+}
+
+// Run carries out jobs until ctx ends. A job that is in the middle then is queued again, for the
+// next Run to go on with.
+func (r *Runner) Run(ctx context.Context) {
+	var unlock func()
+	defer func() {
+		if unlock != nil {
+			unlock()
+		}
+	}()
+	for {
+		if unlock == nil {
+			got, err := r.opts.Lock()
+			if err == nil {
+				unlock = got
+			} else {
+				r.opts.Logger.Debug("another process carries out the jobs", "error", err)
+			}
+		}
+		wait := pollInterval
+		if unlock != nil {
+			wait = r.next(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// next carries out the job that waits longest, and returns how long to wait before the next look.
+func (r *Runner) next(ctx context.Context) time.Duration {
+	all, err := r.opts.Store.Unfinished(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.opts.Logger.Error("read the jobs", "error", err)
+		}
+		return pollInterval
+	}
+	if len(all) == 0 || ctx.Err() != nil {
+		return pollInterval
+	}
+	if !r.carryOut(ctx, all[0]) {
+		return pollInterval
+	}
+	return 0
+}
+
+// errCancelled is the cause for which the context of a job ends that somebody cancelled.
+var errCancelled = errors.New("cancelled")
+
+// carryOut does one job, and reports whether the store has heard what became of it.
+func (r *Runner) carryOut(ctx context.Context, j Job) bool {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := &Task{runner: r, id: j.ID, job: j, cancel: cancel}
+	r.setCurrent(t)
+	defer r.setCurrent(nil)
+	if begun, err := t.begin(ctx); err != nil || !begun {
+		return err == nil
+	}
+	heeding := make(chan struct{})
+	go func() {
+		defer close(heeding)
+		t.heed(inner)
+	}()
+	err := r.execute(inner, t)
+	cancelled := errors.Is(context.Cause(inner), errCancelled)
+	cancel(nil)
+	<-heeding
+	return t.end(ctx, err, cancelled) == nil
+}
+
+func (r *Runner) setCurrent(t *Task) {
+	r.mu.Lock()
+	r.current = t
+	r.mu.Unlock()
+	r.tell()
+}
+
+// execute calls the Executor; that it panics is the job's failure, not the server's.
+func (r *Runner) execute(ctx context.Context, t *Task) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.opts.Logger.Error("a job panicked", "job_id", t.id, "panic", v, "stack", string(debug.Stack()))
+			err = errors.New("panicked")
+		}
+	}()
+	return r.opts.Execute(ctx, t)
+}
+
+// now is the time as stores keep it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

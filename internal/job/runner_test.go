@@ -1,0 +1,364 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/job"
+	"parley/internal/job/jobtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// running is a Runner at work over a store in memory.
+type running struct {
+	*job.Runner
+	t     *testing.T
+	store *jobtest.Memory
+	stop  func() // ends Run and waits for that
+}
+
+func run(t *testing.T, store *jobtest.Memory, execute job.Executor) *running {
+	t.Helper()
+	r := &running{Runner: job.NewRunner(job.Options{Store: store, Execute: execute}), t: t, store: store}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Run(ctx)
+	}()
+	r.stop = sync.OnceFunc(func() { cancel(); <-done })
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) add(names ...string) job.Job {
+	r.t.Helper()
+	j := job.Job{ID: job.NewID(), Kind: "k", Namespace: "ns", Owner: "ann", Request: []byte("{}")}
+	for _, name := range names {
+		j.Files = append(j.Files, job.File{Name: name, State: job.FileQueued})
+	}
+	j, err := r.Add(r.t.Context(), j)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return j
+}
+
+// ended waits for a job to end.
+func (r *running) ended(id string) job.Job {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	var last job.Job
+	for j, err := range r.Watch(ctx, "ann", id, time.Second) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		last = j
+	}
+	if !last.State.Final() {
+		r.t.Fatalf("the job does not end: %+v", last)
+	}
+	return last
+}
+
+// set gives all files of a job one state.
+func set(t *job.Task, state job.FileState) {
+	t.Update(func(j *job.Job) {
+		for i := range j.Files {
+			j.Files[i].State = state
+		}
+	})
+}
+
+func TestRunner_EveryEndHasAStateThatSaysWhy(t *testing.T) {
+	cases := map[string]struct {
+		execute job.Executor
+		want    job.State
+		err     string // of the job
+	}{
+		"all indexed":  {func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil }, job.Done, ""},
+		"as before":    {func(_ context.Context, t *job.Task) error { set(t, job.FileUnchanged); return nil }, job.Done, ""},
+		"all failed":   {func(_ context.Context, t *job.Task) error { set(t, job.FileFailed); return nil }, job.Failed, "0 of 2 indexed; 2 failed."},
+		"all skipped":  {func(_ context.Context, t *job.Task) error { set(t, job.FileSkipped); return nil }, job.Failed, "0 of 2 indexed; 2 skipped."},
+		"nothing done": {func(context.Context, *job.Task) error { return nil }, job.Failed, "0 of 2 indexed."},
+		"some failed": {func(_ context.Context, t *job.Task) error {
+			t.Update(func(j *job.Job) { j.Files[0].State, j.Files[1].State = job.FileIndexed, job.FileFailed })
+			return nil
+		}, job.Partial, ""},
+		"a failure for people": {func(_ context.Context, t *job.Task) error {
+			set(t, job.FileIndexed)
+			return fmt.Errorf("x: %w", &job.Failure{Msg: "The disk is full.", Err: errors.New("secret")})
+		}, job.Failed, "The disk is full."},
+		"an error for the log": {func(context.Context, *job.Task) error { return errors.New("secret") }, job.Failed,
+			"Something went wrong in the server; its log says more."},
+		"a panic": {func(context.Context, *job.Task) error { panic("secret") }, job.Failed,
+			"Something went wrong in the server; its log says more."},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, &jobtest.Memory{}, c.execute)
+			j := r.ended(r.add("a", "b").ID)
+			if j.State != c.want || j.Error != c.err || j.Message == "" || j.StartedAt.IsZero() && c.want == job.Done || j.EndedAt.IsZero() {
+				t.Errorf("the job ended as %+v, want %s with the error %q", j, c.want, c.err)
+			}
+			for _, f := range j.Files {
+				if f.State == job.FileQueued {
+					t.Errorf("a file of a job that has ended waits: %+v", j.Files)
+				}
+			}
+		})
+	}
+}
+
+func TestRunner_CarriesOutOneJobAfterAnother(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	busy := false
+	gate := make(chan struct{})
+	r := run(t, &jobtest.Memory{}, func(_ context.Context, task *job.Task) error {
+		<-gate
+		mu.Lock()
+		defer mu.Unlock()
+		if busy {
+			t.Error("two jobs run at one time")
+		}
+		busy = true
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+		mu.Lock()
+		busy = false
+		order = append(order, task.Job().ID)
+		set(task, job.FileIndexed)
+		return nil
+	})
+	var want []string
+	for range 5 {
+		want = append(want, r.add("a").ID)
+	}
+	close(gate)
+	r.ended(want[4])
+	if fmt.Sprint(order) != fmt.Sprint(want) {
+		t.Errorf("the order was %v, want %v", order, want)
+	}
+}
+
+// untilCancelled is an Executor that waits for the end of its context.
+func untilCancelled(begun chan<- struct{}) job.Executor {
+	return func(ctx context.Context, t *job.Task) error {
+		t.Update(func(j *job.Job) { j.Files[0].State = job.FileIndexed })
+		t.Doing("Waiting for the end.")
+		begun <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+func TestRunner_CancelsWhatRunsAndWhatWaits(t *testing.T) {
+	begun := make(chan struct{}, 9)
+	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
+	first, second := r.add("a", "b"), r.add("c")
+	<-begun
+	if j, err := r.Cancel(t.Context(), "ann", second.ID); err != nil || j.State != job.Cancelled {
+		t.Errorf("Cancel of one that waits: %v, %v", j.State, err)
+	}
+	if j, err := r.Cancel(t.Context(), "ann", first.ID); err != nil || !j.Asked {
+		t.Errorf("Cancel of one that runs: %+v, %v", j, err)
+	}
+	j := r.ended(first.ID)
+	if j.State != job.Cancelled || j.Files[0].State != job.FileIndexed || j.Files[1].State != job.FileCancelled {
+		t.Errorf("the job ended as %+v", j)
+	}
+	if _, err := r.Cancel(t.Context(), "ann", first.ID); !errors.Is(err, job.ErrState) {
+		t.Errorf("Cancel of one that has ended: %v", err)
+	}
+	for _, owner := range []string{"bob", ""} {
+		if _, err := r.Job(t.Context(), owner, first.ID); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("Job by %q: %v", owner, err)
+		}
+	}
+	if again, err := r.Retry(t.Context(), "ann", first.ID); err != nil || again.State != job.Queued {
+		t.Errorf("Retry: %v, %v", again.State, err)
+	}
+	<-begun
+	if _, err := r.Retry(t.Context(), "ann", first.ID); !errors.Is(err, job.ErrState) {
+		t.Errorf("Retry of one that runs: %v", err)
+	}
+}
+
+func TestRunner_HeedsTheWishOfAnotherProcess(t *testing.T) {
+	begun := make(chan struct{}, 9)
+	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
+	j := r.add("a")
+	<-begun
+	if _, err := r.store.Ask(t.Context(), "ann", j.ID, time.Now()); err != nil { // as another process would
+		t.Fatal(err)
+	}
+	if j := r.ended(j.ID); j.State != job.Cancelled {
+		t.Errorf("the job ended as %+v", j)
+	}
+}
+
+func TestRunner_GoesOnWithAJobThatAStopHasInterrupted(t *testing.T) {
+	begun, store := make(chan struct{}, 9), &jobtest.Memory{}
+	r := run(t, store, untilCancelled(begun))
+	id := r.add("a", "b").ID
+	<-begun
+	r.stop()
+	j, err := store.Job(t.Context(), "ann", id)
+	if err != nil || j.State != job.Queued || j.Runs != 0 {
+		t.Fatalf("after the stop it is %+v, %v", j, err)
+	}
+	r = run(t, store, func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil })
+	if j := r.ended(id); j.State != job.Done {
+		t.Errorf("the job ended as %+v", j)
+	}
+}
+
+// crashed stores a job as a process leaves it that was killed at it so often.
+func crashed(t *testing.T, store *jobtest.Memory, runs int) string {
+	t.Helper()
+	j := job.Job{ID: job.NewID(), Owner: "ann", State: job.Running, Runs: runs, QueuedAt: time.Now(),
+		Files: []job.File{{Name: "a", State: job.FileQueued}}}
+	if err := store.Add(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	return j.ID
+}
+
+func TestRunner_GoesOnAfterACrashButNotForEver(t *testing.T) {
+	execute := func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil }
+	for runs, want := range map[int]job.State{1: job.Done, 4: job.Done, 5: job.Failed} {
+		store := &jobtest.Memory{}
+		id := crashed(t, store, runs)
+		j := run(t, store, execute).ended(id)
+		if j.State != want || want == job.Failed && j.Error == "" {
+			t.Errorf("after %d crashes the job ended as %+v, want %s", runs, j, want)
+		}
+	}
+}
+
+func TestRunner_LosesNoJobWhenTheStoreFailsForAWhile(t *testing.T) {
+	store := &jobtest.Memory{}
+	r := run(t, store, func(_ context.Context, t *job.Task) error {
+		set(t, job.FileIndexed)
+		if t.Job().Runs == 1 {
+			store.SetFail(errors.New("disk full"))
+			time.AfterFunc(100*time.Millisecond, func() { store.SetFail(nil) })
+		}
+		return nil
+	})
+	if j := r.ended(r.add("a").ID); j.State != job.Done {
+		t.Errorf("the job ended as %+v", j)
+	}
+	store.SetFail(errors.New("disk full"))
+	if _, err := r.Add(t.Context(), job.Job{ID: job.NewID()}); err == nil {
+		t.Error("a job that was not stored was accepted")
+	}
+	store.SetFail(nil)
+}
+
+func TestRunner_TellsWatchersEveryChangeAndTheEnd(t *testing.T) {
+	step := make(chan job.FileState)
+	r := run(t, &jobtest.Memory{}, func(_ context.Context, t *job.Task) error {
+		if err := t.Wait(context.Background(), "Waiting for the other one."); err != nil {
+			return err
+		}
+		for i := range t.Job().Files {
+			state := <-step
+			t.Update(func(j *job.Job) { j.Files[i].State = state })
+			t.Doing(fmt.Sprint("step ", i))
+		}
+		return nil
+	})
+	id := r.add("a", "b").ID
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var seen []string
+	idle, given := 0, 0
+	for j, err := range r.Watch(ctx, "ann", id, 300*time.Millisecond) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := fmt.Sprintf("%s %d %s", j.State, j.Counts.Done, j.Message)
+		if len(seen) > 0 && seen[len(seen)-1] == now {
+			if idle++; given < 2 && j.Message != "Waiting for its turn." {
+				step <- job.FileIndexed // a change only after the same was seen twice
+				given++
+			}
+			continue
+		}
+		seen = append(seen, now)
+	}
+	want := []string{"queued 0 Waiting for the other one.", "running 1 step 0", "done 2 2 of 2 indexed."}
+	for _, w := range want {
+		found := false
+		for _, s := range seen {
+			found = found || s == w
+		}
+		if !found {
+			t.Errorf("%q is missing in %q", w, seen)
+		}
+	}
+	if seen[len(seen)-1] != want[2] || idle == 0 {
+		t.Errorf("seen %q, and %d times nothing new", seen, idle)
+	}
+}
+
+func TestRunner_WatchesEndWithDrainAndWithTheirContext(t *testing.T) {
+	r := job.NewRunner(job.Options{Store: &jobtest.Memory{}})
+	j, err := r.Add(t.Context(), job.Job{ID: job.NewID(), Owner: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range r.Watch(ctx, "ann", j.ID, time.Minute) {
+		cancel()
+	}
+	n := 0
+	for range r.Watch(t.Context(), "ann", j.ID, time.Minute) {
+		n++
+		r.Drain()
+	}
+	for range r.Watch(t.Context(), "ann", j.ID, time.Minute) {
+		n++ // also after Drain a watcher hears how things are
+	}
+	if n != 2 {
+		t.Errorf("%d events, want 2", n)
+	}
+	for _, err := range r.Watch(t.Context(), "bob", j.ID, time.Minute) {
+		if !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("Watch by another: %v", err)
+		}
+	}
+}
+
+func TestRunner_OnlyWhoHasTheLockCarriesOutJobs(t *testing.T) {
+	store := &jobtest.Memory{}
+	idle := job.NewRunner(job.Options{Store: store, Lock: func() (func(), error) { return nil, errors.New("taken") },
+		Execute: func(context.Context, *job.Task) error { t.Error("a job ran without the lock"); return nil }})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); idle.Run(ctx) }()
+	j, err := idle.Add(t.Context(), job.Job{ID: job.NewID(), Owner: "ann", Files: []job.File{{Name: "a", State: job.FileQueued}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, store, func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil })
+	if j := r.ended(j.ID); j.State != job.Done {
+		t.Errorf("the job ended as %+v", j)
+	}
+	cancel()
+	<-done
+}

@@ -1,0 +1,218 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Task is a job that is being carried out. Its methods may be called concurrently.
+type Task struct {
+	runner *Runner
+	id     string
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	job     Job
+	unsaved bool // there are changes that the store does not know
+}
+
+// Job returns a copy of the job as it is now.
+func (t *Task) Job() Job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j := t.job
+	j.Files = slices.Clone(j.Files)
+	return j
+}
+
+// Update changes the job's Message, Files and Counts, and tells those who watch. Counts of files
+// follow from Files when these are set. The changes are saved about once a second.
+func (t *Task) Update(change func(j *Job)) {
+	t.mu.Lock()
+	change(&t.job)
+	t.job.Count()
+	t.unsaved = true
+	t.mu.Unlock()
+	t.runner.tell()
+}
+
+// Wait tells why the job cannot go on yet, and waits a moment. Its error is that of ctx.
+func (t *Task) Wait(ctx context.Context, why string) error {
+	t.Update(func(j *Job) { j.State, j.Message = Queued, why })
+	select {
+	case <-time.After(waitInterval):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Doing tells what the job does, which ends a Wait.
+func (t *Task) Doing(what string) {
+	t.Update(func(j *Job) {
+		j.State, j.Message = Running, what
+		if j.StartedAt.IsZero() {
+			j.StartedAt = now()
+		}
+	})
+}
+
+// begin stores that the job runs, and reports whether it does: one that nobody wants any more, or
+// that was begun too often, is ended here.
+func (t *Task) begin(ctx context.Context) (begun bool, err error) {
+	t.job.Runs++
+	if t.job.Asked {
+		return false, t.end(ctx, nil, true)
+	}
+	if t.job.Runs > maxRuns {
+		return false, t.end(ctx, &Failure{Msg: fmt.Sprintf(
+			"The server has stopped %d times while it was at this job; it is not tried again by itself.", maxRuns)}, false)
+	}
+	asked, err := t.runner.opts.Store.Save(ctx, t.job)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil // it was cancelled this very moment
+	}
+	if err != nil {
+		t.runner.opts.Logger.Error("begin a job", "job_id", t.id, "error", err)
+		return false, err
+	}
+	if asked {
+		t.cancel(errCancelled)
+	}
+	return true, nil
+}
+
+// heed saves progress and heeds the wish to cancel that another process has stored, until ctx ends.
+func (t *Task) heed(ctx context.Context) {
+	tick := time.NewTicker(saveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		asked, err := t.save(ctx)
+		if err != nil && ctx.Err() == nil {
+			t.runner.opts.Logger.Warn("save the progress of a job", "job_id", t.id, "error", err)
+		}
+		if asked {
+			t.cancel(errCancelled)
+		}
+	}
+}
+
+// save stores progress if there is any, and reports whether somebody wants the job to end.
+func (t *Task) save(ctx context.Context) (asked bool, err error) {
+	t.mu.Lock()
+	unsaved := t.unsaved
+	t.unsaved = false
+	t.mu.Unlock()
+	j := t.Job()
+	if unsaved {
+		return t.runner.opts.Store.Save(ctx, j)
+	}
+	j, err = t.runner.opts.Store.Job(ctx, j.Owner, j.ID)
+	return j.Asked, err
+}
+
+// What becomes of a job must reach the store also when the server stops, or the disk is full for a
+// moment.
+const (
+	endTries = 5
+	endWait  = time.Second
+	endTime  = 5 * time.Second // for one try
+)
+
+// end stores what became of the job. With an error the store still takes it for running, so that it
+// will be begun again.
+func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
+	t.mu.Lock()
+	t.conclude(err, cancelled, ctx.Err() != nil)
+	t.mu.Unlock()
+	j := t.Job()
+	for i := 1; ; i++ {
+		// The end of a job must be known though the server stops.
+		save, stop := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		_, err := t.runner.opts.Store.Save(save, j)
+		stop()
+		if err == nil {
+			return nil
+		}
+		t.runner.opts.Logger.Error("store what became of a job", "job_id", t.id, "error", err)
+		if i == endTries || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(endWait)
+	}
+}
+
+// conclude sets the state in which a run has left the job.
+func (t *Task) conclude(err error, cancelled, stopping bool) {
+	j := &t.job
+	switch {
+	case stopping && !cancelled:
+		j.State, j.Message = Queued, "The server was stopped; the job goes on when it runs again."
+		j.Runs--
+		return
+	case cancelled:
+		j.Message = "Cancelled. What was indexed before stays."
+	default:
+		t.fail(err)
+	}
+	j.Conclude(cancelled)
+	j.Count()
+	j.EndedAt, j.Asked = now(), false
+	if cancelled {
+		return
+	}
+	if j.StartedAt.IsZero() {
+		j.StartedAt = j.EndedAt
+	}
+	if j.Message = j.summary(); j.State == Failed {
+		j.Error = j.Message
+	}
+}
+
+// fail sets the job's error.
+func (t *Task) fail(err error) {
+	j := &t.job
+	j.Error = ""
+	if f, ok := errors.AsType[*Failure](err); ok {
+		j.Error = f.Msg
+	} else if err != nil {
+		j.Error = "Something went wrong in the server; its log says more."
+	}
+	if err != nil {
+		t.runner.opts.Logger.Error("a job failed", "job_id", t.id, "kind", j.Kind, "namespace", j.Namespace, "error", err)
+	}
+}
+
+// summary says in a sentence what became of a job.
+func (j *Job) summary() string {
+	if j.Error != "" {
+		return j.Error
+	}
+	c := j.Counts
+	if c.Total == 0 {
+		return "There was nothing to index."
+	}
+	s := fmt.Sprintf("%d of %d indexed", c.Indexed+c.Unchanged, c.Total)
+	if c.Unchanged > 0 {
+		s += fmt.Sprintf(", %d of them as before", c.Unchanged)
+	}
+	if c.Skipped > 0 {
+		s += fmt.Sprintf("; %d skipped", c.Skipped)
+	}
+	if c.Failed > 0 {
+		s += fmt.Sprintf("; %d failed", c.Failed)
+	}
+	if c.Total == 1 && len(j.Files) == 1 && j.Files[0].Detail != "" {
+		s += ": " + j.Files[0].Detail
+	}
+	return s + "."
+}

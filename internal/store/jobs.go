@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/internal/job"
+)
+
+// Jobs keeps the work that goes on behind requests. It implements job.Store.
+type Jobs struct {
+	db *database
+}
+
+var _ job.Store = (*Jobs)(nil)
+
+// jobColumns are those of a list; jobFull has the files too.
+const (
+	jobColumns = `id, kind, namespace, owner, request, state, asked, message, error, counts, runs,
+	created_at, queued_at, started_at, ended_at`
+	jobFull = jobColumns + `, files`
+)
+
+// scanJob reads jobColumns, or jobFull.
+func scanJob(r row, full bool) (j job.Job, err error) {
+	var request, counts, files string
+	var created, queued, started, ended int64
+	fields := []any{&j.ID, &j.Kind, &j.Namespace, &j.Owner, &request, &j.State, &j.Asked, &j.Message, &j.Error,
+		&counts, &j.Runs, &created, &queued, &started, &ended}
+	if full {
+		fields = append(fields, &files)
+	}
+	err = r.Scan(fields...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return job.Job{}, job.ErrNotFound
+	}
+	if err != nil {
+		return job.Job{}, err
+	}
+	j.Request = json.RawMessage(request)
+	j.CreatedAt, j.QueuedAt = fromMicros(created), fromMicros(queued)
+	j.StartedAt, j.EndedAt = fromMicros(started), fromMicros(ended)
+	if err := json.Unmarshal([]byte(counts), &j.Counts); err != nil {
+		return job.Job{}, fmt.Errorf("decode counts: %w", err)
+	}
+	if full {
+		if err := json.Unmarshal([]byte(files), &j.Files); err != nil {
+			return job.Job{}, fmt.Errorf("decode files: %w", err)
+		}
+	}
+	return j, nil
+}
+
+// encodeJob returns the counts and the files of a job as they are stored.
+func encodeJob(j job.Job) (counts, files string, err error) {
+	c, err := json.Marshal(j.Counts)
+	if err != nil {
+		return "", "", fmt.Errorf("encode counts: %w", err)
+	}
+	f, err := json.Marshal(j.Files)
+	if err != nil {
+		return "", "", fmt.Errorf("encode files: %w", err)
+	}
+	return string(c), string(f), nil
+}
+
+// Add stores a new job.
+func (s *Jobs) Add(ctx context.Context, j job.Job) error {
+	counts, files, err := encodeJob(j)
+	if err != nil {
+		return s.db.fail("add job", err)
+	}
+	return s.db.updateOne(ctx, "add job", `INSERT INTO jobs (id, kind, namespace, owner, request, state, finished, asked,
+		message, error, counts, files, runs, created_at, queued_at, started_at, ended_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Kind, j.Namespace, j.Owner, string(j.Request), string(j.State), flag(j.State.Final()), flag(j.Asked),
+		j.Message, j.Error, counts, files, j.Runs,
+		micros(j.CreatedAt), micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt))
+}
+
+// Save stores what the Runner has changed of a job that has not ended. The wish to cancel it ends
+// with the job.
+func (s *Jobs) Save(ctx context.Context, j job.Job) (asked bool, err error) {
+	counts, files, err := encodeJob(j)
+	if err != nil {
+		return false, s.db.fail("save job", err)
+	}
+	final := flag(j.State.Final())
+	err = s.db.update(ctx, "save job", func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `UPDATE jobs SET state = ?, finished = ?, asked = asked * (1 - ?),
+			message = ?, error = ?, counts = ?, files = ?, runs = ?, started_at = ?, ended_at = ?
+			WHERE id = ? AND finished = 0 RETURNING asked`, string(j.State), final, final, j.Message, j.Error, counts, files, j.Runs,
+			micros(j.StartedAt), micros(j.EndedAt), j.ID).Scan(&asked)
+		if errors.Is(err, sql.ErrNoRows) {
+			return job.ErrNotFound
+		}
+		return err
+	})
+	return asked, err
+}
+
+const readJob = `SELECT ` + jobFull + ` FROM jobs WHERE id = ? AND owner = ?`
+
+// Job returns a job of an owner.
+func (s *Jobs) Job(ctx context.Context, owner, id string) (job.Job, error) {
+	j, err := scanJob(s.db.read.QueryRowContext(ctx, readJob, id, owner), true)
+	return j, s.db.fail("read job", err)
+}
+
+// Jobs returns an owner's jobs, newest first.
+func (s *Jobs) Jobs(ctx context.Context, l job.List) (all []job.Job, err error) {
+	rows, err := s.db.read.QueryContext(ctx, `SELECT `+jobColumns+` FROM jobs
+		WHERE owner = ? AND (? = '' OR namespace = ?) AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`,
+		l.Owner, l.Namespace, l.Namespace, l.Before, l.Before, l.Limit)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		j, err := scanJob(r, false)
+		all = append(all, j)
+		return err
+	})
+	return all, s.db.fail("list jobs", err)
+}
+
+// Unfinished returns the jobs that have not ended, the one first that waits longest.
+func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
+	rows, err := s.db.read.QueryContext(ctx, `SELECT `+jobFull+` FROM jobs
+		WHERE finished = 0 ORDER BY queued_at, id`)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		j, err := scanJob(r, true)
+		all = append(all, j)
+		return err
+	})
+	return all, s.db.fail("list unfinished jobs", err)
+}
+
+// IDs returns the ids of all jobs.
+func (s *Jobs) IDs(ctx context.Context) ([]string, error) {
+	ids, err := column[string](s.db.read.QueryContext(ctx, "SELECT id FROM jobs ORDER BY id"))
+	return ids, s.db.fail("list jobs", err)
+}
+
+// Ask asks to cancel a job; one that is queued is cancelled by that.
+func (s *Jobs) Ask(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
+	return s.change(ctx, "cancel job", owner, id, func(j *job.Job) error { return j.Ask(now) })
+}
+
+// Retry queues a job again that has ended without being done.
+func (s *Jobs) Retry(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
+	return s.change(ctx, "retry job", owner, id, func(j *job.Job) error { return j.Again(now) })
+}
+
+// change reads a job, changes it and writes it in one transaction.
+func (s *Jobs) change(ctx context.Context, doing, owner, id string, change func(*job.Job) error) (j job.Job, err error) {
+	err = s.db.update(ctx, doing, func(tx *sql.Tx) error {
+		// An update that changes nothing, because it locks the row in every database.
+		var err error
+		j, err = scanJob(tx.QueryRowContext(ctx, `UPDATE jobs SET runs = runs WHERE id = ? AND owner = ?
+			RETURNING `+jobFull, id, owner), true)
+		if err != nil {
+			return err
+		}
+		if err := change(&j); err != nil {
+			return err
+		}
+		counts, files, err := encodeJob(j)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = ?, finished = ?, asked = ?, message = ?, error = ?,
+			counts = ?, files = ?, runs = ?, queued_at = ?, started_at = ?, ended_at = ? WHERE id = ?`,
+			string(j.State), flag(j.State.Final()), flag(j.Asked), j.Message, j.Error, counts, files, j.Runs,
+			micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt), id)
+		return err
+	})
+	if err != nil {
+		return job.Job{}, err
+	}
+	return j, nil
+}
+
+// Purge deletes up to limit jobs that ended before a time, the oldest first.
+func (s *Jobs) Purge(ctx context.Context, before time.Time, limit int) (all []job.Job, err error) {
+	err = s.db.update(ctx, "purge jobs", func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
+			WHERE finished = 1 AND ended_at < ? ORDER BY ended_at LIMIT ?) RETURNING `+jobColumns, micros(before), limit)
+		return scanAll(rows, err, func(r *sql.Rows) error {
+			j, err := scanJob(r, false)
+			all = append(all, j)
+			return err
+		})
+	})
+	return all, err
+}

@@ -1,0 +1,76 @@
+package upload
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxName is the longest name of a file, in bytes; that of what is said about it must fit too.
+const maxName = 255 - len(aboutSuffix)
+
+// NameError says why a file cannot have the name that a client gave.
+type NameError struct {
+	Name string // as far as it can be shown
+	Why  string
+}
+
+func (e *NameError) Error() string { return fmt.Sprintf("the file name %q %s", e.Name, e.Why) }
+
+// Clean makes the name of a file of what a client says. Folders before it are cut off. Characters
+// that would end a citation, mean something in a URL or in a path, or cannot be seen become "_", so
+// that the name is also the one by which the file is cited. It is in Unicode's form NFC. The error
+// is a *NameError.
+func Clean(name string) (string, error) {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	name = norm.NFC.String(strings.ToValidUTF8(name, "_"))
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`[]#?%<>"|:*`, r) || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) ||
+			r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, name)
+	name = strings.TrimRight(strings.TrimSpace(name), ". ")
+	if err := check(name); err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
+// check reports why a name is not one that Clean makes.
+func check(name string) error {
+	why := ""
+	lower := strings.ToLower(name)
+	switch {
+	case name == "":
+		why = "is empty"
+	case len(name) > maxName:
+		why = fmt.Sprintf("is longer than %d bytes", maxName)
+	case strings.ContainsAny(name, "/\\\x00") || !utf8.ValidString(name):
+		why = "is not the name of a file"
+	case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$"):
+		why = "is that of a hidden file, and those are not indexed"
+	case lower == "parley.yaml" || lower == "parley.yml" || strings.HasSuffix(lower, ".parley.yaml") || strings.HasSuffix(lower, ".parley.yml"):
+		why = "is that of a file that says something of others, and those cannot be uploaded"
+	case lower == "node_modules" || lower == "parley-data" || deviceName(lower):
+		why = "is reserved"
+	default:
+		return nil
+	}
+	if len(name) > 60 {
+		name = strings.ToValidUTF8(name[:60], "") + "…"
+	}
+	return &NameError{Name: name, Why: why}
+}
+
+// device is what Windows takes for a device, whatever its extension.
+var device = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+
+func deviceName(name string) bool { return device.MatchString(name) }

@@ -1,0 +1,4 @@
+package upload
+
+// syncDir does nothing: Windows cannot sync a folder.
+func syncDir(string) error { return nil }

@@ -1,0 +1,286 @@
+// Package upload keeps the files that users have given: a folder for each namespace and owner, whose
+// files are ingested like those of any other folder, and beside them the files of jobs that have not
+// come to them yet.
+//
+//	DIR/files/NAMESPACE/OWNER/report.pdf
+//	DIR/staged/JOB/report.pdf
+//
+// A file is written and synced as a staged one, and published by a rename: a reader of the folder
+// sees the old file or the new one, never half of it. Only names that Clean has made are used.
+package upload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Store keeps files below a folder. Its methods may be called concurrently.
+type Store struct{ dir string }
+
+// New returns a store below dir, which is made when the first file comes.
+func New(dir string) *Store { return &Store{dir: dir} }
+
+// Scope says whose files are meant.
+type Scope struct {
+	Namespace string
+	Owner     string // "" for the files that everybody shares
+}
+
+// Dir is the folder below which all files lie.
+func (s *Store) Dir() string { return s.dir }
+
+// Folder is the folder in which the published files of a scope lie; it need not exist.
+func (s *Store) Folder(at Scope) string {
+	owner := "shared"
+	if at.Owner != "" {
+		owner = "user-" + plain(at.Owner)
+	}
+	return filepath.Join(s.dir, "files", plain(at.Namespace), owner)
+}
+
+// staged is the folder of a job, whose id is a ULID.
+func (s *Store) staged(job string) string {
+	return filepath.Join(s.dir, "staged", plain(strings.ToLower(job)))
+}
+
+// plainName is what a folder may be called as it is, on every system.
+var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// plain makes a folder's name of a text, another one for each.
+func plain(text string) string {
+	if plainName.MatchString(text) && !strings.HasPrefix(text, "x-") && !deviceName(text) {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "x-" + hex.EncodeToString(sum[:20])
+}
+
+// Stage writes a file for a job and returns its size. It is durable once Seal has returned. An error
+// leaves nothing of it.
+func (s *Store) Stage(ctx context.Context, job, name string, r io.Reader) (size int64, err error) {
+	if err := check(name); err != nil {
+		return 0, err
+	}
+	dir := s.staged(job)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, fmt.Errorf("make the folder of an upload: %w", err)
+	}
+	path := filepath.Join(dir, name)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("write an uploaded file: %w", err)
+	}
+	size, err = io.Copy(f, &contextReader{ctx, r})
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return size, errors.Join(fmt.Errorf("write an uploaded file: %w", err), os.Remove(path))
+	}
+	return size, nil
+}
+
+// Seal makes what was staged for a job durable.
+func (s *Store) Seal(job string) error {
+	for _, dir := range []string{s.staged(job), filepath.Join(s.dir, "staged"), s.dir, filepath.Dir(s.dir)} {
+		if err := syncDir(dir); err != nil {
+			return fmt.Errorf("sync the folder of an upload: %w", err)
+		}
+	}
+	return nil
+}
+
+// Discard removes what was staged for a job.
+func (s *Store) Discard(job string) error {
+	if err := os.RemoveAll(s.staged(job)); err != nil {
+		return fmt.Errorf("remove an upload: %w", err)
+	}
+	return nil
+}
+
+// Staged returns the path of a file that was staged for a job.
+func (s *Store) Staged(job, name string) string { return filepath.Join(s.staged(job), name) }
+
+// Publish puts a staged file, and what is said about it, in the place of the scope's file of that
+// name, and reports whether there is one now: it may have been published before, or removed.
+func (s *Store) Publish(at Scope, job, name string) (bool, error) {
+	if err := check(name); err != nil {
+		return false, err
+	}
+	dir := s.Folder(at)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, fmt.Errorf("make the folder of uploads: %w", err)
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(s.Staged(job, name)); err != nil {
+		_, err := os.Lstat(path)
+		return err == nil, ignoreMissing(err)
+	}
+	// What is said about a file comes first: without it the file might be read otherwise.
+	err := os.Rename(s.Staged(job, name+aboutSuffix), path+aboutSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ignoreMissing(os.Remove(path + aboutSuffix))
+	}
+	if err == nil {
+		err = os.Rename(s.Staged(job, name), path)
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	_ = os.Remove(s.staged(job)) // which is not empty while there are others
+	if err != nil {
+		return false, fmt.Errorf("publish an uploaded file: %w", err)
+	}
+	return true, nil
+}
+
+// Withdraw takes a published file back to those that are staged for a job.
+func (s *Store) Withdraw(at Scope, job, name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.staged(job), 0o700); err != nil {
+		return fmt.Errorf("make the folder of an upload: %w", err)
+	}
+	path := filepath.Join(s.Folder(at), name)
+	err := ignoreMissing(os.Rename(path, s.Staged(job, name)))
+	if err == nil {
+		err = ignoreMissing(os.Rename(path+aboutSuffix, s.Staged(job, name+aboutSuffix)))
+	}
+	if err != nil {
+		return fmt.Errorf("take back an uploaded file: %w", err)
+	}
+	return nil
+}
+
+// aboutSuffix is the end of a file that says something of another; package ingest reads it.
+const aboutSuffix = ".parley.yaml"
+
+// Describe stages what is to be said about a staged file.
+func (s *Store) Describe(job, name string, yaml []byte) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.Staged(job, name+aboutSuffix), yaml, 0o600); err != nil {
+		return fmt.Errorf("write about an uploaded file: %w", err)
+	}
+	return nil
+}
+
+// List returns the names of the scope's published files, sorted.
+func (s *Store) List(at Scope) ([]string, error) {
+	entries, err := os.ReadDir(s.Folder(at))
+	if err := ignoreMissing(err); err != nil {
+		return nil, fmt.Errorf("list the uploaded files: %w", err)
+	}
+	names := []string{}
+	for _, e := range entries {
+		if e.Type().IsRegular() && check(e.Name()) == nil {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Remove removes a published file, and reports whether there was one.
+func (s *Store) Remove(at Scope, name string) (bool, error) {
+	if check(name) != nil {
+		return false, nil // there is no such file
+	}
+	return removeFile(filepath.Join(s.Folder(at), name))
+}
+
+// Unstage removes a file that is staged for a job, and reports whether there was one.
+func (s *Store) Unstage(job, name string) (bool, error) {
+	if check(name) != nil {
+		return false, nil // there is no such file
+	}
+	return removeFile(s.Staged(job, name))
+}
+
+func removeFile(path string) (bool, error) {
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = ignoreMissing(os.Remove(path + aboutSuffix))
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove an uploaded file: %w", err)
+	}
+	return true, nil
+}
+
+// Sweep removes what is staged for jobs that are not among those to keep.
+func (s *Store) Sweep(keep []string) error {
+	dir := filepath.Join(s.dir, "staged")
+	entries, err := os.ReadDir(dir)
+	if err := ignoreMissing(err); err != nil {
+		return fmt.Errorf("list the staged uploads: %w", err)
+	}
+	kept := map[string]bool{}
+	for _, job := range keep {
+		kept[s.staged(job)] = true
+	}
+	var failed error
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); !kept[path] {
+			failed = errors.Join(failed, os.RemoveAll(path))
+		}
+	}
+	return failed
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// contextReader ends a copy when its context does.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// Make makes the folder of a scope if need be.
+func (s *Store) Make(at Scope) error {
+	if err := os.MkdirAll(s.Folder(at), 0o700); err != nil {
+		return fmt.Errorf("make the folder of uploads: %w", err)
+	}
+	return nil
+}
+
+// Rename gives a staged file another name.
+func (s *Store) Rename(job, from, to string) error {
+	if err := errors.Join(check(from), check(to)); err != nil {
+		return err
+	}
+	if err := os.Rename(s.Staged(job, from), s.Staged(job, to)); err != nil {
+		return fmt.Errorf("rename an uploaded file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package ingestapi
+
+import (
+	"math"
+
+	"parley/internal/wire"
+)
+
+// fields reads members of an object; the first error is kept. Null counts as absent, and strings that
+// hold a number or a boolean as these, because clients send the values of input fields as they are.
+type fields struct {
+	o   wire.Object
+	err error
+}
+
+func (f *fields) get(key string) (wire.Value, bool) {
+	v, _ := f.o.Get(key)
+	return v, v != nil && !v.IsNull()
+}
+
+func (f *fields) wrong(key, want string) {
+	if f.err == nil {
+		f.err = unprocessable("%q must be %s.", key, want)
+	}
+}
+
+func (f *fields) text(key string) string {
+	v, given := f.get(key)
+	if !given {
+		return ""
+	}
+	text, ok := v.Text()
+	if !ok {
+		f.wrong(key, "a string")
+	}
+	return text
+}
+
+// number reads a whole number that is no more than most.
+func (f *fields) number(key string, most int) int {
+	v, given := f.get(key)
+	if !given {
+		return 0
+	}
+	n, ok := v.Number()
+	if !ok || n != math.Trunc(n) || math.Abs(n) > float64(most) {
+		f.wrong(key, "a whole number of a sensible size")
+		return 0
+	}
+	return int(n)
+}
+
+func (f *fields) flag(key string) bool {
+	v, given := f.get(key)
+	if !given {
+		return false
+	}
+	if text, isText := v.Text(); isText {
+		switch text {
+		case "true":
+			return true
+		case "false", "":
+			return false
+		}
+	}
+	b, ok := v.Bool()
+	if !ok {
+		f.wrong(key, "true or false")
+	}
+	return b
+}
+
+// texts reads a list of strings that are not empty, most of them at the most.
+func (f *fields) texts(key string, most int) []string {
+	v, given := f.get(key)
+	if !given {
+		return nil
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		f.wrong(key, "a list of strings")
+		return nil
+	}
+	var all []string
+	for e := range elements {
+		text, ok := e.Text()
+		if !ok {
+			f.wrong(key, "a list of strings")
+			return nil
+		}
+		if text == "" {
+			continue
+		}
+		if len(all) == most {
+			f.err = unprocessable("%q may hold %d strings at most.", key, most)
+			return nil
+		}
+		all = append(all, text)
+	}
+	return all
+}

@@ -1,0 +1,384 @@
+package ingestapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/ingest"
+	"parley/internal/intake"
+	"parley/internal/job"
+	"parley/internal/upload"
+	"parley/internal/wire"
+)
+
+// outcome is what the ingestion routes of the Chat-with-RAG API answer when a job has ended. The keys
+// are those of the original; job_id and state are Parley's.
+type outcome struct {
+	Message        string    `json:"message"`
+	ChunksIndexed  int       `json:"chunks_indexed"`
+	VectorsIndexed int       `json:"vectors_indexed"` // the original has one for each chunk
+	TokensUsed     int       `json:"tokens_used"`
+	EmbeddingCost  float64   `json:"embedding_cost"`
+	AlreadyIndexed bool      `json:"already_indexed,omitempty"`
+	Source         string    `json:"source,omitempty"`
+	URL            string    `json:"url,omitempty"`
+	Errors         []refused `json:"errors"`
+	JobID          string    `json:"job_id"`
+	State          job.State `json:"state"`
+}
+
+// refused is a page or file that could not be indexed.
+type refused struct {
+	URL    string `json:"url"`
+	Reason string `json:"reason"`
+	Error  string `json:"error"`
+}
+
+// estimate is what these routes answer when nothing is to be written.
+type estimate struct {
+	Message       string    `json:"message"`
+	ChunksPlanned int       `json:"chunks_planned"`
+	TokensUsed    int       `json:"tokens_used"`
+	EmbeddingCost *float64  `json:"embedding_cost"` // null when the price is unknown
+	Errors        []refused `json:"errors"`
+}
+
+// options are what the bodies of these routes have in common.
+type options struct {
+	namespace    string
+	skipSections []string
+	maxChunks    int
+	force        bool
+	estimate     bool
+}
+
+// optionsOf reads the members that the bodies have in common. Null counts as absent.
+func optionsOf(o wire.Object) (opts options, err error) {
+	read := fields{o: o}
+	opts.namespace = read.text("namespace")
+	if opts.namespace == "" {
+		opts.namespace = read.text("active_domain")
+	}
+	opts.maxChunks = max(read.number("max_chunks", 1_000_000), 0) // less than 1 means all
+	opts.skipSections = read.texts("skip_sections", 200)
+	opts.force = read.flag("force_delete")
+	opts.estimate = read.flag("estimate")
+	return opts, read.err
+}
+
+// Index answers POST /index {urls, …}.
+func (h *Handler) Index(w http.ResponseWriter, r *http.Request) error {
+	return h.sites(w, r, intake.Index, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
+		read := fields{o: o}
+		urls := read.texts("urls", intake.MaxSites)
+		kind := read.text("doc_type")
+		crawl := read.flag("force_crawl")
+		site := ingest.Site{
+			Depth: read.number("depth", 100), Pages: read.number("pages", 100_000), Prefix: read.text("prefix"),
+			SkipSections: opts.skipSections, MaxChunks: opts.maxChunks,
+		}
+		switch {
+		case read.err != nil:
+			return nil, false, read.err
+		case len(urls) == 0:
+			return nil, false, unprocessable(`"urls" must be a list of one address at least.`)
+		case kind != "" && !strings.EqualFold(kind, "html") && !strings.EqualFold(kind, "pdf"):
+			return nil, false, unprocessable(`"doc_type" must be "HTML" or "PDF".`)
+		case site.Depth < 0 || site.Pages < 0:
+			return nil, false, unprocessable(`"depth" and "pages" must not be negative.`)
+		}
+		sites := make([]ingest.Site, len(urls))
+		for i, u := range urls {
+			sites[i] = site
+			sites[i].URL = u
+		}
+		return sites, crawl, nil
+	})
+}
+
+// MediaWiki answers POST /mediawiki/url {url, …}.
+func (h *Handler) MediaWiki(w http.ResponseWriter, r *http.Request) error {
+	return h.sites(w, r, intake.MediaWiki, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
+		site, err := siteOf(o, opts)
+		site.MediaWiki = true
+		return []ingest.Site{site}, false, err
+	})
+}
+
+// siteOf reads the one address of a body.
+func siteOf(o wire.Object, opts options) (ingest.Site, error) {
+	read := fields{o: o}
+	site := ingest.Site{URL: read.text("url"), SkipSections: opts.skipSections, MaxChunks: opts.maxChunks}
+	if read.err == nil && site.URL == "" {
+		return site, unprocessable(`"url" must be an address.`)
+	}
+	return site, read.err
+}
+
+// sites answers the routes that read the web. Of reads what a body asks for, and whether pages that
+// have not changed are to be read anew.
+func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
+	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	body, err := wire.ReadBody(w, r, h.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	opts, err := optionsOf(object)
+	if err != nil {
+		return err
+	}
+	at, err := h.scope(who, opts.namespace)
+	if err != nil {
+		return err
+	}
+	sites, crawl, err := of(object, opts)
+	if err != nil {
+		return err
+	}
+	return h.readSites(w, r, at, kind, sites, opts, crawl)
+}
+
+func (h *Handler) readSites(w http.ResponseWriter, r *http.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
+	if opts.estimate {
+		ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Wait)
+		defer cancel()
+		e, err := h.cfg.Service.EstimateSites(ctx, at.Namespace, sites)
+		if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+			return &chat.Error{Kind: chat.Unavailable, Msg: "The pages did not come in time for an estimate.", Err: err}
+		}
+		if err != nil {
+			return siteFailure(err)
+		}
+		return answer(w, http.StatusOK, h.estimated(e))
+	}
+	j, err := h.cfg.Service.AddSites(r.Context(), at, kind, sites, opts.force || crawl)
+	if err != nil {
+		return siteFailure(err)
+	}
+	return h.conclude(w, r, j, outcome{URL: sites[0].URL})
+}
+
+// siteFailure gives errors about an address their status.
+func siteFailure(err error) error {
+	if bad, ok := errors.AsType[*ingest.SiteError](err); ok {
+		return unprocessable("%s", sentence(strings.TrimSuffix(bad.Error(), ".")))
+	}
+	return failure(err)
+}
+
+func (h *Handler) estimated(e intake.Estimate) estimate {
+	out := estimate{Message: "Estimate only", ChunksPlanned: e.Chunks, TokensUsed: e.Tokens, Errors: []refused{}}
+	if e.CostKnown {
+		out.EmbeddingCost = &e.Cost
+	}
+	for _, f := range e.Refused {
+		out.Errors = append(out.Errors, refused{URL: f.Path, Reason: string(f.Reason), Error: f.Detail})
+	}
+	return out
+}
+
+// conclude answers with what became of a job, if it ends in time, else with 202 and where to hear of
+// it. Prefer: respond-async (RFC 7240) asks not to wait.
+func (h *Handler) conclude(w http.ResponseWriter, r *http.Request, j job.Job, out outcome) error {
+	if !strings.Contains(strings.ToLower(r.Header.Get("Prefer")), "respond-async") {
+		j = h.ended(r.Context(), j, h.cfg.Wait)
+	}
+	if !j.State.Final() {
+		w.Header().Set("Location", "/api/jobs/"+j.ID)
+		return answer(w, http.StatusAccepted, message{Message: "Accepted. GET /api/jobs/" + j.ID + " tells what becomes of it.", JobID: j.ID})
+	}
+	out.JobID, out.State, out.Errors = j.ID, j.State, []refused{}
+	out.ChunksIndexed, out.VectorsIndexed, out.TokensUsed = j.Counts.Chunks, j.Counts.Chunks, j.Counts.Tokens
+	out.EmbeddingCost, _ = h.cfg.Cost(j.Counts.Tokens)
+	for _, f := range j.Files {
+		if f.State == job.FileFailed || f.State == job.FileSkipped {
+			out.Errors = append(out.Errors, refused{URL: f.Name, Reason: f.Reason, Error: f.Detail})
+		}
+	}
+	switch {
+	case j.State == job.Cancelled:
+		return &chat.Error{Kind: chat.Conflict, Msg: "The job " + j.ID + " was cancelled."}
+	case j.State == job.Failed && len(out.Errors) > 0:
+		return unprocessable("Nothing was indexed (job %s). %s: %s (%s)", j.ID, out.Errors[0].URL, out.Errors[0].Error, out.Errors[0].Reason)
+	case j.State == job.Failed:
+		return &chat.Error{Kind: chat.Unavailable, Msg: j.Error + " (job " + j.ID + ")"}
+	case j.Counts.Indexed == 0:
+		out.Message, out.AlreadyIndexed = "Content was indexed already and has not changed", true
+	default:
+		out.Message = "Content indexed successfully"
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// PDF answers POST /pdf {file: base64 | url, filename, …}.
+func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	leave, err := h.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	// The file comes before it is known where it goes: a batch is not told of that until then.
+	batch := h.cfg.Service.Begin(upload.Scope{}, intake.PDF)
+	kept := false
+	defer func() {
+		if !kept {
+			batch.Discard()
+		}
+	}()
+	object, err := h.receivePDF(w, r, batch)
+	if err != nil {
+		return err
+	}
+	opts, err := optionsOf(object)
+	if err != nil {
+		return err
+	}
+	at, err := h.scope(who, opts.namespace)
+	if err != nil {
+		return err
+	}
+	read := fields{o: object}
+	address, name := read.text("url"), read.text("filename")
+	switch {
+	case read.err != nil:
+		return read.err
+	case batch.Len() == 0 && address == "":
+		return unprocessable(`Expected "file", the content of a PDF in base64, or "url".`)
+	case batch.Len() == 0:
+		site, err := siteOf(object, opts)
+		if err != nil {
+			return err
+		}
+		return h.readSites(w, r, at, intake.PDFPage, []ingest.Site{site}, opts, false)
+	}
+	if name, err = pdfName(name, address); err == nil {
+		err = batch.Settle(at, name, opts.skipSections, opts.maxChunks)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	if opts.estimate {
+		e, err := batch.Estimate(r.Context())
+		if err != nil {
+			return failure(err)
+		}
+		return answer(w, http.StatusOK, h.estimated(e))
+	}
+	j, err := batch.Commit(r.Context())
+	if err != nil {
+		return failure(err)
+	}
+	kept = true
+	return h.conclude(w, r, j, outcome{Source: j.Files[0].Name})
+}
+
+// unnamed is the name of a file until its own is known.
+const unnamed = "upload.pdf"
+
+// receivePDF reads the body; a file in it goes to the batch.
+func (h *Handler) receivePDF(w http.ResponseWriter, r *http.Request, batch *intake.Batch) (wire.Object, error) {
+	body := wire.NewPaced(w, r, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
+	defer body.Drain()
+	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
+		limited := &limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload}
+		return batch.Add(r.Context(), unnamed, limited)
+	})
+	if err != nil {
+		if broken := body.Err(); broken != nil {
+			return wire.Object{}, broken
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return wire.Object{}, errNotBase64
+		}
+		return wire.Object{}, failure(err)
+	}
+	return wire.ParseObject(rest)
+}
+
+// limitedReader fails when there is more than left.
+type limitedReader struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limitedReader) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, &chat.Error{Kind: chat.TooLarge, Msg: "The file is larger than the setting limits.max_upload allows."}
+	}
+	return n, err
+}
+
+// pdfName is the name of a PDF: what the client says, else the end of its address.
+func pdfName(name, address string) (string, error) {
+	if name == "" {
+		if u, err := url.Parse(address); err == nil {
+			name = path.Base(u.Path)
+		}
+	}
+	if strings.Trim(name, "./") == "" {
+		name = unnamed
+	}
+	return upload.Clean(name)
+}
+
+// Delete answers DELETE /delete/{url…}: the address stands in the path, escaped or as it is, and then
+// with its query.
+func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	address, namespace := addressOf(r)
+	at, err := h.scope(who, namespace)
+	if err != nil {
+		return err
+	}
+	if address == "" {
+		return invalid("The path must end with the address of a document.")
+	}
+	n, err := h.cfg.Service.DeleteAddress(r.Context(), who, at.Namespace, address)
+	if err != nil {
+		return failure(err)
+	}
+	return answer(w, http.StatusOK, struct {
+		Message string `json:"message"`
+		Deleted int    `json:"deleted"`
+	}{"Document deleted successfully", n})
+}
+
+// addressOf returns the address that a path of DELETE /delete/ ends with, and the namespace. An
+// address that is written as it is takes the query with it.
+func addressOf(r *http.Request) (address, namespace string) {
+	raw := strings.TrimPrefix(r.URL.EscapedPath(), "/delete/")
+	address, err := url.PathUnescape(raw)
+	if err != nil {
+		return "", ""
+	}
+	if !strings.Contains(raw, ":/") {
+		return address, queryNamespace(r)
+	}
+	address = raw // what is escaped in there is escaped in the address itself
+	if r.URL.RawQuery != "" {
+		address += "?" + r.URL.RawQuery
+	}
+	return address, ""
+}

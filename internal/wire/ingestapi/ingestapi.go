@@ -1,0 +1,232 @@
+// Package ingestapi is how clients hand in what is to be indexed, and follow what becomes of it: the
+// uploads of the Azure front ends, the ingestion routes of the Chat-with-RAG API, and Parley's own
+// routes of jobs. README.md lists them and where they differ from the originals.
+//
+// Methods of a Handler return an error before they have sent anything; the caller answers with it in
+// the shape of the route.
+package ingestapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/intake"
+	"parley/internal/job"
+	"parley/internal/upload"
+	"parley/internal/wire"
+)
+
+// Config is what a Handler works with. Service and Principal are required.
+type Config struct {
+	Service   *intake.Service
+	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+	Namespace string                                        // "" means "default"
+	// Closed refuses what would change the corpus; jobs can still be read.
+	Closed    bool
+	MaxUpload int64 // bytes of an upload, all its files together; 0 for 200 MiB
+	MaxBody   int64 // bytes of a JSON body, but for a file in it; 0 for wire.DefaultBodyLimit
+	// Cost returns what embedding so many tokens costs in US dollars; false when the price is unknown.
+	Cost func(tokens int) (float64, bool)
+	Wait time.Duration // for a job to end before it is answered with 202; 0 for 25 s
+}
+
+// Handler answers the routes. It is safe for concurrent use.
+type Handler struct {
+	cfg       Config
+	receiving chan struct{} // holds a value for each upload that is coming in
+}
+
+// maxReceiving is how many uploads come in at one time; each may fill the disk with its limit.
+const maxReceiving = 8
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = 200 << 20
+	}
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = wire.DefaultBodyLimit
+	}
+	if cfg.Wait <= 0 {
+		cfg.Wait = 25 * time.Second
+	}
+	if cfg.Cost == nil {
+		cfg.Cost = func(int) (float64, bool) { return 0, true }
+	}
+	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+}
+
+// Drain ends the streams of events, so that they do not hold up a stop.
+func (h *Handler) Drain() { h.cfg.Service.Jobs().Drain() }
+
+// writer returns on whose behalf a request may change the corpus.
+func (h *Handler) writer(r *http.Request) (access.Principal, error) {
+	who, err := h.cfg.Principal(r)
+	if err == nil && h.cfg.Closed {
+		err = &chat.Error{Kind: chat.Forbidden,
+			Msg: "This server takes no documents over the network. The setting uploads.enabled allows it."}
+	}
+	return who, err
+}
+
+// enter makes room for one more upload, which the returned function gives back.
+func (h *Handler) enter() (leave func(), err error) {
+	select {
+	case h.receiving <- struct{}{}:
+		return func() { <-h.receiving }, nil
+	default:
+		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	}
+}
+
+// scope returns whose files a request is about: in the namespace that it names, or the server's.
+func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, error) {
+	if namespace == "" {
+		namespace = h.cfg.Namespace
+	}
+	if len(namespace) > 128 || strings.ContainsFunc(namespace, unicode.IsControl) {
+		return upload.Scope{}, invalid("the namespace must be a name of 1 to 128 bytes without control characters")
+	}
+	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
+}
+
+// queryNamespace returns the namespace that a URL names.
+func queryNamespace(r *http.Request) string {
+	q := r.URL.Query()
+	if ns := q.Get("namespace"); ns != "" {
+		return ns
+	}
+	return q.Get("active_domain") // the name in the original
+}
+
+func invalid(format string, args ...any) error {
+	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
+}
+
+// unprocessable is the status of a body that is well-formed and still cannot be meant.
+func unprocessable(format string, args ...any) error {
+	return &wire.Refusal{Failure: wire.Failure{
+		Status: http.StatusUnprocessableEntity, Code: "validation_error", Text: fmt.Sprintf(format, args...),
+	}}
+}
+
+// full is the answer when the disk is.
+var full = wire.Failure{
+	Status: http.StatusInsufficientStorage, Code: "insufficient_storage",
+	Text: "There is no room left on the server's disk. Nothing was stored.",
+}
+
+// failure gives an error of the service its status.
+func failure(err error) error {
+	name, badName := errors.AsType[*upload.NameError](err)
+	switch {
+	case err == nil:
+		return nil
+	case badName:
+		return invalid("%s", sentence(name.Error()))
+	case errors.Is(err, intake.ErrFull):
+		return &wire.Refusal{Failure: full, Err: err}
+	case errors.Is(err, intake.ErrTooMany):
+		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
+	case errors.Is(err, intake.ErrTwice):
+		return invalid("Two files of the upload would have the same name.")
+	case errors.Is(err, intake.ErrNotFound):
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
+	case errors.Is(err, job.ErrNotFound):
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such job."}
+	}
+	return err
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// answer answers with a value as JSON.
+func answer(w http.ResponseWriter, status int, v any) error {
+	raw, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		return err
+	}
+	// Only a client that is gone makes writing fail, and nobody is left to tell.
+	_ = wire.WriteJSON(w, status, raw)
+	return nil
+}
+
+// message is the answer of the routes that say in a sentence what they did.
+type message struct {
+	Message string `json:"message"`
+	JobID   string `json:"job_id,omitempty"`
+}
+
+// jobBody is a job as clients read it.
+type jobBody struct {
+	ID         string     `json:"id"`
+	Kind       string     `json:"kind"`
+	State      job.State  `json:"state"`
+	Namespace  string     `json:"namespace"`
+	CreatedAt  string     `json:"created_at"`
+	StartedAt  *string    `json:"started_at"`
+	EndedAt    *string    `json:"ended_at"`
+	FilesTotal int        `json:"files_total"`
+	FilesDone  int        `json:"files_done"`
+	Indexed    int        `json:"indexed"`
+	Unchanged  int        `json:"unchanged"`
+	Skipped    int        `json:"skipped"`
+	Failed     int        `json:"failed"`
+	Chunks     int        `json:"chunks"`
+	Message    string     `json:"message"`
+	Error      *string    `json:"error"`
+	Cancelling bool       `json:"cancelling"`
+	Files      []job.File `json:"files,omitempty"`
+}
+
+func bodyOf(j job.Job) jobBody {
+	b := jobBody{
+		ID: j.ID, Kind: j.Kind, State: j.State, Namespace: j.Namespace, CreatedAt: stamp(j.CreatedAt),
+		FilesTotal: j.Counts.Total, FilesDone: j.Counts.Done, Indexed: j.Counts.Indexed, Unchanged: j.Counts.Unchanged,
+		Skipped: j.Counts.Skipped, Failed: j.Counts.Failed, Chunks: j.Counts.Chunks,
+		Message: j.Message, Cancelling: j.Asked, Files: j.Files,
+	}
+	if !j.StartedAt.IsZero() {
+		at := stamp(j.StartedAt)
+		b.StartedAt = &at
+	}
+	if !j.EndedAt.IsZero() {
+		at := stamp(j.EndedAt)
+		b.EndedAt = &at
+	}
+	if j.Error != "" {
+		b.Error = &j.Error
+	}
+	return b
+}
+
+// stamp writes a time in UTC with milliseconds.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// encode returns a job as JSON in one line.
+func encode(j job.Job) (json.RawMessage, error) { return wire.AppendJSON(nil, bodyOf(j)) }
+
+// ended waits for a job to end, for as long as the client and the configuration have patience, and
+// returns it as it is then.
+func (h *Handler) ended(ctx context.Context, j job.Job, patience time.Duration) job.Job {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for now, err := range h.cfg.Service.Jobs().Watch(ctx, j.Owner, j.ID, patience) {
+		if err != nil {
+			break
+		}
+		j = now
+	}
+	return j
+}

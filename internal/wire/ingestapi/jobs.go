@@ -1,0 +1,147 @@
+package ingestapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/job"
+	"parley/internal/wire"
+)
+
+// The sizes of a page of jobs.
+const (
+	defaultJobs = 20
+	maxJobs     = 100
+)
+
+// jobsPage is a page of jobs, the newest first.
+type jobsPage struct {
+	Jobs []jobBody `json:"jobs"`
+	Next *string   `json:"next"` // for the parameter before of the next page; null on the last one
+}
+
+// Jobs answers GET /api/jobs?limit=&before=&namespace= with a page of the caller's jobs.
+func (h *Handler) Jobs(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	list := job.List{Owner: who.Subject, Namespace: q.Get("namespace"), Before: q.Get("before"), Limit: defaultJobs}
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return invalid(`"limit" must be a whole number over 0.`)
+		}
+		list.Limit = min(n, maxJobs)
+	}
+	list.Limit++ // to see whether there are more
+	all, err := h.cfg.Service.Jobs().Jobs(r.Context(), list)
+	if err != nil {
+		return err
+	}
+	page := jobsPage{Jobs: []jobBody{}}
+	for i, j := range all {
+		if i == list.Limit-1 {
+			page.Next = &all[i-1].ID
+			break
+		}
+		page.Jobs = append(page.Jobs, bodyOf(j))
+	}
+	return answer(w, http.StatusOK, page)
+}
+
+// Job answers GET /api/jobs/{id}.
+func (h *Handler) Job(w http.ResponseWriter, r *http.Request) error {
+	j, err := h.job(r)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, bodyOf(j))
+}
+
+func (h *Handler) job(r *http.Request) (job.Job, error) {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return job.Job{}, err
+	}
+	j, err := h.cfg.Service.Jobs().Job(r.Context(), who.Subject, r.PathValue("id"))
+	return j, failure(err)
+}
+
+// Cancel answers POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id} with the job. One that is
+// running ends soon after.
+func (h *Handler) Cancel(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	j, err := h.cfg.Service.Jobs().Cancel(r.Context(), who.Subject, r.PathValue("id"))
+	if errors.Is(err, job.ErrState) {
+		return &chat.Error{Kind: chat.Conflict, Msg: "The job has ended already."}
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return answer(w, http.StatusOK, bodyOf(j))
+}
+
+// Retry answers POST /api/jobs/{id}/retry with the job, which is queued again.
+func (h *Handler) Retry(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	j, err := h.cfg.Service.Jobs().Retry(r.Context(), who.Subject, r.PathValue("id"))
+	if errors.Is(err, job.ErrState) {
+		return &chat.Error{Kind: chat.Conflict, Msg: "Only a job that has failed, in part or whole, or was cancelled, can be tried again."}
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return answer(w, http.StatusOK, bodyOf(j))
+}
+
+const keepAlive = 12 * time.Second
+
+// finalEvent is the id of the event with which a job has ended. A browser that comes back after it
+// is told to stay away (HTML standard, section 9.2.2).
+const finalEvent = 1
+
+// Events answers GET /api/jobs/{id}/events: the job as it is, and again whenever it has changed, as
+// server-sent events, the last one when it has ended.
+func (h *Handler) Events(w http.ResponseWriter, r *http.Request) error {
+	j, err := h.job(r)
+	if err != nil {
+		return err
+	}
+	if j.State.Final() && r.Header.Get("Last-Event-ID") == strconv.Itoa(finalEvent) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	stream, last := wire.SSE(w), ""
+	for now, err := range h.cfg.Service.Jobs().Watch(r.Context(), j.Owner, j.ID, keepAlive) {
+		if err != nil {
+			return failure(err) // it is gone; after the first event nobody hears of that
+		}
+		raw, err := encode(now)
+		switch {
+		case err != nil:
+			return err
+		case now.State.Final():
+			err = stream.SendNumbered(finalEvent, append(stream.Line(), raw...))
+		case string(raw) == last:
+			err = stream.Comment("keep-alive")
+		default:
+			err = stream.Send(append(stream.Line(), raw...))
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the client is gone
+		}
+		last = string(raw)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package ingestapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/intake"
+	"parley/internal/job"
+	"parley/internal/wire"
+)
+
+// maxFields is how many parts beside its files an upload may have.
+const maxFields = 100
+
+// Upload answers POST /upload, a form with files, with {"message", "job_id"}. The files are written to
+// the disk as they come; nothing of an upload that is not read to its end is kept.
+func (h *Handler) Upload(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	at, err := h.scope(who, queryNamespace(r))
+	if err != nil {
+		return err
+	}
+	boundary, err := boundaryOf(r)
+	if err != nil {
+		return err
+	}
+	leave, err := h.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	batch := h.cfg.Service.Begin(at, intake.Upload)
+	j, err := h.receive(w, r, batch, boundary)
+	if err != nil {
+		batch.Discard()
+		return err
+	}
+	text := "File uploaded successfully. It is being indexed."
+	if len(j.Files) > 1 {
+		text = "Files uploaded successfully. They are being indexed."
+	}
+	return answer(w, http.StatusOK, message{Message: text, JobID: j.ID})
+}
+
+func boundaryOf(r *http.Request) (string, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		return "", &wire.Refusal{Failure: wire.Failure{
+			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+			Text: "The content type is not supported; expected multipart/form-data.",
+		}}
+	}
+	if params["boundary"] == "" {
+		return "", invalid("The multipart request has no boundary.")
+	}
+	return params["boundary"], nil
+}
+
+// receive takes the files of a form and makes a job of them.
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request, batch *intake.Batch, boundary string) (job.Job, error) {
+	body := wire.NewPaced(w, r, h.cfg.MaxUpload)
+	defer body.Drain()
+	if err := takeParts(r, batch, multipart.NewReader(body, boundary)); err != nil {
+		if broken := body.Err(); broken != nil { // which the form's reader wraps
+			return job.Job{}, broken
+		}
+		return job.Job{}, failure(err)
+	}
+	if batch.Len() == 0 {
+		return job.Job{}, invalid("The upload has no file: expected a part named \"file\" with a file name.")
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil { // what is behind the form
+		return job.Job{}, body.Err()
+	}
+	j, err := batch.Commit(r.Context())
+	return j, failure(err)
+}
+
+// takeParts takes the parts of a form that are files. Fields are passed over.
+func takeParts(r *http.Request, batch *intake.Batch, parts *multipart.Reader) error {
+	for fields := 0; ; {
+		part, err := parts.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
+			return nil
+		}
+		if err != nil {
+			return &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
+		}
+		if part.FileName() == "" {
+			if fields++; fields > maxFields {
+				return &chat.Error{Kind: chat.TooLarge, Msg: "The upload has too many fields."}
+			}
+			continue
+		}
+		err = batch.Add(r.Context(), part.FileName(), part)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Uploaded answers GET /list_uploaded with the names of the caller's files.
+func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.cfg.Principal(r)
+	if err != nil {
+		return err
+	}
+	at, err := h.scope(who, queryNamespace(r))
+	if err != nil {
+		return err
+	}
+	names, err := h.cfg.Service.Uploaded(r.Context(), at)
+	if err != nil {
+		return failure(err)
+	}
+	return answer(w, http.StatusOK, names)
+}
+
+// DeleteUploaded answers POST /delete_uploaded {"filename"}.
+func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
+	who, err := h.writer(r)
+	if err != nil {
+		return err
+	}
+	body, err := wire.ReadBody(w, r, h.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	v, _ := object.Get("filename")
+	name, ok := v.Text()
+	if !ok || name == "" {
+		return invalid(`"filename" must be the name of an uploaded file.`)
+	}
+	at, err := h.scope(who, queryNamespace(r))
+	if err == nil {
+		err = h.cfg.Service.DeleteUpload(r.Context(), at, name)
+	}
+	if errors.Is(err, intake.ErrNotFound) {
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no uploaded file of this name."}
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return answer(w, http.StatusOK, message{Message: "File deleted successfully."})
+}
