@@ -162,7 +162,7 @@ func pageDocuments(t testing.TB) string {
 				{citedLeft, citedBase, citedPDF}, {72, 300, "Amber is found after storms, mostly in spring."},
 			})),
 		"skagen.md":    "# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n\n- It was built in 1858.\n- It shows a light every four seconds.\n\n## Dunes\n\nThe church was buried by sand.\n",
-		"opening.csv":  "Museum,Opens,Closes\nAmber museum,10:00,17:00\nFishery museum,09:30,16:00\nShip museum,11:00,18:00\n",
+		"opening.csv":  "Museum,Opens,Closes\n" + strings.Repeat("Gallery,12:00,20:00\n", 30) + "Fishery museum,09:30,16:00\n" + strings.Repeat("Shop,08:00,22:00\n", 30),
 		"harbour.html": "<!doctype html><title>Harbour</title><h1>Harbour</h1><p>The harbour dues for sailing boats are 180 kroner a night.</p><p>Fuel is sold until noon.</p>",
 		"boats.txt":    "Boats\n\nThe rescue boat Martha carries twelve passengers and two crew.\n\nIt was repaired in winter.\n",
 	}
@@ -368,4 +368,191 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 			t.Errorf("%s: the model was asked %d times, want %d", name, m.calls[name], want)
 		}
 	}
+}
+
+// startEcho is an OpenAI-compatible server that answers with the question, a few characters at a time.
+func startEcho(t testing.TB) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []struct{ Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) == 0 {
+			http.Error(w, "no messages", http.StatusBadRequest)
+			return
+		}
+		question, _, _ := strings.Cut(request.Messages[len(request.Messages)-1].Content, "\n\nSources:\n")
+		w.Header().Set("Content-Type", "text/event-stream")
+		const piece = 40 // characters
+		for runes := []rune(question); len(runes) > 0; runes = runes[min(piece, len(runes)):] {
+			writePiece(w, string(runes[:min(piece, len(runes))]))
+		}
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// hostileDocuments writes documents whose names, titles and texts try to become markup.
+func hostileDocuments(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	const attack = `<img src=x onerror=alert(1)>`
+	files := map[string]string{
+		`"><img src=x onerror=alert(1)>.md`:           "# " + attack + "\n\nThe documents say " + attack + " [x](javascript:alert(1)) ![x](https://evil.example/x.png).\n",
+		`'onmouseover='alert(1).txt`:                  "The documents say <script>alert(1)</script> and </textarea><script>alert(1)</script>.\n",
+		`javascript:alert(1).md`:                      "# {{constructor.constructor('alert(1)')()}}\n\nThe documents say <svg onload=alert(1)>.\n",
+		`a]b[c](javascript:alert(1)).md`:              "# [x](javascript:alert(1))\n\nThe documents say <iframe srcdoc='<script>parent.alert(1)</script>'>.\n",
+		`page <b onclick=alert(1)>.html`:              "<!doctype html><title>&lt;script&gt;alert(1)&lt;/script&gt;</title><p onclick=alert(1)>The documents say <img src=x onerror=alert(1)>this &lt;img src=x onerror=alert(1)&gt;.</p><script>alert(1)</script>",
+		`table <svg onload=alert(1)>.csv`:             "a,b\n" + attack + ",<script>alert(1)</script>\nThe documents,say javascript:alert(1)\n",
+		"${alert(1)} %3Cscript%3Ealert(1)%3C%2Fx.txt": "The documents say ${alert(1)} and \"><script>alert(1)</script>.\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Row S9 of HARDENING.md.
+func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
+	requirePage(t)
+	docs := hostileDocuments(t)
+	p := serveWithModel(t, startEcho(t), docs)
+	var got struct {
+		Vectors int
+		Reports []struct {
+			Shown, Streamed, Documents int
+			Bad                        []string
+			Seen                       seenOnPage
+		}
+	}
+	onPage(t, "xss", p.addr, nil, &got)
+	if got.Vectors < 200 || len(got.Reports) != 2 {
+		t.Fatalf("%d vectors in %d rounds", got.Vectors, len(got.Reports))
+	}
+	for _, r := range got.Reports {
+		r.Seen.check(t)
+		if len(r.Bad) > 0 {
+			t.Errorf("in the page there is %q", r.Bad)
+		}
+		if r.Shown < got.Vectors || r.Streamed < 5000 || r.Documents < 6 {
+			t.Errorf("%d vectors, %d characters of answers and %d documents were shown", r.Shown, r.Streamed, r.Documents)
+		}
+	}
+}
+
+// Every view and state passes axe in both themes at three sizes. With PARLEY_UI_SHOTS the pictures go
+// into that folder, for people to look at.
+func TestPage_IsAccessibleInEveryState(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil, pageDocuments(t))
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Findings, Views []string }
+	onPage(t, "states", p.addr, map[string]any{"question": askedPDF, "shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
+	for _, f := range got.Findings {
+		t.Error(f)
+	}
+	if len(got.Views) < 15 {
+		t.Errorf("only %q were looked at", got.Views)
+	}
+}
+
+func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil, pageDocuments(t))
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join(t.TempDir(), "good.md")
+	const text = "# A good file\n\nThe pier of Hirtshals is 600 metres long.\n"
+	if err := os.WriteFile(good, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Done, Failed, Refused, Chunk, Marked string
+		Seen                                 seenOnPage
+	}
+	onPage(t, "upload", p.addr, map[string]any{"good": good, "broken": "%PDF-1.4\nthis is no PDF"}, &got)
+	got.Seen.check(t)
+	if !strings.Contains(got.Done, "good.md") || !strings.Contains(got.Done, "done") || !strings.Contains(got.Done, "1 indexed") {
+		t.Errorf("the good file: %q", got.Done)
+	}
+	if !strings.Contains(got.Failed, "broken.pdf") || !strings.Contains(got.Failed, "failed") || len(got.Failed) < len("broken.pdf failed just now")+10 {
+		t.Errorf("the broken file: %q", got.Failed)
+	}
+	if !strings.Contains(got.Refused, "http") {
+		t.Errorf("an address that is none: %q", got.Refused)
+	}
+	if !strings.Contains(got.Chunk, "600 metres") || got.Marked == "" {
+		t.Errorf("the chunk is %q, marked %q", got.Chunk, got.Marked)
+	}
+}
+
+// What a stream of 100 tokens a second takes of a core, in the thread of the page.
+func BenchmarkPage_Stream(b *testing.B) {
+	requirePage(b)
+	var words []string
+	for i := range 1500 {
+		switch {
+		case i%60 == 59:
+			words = append(words, "end.\n\n")
+		case i%240 == 0:
+			words = append(words, "\n\n- an item ")
+		default:
+			words = append(words, "word ")
+		}
+	}
+	m := startSlowModel(b, words, 10*time.Millisecond)
+	p := serveForBench(b, m.URL)
+	for b.Loop() {
+		var got struct{ Words, Task, Script, Layout, Seconds float64 }
+		onPage(b, "bench", p, map[string]any{"kind": "stream", "question": "How tall is the lighthouse of Skagen?"}, &got)
+		b.ReportMetric(100*got.Task, "%core")
+		b.ReportMetric(100*got.Script, "%script")
+		b.ReportMetric(100*got.Layout, "%layout")
+		b.ReportMetric(got.Words, "words/s")
+	}
+}
+
+// What scrolling through 2,000 messages takes for each frame.
+func BenchmarkPage_Scroll(b *testing.B) {
+	requirePage(b)
+	p := serveForBench(b, "http://127.0.0.1:1")
+	for b.Loop() {
+		var got struct {
+			First, All, Work, Longest float64
+			Frames                    int
+		}
+		onPage(b, "bench", p, map[string]any{"kind": "scroll", "messages": 2000}, &got)
+		b.ReportMetric(got.Work, "ms/frame")
+		b.ReportMetric(got.Longest, "ms-longest")
+		b.ReportMetric(got.First, "ms-first")
+		b.ReportMetric(got.All, "ms-all")
+	}
+}
+
+// serveForBench serves documents with a model and returns the address.
+func serveForBench(b *testing.B, model string) string {
+	b.Helper()
+	addr, err := freeAddr()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command(binary, "serve", "--addr", addr, "--data", b.TempDir(), "--model", "openai:test-model",
+		"--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none", pageDocuments(b))
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+model+"/v1")
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	if err := awaitIngested(addr); err != nil {
+		b.Fatal(err)
+	}
+	return addr
 }

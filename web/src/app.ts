@@ -79,7 +79,7 @@ async function arrive(v: View): Promise<void> {
   view.value = v;
   drawer.value = false;
   editing.value = null;
-  if (v.name === "chat" && v.id !== conversation.value.id) await open(v.id);
+  if (v.name === "chat" && (v.id !== conversation.value.id || loading.value)) await open(v.id);
   if (v.name !== "chat" && panel.value?.kind !== "document") panel.value = null;
 }
 

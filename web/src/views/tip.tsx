@@ -44,11 +44,16 @@ export function CitationTip() {
   useEffect(() => {
     const close = () => (tip.value = null);
     const key = (e: KeyboardEvent) => e.key === "Escape" && close();
+    const scrolled = () => {
+      if (!tip.value || !box.current) return;
+      if (isInSight(tip.value.at)) place(box.current, tip.value.at);
+      else close();
+    };
     addEventListener("keydown", key);
-    addEventListener("scroll", close, true);
+    addEventListener("scroll", scrolled, { capture: true, passive: true });
     return () => {
       removeEventListener("keydown", key);
-      removeEventListener("scroll", close, true);
+      removeEventListener("scroll", scrolled, { capture: true });
     };
   }, []);
   if (!shown) return null;
@@ -88,6 +93,11 @@ export function Passage({ text, quote, whole = false }: { text: string; quote: s
 
 /** Cuts a text between words. */
 const clip = (text: string, n: number) => (text.length <= n ? text : `${text.slice(0, n).replace(/\s\S*$/, "")} …`);
+
+function isInSight(at: Element): boolean {
+  const { top, bottom } = at.getBoundingClientRect();
+  return at.isConnected && bottom > 0 && top < innerHeight;
+}
 
 function place(box: HTMLElement, at: Element): void {
   const anchor = at.getBoundingClientRect();
