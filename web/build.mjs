@@ -30,7 +30,7 @@ function options(watching) {
     entryPoints: { app: "src/main.tsx" },
     bundle: true,
     format: "esm",
-    target: ["es2022", "chrome111", "firefox113", "safari16.4"],
+    target: ["es2022", "chrome116", "firefox124", "safari17.4"],
     jsx: "automatic",
     jsxImportSource: "preact",
     minify: !watching,

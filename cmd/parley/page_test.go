@@ -450,13 +450,18 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}
-	var got struct{ Findings, Views []string }
-	onPage(t, "states", p.addr, map[string]any{"question": askedPDF, "shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
-	for _, f := range got.Findings {
-		t.Error(f)
-	}
-	if len(got.Views) < 15 {
-		t.Errorf("only %q were looked at", got.Views)
+	for _, size := range []string{"phone", "tablet", "wide"} {
+		t.Run(size, func(t *testing.T) {
+			var got struct{ Findings, Views []string }
+			options := map[string]any{"question": askedPDF, "shots": os.Getenv("PARLEY_UI_SHOTS"), "size": size}
+			onPage(t, "states", p.addr, options, &got)
+			for _, f := range got.Findings {
+				t.Error(f)
+			}
+			if len(got.Views) < 15 {
+				t.Errorf("only %q were looked at", got.Views)
+			}
+		})
 	}
 }
 

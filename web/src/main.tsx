@@ -20,6 +20,7 @@ function Page() {
   const view = useCell(app.view);
   const overlay = useCell(app.overlay);
   const panel = useCell(app.panel);
+  const drawer = useCell(app.drawer); // what is behind it cannot be reached
   useEffect(() => {
     document.addEventListener("keydown", keys);
     return () => document.removeEventListener("keydown", keys);
@@ -32,7 +33,7 @@ function Page() {
     <div class={`shell ${panel ? "with-panel" : ""}`}>
       <a class="skip" href="#main" onClick={skip}>{strings.skip}</a>
       <Sidebar />
-      <div class="main-column">
+      <div class="main-column" inert={drawer}>
         <Connection />
         <TopBar />
         <main id="main" tabIndex={-1}>

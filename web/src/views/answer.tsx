@@ -191,22 +191,30 @@ function Sources({ answer }: { answer: Answer }) {
 function Foot({ message, siblings, last }: Props) {
   const answer = message.answer!;
   const busy = app.isBusy(useCell(app.conversation));
-  const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
   return (
     <footer class="answer-foot">
       <Versions id={message.id} parent={message.parent} siblings={siblings} />
-      <CopyButton text={answer.text} label={s.copyAnswer} />
-      {last && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
-      <button type="button" class="quiet thinking-button" onClick={() => (app.panel.value = { kind: "thinking", message: message.id })}>
-        <Icon name="bulb" />
-        <span>{s.thinking}</span>
-        <small>
-          {answer.duration > 0 && duration(answer.duration)}
-          {tokens > 0 && ` · ${s.tokens(count(tokens))}`}
-          {(answer.cost === null || answer.cost > 0) && ` · ${money(answer.cost)}`}
-        </small>
-      </button>
+      {answer.text && <CopyButton text={answer.text} label={s.copyAnswer} />}
+      {last && answer.status !== "failed" && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
+      {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
     </footer>
+  );
+}
+
+/** Opens the thought process, and says in short what the answer took. */
+function Process({ message }: { message: Message }) {
+  const answer = message.answer!;
+  const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
+  return (
+    <button type="button" class="quiet thinking-button" onClick={() => (app.panel.value = { kind: "thinking", message: message.id })}>
+      <Icon name="bulb" />
+      <span>{s.thinking}</span>
+      <small>
+        {answer.duration > 0 && duration(answer.duration)}
+        {tokens > 0 && ` · ${s.tokens(count(tokens))}`}
+        {(answer.cost === null || answer.cost > 0) && ` · ${money(answer.cost)}`}
+      </small>
+    </button>
   );
 }
 

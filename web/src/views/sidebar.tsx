@@ -1,5 +1,5 @@
 // The list of conversations, and the way to the other views.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { jsonOf, markdownOf } from "../conversation.ts";
@@ -13,11 +13,17 @@ const s = strings.sidebar;
 
 export function Sidebar() {
   const open = useCell(app.drawer);
+  const root = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    root.current?.querySelector<HTMLElement>(".drawer-close")?.focus();
+    return () => requestAnimationFrame(() => document.querySelector<HTMLElement>(".top-bar button")?.focus());
+  }, [open]);
   const view = useCell(app.view);
   return (
     <>
       {open && <div class="scrim" onClick={() => (app.drawer.value = false)} />}
-      <nav class={`sidebar ${open ? "open" : ""}`} aria-label={s.label} id="sidebar">
+      <nav ref={root} class={`sidebar ${open ? "open" : ""}`} aria-label={s.label} id="sidebar">
         <div class="sidebar-head">
           <a class="brand" href="#/chat" onClick={app.begin}><Mark /><span>Parley</span></a>
           <IconButton icon="close" label={s.close} class="drawer-close" onClick={() => (app.drawer.value = false)} />
