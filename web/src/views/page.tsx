@@ -133,18 +133,47 @@ function Lines({ text, block, words }: BlockProps) {
   );
 }
 
-/** Rows of a table; cells are parted by tabs, or by bars. */
+/**
+ * The cells of a row. Rows of tables are read as "Column: cell; Column: cell", so that each is understood
+ * by itself; null when a row is not of that form.
+ */
+export function cellsOf(text: string, row: Range, columns: string[]): Range[] | null {
+  const cells: Range[] = [];
+  let at = row.start;
+  for (const [i, column] of columns.entries()) {
+    const name = `${column}: `;
+    if (text.startsWith(name, at)) {
+      const next = columns.slice(i + 1).map((c) => text.indexOf(`; ${c}: `, at)).filter((n) => n >= 0 && n < row.end);
+      const end = next.length > 0 ? Math.min(...next) : row.end;
+      cells.push({ start: at + name.length, end });
+      at = Math.min(end + 2, row.end);
+    } else {
+      cells.push({ start: at, end: at }); // empty cells are left out
+    }
+  }
+  return at >= row.end && cells.some((c) => c.end > c.start) ? cells : null;
+}
+
+/** A table, whose first row names its columns. */
 function Rows({ text, block, words }: BlockProps) {
-  const body = text.slice(block.start, block.end);
-  const separator = body.includes("\t") ? "\t" : body.includes(" | ") ? " | " : "";
-  const rows = split(text, block, "\n").map((row) => (separator ? split(text, row, separator) : [row]));
+  const rows = split(text, block, "\n");
+  const head = split(text, rows[0]!, " | ");
+  const columns = head.map((c) => text.slice(c.start, c.end));
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={s.table}>
       <table>
+        <thead>
+          <tr>{head.map((c) => <th key={c.start} scope="col">{words(c.start, c.end)}</th>)}</tr>
+        </thead>
         <tbody>
-          {rows.map((row, i) => (
-            <tr key={i}>{row.map((cell) => <td key={cell.start}>{words(cell.start, cell.end)}</td>)}</tr>
-          ))}
+          {rows.slice(1).map((row) => {
+            const cells = cellsOf(text, row, columns);
+            return (
+              <tr key={row.start}>
+                {cells ? cells.map((c, i) => <td key={i}>{words(c.start, c.end)}</td>) : <td colSpan={columns.length}>{words(row.start, row.end)}</td>}
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </div>
