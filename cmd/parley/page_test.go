@@ -336,9 +336,9 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	m := startSlowModel(t, append(words, "end."), 100*time.Millisecond)
 	p := serveWithModel(t, m.URL, pageDocuments(t))
 	var got struct {
-		Before, Reloaded, Early, Reconnected, Stopped, Note, Retried, Versions, Edited string
-		Left                                                                           int
-		Seen                                                                           seenOnPage
+		Before, Reloaded, Early, Reconnected, Later, LaterQuestion, Stopped, Note, Retried, Versions, Edited string
+		Left                                                                                                 int
+		Seen                                                                                                 seenOnPage
 	}
 	const question = "How tall is the lighthouse of Skagen?"
 	onPage(t, "resume", p.addr, map[string]any{"question": question}, &got)
@@ -349,7 +349,7 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 		t.Error("the answer was whole before the reload")
 	}
 	for name, text := range map[string]string{
-		"after a reload": got.Reloaded, "after an early reload": got.Early, "after a lost connection": got.Reconnected, "asked again": got.Retried,
+		"after a reload": got.Reloaded, "after an early reload": got.Early, "after a lost connection": got.Reconnected, "asked again": got.Retried, "asked without a connection": got.Later,
 	} {
 		if text != whole {
 			t.Errorf("%s: %q, want %q", name, text, whole)
@@ -360,6 +360,9 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	}
 	if strings.Join(strings.Fields(got.Versions), "") != "2/2" || got.Edited != question+" stop" || got.Left != 0 {
 		t.Errorf("versions %q, edited %q, %d questions left behind", got.Versions, got.Edited, got.Left)
+	}
+	if got.LaterQuestion != question+" later" {
+		t.Errorf("the question asked without a connection is %q", got.LaterQuestion)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -452,14 +455,17 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 	}
 	for _, size := range []string{"phone", "tablet", "wide"} {
 		t.Run(size, func(t *testing.T) {
-			var got struct{ Findings, Views []string }
+			var got struct {
+				Findings, Views []string
+				Rules           int // met, over all views
+			}
 			options := map[string]any{"question": askedPDF, "shots": os.Getenv("PARLEY_UI_SHOTS"), "size": size}
 			onPage(t, "states", p.addr, options, &got)
 			for _, f := range got.Findings {
 				t.Error(f)
 			}
-			if len(got.Views) < 15 {
-				t.Errorf("only %q were looked at", got.Views)
+			if len(got.Views) < 15 || got.Rules < 500 {
+				t.Errorf("only %q were looked at, and %d rules were met", got.Views, got.Rules)
 			}
 		})
 	}

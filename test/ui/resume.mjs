@@ -36,6 +36,21 @@ export default async function ({ open, question, pieces }) {
   await whole();
   const reconnected = await answerText(page);
 
+  // Asked while there is no connection: the question waits, and is stored with its answer.
+  await page.locator(".new-chat").click();
+  await page.waitForSelector(".answer", { state: "detached" });
+  await context.setOffline(true);
+  await send(page, question + " later");
+  await page.waitForSelector(".doing.reconnecting");
+  await context.setOffline(false);
+  await whole();
+  await page.waitForFunction(() => location.hash.length > 10);
+  await page.waitForTimeout(500);
+  await page.reload();
+  await page.waitForSelector(".answer-foot");
+  const later = await answerText(page);
+  const laterQuestion = await page.locator(".bubble").innerText();
+
   await page.locator(".new-chat").click();
   await page.waitForSelector(".answer", { state: "detached" });
   await send(page, question + " stop");
@@ -54,7 +69,7 @@ export default async function ({ open, question, pieces }) {
   await page.locator("#question").focus();
   await page.keyboard.press("ArrowUp");
   const edited = await page.locator("#question").inputValue();
-  return { before, reloaded, early, left, reconnected, stopped, note, retried, versions, edited, pieces, seen };
+  return { before, reloaded, early, left, reconnected, later, laterQuestion, stopped, note, retried, versions, edited, pieces, seen };
 }
 
 async function send(page, question) {

@@ -11,6 +11,7 @@ export default async function ({ open, question, shots, size }) {
   const viewport = sizes[size];
   const findings = [];
   const views = [];
+  let rules = 0; // that were met, so that axe cannot have been idle
   for (const colorScheme of ["light", "dark"]) {
     const { page, seen } = await open({ context: { viewport, colorScheme, bypassCSP: true } }); // axe is a script of ours
     const look = async (name) => {
@@ -20,7 +21,8 @@ export default async function ({ open, question, shots, size }) {
         await page.screenshot({ path: `${shots}/${name}-${size}-${colorScheme}.png` });
       }
       await page.evaluate((source) => window.axe || (0, eval)(source), axe);
-      const { violations } = await page.evaluate((values) => window.axe.run(document, { runOnly: { type: "tag", values } }), tags);
+      const { violations, passes } = await page.evaluate((values) => window.axe.run(document, { runOnly: { type: "tag", values } }), tags);
+      rules += passes.length;
       for (const v of violations) {
         if (v.impact === "serious" || v.impact === "critical") findings.push(`${name} ${size} ${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
       }
@@ -98,7 +100,7 @@ export default async function ({ open, question, shots, size }) {
     if (seen.dialogs.length + seen.foreign.length > 0) findings.push(`${size}: ${seen.dialogs} ${seen.foreign}`);
     await page.context().close();
   }
-  return { findings, views: [...new Set(views)] };
+  return { findings, views: [...new Set(views)], rules };
 }
 
 const failures = {

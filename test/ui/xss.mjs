@@ -15,13 +15,13 @@ function conversation(some) {
     const url = addresses[i % addresses.length];
     messages.push({ messageId: `q${i}`, parentId: parent, role: "user", content: v, createdAt: v });
     messages.push({
-      messageId: `a${i}`, parentId: `q${i}`, role: "assistant", content: `${v}\n\nSaid [${label}]. ${v}`, status: "completed",
+      messageId: `a${i}`, parentId: `q${i}`, role: "assistant", content: `Said [source ${i}] and [${label}]. ${v}\n\n${v}`, status: "completed",
       parley: {
         status: i % 10 === 9 ? "failed" : "completed", error: i % 10 === 9 ? { kind: v, message: v } : null, turn: "", model: v, reasoning: v, followUps: [v], usage: words, cost: 0, duration: 5, found: 1,
         stages: [{ stage: v, agent: v, status: "finished", duration: 1, model: v, note: v, usage: words, cost: 0 }],
         calls: [{ stage: v, provider: v, model: v, status: v, duration: 1, usage: words, cost: 0 }],
         doubts: [{ label: v, kind: "unsupported", sentence: v, reason: v }],
-        citations: [{ n: 1, label, document_id: i % 2 ? v : "", name: v, title: v, url, namespace: v, page: 1, kind: v, start: 0, end: 4, quote: v, passage: `${v} ${v}`, content_url: url, supported: i % 3 > 0, stale: i % 4 === 0, spans: [{ occurrence: 0, start: 0, end: 4, quote: v, supported: true, stale: false }] }],
+        citations: [`source ${i}`, label].map((cited) => ({ n: 1, label: cited, document_id: i % 2 ? v : "", name: v, title: v, url, namespace: v, page: 1, kind: v, start: 0, end: 4, quote: v, passage: `${v} ${v}`, content_url: url, supported: i % 3 > 0, stale: i % 4 === 0, spans: [{ occurrence: 0, start: 0, end: 4, quote: v, supported: true, stale: false }] })),
       },
     });
     parent = `a${i}`;

@@ -67,6 +67,7 @@ export function start(): void {
   addEventListener("online", () => {
     online.value = true;
     void refresh();
+    if (unsaved.size > 0) saving = saving.then(() => store(conversation.value.id));
   });
   addEventListener("offline", () => (online.value = false));
   document.addEventListener("visibilitychange", () => {
@@ -117,7 +118,7 @@ export function tell(text: string, bad = false): void {
 
 export function begin(): void {
   panel.value = null;
-  if (view.value.name === "chat" && view.value.id === "") conversation.value = emptyConversation();
+  if (view.value.name === "chat" && view.value.id === "") void open("");
   go({ name: "chat", id: "" });
   drawer.value = false;
   focusComposer();
@@ -130,6 +131,7 @@ export function focusComposer(): void {
 async function open(id: string): Promise<void> {
   for (const live of lives.values()) live.leave();
   lives.clear();
+  unsaved.clear();
   panel.value = null;
   conversation.value = emptyConversation();
   if (id === "") {
@@ -249,18 +251,20 @@ async function answer(question: Message, history: ReturnType<typeof historyOf>):
 }
 
 let saving: Promise<unknown> = Promise.resolve();
+const unsaved = new Set<string>(); // ids of the conversation's messages that the server does not have as they are
 
 /** Stores a message behind those before it. False when it could not be stored. */
 function keep(message: Message): Promise<boolean> {
-  const c = conversation.value;
-  const kept = saving.then(() => store(message, c));
+  unsaved.add(message.id);
+  const { id } = conversation.value;
+  const kept = saving.then(() => store(id));
   saving = kept;
   return kept;
 }
 
-/** The first message of a conversation makes it. */
-async function store(message: Message, of: Conversation): Promise<boolean> {
-  if (of.id && of.id !== conversation.value.id) return false; // it was left meanwhile
+/** Stores what the server does not have; the first message of a conversation makes it. */
+async function store(of: string): Promise<boolean> {
+  if (of && of !== conversation.value.id) return false; // it was left meanwhile
   try {
     if (!conversation.value.id) {
       const made = await api.createChat();
@@ -268,14 +272,27 @@ async function store(message: Message, of: Conversation): Promise<boolean> {
       view.value = { name: "chat", id: made.id };
       history.replaceState(null, "", hrefOf(view.value));
     }
-    const entry = await api.putMessages(conversation.value.id, [stored(message)]);
-    conversation.value = { ...conversation.value, title: entry.title };
-    chats.value = [entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)];
+    const { id, messages } = conversation.value;
+    const sent = messages.filter((m) => unsaved.has(m.id));
+    if (sent.length === 0) return true;
+    for (const m of sent) unsaved.delete(m.id);
+    try {
+      await sendMessages(id, sent);
+    } catch (error) {
+      if (id === conversation.value.id) for (const m of sent) unsaved.add(m.id);
+      throw error;
+    }
     return true;
   } catch (error) {
     if (toApiError(error).kind !== "offline") tell(strings.errors.notStored, true);
     return false;
   }
+}
+
+async function sendMessages(id: string, messages: Message[]): Promise<void> {
+  const entry = await api.putMessages(id, messages.map(stored));
+  if (id === conversation.value.id) conversation.value = { ...conversation.value, title: entry.title };
+  chats.value = [entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)];
 }
 
 function follow(message: Message, answer: Answer): LiveTurn {
