@@ -124,6 +124,10 @@ const segment = encodeURIComponent;
 export const api = {
   config: () => json<ServerConfig>("/api/ui/config"),
   namespaces: () => json<NamespaceRecord[]>("/api/namespaces"),
+  models: async () => {
+    const models = await json<Record<string, { key: string; endpoint: string }>>("/api/models");
+    return Object.values(models).filter((m) => m.endpoint === "chat").map((m) => m.key);
+  },
   turn: (id: string) => json<TurnRecord>(`/api/turns/${segment(id)}`),
   stopTurn: (id: string) => send(`/api/turns/${segment(id)}`, { method: "DELETE" }),
 

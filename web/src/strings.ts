@@ -83,6 +83,8 @@ export const strings = {
     answered: (text: string) => `Answer: ${text.replace(/\[[^\]]*#page=\d+\]/g, "")}`,
     ended: (status: string) => (status === "cancelled" ? "The answer was stopped." : "The answer failed."),
     stopped: "Stopped.",
+    nothingFound: "Nothing in the documents matches this question. Other words may, or another namespace.",
+    seeDocuments: "See the documents",
     page: (n: number) => `p. ${n}`,
     citation: (n: number, title: string, page: number) => `Source ${n}: ${title}${page > 0 ? `, page ${page}` : ""}`,
     unsupported: "The page does not bear this claim out",

@@ -30,6 +30,9 @@ export function AnswerView({ message, siblings, last }: Props) {
       <Text answer={answer} />
       {answer.status === "cancelled" && <p class="note">{s.stopped}</p>}
       {answer.status === "failed" && <Failure message={message} last={last} />}
+      {answer.status === "completed" && answer.found === 0 && (
+        <p class="note nothing">{s.nothingFound} <a href="#/documents">{s.seeDocuments}</a></p>
+      )}
       {over && <Doubts answer={answer} />}
       {over && answer.citations.length > 0 && <Sources answer={answer} />}
       {over && <Foot message={message} siblings={siblings} last={last} />}

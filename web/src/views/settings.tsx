@@ -1,4 +1,6 @@
 // What requests may set, in plain words.
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { Icon } from "../parts/controls.tsx";
@@ -41,12 +43,16 @@ export function SettingsView() {
 function Models() {
   const config = useCell(app.config);
   const chosen = useCell(choices);
+  const [listed, setListed] = useState<string[]>([]); // what the providers have
+  useEffect(() => {
+    api.models().then(setListed, () => setListed([])); // those of the configuration are there anyway
+  }, []);
   return (
     <fieldset class="setting-group">
       <legend>{s.models}</legend>
       <p class="soft-note">{s.modelsText}</p>
       {stages.map((stage) => {
-        const keys = config?.models[stage] ?? [];
+        const keys = [...(config?.models[stage] ?? []), ...(stage === "rerank" ? [] : listed)];
         const current = chosen.models[stage] ?? "";
         const words = s.stageModels[stage];
         const standard = config?.defaults[stage] || s.follows;
