@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"tool/*":    {"tool", "llm"},
 	"lexical":   {"text"},
 	"vector":    {},
+	"watch":     {},
 	"llm":       {},
 	"llm/*":     {"llm", "llm/upstream"},
 	"retrieval": {"lexical", "vector", "text", "llm"},
@@ -167,6 +168,8 @@ func TestMayImport_RefusesWhatTheTableDoesNotList(t *testing.T) {
 		{"llm/llmtest", "llm", true},
 		{"server", "wire/azurechat", true},
 		{"wire/azurechat", "server", false},
+		{"wire/wiretest", "chat", true},
+		{"wire/wiretest", "store", false},
 		{"text", "access", true},
 	}
 	for _, c := range cases {

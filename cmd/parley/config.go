@@ -90,6 +90,7 @@ type Config struct {
 	UploadsEnabled string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
+	IngestWatch  bool `name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Have a server follow all that was ingested from its disk: what changes there is indexed, and what goes is forgotten, at once."`
 
 	IngestSchedule    duration `name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; 0 means never. At least 1m."`
 	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads; it stands in the User-Agent of requests to them."`

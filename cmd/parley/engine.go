@@ -39,7 +39,7 @@ type instance struct {
 }
 
 // open opens the data folder and what answers from it. The caller closes the instance.
-func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
+func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Option) (*instance, error) {
 	db, err := store.Open(ctx, cfg.Data, p.log)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (p *program) open(ctx context.Context, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, embedding(cfg, models)...); err != nil {
+	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, append(options, embedding(cfg, models)...)...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
 	in.web = newWebClient(cfg)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"parley/internal/ingest"
 )
 
 // ingestCmd brings files, folders and web sites into the corpus.
@@ -12,6 +14,7 @@ type ingestCmd struct {
 	siteFlags
 	Schedule duration `default:"0" help:"Go on, and read all that was ever ingested again in this interval, for example 6h."`
 	Report   bool     `help:"Also print a table: for each format how many files were indexed, refused and failed, and why."`
+	Watch    bool     `help:"Go on after that, and follow all that was ingested from this disk, until interrupted."`
 	Estimate bool     `help:"Say what would be indexed and embedded, and what the embedding model would cost; store and spend nothing."`
 }
 
@@ -58,10 +61,26 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sour
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
 		return interrupted(err)
 	}
+	if c.Watch {
+		return p.keepIngesting(ctx, in, d)
+	}
 	if len(report.Failed) > 0 {
 		return errPartial
 	}
 	return nil
+}
+
+// keepIngesting follows changes until it is interrupted, and gives what they bring its vectors.
+func (p *program) keepIngesting(ctx context.Context, in *instance, d *display) error {
+	err := p.watchFolders(ctx, in, func(ingest.Report) {
+		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
+			p.log.Error("embed documents; the next change tries again", "error", err)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil // as it was meant to end
+	}
+	return err
 }
 
 // interrupted returns an error, which for a user who has ended the command says what is left.

@@ -30,7 +30,7 @@ func (p *program) newIntake(in *instance) *intake.Service {
 		Files:  upload.New(filepath.Join(in.cfg.Data, "uploads")),
 		Store:  in.db.Corpus(),
 		Corpus: in.corpus,
-		Ingest: s.ingestUploads, Survey: s.surveyFile,
+		Ingest: s.ingestUploads, IngestFile: s.ingestFile, Survey: s.surveyFile,
 		Crawl: s.crawl, SurveySites: s.surveySites, Forget: s.forget,
 		IsFull:    store.IsFull,
 		Retention: time.Duration(in.cfg.Retention),
@@ -63,6 +63,12 @@ func (s *intakeSources) ingestUploads(ctx context.Context, r intake.Run) (ingest
 	c := s.ofScope(r.Scope, pool, r.Outcome)
 	c.Uploads = r.Folder
 	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
+}
+
+func (s *intakeSources) ingestFile(ctx context.Context, f intake.File) (ingest.Report, error) {
+	pool := newPool(s.cfg, 1, false)
+	defer pool.Close()
+	return ingest.New(s.ofScope(upload.Scope{Namespace: f.Namespace}, pool, f.Outcome)).Run(ctx, []string{f.Path}, nil)
 }
 
 func (s *intakeSources) crawl(ctx context.Context, c intake.Crawl) (ingest.Report, error) {

@@ -6,6 +6,7 @@
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
 //	parley mcp                serve an MCP client on standard input and output
+//	parley jobs               list, show, retry and cancel jobs of what was uploaded
 //	parley usage              report what model calls took and cost
 //	parley models             list models, with context size and price
 //	parley prompts            list what models are told
@@ -66,9 +67,11 @@ type commandLine struct {
 
 	Serve   serveCmd   `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
 	Ingest  ingestCmd  `cmd:"" help:"Ingest files, folders and web sites."`
+	Reindex reindexCmd `cmd:"" help:"Make all documents anew from their stored originals, beside those that are searched, and switch to them at once."`
 	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of what was uploaded or asked to be indexed."`
 	Usage   usageCmd   `cmd:"" help:"Report what model calls took and cost, by day, namespace, user, conversation, model, stage or turn."`
 	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models take and cost."`
 	Prompts promptsCmd `cmd:"" help:"List what models are told, or print one of the prompts."`

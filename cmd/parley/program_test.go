@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 //	occupy NAME               as freeport, but somebody listens there until the script ends
 //	exitcode CODE PROGRAM …   runs a program that must exit with this code
 //	embeddings NAME           starts a server of embeddings (see embeddingServer), and sets $NAME to its URL
+//	website NAME FOLDER       serves a folder on loopback, and sets $NAME to its URL
 //	newer FOLDER              makes a data folder look written by a newer version
 func TestProgram(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -69,7 +70,7 @@ func TestProgram(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "embedded": scriptEmbedded, "request": scriptRequest,
-			"field": scriptField, "embeddings": scriptEmbeddings,
+			"field": scriptField, "embeddings": scriptEmbeddings, "website": scriptWebsite,
 			"occupy": scriptOccupy, "exitcode": scriptExitCode, "newer": scriptNewer,
 		},
 	})

@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/ingest"
 	"parley/internal/intake"
+	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
@@ -24,6 +25,7 @@ import (
 // serveCmd ingests and serves.
 type serveCmd struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites to ingest first; what is stored already is served too."`
+	Watch bool     `help:"Follow all that was ingested from this disk: what changes there is indexed, and what goes is forgotten, at once (setting ingest.watch)."`
 	siteFlags
 }
 
@@ -39,7 +41,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
-	in, err := p.open(ctx, p.config)
+	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	beside.Go(func() { s.keepSitesFresh(ctx, done) })
 	beside.Go(func() { s.refreshUploads(ctx, done) })
 	beside.Go(func() { s.intake.Run(ctx) })
+	if c.Watch || p.config.IngestWatch {
+		beside.Go(func() { s.keepWatching(ctx, done) })
+	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
+	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
@@ -272,6 +278,23 @@ func (s *serving) Ingestion() server.Ingestion {
 	}
 }
 
+// repairInterval is how long a server waits after a repair of the index that has failed.
+const repairInterval = 15 * time.Second
+
+// keepWhole completes the index, be it that the analyser has changed, while the server answers.
+func (s *serving) keepWhole(ctx context.Context) {
+	for {
+		err := s.corpus.Repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.Error("repair the index; it is tried again", "error", err)
+		if !sleep(ctx, repairInterval) {
+			return
+		}
+	}
+}
+
 // houseInterval is how often old turns are deleted.
 const houseInterval = 6 * time.Hour
 
@@ -292,6 +315,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 			})
 		}
 		s.house(ctx, "forget old jobs", s.intake.Purge)
+		s.house(ctx, "remove what a re-index has replaced", func(ctx context.Context) (int, error) {
+			return 0, s.sweepReplaced(ctx)
+		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)
 		select {

@@ -135,7 +135,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 			err := c.once(ctx, p, in, from, d)
 			switch {
 			case ctx.Err() != nil:
-				return nil
+				return nil //nolint:nilerr // whoever runs it has ended it
 			case isUsage(err):
 				return err
 			case err != nil && !errors.Is(err, errPartial):

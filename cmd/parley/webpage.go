@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/ingest"
+	"parley/internal/intake"
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/webapi"
@@ -28,7 +32,20 @@ func (s *serving) webAPI() *webapi.Handler {
 		Closed:     !s.uploads,
 		Delete:     s.intake.DeleteDocument,
 		Uploaded:   s.uploadedBy,
+		Reindex:    s.reindex,
 	})
+}
+
+// reindex reads a document anew.
+func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval.Document) (string, error) {
+	j, err := s.intake.Reindex(ctx, who, d)
+	switch {
+	case errors.Is(err, intake.ErrSite):
+		err = &chat.Error{Kind: chat.Conflict, Msg: "A page of the web is read anew with its site."}
+	case errors.Is(err, intake.ErrNotFound):
+		err = &chat.Error{Kind: chat.Conflict, Msg: "Nothing is known of the file that the document was read from."}
+	}
+	return j.ID, err
 }
 
 // uploadedBy returns the ids of the documents of a namespace that an owner has uploaded.
@@ -59,7 +76,7 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 			Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(),
 			Tools:     len(s.tools.Offer(s.cfg.Namespace, "")) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
 			WebSearch: s.tools.searchesWeb(s.cfg.Namespace, ""), MultiAgent: true,
-			Uploads: s.uploads, WebSources: s.uploads,
+			Uploads: s.uploads, WebSources: s.uploads, Reindex: s.uploads,
 		},
 		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: maxQuestion},
 		Settings: webapi.Described{Azure: azurechat.Settings(engine), RAGChat: ragchat.Settings(s.ragChatDefaults())},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // pdfOf makes a document with a page for each list of lines.
@@ -166,6 +167,66 @@ func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestWebPage_ReadsADocumentAnew(t *testing.T) {
+	docs, data := t.TempDir(), t.TempDir()
+	path := filepath.Join(docs, "sub", "leave.md")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(days int) {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "# Leave\n\nEmployees get %d days of paid leave.\n", days), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(25)
+	p := startServe(t, nil, docs, "--data", data)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	w := web{t, p.addr}
+	var list struct{ Documents []struct{ ID string } }
+	w.get("/api/documents", &list)
+	document := "/api/documents/" + list.Documents[0].ID
+	text := func() string {
+		var chunks struct{ Chunks []struct{ Text string } }
+		w.get(document+"/chunks", &chunks)
+		return chunks.Chunks[0].Text
+	}
+	before := text()
+	reindex := func() (state string) {
+		t.Helper()
+		res, body := w.call(http.MethodPost, document+"/reindex")
+		var begun struct {
+			ID string `json:"job_id"`
+		}
+		if err := json.Unmarshal(body, &begun); err != nil || res.StatusCode != http.StatusAccepted {
+			t.Fatalf("%d %s", res.StatusCode, body)
+		}
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			var job struct{ State string }
+			w.get("/api/jobs/"+begun.ID, &job)
+			if state = job.State; state != "queued" && state != "running" {
+				return state
+			}
+		}
+		t.Fatalf("the job is still %s", state)
+		return ""
+	}
+	if state := reindex(); state != "done" || text() != before {
+		t.Errorf("unchanged: %s, %q", state, text())
+	}
+	write(30)
+	if state := reindex(); state != "done" || !strings.Contains(text(), "30 days") {
+		t.Errorf("changed: %s, %q", state, text())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if state := reindex(); state != "failed" {
+		t.Errorf("gone: %s", state)
+	}
 }
 
 func TestWebPage_DeletesADocumentEverywhere(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
 
 	"parley/internal/chat"
@@ -76,6 +77,22 @@ func index(t *testing.T, dir string, x ingest.Extractor) *retrieval.Corpus {
 	return corpus
 }
 
+// manual returns a corpus of the documents in manual.txtar.
+func manual(t *testing.T) *retrieval.Corpus {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "manual.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range archive.Files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return index(t, dir, inProcess{})
+}
+
 // product answers from a corpus as the program does without a model.
 type product struct {
 	corpus *retrieval.Corpus
@@ -83,8 +100,11 @@ type product struct {
 }
 
 func newProduct(corpus *retrieval.Corpus) *product {
-	router := &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": Answerer{}}}
-	return &product{corpus, chat.NewEngine(chat.Config{Retriever: corpus, Models: router, Rewrite: Rewrite, Suggest: Suggest})}
+	router := &llm.Router{Providers: map[string]llm.Model{"builtin": Answerer{}}}
+	return &product{corpus, chat.NewEngine(chat.Config{
+		Retriever: corpus, Models: router, Rewrite: Rewrite, Suggest: Suggest,
+		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
+	})}
 }
 
 // ask runs one turn; messages are those of the user and the assistant in turns, the question last.

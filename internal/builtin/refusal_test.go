@@ -88,11 +88,11 @@ func checkAnswers(t *testing.T, p *product, questions []answerable, page bool) (
 }
 
 func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
-	p := newProduct(index(t, "../../docs", inProcess{}))
+	p := newProduct(manual(t))
 	t.Run("refuses what it does not", func(t *testing.T) { checkRefusals(t, p) })
 	t.Run("answers what it does", func(t *testing.T) {
 		var questions []answerable
-		for _, line := range readLines(t, "docs.tsv") {
+		for _, line := range readLines(t, "manual.tsv") {
 			q, gold, ok := strings.Cut(line, "\t")
 			if !ok {
 				t.Fatalf("no file in the line %q", line)

@@ -16,21 +16,23 @@ import (
 
 const (
 	maxSuggestions = 3
-	maxCandidates  = 12 // candidates tried, each with a search
+	maxCandidates  = 12 // candidates tried, each with a search or two
 )
 
 // Suggest returns up to three questions that the corpus answers and that were not asked yet.
 // They are made of the headings near the passages of the answer and of what the text around it
-// defines; each is searched for, and kept only if the answerer would answer it.
+// defines; each is searched for, alone and as the next question of the conversation, and kept only
+// if the answerer would answer both.
 func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
+	near, err := in.Search(ctx, in.Query, nil)
+	if err != nil {
+		return nil, err
+	}
 	asked := [][]string{topicTerms(in.Question), topicTerms(in.Query)}
 	for _, q := range in.Previous {
 		asked = append(asked, topicTerms(q))
 	}
-	near, err := in.Search(ctx, in.Query)
-	if err != nil {
-		return nil, err
-	}
+	history := historyOf(in)
 	var questions []string
 	tried := 0
 	for _, q := range questionsFrom(append(slices.Clone(in.Passages), near.Passages...)) {
@@ -41,17 +43,39 @@ func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 		if tried++; tried > maxCandidates || len(questions) == maxSuggestions {
 			break
 		}
-		res, err := in.Search(ctx, q)
+		ok, err := answers(ctx, in, nil, q)
+		if ok && err == nil {
+			ok, err = answers(ctx, in, history, q)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if len(choose(evidence(q, res), brief)) == 0 {
+		if !ok {
 			continue
 		}
 		asked = append(asked, terms)
 		questions = append(questions, q)
 	}
 	return questions, nil
+}
+
+// historyOf returns the conversation up to the answer, as far as it is known.
+func historyOf(in chat.SuggestInput) []chat.Message {
+	var history []chat.Message
+	for _, q := range in.Previous {
+		history = append(history, chat.TextMessage(llm.User, q))
+	}
+	return append(history, chat.TextMessage(llm.User, in.Question), chat.TextMessage(llm.Assistant, in.Answer))
+}
+
+// answers reports whether the answerer would answer a question behind a history.
+func answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) (bool, error) {
+	q := Rewrite(ctx, history, question)
+	res, err := in.Search(ctx, q.Query, q.Context)
+	if err != nil {
+		return false, err
+	}
+	return len(choose(evidence(q, res), brief)) > 0, nil
 }
 
 // topicTerms returns the distinct terms of a question, sorted.
@@ -198,8 +222,8 @@ func fromDefinition(s string) string {
 }
 
 // evidence returns what a search found as the answerer takes it. Citations do not matter here.
-func evidence(question string, res retrieval.Result) *llm.Evidence {
-	ev := &llm.Evidence{Question: question, Query: question}
+func evidence(q chat.QueryRewritten, res retrieval.Result) *llm.Evidence {
+	ev := &llm.Evidence{Question: q.Original, Query: q.Query}
 	for _, t := range res.Terms {
 		ev.Terms = append(ev.Terms, llm.Term(t))
 	}

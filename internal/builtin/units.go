@@ -226,7 +226,9 @@ var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\b`)
 var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* mean\b|^\W*define `)
 
 // asksQuantity finds questions whose answer is a number or a date.
-var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|far|tall|big|large|fast|high|deep)|when|what (?:percentage|year|date|time))\b`)
+var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|far|tall|big|large|fast|high|deep)|when|what (?:percentage|year|date|time)` +
+	`|wie ?(?:viele?|hoch|lange?|oft|weit|alt)|wann|combien|quand|cuánt[oa]s?|cuándo|quant[oiae]s?|quando|hoeveel|wanneer)\b` +
+	`|сколько|когда|多少|多久|几[个天年月日]|いくら|いくつ|いつ|何[時日人年月回]|얼마|언제|몇`) //nolint:gosmopolitan // questions in several languages
 
 // subject is what a sentence says something of.
 var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?) (?:is|are|was|were|means?|refers? to) `)

@@ -73,6 +73,9 @@ func withoutCitations(answer string, known map[string]Citation) (plain string, m
 		answer = answer[len(label)+2:]
 		if answer != "" && strings.IndexByte(".,;:!?", answer[0]) >= 0 {
 			out = bytes.TrimRight(out, " ")
+			for i := len(marks) - 1; i >= 0 && marks[i].at > len(out); i-- {
+				marks[i].at = len(out) // it stood in that space
+			}
 		}
 		marks = append(marks, citationMark{label, len(out)})
 	}

@@ -45,9 +45,10 @@ type SuggestInput struct {
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search looks for a text by its words, with the filter of this turn. What is looked for stands
-	// in the documents, and a dozen calls of an embedder would cost more than they give.
-	Search func(ctx context.Context, text string) (retrieval.Result, error)
+	// Search looks for a text by its words, with the words of a conversation beside it and the filter
+	// of this turn. What is looked for stands in the documents, and a dozen calls of an embedder would
+	// cost more than they give.
+	Search func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error)
 }
 
 // Config is what an Engine is made of. Zero fields mean the default, which is in brackets.

@@ -217,7 +217,7 @@ func TestSuggest_AsksItsFuncOnlyWhenTheModelSuggestedNothing(t *testing.T) {
 			f := passages(chattest.Passage("a.md", 0, "text"))
 			e := newEngine(c.model, f, func(cfg *chat.Config) {
 				cfg.Suggest = func(ctx context.Context, in chat.SuggestInput) ([]string, error) {
-					if _, err := in.Search(ctx, "more"); err != nil {
+					if _, err := in.Search(ctx, "more", nil); err != nil {
 						t.Error(err)
 					}
 					if in.Answer != "a" || in.Question != "q?" || len(in.Passages) != 1 || in.Filter.Namespace != "default" {

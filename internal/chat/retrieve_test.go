@@ -61,14 +61,14 @@ func TestRun_SuggestsBySearchesThatNeedNoEmbedder(t *testing.T) {
 	f := passages(chattest.Passage("guide.pdf", 2, "Leave is 25 days."))
 	e := newEngine(llmtest.Says("25"), f, func(c *chat.Config) {
 		c.Suggest = func(ctx context.Context, in chat.SuggestInput) ([]string, error) {
-			_, err := in.Search(ctx, "Who may take leave?")
+			_, err := in.Search(ctx, "Who may take leave?", []retrieval.WeightedTerm{{Word: "long", Weight: 0.5}})
 			return []string{"Who may take leave?"}, err
 		}
 	})
 	if _, err := chat.Collect(e.Run(t.Context(), ask(e, "How long is leave?", followUps))); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.queries); n != 2 || f.queries[0].Mode != retrieval.Hybrid || f.queries[1].Mode != retrieval.Text {
+	if n := len(f.queries); n != 2 || f.queries[0].Mode != retrieval.Hybrid || f.queries[1].Mode != retrieval.Text || len(f.queries[1].Context) != 1 {
 		t.Errorf("queries %+v", f.queries)
 	}
 }

@@ -89,12 +89,13 @@ func (f *finder) doubted(m citationMark, doubts []Doubt) bool {
 
 // find returns the cited words of the citation at marks[i].
 func (f *finder) find(marks []citationMark, i int, c Citation) CitedSpan {
+	first := i // of the citations that stand behind one sentence
+	for first > 0 && f.adjoin(marks, first-1) {
+		first--
+	}
 	from := 0
-	for j := i - 1; j >= 0; j-- { // several citations may stand behind one sentence
-		if marks[j].at < marks[i].at {
-			from = marks[j].at
-			break
-		}
+	if first > 0 {
+		from = marks[first-1].at
 	}
 	if span, ok := f.verbatim(strings.TrimSpace(f.plain[from:marks[i].at]), c); ok {
 		return span
@@ -108,11 +109,20 @@ func (f *finder) find(marks []citationMark, i int, c Citation) CitedSpan {
 	if span, ok := f.verbatim(sentence, c); ok {
 		return span
 	}
-	best := f.closest(sentence, c)
+	least := minSpanShare
+	if first < i || i+1 < len(marks) && f.adjoin(marks, i) {
+		least = minPart // each page may say a part of it
+	}
+	best := f.closest(sentence, c, least)
 	if best.End == 0 {
-		best = f.closest(preceding(f.plain, f.sentences, 0, k), c)
+		best = f.closest(preceding(f.plain, f.sentences, 0, k), c, least)
 	}
 	return best
+}
+
+// adjoin reports whether nothing stands between a mark and the next one.
+func (f *finder) adjoin(marks []citationMark, i int) bool {
+	return strings.Trim(f.plain[marks[i].at:marks[i+1].at], " ,;") == ""
 }
 
 // verbatim finds a text that was taken over as it stands, but for its line breaks.
@@ -163,8 +173,9 @@ func quoteOf(s string) string {
 	return s[:cut]
 }
 
-// closest finds the sentences of the cited page that have most of a sentence's words.
-func (f *finder) closest(sentence string, c Citation) CitedSpan {
+// closest finds the sentences of the cited page that have most of a sentence's words, at least a share
+// of them.
+func (f *finder) closest(sentence string, c Citation, least float64) CitedSpan {
 	wanted := weightsOf(sentence)
 	var best CitedSpan
 	bestShare := 0.0
@@ -185,7 +196,7 @@ func (f *finder) closest(sentence string, c Citation) CitedSpan {
 			}
 		}
 	}
-	if bestShare < minSpanShare {
+	if bestShare < least {
 		return CitedSpan{}
 	}
 	return best

@@ -59,6 +59,8 @@ func TestLocate_FindsTheCitedWords(t *testing.T) {
 		{"the sentence before", "Dental care is not part of the plan. That is all. [benefits.pdf#page=4]",
 			map[string][]string{p4: {"Dental care is not part of the plan."}}},
 		{"nothing that is close", "Elephants sleep standing up most nights [benefits.pdf#page=4].", map[string][]string{p4: {""}}},
+		{"two labels with space around them", "Vision care is included  [benefits.pdf#page=3]   [benefits.pdf#page=4].",
+			map[string][]string{p3: {"Vision care is included"}, p4: {"Dental care is not part of the plan."}}},
 		{"a citation alone", "[benefits.pdf#page=4]", map[string][]string{p4: {""}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -107,5 +109,19 @@ func TestLocate_IsBounded(t *testing.T) {
 	locate(cited, said+" [long.txt]", known, []retrieval.Passage{long}, nil)
 	if s := cited[0].Spans[0]; len(s.Quote) > maxQuote || s.End != len(said) {
 		t.Errorf("a quote of %d bytes, to %d", len(s.Quote), s.End)
+	}
+}
+
+// Space around several citations that ends with a full stop is taken out of the text behind the first.
+func TestClaimsOf_KeepsItsPlaceInSpaceThatIsTakenOut(t *testing.T) {
+	known := citable([]retrieval.Passage{benefits})
+	for _, answer := range []string{"x  [benefits.pdf#page=3]  [benefits.pdf#page=4].", "  [benefits.pdf#page=3]    [benefits.pdf#page=4] ."} {
+		plain, marks := withoutCitations(answer, known)
+		for _, m := range marks {
+			if m.at > len(plain) {
+				t.Errorf("%q: a citation at %d of %d bytes", answer, m.at, len(plain))
+			}
+		}
+		claimsOf(answer, known)
 	}
 }

@@ -40,9 +40,9 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 		Answer:   t.answer,
 		Passages: t.sent,
 		Previous: t.previous,
-		Search: func(ctx context.Context, text string) (retrieval.Result, error) {
+		Search: func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error) {
 			q := t.newQuery(text)
-			q.Mode = retrieval.Text
+			q.Mode, q.Context = retrieval.Text, beside
 			return t.cfg.Retriever.Search(ctx, q)
 		},
 	})

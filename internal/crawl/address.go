@@ -66,7 +66,7 @@ func normalise(u *url.URL) (*url.URL, error) {
 
 func normaliseHost(u *url.URL, scheme string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if name == "" {
+	if name == "" || strings.HasSuffix(name, ".") {
 		return "", errNoHost
 	}
 	if strings.Contains(name, ":") {
@@ -119,9 +119,11 @@ func unhex(c byte) byte {
 	return c - 'a' + 10
 }
 
+// isUnreserved holds for what an escape does not change the meaning of; for some marks that is so
+// since RFC 2396 (section 2.3), and what is escaped differs from program to program.
 func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '.' || c == '_' || c == '~'
+		c == '-' || c == '.' || c == '_' || c == '~' || c == '(' || c == ')' || c == '!' || c == '\''
 }
 
 // tracking are parameters that say where a visitor comes from or who it is, and nothing about the
@@ -188,17 +190,17 @@ type scope struct {
 	host, path, query string
 }
 
-// newScope returns the scope that a prefix means, an address or a path on the host of the first
-// page; or without one the folder of the first page.
-func newScope(first, prefix string) (scope, error) {
+// newScope returns the scope that a site's prefix means, an address or a path on the host of the
+// first page; or without one the folder of the first page, of a wiki all its articles.
+func newScope(first string, site Site) (scope, error) {
 	base, err := url.Parse(first)
-	if err != nil {
+	switch {
+	case err != nil:
 		return scope{}, errNotWeb
+	case site.Prefix == "":
+		return site.around(base), nil
 	}
-	if prefix == "" {
-		return folderOf(base), nil
-	}
-	u, err := base.Parse(prefix)
+	u, err := base.Parse(site.Prefix)
 	if err == nil {
 		u, err = normalise(u)
 	}
@@ -206,6 +208,14 @@ func newScope(first, prefix string) (scope, error) {
 		return scope{}, err
 	}
 	return scope{host: u.Host, path: u.EscapedPath(), query: u.RawQuery}, nil
+}
+
+// around is the scope of a site without a prefix whose first page is u.
+func (s Site) around(u *url.URL) scope {
+	if s.MediaWiki {
+		return articlesOf(u)
+	}
+	return folderOf(u)
 }
 
 // folderOf is the scope of a page. A last part without an extension is taken for a folder, so that

@@ -21,7 +21,7 @@ import (
 // Site is what to walk over.
 type Site struct {
 	URL       string // of the first page
-	Prefix    string // only addresses that lie at or below it; "" for the folder of the first page
+	Prefix    string // only addresses that lie at or below it; "" for the folder of the first page, or the articles of its wiki
 	Depth     int    // how many links away from the first page; 0 for that one alone
 	Pages     int    // most pages; 0 for 200
 	MediaWiki bool   // the pages are articles of a MediaWiki, whose source is asked for
@@ -31,7 +31,7 @@ type Site struct {
 func (s Site) Check() error {
 	first, err := Normalise(s.URL)
 	if err == nil {
-		_, err = newScope(first, s.Prefix)
+		_, err = newScope(first, s)
 	}
 	return err
 }
@@ -125,6 +125,8 @@ type Visit struct {
 	First   bool        // it is the first page of the walk
 	Linked  bool        // something led to it in this walk
 	Found   int         // addresses known so far
+
+	moved bool // the server redirects from it
 }
 
 // State is what to remember of an address for the next walk.
@@ -148,8 +150,8 @@ type Remembered struct {
 }
 
 // Walk visits the first page of a site and those that it leads to, nearer ones first, then what is
-// remembered and nothing leads to any more. It ends when the caller stops ranging, and with ctx's
-// error, which is the only one. It can be ranged once.
+// remembered and nothing leads to any more. It ends when the caller stops ranging, with the error of
+// Site.Check before the first visit, or with ctx's. It can be ranged once.
 func (c *Crawler) Walk(ctx context.Context, site Site, memory map[string]Remembered) iter.Seq2[Visit, error] {
 	return func(yield func(Visit, error) bool) {
 		w := newWalk(c, site, memory, yield)

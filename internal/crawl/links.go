@@ -10,8 +10,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxLinks is how many addresses of one page are followed.
-const maxLinks = 1000
+// Of one page, maxLinks addresses are followed, and maxReferences are looked at for them.
+const (
+	maxLinks      = 1000
+	maxReferences = 20 * maxLinks
+)
 
 // head is what a page says to crawlers.
 type head struct {
@@ -67,6 +70,7 @@ type scanner struct {
 	based bool
 	agent string
 	seen  map[string]bool
+	tried int // references
 }
 
 func (s *scanner) element(tag atom.Atom, attr map[string]string) {
@@ -92,6 +96,9 @@ func (s *scanner) element(tag atom.Atom, attr map[string]string) {
 }
 
 func (s *scanner) link(href string) {
+	if s.tried++; s.tried > maxReferences {
+		return
+	}
 	if u := s.resolve(href); u != nil && !s.seen[u.String()] {
 		s.seen[u.String()] = true
 		s.links = append(s.links, u)

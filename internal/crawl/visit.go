@@ -26,37 +26,33 @@ func (w *walk) visit(ctx context.Context, it item) error {
 	if w.exhausted() {
 		return nil
 	}
-	target := it.url
-	if w.site.MediaWiki {
-		target = rawAddress(it.url)
-	}
-	file, err := w.robotsOf(ctx, target)
+	file, err := w.robotsOf(ctx, it.url)
 	if err != nil {
 		return err
 	}
 	if file.failed != nil {
 		w.fail(it, v, file.failed)
-		return nil
+		return nil //nolint:nilerr // it was told
 	}
-	if !file.rules.allows(target) {
-		v.Outcome, v.Reason, v.Detail = Refused, ByRobots, "the site's robots.txt forbids it"
-		w.tell(v)
-		return nil
+	var page *fetch.Page
+	err = errForbidden
+	for _, target := range w.targets(it.url) {
+		if !isRefusal(err) {
+			break
+		}
+		if !file.rules.allows(target) {
+			continue
+		}
+		if err := w.pause(ctx, file.rules); err != nil {
+			return err
+		}
+		page, err = w.ask(ctx, it, v, target, m)
 	}
-	if err := w.pause(ctx, file.rules); err != nil {
-		return err
-	}
-	var known fetch.Known
-	if !m.Stale && !it.own {
-		known = fetch.Known{ETag: m.State.ETag, LastModified: m.State.LastModified}
-	}
-	w.requests++
-	page, err := w.crawler.get.Hop(ctx, target.String(), known, func(mediaType string) bool {
-		return v.URL == w.first || w.crawler.opts.Accept(mediaType, v.URL)
-	})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, errForbidden):
+		w.refuse(v, ByRobots, "the site's robots.txt forbids it")
 	case err != nil:
 		w.fail(it, v, err)
 	case page.Location != "":
@@ -67,6 +63,36 @@ func (w *walk) visit(ctx context.Context, it item) error {
 		w.fetched(it, v, page)
 	}
 	return nil
+}
+
+// errForbidden says that robots.txt forbids all ways to a page.
+var errForbidden = errors.New("forbidden by robots.txt")
+
+// targets are the addresses at which a page can be had, the best one first: the source of an
+// article, and where a wiki keeps that for itself, the article as its readers see it.
+func (w *walk) targets(page *url.URL) []*url.URL {
+	if w.site.MediaWiki {
+		return []*url.URL{rawAddress(page), page}
+	}
+	return []*url.URL{page}
+}
+
+// isRefusal holds for errors that say nothing about other addresses of the same page.
+func isRefusal(err error) bool {
+	e, ok := errors.AsType[*fetch.Error](err)
+	return errors.Is(err, errForbidden) || ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden)
+}
+
+// ask asks for a page at target, unless it is as it is remembered.
+func (w *walk) ask(ctx context.Context, it item, v Visit, target *url.URL, m Remembered) (*fetch.Page, error) {
+	var known fetch.Known
+	if !m.Stale && !it.own {
+		known = fetch.Known{ETag: m.State.ETag, LastModified: m.State.LastModified}
+	}
+	w.requests++
+	return w.crawler.get.Hop(ctx, target.String(), known, func(mediaType string) bool {
+		return v.URL == w.first || v.URL == w.entry || w.crawler.opts.Accept(mediaType, v.URL)
+	})
 }
 
 // redirected follows a redirect within the site. Where the first page of a site is elsewhere, and
@@ -83,6 +109,7 @@ func (w *walk) redirected(it item, v Visit, location string) {
 	if w.site.MediaWiki {
 		to = withoutRaw(to)
 	}
+	v.moved = true
 	w.leadTo(it, v, to, "it redirects to ")
 }
 
@@ -97,7 +124,7 @@ func withoutRaw(u *url.URL) *url.URL {
 func (w *walk) leadTo(it item, v Visit, to *url.URL, how string) {
 	target := to.String()
 	if v.URL == w.entry && w.site.Prefix == "" && !w.scope.holds(to) {
-		w.scope = folderOf(to)
+		w.scope = w.site.around(to)
 	}
 	switch {
 	case target == v.URL, it.own:
@@ -236,6 +263,7 @@ func (w *walk) fail(it item, v Visit, err error) {
 		v.Outcome, v.Reason = Refused, Redirect
 	}
 	if v.Outcome == Failed {
+		w.failed[v.URL] = v.Reason
 		v.State = m.State
 		w.follow(it, m.State.Links)
 		if m.Live {

@@ -49,6 +49,7 @@ type walk struct {
 
 	alive  map[string]string // SHA-256 of the bodies of the pages of this walk
 	bodies map[string]string // the address of a page by the SHA-256 of its body
+	failed map[string]Reason // addresses that could not be had
 	held   map[string]Visit  // what seems to repeat another page, by its address
 }
 
@@ -58,7 +59,8 @@ func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Vis
 	}
 	w := &walk{
 		crawler: c, site: site, memory: memory, yield: yield, began: time.Now(), seen: map[string]bool{},
-		robots: map[string]robotsFile{}, alive: map[string]string{}, bodies: map[string]string{}, held: map[string]Visit{},
+		robots: map[string]robotsFile{}, alive: map[string]string{}, bodies: map[string]string{},
+		failed: map[string]Reason{}, held: map[string]Visit{},
 	}
 	for _, address := range slices.Sorted(maps.Keys(memory)) {
 		if m := memory[address]; m.Live && m.SHA256 != "" && w.bodies[m.SHA256] == "" {
@@ -68,19 +70,18 @@ func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Vis
 	return w
 }
 
-// all walks. It returns ctx's error only.
+// all walks. It returns what is wrong with the site, or ctx's error.
 func (w *walk) all(ctx context.Context) error {
 	address, err := Normalise(w.site.URL)
-	if err == nil {
-		w.scope, err = newScope(address, w.site.Prefix)
-	}
 	if err != nil {
-		w.tell(Visit{URL: w.site.URL, Outcome: Refused, Reason: Redirect, Detail: err.Error(), First: true})
-		return nil
+		return err
+	}
+	if w.scope, err = newScope(address, w.site); err != nil {
+		return err
 	}
 	first, err := url.Parse(address)
 	if err != nil {
-		return nil // Normalise has parsed it
+		return err
 	}
 	w.first, w.entry = address, address
 	w.seen[address] = true
@@ -168,14 +169,34 @@ func (w *walk) settle(ctx context.Context) error {
 			continue
 		}
 		u, err := url.Parse(address)
-		if err != nil || w.stopped {
-			continue // nobody knows
-		}
-		if err := w.visit(ctx, item{url: u, depth: w.site.Depth, linked: v.Linked, own: true}); err != nil {
-			return err
+		switch {
+		case err != nil || w.stopped: // nobody knows
+		case v.moved:
+			w.tellMoved(v)
+		default:
+			if err := w.visit(ctx, item{url: u, depth: w.site.Depth, linked: v.Linked, own: true}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// tellMoved tells of a redirect that leads to no page.
+func (w *walk) tellMoved(v Visit) {
+	end := v
+	for range maxHops {
+		next, ok := w.held[end.To]
+		if !ok {
+			break
+		}
+		end = next
+	}
+	v.Outcome, v.Reason, v.Detail = Refused, Redirect, v.Detail+", which gave no page"
+	if reason, ok := w.failed[end.To]; ok {
+		v.Outcome, v.Reason = Failed, reason
+	}
+	w.tell(v)
 }
 
 // resolve follows duplicates to the page that they repeat.

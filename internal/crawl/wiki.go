@@ -45,6 +45,15 @@ func cutTitle(article *url.URL) (dir, title string) {
 	return article.Path[:i+1], article.Path[i+1:]
 }
 
+// articlesOf is the scope of the articles of a wiki.
+func articlesOf(article *url.URL) scope {
+	if article.Query().Has("title") {
+		return scope{host: article.Host, path: article.EscapedPath(), query: "title="}
+	}
+	dir, _ := cutTitle(article)
+	return scope{host: article.Host, path: (&url.URL{Path: dir}).EscapedPath()}
+}
+
 // articleAddress is where the wiki of an article has another one; nil for a title that none has.
 func articleAddress(from *url.URL, title string) *url.URL {
 	title = strings.ReplaceAll(strings.Join(strings.Fields(strings.ReplaceAll(title, "_", " ")), " "), " ", "_")

@@ -62,7 +62,8 @@ func newProduct(t *testing.T) *product {
 	}
 	p := &product{db: db, engine: chat.NewEngine(chat.Config{
 		Retriever: corpus, Rewrite: builtin.Rewrite,
-		Models: &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
+		Models:   &llm.Router{Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
+		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}
 	p.Env = Env{Corpus: corpus, Namespace: "default", Rewrite: builtin.Rewrite, Ask: p.ask}
 	return p

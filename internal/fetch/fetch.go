@@ -157,8 +157,8 @@ func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, k
 		page.NotModified = true
 		return page, nil
 	}
-	if client == c.hop && isRedirect(resp.StatusCode) {
-		page.Location = resp.Header.Get("Location")
+	if to := resp.Header.Get("Location"); client == c.hop && to != "" && isRedirect(resp.StatusCode) {
+		page.Location = to
 		return page, nil
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -268,10 +268,15 @@ func (c *Client) explain(parent, ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, errRedirects):
 		return &Error{Kind: KindRedirects, Msg: fmt.Sprintf("The page was redirected more than %d times.", max(c.opts.MaxRedirects, 0))}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, isTimeout(err):
 		return &Error{Kind: KindTimeout, Msg: fmt.Sprintf("The page did not come within %s.", c.opts.Timeout), Err: err}
 	}
 	return &Error{Kind: KindUnreachable, Msg: "The server of the page can't be reached.", Err: err}
+}
+
+func isTimeout(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
 }
 
 func withoutFragment(u *url.URL) string {

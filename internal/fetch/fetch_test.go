@@ -91,9 +91,78 @@ func TestGet_DialsNoAddressThatIsNotPublic(t *testing.T) {
 		if page != nil || !ok || e.Msg == "" {
 			t.Errorf("%q: page %v, error %v", raw, page, err)
 		}
+		if page, err := c.Hop(t.Context(), raw, Known{}, nil); page != nil || kindOf(err) != e.Kind {
+			t.Errorf("%q without redirects: page %v, error %v", raw, page, err)
+		}
 		if len(dials.dialed) > 0 {
 			t.Errorf("%q: dialled %v", raw, dials.dialed)
 		}
+	}
+}
+
+func TestGet_DialsPrivateAddressesOfAllowedHostsOnly(t *testing.T) {
+	c, dials := guarded(map[string][]string{
+		"wiki.corp": {"10.1.2.3"}, "other.corp": {"10.1.2.3"}, "a.wiki.corp": {"10.1.2.3"}, "wiki.corp.evil.example": {"10.1.2.3"}, "WIKI.corp.": {"10.1.2.3"},
+	})
+	c.opts.AllowHosts, c.opts.Allow = []string{"Wiki.Corp"}, prefixes("10.9.0.0/16", "fd00:1::/32")
+	for _, raw := range []string{"http://other.corp/", "http://a.wiki.corp/", "http://wiki.corp.evil.example/", "http://10.1.2.3/", "http://[::ffff:10.1.2.3]/", "http://[fd00:2::1]/"} {
+		if _, err := c.Get(t.Context(), raw, Known{}); kindOf(err) != KindForbidden {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	if len(dials.dialed) > 0 {
+		t.Errorf("dialled %v", dials.dialed)
+	}
+	for _, raw := range []string{"http://wiki.corp/", "https://WIKI.corp./", "http://10.9.1.1:8080/", "http://[::ffff:10.9.1.1]/", "http://[fd00:1::1]/"} {
+		_, _ = c.Get(t.Context(), raw, Known{})
+	}
+	if got := strings.Join(dials.dialed, " "); got != "10.1.2.3:80 10.1.2.3:443 10.9.1.1:8080 10.9.1.1:80 [fd00:1::1]:80" {
+		t.Errorf("dialled %s", got)
+	}
+}
+
+func TestHop_TellsARedirectInsteadOfFollowingIt(t *testing.T) {
+	asked := 0
+	c, base := local(t, Options{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("X-Robots-Tag", "noindex")
+		w.Header().Add("X-Robots-Tag", "parley: nofollow")
+		switch r.URL.Path {
+		case "/nowhere":
+			w.WriteHeader(http.StatusFound)
+		default:
+			http.Redirect(w, r, "/x", http.StatusFound)
+		}
+	}))
+	page, err := c.Hop(t.Context(), base+"/a", Known{}, nil)
+	if err != nil || page.Location != "/x" || page.Body != nil || page.Robots != "noindex, parley: nofollow" || asked != 1 {
+		t.Errorf("page %+v, %v after %d requests", page, err, asked)
+	}
+	if _, err := c.Hop(t.Context(), base+"/nowhere", Known{}, nil); kindOf(err) != KindStatus {
+		t.Errorf("a redirect to nowhere: %v", err)
+	}
+}
+
+func TestHop_ReadsNoBodyThatIsNotWanted(t *testing.T) {
+	c, base := local(t, Options{Timeout: time.Minute}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/untyped" {
+			w.Header()["Content-Type"] = nil
+			fmt.Fprint(w, "\x89PNG\r\n\x1a\n")
+			return
+		}
+		w.Header().Set("Content-Type", "Video/MP4")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done() // a body that never comes
+	}))
+	var seen []string
+	accept := func(mediaType string) bool { seen = append(seen, mediaType); return false }
+	for _, path := range []string{"/film", "/untyped"} {
+		if _, err := c.Hop(t.Context(), base+path, Known{}, accept); kindOf(err) != KindType {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if got := strings.Join(seen, " "); got != "video/mp4 image/png" {
+		t.Errorf("asked about %s", got)
 	}
 }
 

@@ -66,7 +66,9 @@ func (f *fakeCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
 		}
 		names[p.Document.Name] = true
 	}
-	f.roots = append(f.roots, b.PutRoots...)
+	for _, root := range b.PutRoots {
+		f.roots = append(slices.DeleteFunc(f.roots, func(r retrieval.Root) bool { return r.Path == root.Path }), root)
+	}
 	for _, path := range b.DropRoots {
 		f.roots = slices.DeleteFunc(f.roots, func(r retrieval.Root) bool { return r.Path == path })
 		for key := range f.files {

@@ -134,6 +134,13 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	if err != nil {
 		return Report{}, err
 	}
+	return in.locked(func(spools string) (Report, error) {
+		return in.run(ctx, (*run).choose, resolved, spools, progress)
+	})
+}
+
+// locked runs f with the lock of the data folder, and a folder for the files inside files.
+func (in *Ingester) locked(f func(spools string) (Report, error)) (Report, error) {
 	unlock, err := lock(in.cfg.DataDir, "ingest.lock", "ingesting into")
 	if err != nil {
 		return Report{}, err
@@ -144,7 +151,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 		return Report{}, err
 	}
 	defer os.RemoveAll(spools)
-	return in.run(ctx, resolved, spools, progress)
+	return f(spools)
 }
 
 // makeSpools makes the folder for the files inside files, in the data folder if there is one, and
@@ -167,13 +174,17 @@ func makeSpools(dataDir, name string) (string, error) {
 	return dir, nil
 }
 
-// run brings the corpus up to date with resolved paths. The files inside files lie below spools
-// while they are read.
-func (in *Ingester) run(ctx context.Context, resolved []string, spools string, progress func(Progress)) (report Report, err error) {
+// run brings the corpus up to date with the targets that choose makes of paths. The files inside files
+// lie below spools while they are read.
+func (in *Ingester) run(
+	ctx context.Context, choose func(*run, context.Context, []string) error, paths []string, spools string, progress func(Progress),
+) (report Report, err error) {
 	began := time.Now()
 	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
 	defer r.close()
-	err = r.all(ctx, resolved)
+	if err = choose(r, ctx, paths); err == nil {
+		err = r.all(ctx)
+	}
 	r.report.Duration = time.Since(began)
 	if err == nil {
 		r.meter.finish()
@@ -202,11 +213,9 @@ func (r *run) close() {
 	}
 }
 
-func (r *run) all(ctx context.Context, paths []string) error {
+// all brings the corpus up to date with the targets.
+func (r *run) all(ctx context.Context) error {
 	r.meter.phase(Scanning)
-	if err := r.choose(ctx, paths); err != nil {
-		return err
-	}
 	gone, err := r.survey(ctx)
 	if err != nil {
 		return err

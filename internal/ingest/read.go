@@ -138,13 +138,19 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 		},
 		Chunks: x.chunks,
 	}
-	for _, p := range x.doc.Pages {
-		if p.Number > 0 {
-			res.put.Document.Pages++
-		}
-		res.put.Pages = append(res.put.Pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: EncodeRuns(p.Chars)})
-	}
+	res.put.Pages, res.put.Document.Pages = pagesOf(x.doc)
 	return res
+}
+
+// pagesOf returns what is stored of a document's pages, and how many of them have a number.
+func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
+	for _, p := range doc.Pages {
+		if p.Number > 0 {
+			numbered++
+		}
+		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: EncodeRuns(p.Chars)})
+	}
+	return pages, numbered
 }
 
 // newBudget is what the files inside a file may cost; inside another file, what is left there.

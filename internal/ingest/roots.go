@@ -100,21 +100,23 @@ func within(folder, path string) (string, bool) {
 
 // target is a root that a run brings up to date.
 type target struct {
-	root     retrieval.Root
-	path     string           // of the root, as the system knows it
-	fresh    bool             // not recorded yet
-	scopes   []string         // only what lies at or below these paths; nil for all
-	adopts   []retrieval.Root // recorded roots within this one, which take its place
-	prefixes map[string]bool  // of all recorded roots
-	ids      map[string]bool  // documents of this root
-	dir      *os.Root         // the folder, or the one in which the file lies
-	file     string           // the name of the file in dir when the root is a file, else ""
-	site     *Site            // when the root is one
+	root      retrieval.Root
+	path      string           // of the root, as the system knows it
+	fresh     bool             // not recorded yet
+	scopes    []string         // only what lies at or below these paths; nil for all
+	mayBeGone bool             // the scopes need not be there
+	adopts    []retrieval.Root // recorded roots within this one, which take its place
+	prefixes  map[string]bool  // of all recorded roots
+	ids       map[string]bool  // documents of this root
+	dir       *os.Root         // the folder, or the one in which the file lies
+	file      string           // the name of the file in dir when the root is a file, else ""
 
 	candidates []*candidate
 	failed     []FileResult // what could not be looked at
 	skipped    []FileResult
 	hidden     []string // paths below which nothing is known to be gone
+
+	site *Site // when the root is one
 }
 
 // uploadsPrefix begins the paths of the roots of uploaded files, which are the same wherever the data

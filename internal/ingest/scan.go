@@ -163,7 +163,13 @@ func (w *walker) rules(dir string, around *rules) *rules {
 // start walks from a path within the root.
 func (w *walker) start(ctx context.Context, scope string) error {
 	st, err := w.dir.Lstat(filepath.FromSlash(scope))
-	if err != nil {
+	switch {
+	case err != nil && w.mayBeGone && isGone(err):
+		return nil
+	case err != nil && w.mayBeGone:
+		w.hide(scope, err)
+		return nil
+	case err != nil:
 		return &PathError{Path: w.display(scope), Reason: "it cannot be read any more", Err: err}
 	}
 	rules := w.rules(".", nil)

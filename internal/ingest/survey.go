@@ -30,7 +30,7 @@ func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retri
 	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
 	cfg := in.cfg
 	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
-	return (&Ingester{cfg: cfg}).run(ctx, resolved, filepath.Join(dir, "spool"), progress)
+	return (&Ingester{cfg: cfg}).run(ctx, (*run).choose, resolved, filepath.Join(dir, "spool"), progress)
 }
 
 // survey takes the place of the corpus and of the originals. A copy is removed once the batch has

@@ -176,12 +176,17 @@ func pageFile(v crawl.Visit) string {
 	if v.Wiki {
 		return name + ".wiki"
 	}
-	ext, known := pageTypes[v.Page.MediaType]
 	own := extensionOf(v.URL)
-	switch {
-	case !known, own == ext, ext == ".html" && (own == ".htm" || own == ".xhtml"):
+	if v.Page.MediaType == "text/plain" && slices.Contains(pageExtensions, own) && own != ".html" && own != ".htm" {
 		return name
-	case ext == ".txt" && slices.Contains(pageExtensions, own) && own != ".html" && own != ".htm":
+	}
+	return nameOfType(name, v.Page.MediaType)
+}
+
+// nameOfType gives a name the extension of a media type, unless it has one.
+func nameOfType(name, mediaType string) string {
+	ext, known := pageTypes[mediaType]
+	if !known || mediaTypes[strings.ToLower(path.Ext(name))] == mediaType {
 		return name
 	}
 	return name + ext

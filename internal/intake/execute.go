@@ -18,17 +18,19 @@ func (s *Service) execute(ctx context.Context, t *job.Task) error {
 	switch kind := t.Job().Kind; kind {
 	case Upload, PDF:
 		return s.failure(s.readUploads(ctx, t))
+	case Reindex:
+		return s.failure(s.readAnew(ctx, t))
 	case Index, MediaWiki, PDFPage:
 		return s.failure(s.readSites(ctx, t))
 	default:
-		return &job.Failure{Msg: fmt.Sprintf("This version of the server does not know jobs of the kind %q.", kind)}
+		return &job.FailureError{Msg: fmt.Sprintf("This version of the server does not know jobs of the kind %q.", kind)}
 	}
 }
 
 // failure says what the owner of a job can do about an error.
 func (s *Service) failure(err error) error {
 	if errors.Is(err, ErrFull) {
-		return &job.Failure{Msg: "There is no room left on the server's disk. Once there is, retry the job.", Err: err}
+		return &job.FailureError{Msg: "There is no room left on the server's disk. Once there is, retry the job.", Err: err}
 	}
 	return err
 }
@@ -58,11 +60,11 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 		}
 		return err
 	})
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), job.ErrCancelled):
 		w.settle()
-		return errors.Join(ctx.Err(), s.withdraw(at, j.ID, w))
-	}
-	if err != nil {
+		return errors.Join(err, s.withdraw(at, j.ID, w))
+	case err != nil:
 		return err
 	}
 	w.finish()

@@ -37,6 +37,7 @@ var (
 	ErrFull     = errors.New("no room left on the disk")
 	ErrTooMany  = errors.New("too many files")
 	ErrTwice    = errors.New("two files of one name")
+	ErrQueue    = errors.New("too many jobs wait")
 )
 
 // Store is what a Service reads of the corpus's store.
@@ -83,6 +84,8 @@ type Config struct {
 	// Ingest makes the corpus follow a folder of uploads. A *ingest.LockedError says that another
 	// ingestion is at work.
 	Ingest func(ctx context.Context, r Run) (ingest.Report, error)
+	// IngestFile brings one file of an ingested folder up to date.
+	IngestFile func(ctx context.Context, f File) (ingest.Report, error)
 	// Survey says what indexing the file at a path would take, and changes nothing.
 	Survey func(ctx context.Context, namespace, path string) (Estimate, error)
 	// Crawl reads a web site, SurveySites says what reading some would take, and Forget deletes the
@@ -117,32 +120,31 @@ func New(cfg Config) *Service {
 // Jobs returns what carries out the jobs.
 func (s *Service) Jobs() *job.Runner { return s.runner }
 
-// Run carries out jobs, and removes old ones, until ctx ends. It first removes what a crash has left
-// of uploads that never became jobs.
-func (s *Service) Run(ctx context.Context) {
-	if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-		s.cfg.Logger.Warn("remove what is left of old uploads", "error", err)
-	}
-	s.runner.Run(ctx)
-}
+// Run carries out jobs until ctx ends.
+func (s *Service) Run(ctx context.Context) { s.runner.Run(ctx) }
 
+// sweep removes what a crash has left of uploads that never became jobs.
 func (s *Service) sweep(ctx context.Context) error {
 	ids, err := s.cfg.Jobs.IDs(ctx)
 	if err != nil {
 		return err
 	}
-	return s.cfg.Files.Sweep(ids)
+	return s.cfg.Files.Sweep(ids, time.Now().Add(-longestUpload))
 }
+
+// longestUpload is more than any upload takes to come in.
+const longestUpload = 24 * time.Hour
 
 // purgeBatch is how many jobs are deleted in one go.
 const purgeBatch = 100
 
-// Purge deletes the jobs that ended longer ago than the retention, and what was staged for them.
+// Purge deletes the jobs that ended longer ago than the retention, and what was staged for them or
+// for uploads that never became jobs. It returns how many jobs there were.
 func (s *Service) Purge(ctx context.Context) (n int, err error) {
-	if s.cfg.Retention <= 0 {
-		return 0, nil
+	if err := s.sweep(ctx); err != nil {
+		return 0, err
 	}
-	for {
+	for s.cfg.Retention > 0 {
 		gone, err := s.cfg.Jobs.Purge(ctx, time.Now().Add(-s.cfg.Retention), purgeBatch)
 		if err != nil {
 			return n, err
@@ -153,9 +155,26 @@ func (s *Service) Purge(ctx context.Context) (n int, err error) {
 			}
 		}
 		if n += len(gone); len(gone) < purgeBatch {
-			return n, nil
+			break
 		}
 	}
+	return n, nil
+}
+
+// maxWaiting is how many jobs may wait.
+const maxWaiting = 500
+
+// add makes a job durable, which then waits for its turn.
+func (s *Service) add(ctx context.Context, j job.Job) (job.Job, error) {
+	waiting, err := s.cfg.Jobs.Unfinished(ctx)
+	if err != nil {
+		return job.Job{}, fmt.Errorf("count the jobs that wait: %w", err)
+	}
+	if len(waiting) >= maxWaiting {
+		return job.Job{}, ErrQueue
+	}
+	j, err = s.runner.Add(ctx, j)
+	return j, s.full(err)
 }
 
 // full marks an error that says that the disk is full.

@@ -49,8 +49,7 @@ func (s *Service) AddSites(ctx context.Context, at upload.Scope, kind string, si
 	if j.Request, err = json.Marshal(siteRequest{Sites: sites, Force: force}); err != nil {
 		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
 	}
-	j, err = s.runner.Add(ctx, j)
-	return j, s.full(err)
+	return s.add(ctx, j)
 }
 
 // checkSite brings the address of a site into normal form.

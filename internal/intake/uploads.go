@@ -88,10 +88,9 @@ func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 	if err := s.cfg.Files.Seal(b.id); err != nil {
 		return job.Job{}, s.full(err)
 	}
-	j, err := s.runner.Add(ctx, job.Job{
+	return s.add(ctx, job.Job{
 		ID: b.id, Kind: b.kind, Namespace: b.at.Namespace, Owner: b.at.Owner, Request: []byte("{}"), Files: b.files,
 	})
-	return j, s.full(err)
 }
 
 // Discard forgets the upload.

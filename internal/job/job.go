@@ -81,9 +81,9 @@ type Job struct {
 	Asked               bool      // somebody asked to cancel it
 }
 
-// Conclude adds up the files and sets the state that they make. Files that were not reached are
+// settle adds up the files and sets the state that they make. Files that were not reached are
 // cancelled ones. A job without files is Failed unless it says otherwise.
-func (j *Job) Conclude(cancelled bool) {
+func (j *Job) settle(cancelled bool) {
 	for i := range j.Files {
 		if j.Files[i].State == FileQueued {
 			j.Files[i].State = FileCancelled
@@ -113,7 +113,7 @@ func (j *Job) Ask(now time.Time) error {
 		j.Asked = true
 		return nil
 	}
-	j.Conclude(true)
+	j.settle(true)
 	j.Count()
 	j.Message, j.EndedAt = "Cancelled before it began.", now
 	return nil
@@ -197,14 +197,14 @@ type Store interface {
 	Purge(ctx context.Context, before time.Time, limit int) ([]Job, error)
 }
 
-// Failure is an error of an Executor whose text is for the owner of the job. The text of other
+// FailureError is an error of an Executor whose text is for the owner of the job. The text of other
 // errors goes to the log only.
-type Failure struct {
+type FailureError struct {
 	Msg string
 	Err error // may be nil
 }
 
-func (e *Failure) Error() string {
+func (e *FailureError) Error() string {
 	if e.Err == nil {
 		return e.Msg
 	}
@@ -212,4 +212,4 @@ func (e *Failure) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Failure) Unwrap() error { return e.Err }
+func (e *FailureError) Unwrap() error { return e.Err }

@@ -111,7 +111,7 @@ func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
 		return Job{}, err
 	}
 	if t := r.running(id); t != nil {
-		t.cancel(errCancelled)
+		t.cancel(ErrCancelled)
 		j = t.Job()
 		j.Asked = true
 	}
@@ -271,8 +271,8 @@ func (r *Runner) next(ctx context.Context) time.Duration {
 	return 0
 }
 
-// errCancelled is the cause for which the context of a job ends that somebody cancelled.
-var errCancelled = errors.New("cancelled")
+// ErrCancelled is the cause for which the context of a job ends that somebody cancelled.
+var ErrCancelled = errors.New("cancelled")
 
 // carryOut does one job, and reports whether the store has heard what became of it.
 func (r *Runner) carryOut(ctx context.Context, j Job) bool {
@@ -290,7 +290,7 @@ func (r *Runner) carryOut(ctx context.Context, j Job) bool {
 		t.heed(inner)
 	}()
 	err := r.execute(inner, t)
-	cancelled := errors.Is(context.Cause(inner), errCancelled)
+	cancelled := errors.Is(context.Cause(inner), ErrCancelled)
 	cancel(nil)
 	<-heeding
 	return t.end(ctx, err, cancelled) == nil

@@ -98,7 +98,7 @@ func TestRunner_EveryEndHasAStateThatSaysWhy(t *testing.T) {
 		}, job.Partial, ""},
 		"a failure for people": {func(_ context.Context, t *job.Task) error {
 			set(t, job.FileIndexed)
-			return fmt.Errorf("x: %w", &job.Failure{Msg: "The disk is full.", Err: errors.New("secret")})
+			return fmt.Errorf("x: %w", &job.FailureError{Msg: "The disk is full.", Err: errors.New("secret")})
 		}, job.Failed, "The disk is full."},
 		"an error for the log": {func(context.Context, *job.Task) error { return errors.New("secret") }, job.Failed,
 			"Something went wrong in the server; its log says more."},

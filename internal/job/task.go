@@ -64,15 +64,18 @@ func (t *Task) Doing(what string) {
 // begin stores that the job runs, and reports whether it does: one that nobody wants any more, or
 // that was begun too often, is ended here.
 func (t *Task) begin(ctx context.Context) (begun bool, err error) {
+	t.mu.Lock()
 	t.job.Runs++
-	if t.job.Asked {
+	t.mu.Unlock()
+	j := t.Job()
+	if j.Asked {
 		return false, t.end(ctx, nil, true)
 	}
-	if t.job.Runs > maxRuns {
-		return false, t.end(ctx, &Failure{Msg: fmt.Sprintf(
+	if j.Runs > maxRuns {
+		return false, t.end(ctx, &FailureError{Msg: fmt.Sprintf(
 			"The server has stopped %d times while it was at this job; it is not tried again by itself.", maxRuns)}, false)
 	}
-	asked, err := t.runner.opts.Store.Save(ctx, t.job)
+	asked, err := t.runner.opts.Store.Save(ctx, j)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil // it was cancelled this very moment
 	}
@@ -81,7 +84,7 @@ func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 		return false, err
 	}
 	if asked {
-		t.cancel(errCancelled)
+		t.cancel(ErrCancelled)
 	}
 	return true, nil
 }
@@ -101,7 +104,7 @@ func (t *Task) heed(ctx context.Context) {
 			t.runner.opts.Logger.Warn("save the progress of a job", "job_id", t.id, "error", err)
 		}
 		if asked {
-			t.cancel(errCancelled)
+			t.cancel(ErrCancelled)
 		}
 	}
 }
@@ -128,32 +131,36 @@ const (
 	endTime  = 5 * time.Second // for one try
 )
 
-// end stores what became of the job. With an error the store still takes it for running, so that it
-// will be begun again.
+// end stores what became of the job, and only then tells of it. With an error the store still takes
+// the job for running, so that it will be begun again.
 func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
-	t.mu.Lock()
-	t.conclude(err, cancelled, ctx.Err() != nil)
-	t.mu.Unlock()
 	j := t.Job()
+	if err != nil && !cancelled && ctx.Err() == nil {
+		t.runner.opts.Logger.Error("a job failed", "job_id", t.id, "kind", j.Kind, "namespace", j.Namespace, "error", err)
+	}
+	j.conclude(err, cancelled, ctx.Err() != nil)
 	for i := 1; ; i++ {
 		// The end of a job must be known though the server stops.
 		save, stop := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		_, err := t.runner.opts.Store.Save(save, j)
 		stop()
 		if err == nil {
+			t.mu.Lock()
+			t.job = j
+			t.mu.Unlock()
 			return nil
 		}
 		t.runner.opts.Logger.Error("store what became of a job", "job_id", t.id, "error", err)
 		if i == endTries || ctx.Err() != nil {
 			return err
 		}
+		t.Update(func(j *Job) { j.Message = "It has come to its end, but the server cannot store that at the moment." })
 		time.Sleep(endWait)
 	}
 }
 
 // conclude sets the state in which a run has left the job.
-func (t *Task) conclude(err error, cancelled, stopping bool) {
-	j := &t.job
+func (j *Job) conclude(err error, cancelled, stopping bool) {
 	switch {
 	case stopping && !cancelled:
 		j.State, j.Message = Queued, "The server was stopped; the job goes on when it runs again."
@@ -162,9 +169,9 @@ func (t *Task) conclude(err error, cancelled, stopping bool) {
 	case cancelled:
 		j.Message = "Cancelled. What was indexed before stays."
 	default:
-		t.fail(err)
+		j.fail(err)
 	}
-	j.Conclude(cancelled)
+	j.settle(cancelled)
 	j.Count()
 	j.EndedAt, j.Asked = now(), false
 	if cancelled {
@@ -179,16 +186,12 @@ func (t *Task) conclude(err error, cancelled, stopping bool) {
 }
 
 // fail sets the job's error.
-func (t *Task) fail(err error) {
-	j := &t.job
+func (j *Job) fail(err error) {
 	j.Error = ""
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*FailureError](err); ok {
 		j.Error = f.Msg
 	} else if err != nil {
 		j.Error = "Something went wrong in the server; its log says more."
-	}
-	if err != nil {
-		t.runner.opts.Logger.Error("a job failed", "job_id", t.id, "kind", j.Kind, "namespace", j.Namespace, "error", err)
 	}
 }
 

@@ -15,24 +15,58 @@ const (
 // counts neighbours to the same share.
 const neighbourShare = 0.4
 
-// openWindows computes the length of each chunk's window.
+// Whether the chunk before or after a chunk belongs to the same revision, as bits.
+const (
+	hasBefore = 1
+	hasAfter  = 2
+)
+
+// shares is what a word counts for the chunk before by hasBefore, and for the one after by hasAfter.
+var shares = [4]float32{hasBefore: neighbourShare, hasAfter: neighbourShare, hasBefore | hasAfter: neighbourShare}
+
+// openWindows computes the length of each chunk's window, and cuts the segment into stretches.
 func (s *Segment) openWindows() {
-	s.first = make([]bool, s.chunks+1)
-	s.first[s.chunks] = true
-	for _, r := range s.revisions {
-		s.first[r.first] = true
+	s.neighbours = make([]byte, s.chunks)
+	for n, r := range s.revisions {
+		end := r.first + r.chunks
+		for i := r.first; i < end; i++ {
+			if i > r.first {
+				s.neighbours[i] |= hasBefore
+			}
+			if i < end-1 {
+				s.neighbours[i] |= hasAfter
+			}
+		}
+		if first := s.lastStretch(); end-first >= stretchSize || n == len(s.revisions)-1 && end > first {
+			s.stretches = append(s.stretches, stretch{end: end, revisions: n + 1})
+		}
 	}
-	s.window = make([]float32, s.chunks)
-	for i := range s.window {
+	s.window = make([]float32, s.chunks+2)
+	for i := range s.chunks {
 		n := float32(s.length(i))
-		if !s.first[i] {
+		if s.neighbours[i]&hasBefore != 0 {
 			n += neighbourShare * float32(s.length(i-1))
 		}
-		if !s.first[i+1] {
+		if s.neighbours[i]&hasAfter != 0 {
 			n += neighbourShare * float32(s.length(i+1))
 		}
-		s.window[i] = n
+		s.window[i+1] = n
 	}
+}
+
+// stretchSize is how many chunks are scored for all terms of a query before the next ones are: as
+// many as fit the processor's cache with all that is read of them.
+const stretchSize = 1 << 13
+
+// stretch is a part of a segment that holds whole revisions.
+type stretch struct{ end, revisions int } // of chunks and revisions, from the segment's beginning
+
+// lastStretch returns the end of the last stretch.
+func (s *Segment) lastStretch() int {
+	if len(s.stretches) == 0 {
+		return 0
+	}
+	return s.stretches[len(s.stretches)-1].end
 }
 
 // weight is a term's BM25 share as a function of its frequency tf in a window of a given length:
@@ -43,58 +77,100 @@ func newWeight(idf, average float64) weight {
 	return weight{factor: float32(idf * (k1 + 1)), base: k1 * (1 - b), slope: float32(k1 * b / average)}
 }
 
-// score adds a term's share to the score of each chunk whose window holds it.
+// scorer reads a postings list once, stretch by stretch.
+type scorer struct {
+	weight
+	post []byte
+	doc  int    // the chunk read last, -1 at first
+	tf   uint32 // its posting when it is beyond the stretch, else 0
+}
+
+// scores is what a stretch is scored in. The arrays have one number before and one behind those of
+// the chunks, so that every chunk has neighbours.
+type scores struct {
+	sums  []float32 // of the terms scored so far
+	tfs   []float32 // of one term, per window; 0 between terms
+	holds []int32   // the chunks that hold the term
+}
+
+// reset prepares for a stretch of n chunks.
+func (t *scores) reset(n int) {
+	if cap(t.sums) < n+2 {
+		t.sums, t.tfs = make([]float32, n+2), make([]float32, n+2)
+	}
+	t.sums, t.tfs = t.sums[:n+2], t.tfs[:n+2]
+	clear(t.sums)
+}
+
+// chunks returns the scores of the stretch's chunks.
+func (t *scores) chunks() []float32 { return t.sums[1 : len(t.sums)-1] }
+
+// score adds the term's share to the score of each chunk of a stretch, which begins at first, whose
+// window holds it.
 //
-// Postings ascend, so only the windows around the last chunk read can still change: before, at
-// and after hold the term's frequency in the windows of the chunks last-1, last and last+1.
-func (s *Segment) score(acc []float32, post []byte, w weight) {
-	add := func(doc int, tf float32) {
-		if tf > 0 {
-			acc[doc] += w.factor * tf / (tf + w.base + w.slope*s.window[doc])
+// It finds the frequency of the term in all windows before it computes any share: a share that is
+// computed while the list is read waits for what the next posting turns out to be.
+func (c *scorer) score(s *Segment, first int, t *scores) {
+	c.read(s, first, t)
+	w, sums, tfs := c.weight, t.sums, t.tfs
+	window := s.window[first : first+len(sums)]
+	tfs = tfs[:len(sums)]
+	for _, i := range t.holds {
+		for j := i; j < i+3; j++ {
+			tf := tfs[j]
+			tfs[j] = 0 // once for each window
+			sums[j] += w.factor * tf / (tf + w.base + w.slope*window[j])
 		}
 	}
-	doc, last := -1, -3
-	var before, at, after float32
-	for len(post) > 0 {
-		v := uint64(post[0])
-		if v < 0x80 {
-			post = post[1:]
-		} else {
-			var n int
-			v, n = binary.Uvarint(post)
-			post = post[n:]
+}
+
+// read reads the postings of a stretch.
+func (c *scorer) read(s *Segment, first int, t *scores) {
+	end := first + len(t.sums) - 2
+	neighbours, tfs := s.neighbours[first:end], t.tfs
+	post, doc, tf := c.post, c.doc, c.tf
+	holds := t.holds[:0]
+	for {
+		if tf == 0 {
+			if len(post) == 0 {
+				break
+			}
+			var v uint64
+			v, post = uvarint(post)
+			tf = 1
+			if v&1 == 0 {
+				var n uint64
+				n, post = uvarint(post)
+				tf = uint32(n)
+			}
+			doc += int(v >> 1)
 		}
-		tf := float32(1)
-		if v&1 == 0 {
-			t, n := binary.Uvarint(post)
-			post = post[n:]
-			tf = float32(t)
+		if doc >= end {
+			break
 		}
-		doc += int(v >> 1)
-		switch doc - last {
-		case 1:
-			add(last-1, before)
-			before, at, after = at, after, 0
-		case 2:
-			add(last-1, before)
-			add(last, at)
-			before, at, after = after, 0, 0
-		default:
-			add(last-1, before)
-			add(last, at)
-			add(last+1, after)
-			before, at, after = 0, 0, 0
-		}
-		last = doc
-		at += tf
-		if !s.first[doc] {
-			before += neighbourShare * tf
-		}
-		if !s.first[doc+1] {
-			after += neighbourShare * tf
-		}
+		i := doc - first
+		n, f := neighbours[i], float32(tf)
+		around := tfs[i : i+3 : i+3]
+		around[0] += shares[n&hasBefore] * f
+		around[1] += f
+		around[2] += shares[n&hasAfter] * f
+		holds = append(holds, int32(i))
+		tf = 0
 	}
-	add(last-1, before)
-	add(last, at)
-	add(last+1, after)
+	c.post, c.doc, c.tf, t.holds = post, doc, tf, holds
+}
+
+// uvarint takes a number off the front of data, which holds one. Nearly all have one byte or two.
+func uvarint(data []byte) (uint64, []byte) {
+	if v := uint64(data[0]); v < 0x80 {
+		return v, data[1:]
+	} else if len(data) > 1 && data[1] < 0x80 {
+		return v&0x7f | uint64(data[1])<<7, data[2:]
+	}
+	return longUvarint(data)
+}
+
+func longUvarint(data []byte) (uint64, []byte) {
+	v, n := binary.Uvarint(data)
+	return v, data[n:]
 }

@@ -1,9 +1,13 @@
 package lexical
 
 import (
+	"cmp"
 	"math"
+	"runtime"
+	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // Term is one weighted term of a query, already analysed.
@@ -51,30 +55,69 @@ func (r *Reader) idf(df int) float64 {
 // ingestion. Matched counts all chunks of the view with a score above zero.
 func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
 	r := v.reader
-	query := make([]weighted, 0, len(terms))
+	query, postings := make([]weighted, 0, len(terms)), 0
 	for _, t := range terms {
 		at, df := v.entries(t.Text), 0
 		for _, e := range at {
 			df += e.df
 		}
+		postings += df
 		if df > 0 {
 			query = append(query, weighted{at, newWeight(t.Weight*r.idf(df), r.average)})
 		}
 	}
-	top := newTop(k)
-	scores := scratch.Get().(*[]float32)
-	defer scratch.Put(scores)
-	for i, s := range r.segments {
-		if v.shown[i].n == 0 || len(query) == 0 {
-			continue
-		}
-		acc := zeroed(scores, s.chunks)
-		for _, t := range query {
-			s.score(acc, t.at[i].post, t.weight)
-		}
-		matched += s.collect(acc, &v.shown[i], top)
+	if len(query) == 0 {
+		return newTop(k).hits(), 0
 	}
-	return top.hits(), matched
+	return v.searchAll(query, postings, k)
+}
+
+// shared is from how many postings on the segments are shared out among the processors.
+const shared = 1 << 16
+
+// searchAll searches all segments, of which a query needs so many postings in all.
+func (v *View) searchAll(query []weighted, postings, k int) (hits []Hit, matched int) {
+	var wanted []int // positions of segments, the largest first
+	for i := range v.reader.segments {
+		if v.shown[i].n > 0 {
+			wanted = append(wanted, i)
+		}
+	}
+	workers := 1
+	if postings >= shared {
+		workers = min(runtime.GOMAXPROCS(0), len(wanted))
+		slices.SortFunc(wanted, func(i, j int) int {
+			return cmp.Compare(v.reader.segments[j].chunks, v.reader.segments[i].chunks)
+		})
+	}
+	all := make([]*top, workers)
+	var next, sum atomic.Int64
+	work := func(worker int) {
+		t := scratch.Get().(*scores)
+		defer scratch.Put(t)
+		best, found := newTop(k), 0
+		for n := int(next.Add(1)) - 1; n < len(wanted); n = int(next.Add(1)) - 1 {
+			i := wanted[n]
+			found += v.reader.segments[i].search(query, i, &v.shown[i], t, best)
+		}
+		all[worker] = best
+		sum.Add(int64(found))
+	}
+	var others sync.WaitGroup
+	for worker := 1; worker < workers; worker++ {
+		others.Go(func() { work(worker) })
+	}
+	if workers > 0 {
+		work(0)
+	}
+	others.Wait()
+	best := newTop(k)
+	for _, t := range all {
+		for _, h := range t.heap {
+			best.add(h)
+		}
+	}
+	return best.hits(), int(sum.Load())
 }
 
 // weighted is a term of a query with its entry in each segment.
@@ -83,26 +126,43 @@ type weighted struct {
 	weight weight
 }
 
-// scratch holds score accumulators between searches.
-var scratch = sync.Pool{New: func() any { return new([]float32) }}
+// scratch holds scores between searches.
+var scratch = sync.Pool{New: func() any { return new(scores) }}
 
-func zeroed(p *[]float32, n int) []float32 {
-	if cap(*p) < n {
-		*p = make([]float32, n)
+// search offers the shown chunks with a score to top and returns how many there are. The segment is
+// the one at a position of the entries.
+func (s *Segment) search(query []weighted, position int, shown *set, t *scores, top *top) (matched int) {
+	scorers := make([]scorer, 0, len(query))
+	for _, q := range query {
+		if post := q.at[position].post; len(post) > 0 {
+			scorers = append(scorers, scorer{weight: q.weight, post: post, doc: -1})
+		}
 	}
-	acc := (*p)[:n]
-	clear(acc)
-	return acc
+	if len(scorers) == 0 {
+		return 0
+	}
+	first, revision := 0, 0
+	for _, part := range s.stretches {
+		t.reset(part.end - first)
+		for i := range scorers {
+			scorers[i].score(s, first, t)
+		}
+		if shown.all {
+			matched += s.collectAll(first, t.chunks(), top)
+		} else {
+			matched += s.collect(first, t.chunks(), shown, revision, part.revisions, top)
+		}
+		first, revision = part.end, part.revisions
+	}
+	return matched
 }
 
-// collect offers the shown chunks with a score to top and returns how many there are.
-func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
-	if shown.all {
-		return s.collectAll(acc, top)
-	}
-	for at := shown.next(0); at < len(s.revisions); at = shown.next(at + 1) {
+// collect offers the chunks of the shown revisions between two positions to top, whose scores are
+// those of the chunks from first on, and returns how many have one.
+func (s *Segment) collect(first int, scores []float32, shown *set, from, to int, top *top) (matched int) {
+	for at := shown.next(from); at < to; at = shown.next(at + 1) {
 		r := s.revisions[at]
-		for i, score := range acc[r.first : r.first+r.chunks] {
+		for i, score := range scores[r.first-first : r.first-first+r.chunks] {
 			if score <= 0 {
 				continue
 			}
@@ -115,17 +175,18 @@ func (s *Segment) collect(acc []float32, shown *set, top *top) (matched int) {
 	return matched
 }
 
-// collectAll is collect for a segment that is shown whole: it looks for the revision of those
-// chunks only that are among the best.
-func (s *Segment) collectAll(acc []float32, top *top) (matched int) {
-	for i, score := range acc {
+// collectAll is collect where everything is shown: it looks for the revision of those chunks only
+// that are among the best.
+func (s *Segment) collectAll(first int, scores []float32, top *top) (matched int) {
+	for i, score := range scores {
 		if score <= 0 {
 			continue
 		}
 		matched++
 		if score >= top.floor {
-			r := s.revisions[s.revisionAt(i)]
-			top.add(Hit{Revision: r.id, Ordinal: i - r.first, Page: int(s.page(i)), Score: float64(score)})
+			chunk := first + i
+			r := s.revisions[s.revisionAt(chunk)]
+			top.add(Hit{Revision: r.id, Ordinal: chunk - r.first, Page: int(s.page(chunk)), Score: float64(score)})
 		}
 	}
 	return matched

@@ -20,8 +20,9 @@ type Segment struct {
 	pages      []byte // uint32 each
 	index      []byte
 	dict, post []byte
-	first      []bool    // per chunk, and one more: it begins a revision
-	window     []float32 // per chunk: length of its window
+	neighbours []byte    // per chunk: hasBefore, hasAfter
+	window     []float32 // per chunk: length of its window; and one at each end, for no chunk
+	stretches  []stretch // ascending, up to the last chunk
 }
 
 // Open reads a segment that Build or Merge wrote. It keeps data, which must not change.

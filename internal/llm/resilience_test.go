@@ -209,6 +209,10 @@ func TestBreaker_ClosesWithTheFirstAnswer(t *testing.T) {
 	if !ok || e.Retryable || e.RetryAfter != 10*time.Second {
 		t.Errorf("while open: %+v", got.Err)
 	}
+	router := llm.Router{Breakers: breakers}
+	if open := router.Open(); len(open) != 1 || open[0] != "e" {
+		t.Errorf("open are %q", open)
+	}
 	if got := llmtest.Ask(t.Context(), breakers.Wrap(llmtest.Says("hi"), "other"), llm.Request{}); got.Err != nil {
 		t.Errorf("another endpoint: %v", got.Err)
 	}
@@ -217,6 +221,9 @@ func TestBreaker_ClosesWithTheFirstAnswer(t *testing.T) {
 		if got := llmtest.Ask(t.Context(), up, llm.Request{}); got.Err != nil {
 			t.Errorf("probe: %v", got.Err)
 		}
+	}
+	if open := router.Open(); len(open) != 0 || (&llm.Router{}).Open() != nil {
+		t.Errorf("still open are %q", open)
 	}
 }
 

@@ -11,6 +11,10 @@ import (
 // chunk is written again once per factor by which the index grows.
 const tierFactor = 8
 
+// fullSegment is how many chunks a segment has from which on it is merged with no other: a search
+// shares segments out among the processors, and a merge holds what it writes in memory.
+const fullSegment = 1 << 16
+
 // compact merges segments of about the same size, and rewrites those of which more than half is
 // gone, until there are none. The caller holds write. Every merge leaves fewer segments, or the
 // same with nothing gone, so that it ends.
@@ -47,7 +51,7 @@ func (c *Corpus) compact(ctx context.Context, namespace string) error {
 }
 
 // mergeGroup returns parts to merge into one: those that are wholly gone, one that is mostly
-// gone, or a full tier.
+// gone, or a full tier: as many as are kept of a size, or fewer that make a full segment.
 func mergeGroup(parts []part) []part {
 	var empty []part
 	for _, p := range parts {
@@ -58,17 +62,20 @@ func mergeGroup(parts []part) []part {
 	if len(empty) > 0 {
 		return empty
 	}
-	tiers := make(map[int][]part)
+	tiers, chunks := make(map[int][]part), make(map[int]int)
 	for _, p := range parts {
 		if p.gone*2 > p.segment.Len() {
 			return []part{p}
+		}
+		if p.segment.Chunks() >= fullSegment {
+			continue
 		}
 		tier := 0
 		for n := p.segment.Chunks(); n >= 64; n /= tierFactor {
 			tier++
 		}
-		tiers[tier] = append(tiers[tier], p)
-		if len(tiers[tier]) == tierFactor {
+		tiers[tier], chunks[tier] = append(tiers[tier], p), chunks[tier]+p.segment.Chunks()
+		if len(tiers[tier]) == tierFactor || len(tiers[tier]) > 1 && chunks[tier] >= fullSegment {
 			return tiers[tier]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,12 +19,13 @@ type Corpus struct {
 	questions questions
 	mu        sync.Mutex // guards spaces
 	spaces    map[string]*space
-	write     sync.Mutex // one change at a time in this process
+	write     sync.Mutex  // one change at a time in this process
+	late      atomic.Bool // an incomplete index serves as it is until Repair has completed it
 }
 
 // Open returns a Corpus over the store and makes sure that every namespace's index is complete,
-// building from the stored chunks what is missing, damaged or of another generation. A nil log
-// discards.
+// building from the stored chunks what is missing, damaged or of another generation, unless that is
+// left to Repair. A nil log discards.
 func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option) (*Corpus, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

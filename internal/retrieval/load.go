@@ -108,12 +108,16 @@ func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*
 		if len(index.missing) == 0 && len(broken) == 0 {
 			return index.state(snap, old, began), nil
 		}
+		if c.late.Load() {
+			c.log.Debug("an incomplete index serves", "namespace", namespace, "missing", len(index.missing))
+			return index.state(snap, old, began), nil
+		}
 		if attempt == maxRepairs {
 			return nil, fmt.Errorf("the index is still incomplete after %d repairs", attempt)
 		}
 		c.log.Info("repair the index", "namespace", namespace,
 			"documents", len(index.missing), "segments", len(broken))
-		if err := c.repair(ctx, namespace, index.missing, broken); err != nil && !errors.Is(err, ErrConflict) {
+		if err := c.repair(ctx, namespace, index.missing, broken, func(Applied) error { return nil }); err != nil && !errors.Is(err, ErrConflict) {
 			return nil, fmt.Errorf("repair the index: %w", err)
 		}
 	}

@@ -40,7 +40,7 @@ func TestOpen_RepairsTheIndex(t *testing.T) {
 		{"bytes missing", "UPDATE segment_parts SET body = substr(body, 1, 20)"},
 		{"no bytes", "DELETE FROM segment_parts WHERE segment_id = (SELECT MIN(id) FROM segments)"},
 		{"another generation", "UPDATE segments SET generation = 'lex0'"},
-		{"one of another generation", "UPDATE segments SET generation = 'lex2' WHERE id = (SELECT MIN(id) FROM segments)"},
+		{"one of another generation", "UPDATE segments SET generation = 'lex99' WHERE id = (SELECT MIN(id) FROM segments)"},
 		{"a list of revisions that cannot be read", "UPDATE segments SET revisions = x'ff'"},
 		{"documents covered twice", "INSERT INTO segments SELECT id + 1000, namespace, generation, chunks, size, revisions FROM segments"},
 	}

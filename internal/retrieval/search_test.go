@@ -127,6 +127,9 @@ func TestSearch_SaysWhatItKnowsOfTheTerms(t *testing.T) {
 		{"a slip beside the right word is not", "vision visoin", nil,
 			[]term{{"vision", "vision", 1, true}, {"visoin", "visoin", 1, false}}},
 		{"a misspelt function word is left out", "wheer insurance", nil, []term{{"insur", "insurance", 1, true}}},
+		{"a compound is read as its parts", "visionsplan", nil,
+			[]term{{"vision", "visionsplan", .8, true}, {"plan", "visionsplan", .8, true}}},
+		{"a word with one known part is none", "visionsbuch", nil, []term{{"visionsbuch", "visionsbuch", 1, false}}},
 		{"numbers are not corrected", "insurance 2025", nil, []term{{"insur", "insurance", 1, true}, {"2025", "2025", 1, false}}},
 		{"an identifier that is there", "max_output_tokens", nil, []term{
 			{"max_output_tokens", "max_output_tokens", 1, true}, {"max", "max_output_tokens", 1, true},

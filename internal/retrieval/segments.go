@@ -57,19 +57,22 @@ const (
 )
 
 // repair indexes the missing revisions, which ascend, anew from their stored chunks, and drops
-// broken segments.
-func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64) error {
+// broken segments. It calls after with each transaction.
+func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64, after func(Applied) error) error {
 	b := Batch{Namespace: namespace, DropSegments: broken}
 	var revisions []lexical.Revision
 	chunks := 0
 	flush := func() error {
 		if len(revisions) > 0 {
-			slices.SortFunc(revisions, func(x, y lexical.Revision) int { return cmp.Compare(x.ID, y.ID) })
+			sortRevisions(revisions)
 			b.AddSegments = []Segment{newSegment(revisions)}
 		}
-		_, err := c.store.Apply(ctx, b)
+		done, err := c.store.Apply(ctx, b)
 		b, revisions, chunks = Batch{Namespace: namespace}, nil, 0
-		return err
+		if err != nil {
+			return err
+		}
+		return after(done)
 	}
 	for d, err := range c.documents(ctx, namespace, missing) {
 		if err != nil {
@@ -93,14 +96,29 @@ func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken [
 	return flush()
 }
 
+func sortRevisions(revisions []lexical.Revision) {
+	slices.SortFunc(revisions, func(x, y lexical.Revision) int { return cmp.Compare(x.ID, y.ID) })
+}
+
 // documents ranges over the documents of a namespace with the wanted revisions, which ascend. An
 // error is the last item.
 func (c *Corpus) documents(ctx context.Context, namespace string, wanted []int64) iter.Seq2[Document, error] {
-	const page = 1000
 	return func(yield func(Document, error) bool) {
 		if len(wanted) == 0 {
 			return
 		}
+		for d, err := range c.everyDocument(ctx, namespace) {
+			if _, ok := slices.BinarySearch(wanted, d.Revision); (ok || err != nil) && !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// everyDocument ranges over the documents of a namespace by name. An error is the last item.
+func (c *Corpus) everyDocument(ctx context.Context, namespace string) iter.Seq2[Document, error] {
+	const page = 1000
+	return func(yield func(Document, error) bool) {
 		for after, more := "", true; more; {
 			all, err := c.store.AllDocuments(ctx, namespace, after, page)
 			if err != nil {
@@ -109,7 +127,7 @@ func (c *Corpus) documents(ctx context.Context, namespace string, wanted []int64
 			}
 			for _, d := range all {
 				after = d.Name
-				if _, ok := slices.BinarySearch(wanted, d.Revision); ok && !yield(d, nil) {
+				if !yield(d, nil) {
 					return
 				}
 			}

@@ -18,8 +18,17 @@ type Store interface {
 	NextRevisions(ctx context.Context, n int) (int64, error)
 	// Apply commits one batch in one durable transaction: all of it or nothing.
 	Apply(ctx context.Context, b Batch) (Applied, error)
+	// SwitchAside has the documents of the namespace Aside take the places of those whose AsideID they
+	// have, with the segments of that namespace in place of the others, in one durable transaction. It
+	// returns how many documents those are. The others of Aside, and what they have replaced, move to
+	// the namespace Replaced.
+	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
+	// SweepReplaced deletes up to limit documents and segments of all namespaces Replaced, and returns
+	// how many it deleted; 0 says that there are no more.
+	SweepReplaced(ctx context.Context, limit int) (int, error)
 
-	// Namespaces returns the namespaces that hold documents, sorted.
+	// Namespaces returns the namespaces that hold documents, sorted, without those that are Aside or
+	// Replaced.
 	Namespaces(ctx context.Context) ([]string, error)
 	// Snapshot returns what the index of a namespace consists of, read in one transaction.
 	Snapshot(ctx context.Context, namespace string) (Snapshot, error)

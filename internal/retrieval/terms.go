@@ -10,13 +10,14 @@ import (
 
 // analyzeQuery returns the terms of a query: those of the text with weight 1 for each time they
 // occur, then the strongest of the context that the text lacks.
-// A word that no chunk holds is read as the most frequent word that differs by one slip.
+// A word that no chunk holds is read as the most frequent word that differs by one slip, or else as
+// the words that it is composed of.
 func analyzeQuery(v *lexical.View, q Query) []Term {
 	var terms []Term
 	at := make(map[string]int)
-	for _, tok := range text.Analyze(q.Text) {
-		if tok.Stop || tok.Parts > 0 && !v.Stat(tok.Term).Known { // its parts speak for it
-			continue
+	for _, tok := range text.AnalyzeQuestion(q.Text) {
+		if tok.Stop || (tok.Parts > 0 || tok.Loose) && !v.Stat(tok.Term).Known {
+			continue // its parts speak for it, or it is no word
 		}
 		if i, ok := at[tok.Term]; ok {
 			terms[i].Weight++
@@ -56,9 +57,9 @@ func contextOf(v *lexical.View, words []WeightedTerm, question map[string]int) [
 }
 
 // correct replaces each term that no chunk holds by the most frequent one that differs by one
-// slip, and drops it when that is a function word.
+// slip, or else by the words that it is composed of, and drops it when that is a function word.
 func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
-	kept := terms[:0]
+	kept := make([]Term, 0, len(terms))
 	for _, t := range terms {
 		similar, ok := "", false
 		if !t.Known {
@@ -67,11 +68,19 @@ func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
 		if ok && similar == "" {
 			continue
 		}
+		read := []Term{t}
 		if _, there := at[similar]; ok && !there {
-			t = newTerm(v, similar, t.Word, t.Weight*slipWeight)
-			at[similar] = len(kept)
+			read = []Term{newTerm(v, similar, t.Word, t.Weight*slipWeight)}
+		} else if !ok && !t.Known {
+			read = compounds(v, t)
 		}
-		kept = append(kept, t)
+		for _, r := range read {
+			if _, there := at[r.Text]; there && r.Text != t.Text {
+				continue
+			}
+			at[r.Text] = len(kept)
+			kept = append(kept, r)
+		}
 	}
 	return kept
 }

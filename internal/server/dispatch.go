@@ -1,12 +1,10 @@
 package server
 
 import (
-	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 
-	"parley/internal/chat"
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 )
@@ -74,14 +72,14 @@ func namedProtocol(values []string) (protocol, error) {
 	case "ragchat":
 		return ragChat, nil
 	}
-	return 0, invalid("%s names no protocol; expected %s", protocolHeader, expectedName)
+	return 0, wire.Invalidf("%s names no protocol; expected %s", protocolHeader, expectedName)
 }
 
 // byBody decides on what the headers left open: the rows from the third on.
 func byBody(p wire.Probe) (protocol, error) {
 	switch {
 	case p.HasMessage && p.HasMessages:
-		return 0, invalid(`the request has both "message" and "messages"; expected %s`, expectedBody)
+		return 0, wire.Invalidf(`the request has both "message" and "messages"; expected %s`, expectedBody)
 	case p.MessageIsString:
 		return ragChat, nil
 	case p.HasMessages && p.HasStream:
@@ -89,7 +87,7 @@ func byBody(p wire.Probe) (protocol, error) {
 	case p.HasMessages:
 		return azure0529, nil
 	}
-	return 0, invalid("expected %s", expectedBody)
+	return 0, wire.Invalidf("expected %s", expectedBody)
 }
 
 // isMultipart tells the two content types that are accepted apart: multipart forms, and JSON,
@@ -118,8 +116,4 @@ func isMultipart(h http.Header) (bool, error) {
 var unsupportedType = wire.Failure{
 	Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
 	Text: "The content type is not supported; expected application/json in UTF-8.",
-}
-
-func invalid(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }

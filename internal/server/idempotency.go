@@ -32,7 +32,7 @@ func (s *Server) once(answer handler) handler {
 			return answer(w, r)
 		}
 		if s.deps.Keys == nil || len(values) > 1 {
-			return invalid("%s cannot be used here, or is there twice", keyHeader)
+			return wire.Invalidf("%s cannot be used here, or is there twice", keyHeader)
 		}
 		limit := s.cfg.MaxBody
 		if isForm(r.Header) {

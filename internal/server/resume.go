@@ -33,7 +33,7 @@ func (s *Server) turn(answer handler) handler {
 		case len(values) == 1 && (values[0] == string(turn.Cancel) || values[0] == string(turn.Finish)):
 			r = r.WithContext(turn.WithPolicy(r.Context(), turn.Policy(values[0])))
 		default:
-			return invalid("%s must be cancel or finish", disconnectHeader)
+			return wire.Invalidf("%s must be cancel or finish", disconnectHeader)
 		}
 		return answer(w, r)
 	}
@@ -116,7 +116,7 @@ func lastEvent(r *http.Request) (int, error) {
 	}
 	n, err := strconv.ParseInt(seen, 10, 32)
 	if err != nil || n < 0 {
-		return 0, invalid("%s must be the id of an event of this turn", name)
+		return 0, wire.Invalidf("%s must be the id of an event of this turn", name)
 	}
 	return int(n), nil
 }

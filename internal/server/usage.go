@@ -33,7 +33,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	q, err := ParseUsageQuery(r.URL.Query().Get("by"), r.URL.Query().Get("from"), r.URL.Query().Get("to"))
 	if err != nil {
-		return invalid("%s", err)
+		return wire.Invalidf("%s", err)
 	}
 	if q.Limit = maxUsageRows; !slices.Contains(who.Scopes, adminScope) {
 		q.Owner = &who.Subject
@@ -46,7 +46,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		asCSV = false
 	case "":
 	default:
-		return invalid("format must be json or csv")
+		return wire.Invalidf("format must be json or csv")
 	}
 	rows, err := s.deps.Usage(r.Context(), q)
 	if err != nil {

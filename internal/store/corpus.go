@@ -51,7 +51,8 @@ func advance(ctx context.Context, tx *sql.Tx, counter string, n int) (value int6
 	return value, err
 }
 
-// Namespaces returns the namespaces that hold documents, sorted.
+// Namespaces returns the namespaces that hold documents, sorted, without those that are Aside or
+// Replaced.
 func (c *Corpus) Namespaces(ctx context.Context) ([]string, error) {
 	// Each step seeks the next namespace in the index, where DISTINCT would read every document.
 	const query = `WITH RECURSIVE n (namespace) AS (
@@ -59,8 +60,8 @@ func (c *Corpus) Namespaces(ctx context.Context) ([]string, error) {
 		UNION ALL
 		SELECT (SELECT MIN(namespace) FROM documents WHERE namespace > n.namespace)
 		FROM n WHERE n.namespace IS NOT NULL)
-		SELECT namespace FROM n WHERE namespace IS NOT NULL ORDER BY namespace`
-	rows, err := c.db.read.QueryContext(ctx, query)
+		SELECT namespace FROM n WHERE namespace < ? ORDER BY namespace`
+	rows, err := c.db.read.QueryContext(ctx, query, retrieval.EndOfNames)
 	all, err := column[string](rows, err)
 	return all, c.db.fail("list namespaces", err)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/access/accesstest"
 	"parley/internal/retrieval"
 )
 
@@ -246,8 +247,8 @@ func TestOpen_SaysWhyAFolderCannotBeUsed(t *testing.T) {
 }
 
 func TestOpen_SaysThatItHasNoRights(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("needs a user whom permissions bind")
+	if accesstest.RanAsNobody(t) {
+		return
 	}
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o500); err != nil {

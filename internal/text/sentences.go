@@ -103,6 +103,8 @@ func runsOn(first bool, segment, rest string) bool {
 		return unicode.IsLower(next) && strings.ContainsAny(s[max(0, len(s)-4):], "?!")
 	case abbreviations[strings.ToLower(word)]:
 		return true
+	case isDay(word):
+		return months[fold(firstWord(rest))]
 	case numberedWords[strings.ToLower(word)]:
 		return unicode.IsDigit(next) || unicode.IsUpper(next) && utf8.RuneCountInString(firstWord(rest)) == 1
 	case isInitials(word), closingWords[strings.ToLower(word)]:
@@ -170,6 +172,12 @@ func isInitials(word string) bool {
 	return true
 }
 
+// isDay reports whether a word is an ordinal number as it stands before a month, as in 31.
+func isDay(word string) bool {
+	n := len(word) - 1
+	return 1 <= n && n <= 2 && word[n] == '.' && strings.Trim(word[:n], "0123456789") == ""
+}
+
 // wordSet makes a set of the words in s.
 func wordSet(s string) map[string]bool {
 	set := map[string]bool{}
@@ -190,6 +198,11 @@ var (
 		jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.`)
 	// closingWords end a sentence as often as not.
 	closingWords = wordSet(`etc. inc. ltd. corp. co. usw. a.m. p.m.`)
+	// months follow the day in languages that write it with a full stop.
+	months = wordSet(`januar janner februar feber marz april mai juni juli august september oktober november
+		dezember marts maj desember januari mars tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesakuuta
+		heinakuuta elokuuta syyskuuta lokakuuta marraskuuta joulukuuta ledna unora brezna dubna kvetna cervna
+		cervence srpna zari rijna listopadu prosince`)
 	// starters begin a sentence even after initials.
 	starters = wordSet(`The This That These Those It In On At He She We They You A An But And Or If
 		When Where What Who How Why As For From By To Its His Her Their Our There Here However

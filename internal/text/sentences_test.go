@@ -48,6 +48,8 @@ func TestSentences_EndWhereAReaderWouldEndThem(t *testing.T) {
 		{"firms", "Contoso Inc. Sells shoes. It is owned by Fabrikam Ltd. They agree.",
 			[]string{"Contoso Inc. Sells shoes.", "It is owned by Fabrikam Ltd.", "They agree."}},
 		{"dates", "On Jan. 5 it snowed. By Feb. It was gone.", []string{"On Jan. 5 it snowed.", "By Feb.", "It was gone."}},
+		{"days before a month", "Er verfällt am 31. März. Es sind 20. Mehr nicht.",
+			[]string{"Er verfällt am 31. März.", "Es sind 20.", "Mehr nicht."}},
 		{"bytes that are no text", "One\xff. Two\xfe.", []string{"One\xff.", "Two\xfe."}},
 	}
 	for _, tt := range tests {

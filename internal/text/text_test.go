@@ -23,6 +23,7 @@ func TestAnalyze_TermsOfManyScripts(t *testing.T) {
 		{"russian", "Страхование Ёлка", "страхование елка"},
 		{"full width folds", "ＡＢＣ１２３", "abc123"},
 		{"mixed scripts split", "API接口v2", "api 接口 v2"},
+		{"a noun behind its article", "l'avance, dell’azienda", "lavanc avanc dellazienda azienda"},
 		{"nothing", " — … ", ""},
 	}
 	for _, tt := range tests {
@@ -31,6 +32,43 @@ func TestAnalyze_TermsOfManyScripts(t *testing.T) {
 				t.Errorf("Terms(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAnalyzeQuestion_KnowsFunctionWordsOfTheLanguage(t *testing.T) {
+	tests := []struct{ in, want string }{ // a term in brackets is loose
+		{"Wie viele Urlaubstage gibt es im Jahr?", "urlaubstag jahr"},
+		{"Wann verfallen Urlaubstage?", "verfallen urlaubstag"},
+		{"Combien de jours de télétravail par semaine ?", "jour teletravail semain"},
+		{"¿Cuántos días de vacaciones hay?", "dia vacacion"},
+		{"Quanti giorni di ferie ci sono?", "giorni feri"},
+		{"Quantos dias de férias eu tenho?", "dia feria"},
+		{"Hoeveel vakantiedagen zijn er?", "vakantiedagen"},
+		{"Hur många semesterdagar har jag?", "semesterdagar"},
+		{"Ile dni urlopu mam?", "dni urlopu"},
+		{"Сколько дней отпуска у меня есть?", "днеи отпуска"},
+		{"加班费怎么算？", "加班 班费 [费怎] [怎么] [么算]"},
+		{"交通費はいくらまで？", "交通 通費 [費は] [はい] [いく] [くら] [らま] [まで]"},
+		{"휴가는 얼마", "휴가 [가는] [얼마]"},
+		{"What is covered by the plan?", "cover plan"},
+		{"What does die casting mean for us?", "die cast"}, // one German word makes no German question
+		{"Was there a war?", "war"},
+		{"die casting alloys", "die cast alloy"},
+	}
+	for _, tt := range tests {
+		var got []string
+		for _, tok := range AnalyzeQuestion(tt.in) {
+			switch {
+			case tok.Stop:
+			case tok.Loose:
+				got = append(got, "["+tok.Term+"]")
+			default:
+				got = append(got, tok.Term)
+			}
+		}
+		if got := strings.Join(got, " "); got != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.in, got, tt.want)
+		}
 	}
 }
 
@@ -52,7 +90,7 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		last := 0
-		for _, tok := range Analyze(s) {
+		for _, tok := range AnalyzeQuestion(s) {
 			if tok.Start < 0 || tok.End > len(s) || tok.Start >= tok.End {
 				t.Fatalf("token %+v is outside the text of %d bytes", tok, len(s))
 			}

@@ -18,6 +18,7 @@ type Token struct {
 	Term       string // folded and stemmed: what the index holds
 	Start, End int    // byte span of the word in the text, End exclusive
 	Stop       bool   // a function word, which says nothing of the topic
+	Loose      bool   // of AnalyzeQuestion: a pair of characters that touches a function word
 	Parts      int    // how many of the tokens that follow are parts of this one
 }
 
@@ -140,14 +141,31 @@ func appendWord(toks []Token, s string, start, end int, shouting bool) []Token {
 	if folded == "" {
 		return toks
 	}
-	stop := isStop(folded) && (shouting || !isAcronym(word))
+	stop, noun := isStop(folded) && (shouting || !isAcronym(word)), elided(folded)
 	folded = strings.TrimSuffix(strings.TrimSuffix(folded, "'s"), "'")
 	folded = strings.ReplaceAll(folded, "'", "")
 	whole := len(toks)
 	toks = append(toks, Token{Term: Stem(strings.ReplaceAll(folded, ",", "")), Start: start, End: end, Stop: stop})
 	toks = appendParts(toks, s, start, end)
+	if noun != "" {
+		toks = append(toks, Token{Term: Stem(noun), Start: start, End: end, Stop: isStop(noun)})
+	}
 	toks[whole].Parts = len(toks) - whole - 1
 	return toks
+}
+
+// elided returns the word behind an article or preposition that has lost its vowel to it, as in
+// l'avance or dell'azienda, "" for other words.
+func elided(folded string) string {
+	before, rest, ok := strings.Cut(folded, "'")
+	if !ok || utf8.RuneCountInString(rest) < 3 {
+		return ""
+	}
+	switch before {
+	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell":
+		return rest
+	}
+	return ""
 }
 
 // isAcronym reports whether word is written in capitals, as in "IT" or "WHO".

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tiktoken-go/tokenizer"
+
 	"parley/internal/llm"
 	"parley/internal/tokens"
 )
@@ -56,6 +58,53 @@ var samples = []struct {
 	{"JSON", 0.64, `{"id":"01J9Z3","rows":[{"name":"A. Miller","days":25,"taken":7.5,"ok":true},{"name":"B. Jones","days":30,"taken":0,"ok":false}],"next":null}`},
 	{"Markdown table", 0.60, "| Plan | Deductible | Copay |\n|---|---:|---:|\n| Plus | $1,500 | $20 |\n| Standard | $2,250 | $35 |\n| Basic | $4,000 | $50 |\n"},
 	{"numbers", 0.42, "2026-11-21 13:37:42.123456 192.168.17.4 4711 0.00314159 1,234,567.89 0x7fff5fbff8a0 +49 30 901820\n"},
+}
+
+// reference counts as the encoding itself does.
+func reference(t testing.TB, text string) int {
+	t.Helper()
+	c, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := c.Count(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestCount_IsThatOfTheEncoding(t *testing.T) {
+	for _, s := range samples {
+		if got, want := tokens.Count(s.text), reference(t, s.text); got != want {
+			t.Errorf("%s: %d tokens, want %d", s.name, got, want)
+		}
+	}
+	// All short texts of the kinds of characters that the encoding's expression tells apart.
+	kinds := []string{"a", "B", "é", "9", ".", "/", "'s", " ", "\t", "\n", "\r", "\u00a0", "漢", "ʰ", "\u0301", "\xff"}
+	for i := range len(kinds) * len(kinds) * len(kinds) * len(kinds) {
+		text := ""
+		for n := i; len(text) == 0 || n > 0; n /= len(kinds) {
+			text += kinds[n%len(kinds)]
+		}
+		if got, want := tokens.Count(text), reference(t, text); got != want {
+			t.Fatalf("%q: %d tokens, want %d", text, got, want)
+		}
+	}
+}
+
+func FuzzCount(f *testing.F) {
+	for _, s := range samples {
+		f.Add(s.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4096 {
+			return // the encoding takes the square of the length for some
+		}
+		if got, want := tokens.Count(text), reference(t, text); got != want {
+			t.Errorf("%d tokens, want %d", got, want)
+		}
+	})
 }
 
 func TestEstimate_IsAsFarOffAsIsSaid(t *testing.T) {

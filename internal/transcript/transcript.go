@@ -59,6 +59,18 @@ type Message struct {
 	Body json.RawMessage // compact JSON
 }
 
+// AppendBodies appends the bodies of messages to dst as a JSON array.
+func AppendBodies(dst []byte, messages []Message) []byte {
+	dst = append(dst, '[')
+	for i, m := range messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, m.Body...)
+	}
+	return append(dst, ']')
+}
+
 // Transcript is a chat with its messages, oldest first.
 type Transcript struct {
 	Chat

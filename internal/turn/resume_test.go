@@ -320,3 +320,39 @@ func TestPublic_LeavesOutWhatClientsMayNotSee(t *testing.T) {
 		t.Error("the event itself was changed")
 	}
 }
+
+func TestLog_KeepsThePromptForItsOwnerAndNotForThoseWhoFollow(t *testing.T) {
+	db := openAt(t, t.TempDir())
+	asked := llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "the prompt"}, {Image: "data:image/png;base64,AAAA"}}}
+	said := engine(func(_ context.Context, _ chat.Request, emit func(chat.Event) bool) error {
+		emit(chat.StageStarted{Stage: chat.StagePrompt})
+		emit(chat.PromptBuilt{Model: "m", Sources: []string{"source"}, Messages: []llm.Message{asked}})
+		emit(chat.TextDelta{ID: "m", Text: "a"})
+		emit(chat.TurnFinished{})
+		return nil
+	})
+	r := turn.NewRunner(said, db.State(), turn.Options{})
+	if _, err := chat.Collect(r.Run(t.Context(), chat.Request{TurnID: turnID, Principal: access.Principal{Subject: "alice"}, Messages: []chat.Message{chat.TextMessage(llm.User, "q")}})); err != nil {
+		t.Fatal(err)
+	}
+	s := log(t, r).Snapshot()
+	if !s.Ended || s.Err != nil || len(s.Events) != 4 {
+		t.Fatalf("%+v", s)
+	}
+	kept, ok := s.Events[1].(chat.PromptBuilt)
+	if !ok || len(kept.Sources) > 0 || len(kept.Messages) != 1 || kept.Messages[0].Parts[0].Text != "the prompt" || kept.Messages[0].Parts[1].Image != turn.PictureLeftOut {
+		t.Errorf("%+v", s.Events[1])
+	}
+	if asked.Parts[1].Image == turn.PictureLeftOut {
+		t.Error("the event itself was changed")
+	}
+	if public := turn.Public(kept).(chat.PromptBuilt); len(public.Messages) > 0 {
+		t.Errorf("%+v", public)
+	}
+	if began := turn.Began("01ARZ3NDEKTSV4RRFFQ69G5FAV"); began.Year() != 2016 {
+		t.Errorf("began %v", began)
+	}
+	if !turn.Began("nothing").IsZero() {
+		t.Error("an id of another form has a time")
+	}
+}

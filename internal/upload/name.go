@@ -46,7 +46,7 @@ func Clean(name string) (string, error) {
 
 // check reports why a name is not one that Clean makes.
 func check(name string) error {
-	why := ""
+	var why string
 	lower := strings.ToLower(name)
 	switch {
 	case name == "":
@@ -69,6 +69,8 @@ func check(name string) error {
 	}
 	return &NameError{Name: name, Why: why}
 }
+
+func valid(name string) bool { return check(name) == nil }
 
 // device is what Windows takes for a device, whatever its extension.
 var device = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)

@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Store keeps files below a folder. Its methods may be called concurrently.
@@ -195,16 +196,16 @@ func (s *Store) List(at Scope) ([]string, error) {
 
 // Remove removes a published file, and reports whether there was one.
 func (s *Store) Remove(at Scope, name string) (bool, error) {
-	if check(name) != nil {
-		return false, nil // there is no such file
+	if !valid(name) {
+		return false, nil
 	}
 	return removeFile(filepath.Join(s.Folder(at), name))
 }
 
 // Unstage removes a file that is staged for a job, and reports whether there was one.
 func (s *Store) Unstage(job, name string) (bool, error) {
-	if check(name) != nil {
-		return false, nil // there is no such file
+	if !valid(name) {
+		return false, nil
 	}
 	return removeFile(s.Staged(job, name))
 }
@@ -226,8 +227,9 @@ func removeFile(path string) (bool, error) {
 	return true, nil
 }
 
-// Sweep removes what is staged for jobs that are not among those to keep.
-func (s *Store) Sweep(keep []string) error {
+// Sweep removes what is staged for jobs that are not among those to keep, unless a file has come since
+// a time: it may be of an upload that is coming in, here or in another process.
+func (s *Store) Sweep(keep []string, since time.Time) error {
 	dir := filepath.Join(s.dir, "staged")
 	entries, err := os.ReadDir(dir)
 	if err := ignoreMissing(err); err != nil {
@@ -239,9 +241,12 @@ func (s *Store) Sweep(keep []string) error {
 	}
 	var failed error
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); !kept[path] {
-			failed = errors.Join(failed, os.RemoveAll(path))
+		path := filepath.Join(dir, e.Name())
+		st, err := e.Info()
+		if kept[path] || err != nil || st.ModTime().After(since) {
+			continue
 		}
+		failed = errors.Join(failed, os.RemoveAll(path))
 	}
 	return failed
 }

@@ -25,11 +25,11 @@ type checker struct {
 // check returns a *chat.Error of kind Invalid that says in one sentence what is wrong with body.
 func check(body []byte) error {
 	if !utf8.Valid(body) {
-		return invalidf("the request body is not valid UTF-8 at byte %d", invalidUTF8(body))
+		return Invalidf("the request body is not valid UTF-8 at byte %d", invalidUTF8(body))
 	}
 	c := &checker{b: body, seed: maphash.MakeSeed()}
 	if c.space(); c.i == len(body) {
-		return invalidf("the request body is empty; a JSON object was expected")
+		return Invalidf("the request body is empty; a JSON object was expected")
 	}
 	if err := c.value(1); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c *checker) value(depth int) error {
 	switch b := c.b[c.i]; {
 	case b == '{' || b == '[':
 		if depth > maxDepth {
-			return invalidf("the request body nests deeper than %d levels", maxDepth)
+			return Invalidf("the request body nests deeper than %d levels", maxDepth)
 		}
 		if b == '{' {
 			return c.object(depth)
@@ -107,7 +107,7 @@ func (c *checker) member(base, depth int) error {
 		key = c.word
 	}
 	if len(c.keys)-base == maxMembers {
-		return invalidf("the request body has an object of more than %d members", maxMembers)
+		return Invalidf("the request body has an object of more than %d members", maxMembers)
 	}
 	c.keys = append(c.keys, maphash.Bytes(c.seed, key)&^0xffffffff|uint64(start))
 	if c.space(); !c.at(':') {
@@ -149,7 +149,7 @@ func (c *checker) distinct(keys []uint64) error {
 				break
 			}
 			if a := c.keyAt(k); a == c.keyAt(other) {
-				return invalidf("the request body has the key %q twice in one object", clip(a))
+				return Invalidf("the request body has the key %q twice in one object", clip(a))
 			}
 		}
 	}
@@ -249,13 +249,14 @@ func (c *checker) space() { c.i = skipSpace(c.b, c.i) }
 
 func (c *checker) unexpected() error {
 	if c.i >= len(c.b) {
-		return invalidf("the request body is not valid JSON: it ends too early")
+		return Invalidf("the request body is not valid JSON: it ends too early")
 	}
 	r, _ := utf8.DecodeRune(c.b[c.i:])
-	return invalidf("the request body is not valid JSON: unexpected %q at byte %d", r, c.i)
+	return Invalidf("the request body is not valid JSON: unexpected %q at byte %d", r, c.i)
 }
 
-func invalidf(format string, args ...any) error {
+// Invalidf returns the error of a request that asks for what cannot be; the client is told the text.
+func Invalidf(format string, args ...any) error {
 	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 

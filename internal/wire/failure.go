@@ -43,13 +43,13 @@ var failures = map[chat.Kind]Failure{
 	chat.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", Text: InternalSentence, RetryAfter: time.Second},
 }
 
-// Refusal is an error with a Failure of its own, for statuses that no kind of package chat has.
-type Refusal struct {
+// RefusalError is an error with a Failure of its own, for statuses that no kind of package chat has.
+type RefusalError struct {
 	Failure
 	Err error // for logs; may be nil
 }
 
-func (e *Refusal) Error() string {
+func (e *RefusalError) Error() string {
 	if e.Err == nil {
 		return e.Text
 	}
@@ -57,12 +57,12 @@ func (e *Refusal) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Refusal) Unwrap() error { return e.Err }
+func (e *RefusalError) Unwrap() error { return e.Err }
 
 // FailureOf returns what to tell a client about err: the sentence of a *chat.Error, except for
-// the kinds Internal and Filtered, whose sentences the protocol's documents fix; or what a *Refusal says.
+// the kinds Internal and Filtered, whose sentences the protocol's documents fix; or what a *RefusalError says.
 func FailureOf(err error) Failure {
-	if r, ok := errors.AsType[*Refusal](err); ok {
+	if r, ok := errors.AsType[*RefusalError](err); ok {
 		return r.Failure
 	}
 	kind := chat.KindOf(err)

@@ -11,6 +11,15 @@ import (
 // ErrEndedEarly is a turn without its last event: a cut answer is not a complete one.
 var ErrEndedEarly = errors.New("the turn ended without its last event")
 
+// AnswerOf returns the message that answers, the last one of a turn, or why there is none.
+func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {
+	if len(t.Messages) == 0 {
+		return chat.MessageFinished{}, ErrEndedEarly
+	}
+	m := t.Messages[len(t.Messages)-1]
+	return m, MessageError(m)
+}
+
 // MessageError returns why a message did not complete, nil when it did. It is for protocols with
 // one message a turn, where the message's failure is the turn's.
 func MessageError(m chat.MessageFinished) error {

@@ -24,7 +24,7 @@ func ParseObject(body []byte) (Object, error) {
 	}
 	o, ok := Value(body[skipSpace(body, 0):]).Object()
 	if !ok {
-		return Object{}, invalidf("the request body must be a JSON object")
+		return Object{}, Invalidf("the request body must be a JSON object")
 	}
 	return o, nil
 }
@@ -104,6 +104,17 @@ func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 			}
 		}
 	}, v.first() == '['
+}
+
+// AtMost counts elements, and reports whether there are no more than most. Who counts first does not
+// make a million structs of a body of a million empty messages.
+func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
+	for range elements {
+		if count++; count > most {
+			return count, false
+		}
+	}
+	return count, true
 }
 
 // Compact returns a copy of v without white space between its tokens, so that it fits in a line

@@ -1,6 +1,8 @@
 // Package lexicaltest generates text of any size that an index takes like a real one: how many
-// passages hold a word falls with the word's rank as Zipf's law says, new words never cease to
-// appear, and passages of one document share their subject.
+// passages hold a word falls with the word's rank, new words never cease to appear, a word that was
+// used comes again soon, and function words stand between the others. Its parameters were fitted to
+// the sets of passages in the folder shared/data (see the test of this package, which compares
+// them); none of their text is here.
 package lexicaltest
 
 import (
@@ -11,9 +13,9 @@ import (
 
 // Generator makes passages. Two with the same seed make the same.
 type Generator struct {
-	rnd     *rand.Rand
-	subject []int // ranks of the words of the present document's subject
-	names   map[int]string
+	rnd      *rand.Rand
+	document []int // ranks of the words of the present document, the latest last
+	names    map[int]string
 }
 
 // New returns a generator.
@@ -21,80 +23,163 @@ func New(seed uint64) *Generator {
 	return &Generator{rnd: rand.New(rand.NewPCG(seed, 1)), names: make(map[int]string)}
 }
 
-// The shape of the text: as of English prose cut to a thousand characters.
+// The shape of the text: as of a forum's posts cut to a thousand characters (MTRAG FiQA).
 const (
-	wordsPerPassage = 150
-	subjectWords    = 25
-	subjectShare    = 0.2 // of the words of a passage
-	core            = 8000
-	maxRank         = 1 << 30
+	wordsPerPassage = 65  // that are no function words
+	functionWords   = 1.3 // before each of them, 1 or 2
+	sentence        = 9   // words, without function words
+	again           = 0.3 // share of the words that stood in the same passage already
+	memory          = 500 // words of a document from which the others of its passages come
+	subject         = 0.1 // share of the words that come from there
+
+	// The probability of a word falls with its rank r from 0 as 1/(r+flat) in the core of the
+	// vocabulary (Zipf's law as Mandelbrot has it), and as 1/r² beyond (Ferrer i Cancho and Solé
+	// 2001), so that the vocabulary grows with the square root of the text (Heaps' law).
+	flat    = 40
+	core    = 1500
+	maxRank = 1 << 30
 )
 
-// rank returns the rank of a random word. The probability of a rank r falls as 1/r among the core
-// of the vocabulary and as 1/r² beyond (Ferrer i Cancho and Solé 2001), so that the vocabulary
-// grows with about the square root of the text (Heaps' law).
+// coreWeight and tailWeight are the shares of the core and of what is beyond, not normalised.
+var (
+	coreWeight = math.Log(float64(core+flat) / flat)
+	tailWeight = float64(core) / float64(core+flat)
+)
+
+// rank returns the rank of a random word.
 func (g *Generator) rank() int {
-	u := g.rnd.Float64() * (math.Log(core) + 1)
-	if u > 1 {
-		return int(math.Exp(u-1)) - 1
+	u := g.rnd.Float64() * (coreWeight + tailWeight)
+	if u < coreWeight {
+		return int(flat*math.Exp(u)) - flat
 	}
-	return int(min(core/u, maxRank))
+	return int(min(core*tailWeight/(u-coreWeight), maxRank))
 }
 
 // Document begins the next document: its passages have a subject of their own.
-func (g *Generator) Document() {
-	g.subject = g.subject[:0]
-	for range subjectWords {
-		g.subject = append(g.subject, 100+g.rank())
-	}
-}
+func (g *Generator) Document() { g.document = g.document[:0] }
 
 // Passage returns the next passage of the document.
 func (g *Generator) Passage() string {
-	if len(g.subject) == 0 {
-		g.Document()
-	}
 	var b strings.Builder
+	b.Grow(wordsPerPassage * 15)
+	if len(g.document) > memory {
+		g.document = append(g.document[:0], g.document[len(g.document)-memory:]...)
+	}
+	earlier := len(g.document) // where the passage begins
 	for i := range wordsPerPassage {
-		if i > 0 {
+		for range g.between() {
+			b.WriteString(functions[g.rnd.IntN(len(functions))])
 			b.WriteByte(' ')
 		}
-		rank := g.rank()
-		if g.rnd.Float64() < subjectShare {
-			rank = g.subject[g.rnd.IntN(len(g.subject))]
-		}
+		rank := g.next(earlier)
+		g.document = append(g.document, rank)
 		b.WriteString(g.Word(rank))
-		if i%15 == 14 {
+		if i%sentence == sentence-1 {
 			b.WriteByte('.')
 		}
+		b.WriteByte(' ')
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), " ")
 }
 
-// Question returns a question of n words: one is common, the others are as rare as what people
-// ask about.
+// between returns how many function words come next.
+func (g *Generator) between() int {
+	if g.rnd.Float64() < functionWords-1 {
+		return 2
+	}
+	return 1
+}
+
+// next returns the rank of the next word of a passage whose document has words before it.
+func (g *Generator) next(earlier int) int {
+	u := g.rnd.Float64()
+	switch here := g.document[earlier:]; {
+	case u < again && len(here) > 0:
+		return here[g.rnd.IntN(len(here))]
+	case u >= again && u < again+subject && earlier > 0:
+		return g.document[g.rnd.IntN(earlier)]
+	}
+	return g.rank()
+}
+
+// The shape of the last turns of MTRAG's conversations.
+const (
+	medianAsked = 125. // rank of a word that is asked about
+	spreadAsked = 1.95 // of the logarithm of that rank
+)
+
+// asked[n-1] is the share of the questions that have n words, without function words.
+var asked = []float64{.15, .19, .19, .14, .10, .09, .05, .04, .03, .02}
+
+// word returns the rank of a word of a question.
+func (g *Generator) word() int {
+	return int(min(medianAsked*math.Exp(spreadAsked*g.rnd.NormFloat64()), maxRank)) // log-normal
+}
+
+// Question returns a question of n words, among them no function words.
 func (g *Generator) Question(n int) string {
-	words := []string{g.Word(g.rnd.IntN(100))}
-	for len(words) < n {
-		words = append(words, g.Word(50+int(math.Exp(g.rnd.Float64()*math.Log(20_000)))))
+	words := make([]string, n)
+	for i := range words {
+		words[i] = g.Word(g.word())
 	}
 	return strings.Join(words, " ")
 }
 
+// LastTurn returns a question as short and as long as people's.
+func (g *Generator) LastTurn() string {
+	u := g.rnd.Float64()
+	for i, share := range asked {
+		if u -= share; u < 0 {
+			return g.Question(i + 1)
+		}
+	}
+	return g.Question(len(asked))
+}
+
+// Context returns n words such as an earlier part of the conversation adds to a question: they are
+// the rarer ones of a passage, though not rare.
+func (g *Generator) Context(n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = g.Word(int(min(medianContext*math.Exp(spreadContext*g.rnd.NormFloat64()), maxRank)))
+	}
+	return words
+}
+
+// The shape of the words that the built-in rewriter takes from MTRAG's conversations.
+const (
+	medianContext = 210.
+	spreadContext = 1.5
+)
+
+// functions are function words, which no index holds.
+var functions = strings.Fields("the of and to in is that for it you as with on be are this not or have")
+
 // Word returns the word of a rank, from 0: letters only, shorter for lower ranks, and never an
 // English function word.
 func (g *Generator) Word(rank int) string {
-	const consonants, vowels, initials = "bdfgklmnprstvz", "aeiou", "abcdefghijklmnoprstuvw"
+	const (
+		consonants, vowels, initials = "bdfgklmnprstvz", "aeiou", "abcdefghijklmnoprstuvw"
+		syllables                    = len(consonants) * len(vowels)
+		frequent                     = 200 // words that are short
+	)
 	if w, ok := g.names[rank]; ok {
 		return w
 	}
 	var b strings.Builder
 	b.WriteByte(initials[rank%len(initials)]) // over the alphabet, as in a dictionary
-	for n := rank + 70; n > 0; n /= len(consonants) * len(vowels) {
-		syllable := n % (len(consonants) * len(vowels))
+	n := rank + syllables                     // two syllables
+	if rank >= frequent {
+		n = rank - frequent + syllables*syllables // three or more
+	}
+	for ; n > 0; n /= syllables {
+		syllable := n % syllables
 		b.WriteByte(consonants[syllable%len(consonants)])
 		b.WriteByte(vowels[syllable/len(consonants)])
 	}
-	g.names[rank] = b.String()
-	return g.names[rank]
+	word := b.String()
+	if rank < 1<<16 { // the others hardly come again
+		g.names[rank] = word
+	}
+	return word
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -54,9 +53,9 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "https://api.anthropic.com"
 	}
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the base URL of the Anthropic provider is not an http or https URL")
+	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the Anthropic provider")
+	if err != nil {
+		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")
 	return &Provider{base: base, key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{

@@ -71,9 +71,9 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 
 // New returns the provider, or an error when the endpoint is not a URL or credentials are missing.
 func New(cfg Config) (*Provider, error) {
-	u, err := url.Parse(cfg.Endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the endpoint of Azure OpenAI is not an http or https URL")
+	u, err := upstream.ParseURL(cfg.Endpoint, "the endpoint of Azure OpenAI")
+	if err != nil {
+		return nil, err
 	}
 	authorize, err := cfg.authorization(u)
 	if err != nil {

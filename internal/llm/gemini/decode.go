@@ -44,7 +44,7 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 	if err := json.Unmarshal(event, &w); err != nil {
 		return c, false, false, upstream.Undecodable(err)
 	}
-	if len(w.Error) > 0 && string(w.Error) != "null" {
+	if upstream.HasError(w.Error) {
 		return c, false, false, d.failed(event)
 	}
 	if r := w.PromptFeedback.BlockReason; r != "" {

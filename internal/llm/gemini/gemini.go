@@ -53,9 +53,9 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "https://generativelanguage.googleapis.com"
 	}
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the base URL of the Gemini provider is not an http or https URL")
+	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the Gemini provider")
+	if err != nil {
+		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
 	return &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{

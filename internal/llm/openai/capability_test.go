@@ -85,7 +85,7 @@ func sent(t *testing.T, cfg openai.Config, req llm.Request) map[string]json.RawM
 	t.Helper()
 	up := llmtest.NewUpstream(t)
 	cfg.BaseURL = up.URL
-	if got := ask(t.Context(), provider(t, cfg), req); got.Err != nil {
+	if got := llmtest.Ask(t.Context(), provider(t, cfg), req); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	var w map[string]json.RawMessage
@@ -107,7 +107,7 @@ func TestStream_SendsWhatTheModelTakes(t *testing.T) {
 		"o10":               {"max_tokens": "100", "temperature": "0.5", "top_p": "0.9", "stop": `["x"]`},
 		"gpt-oss-20b":       {"max_tokens": "100", "temperature": "0.5", "top_p": "0.9", "stop": `["x"]`, "reasoning_effort": `"low"`},
 	} {
-		req := question(model)
+		req := llmtest.Question(model)
 		req.TopP, req.Stop, req.Effort = 0.9, []string{"x"}, "low"
 		if model == "gpt-5" {
 			req.Effort = "minimal"
@@ -131,13 +131,13 @@ func TestStream_ChoosesTools(t *testing.T) {
 		llm.ToolsRequired: `"required"`,
 		"weather":         `{"type":"function","function":{"name":"weather"}}`,
 	} {
-		req := question("gpt-4o")
+		req := llmtest.Question("gpt-4o")
 		req.Tools, req.ToolChoice = []llm.Tool{{Name: "weather"}}, choice
 		if got := string(sent(t, openai.Config{}, req)["tool_choice"]); got != want {
 			t.Errorf("%q: sent %s, want %s", choice, got, want)
 		}
 	}
-	req := question("gpt-4o")
+	req := llmtest.Question("gpt-4o")
 	req.ToolChoice = llm.ToolsRequired
 	if got := sent(t, openai.Config{}, req)["tool_choice"]; got != nil {
 		t.Errorf("sent %s without tools", got)
@@ -149,11 +149,11 @@ func TestStream_GivesTheReasoningBackWithTheResultOfATool(t *testing.T) {
 		`{"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Look "}}]}`,
 		`{"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"it up."}}]}`,
 		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"find","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`)
-	got := ask(t.Context(), p, question("m"))
+	got := llmtest.Ask(t.Context(), p, llmtest.Question("m"))
 	if got.Err != nil || len(got.Calls) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	req := question("m")
+	req := llmtest.Question("m")
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, ToolCalls: got.Calls},
 		llm.Message{Role: llm.ToolRole, ToolCallID: "a", Parts: []llm.Part{{Text: "found"}}})
 	messages := string(sent(t, openai.Config{}, req)["messages"])
@@ -176,7 +176,7 @@ func TestStream_LeavesOutWhatAServerRefuses(t *testing.T) {
 	defer tr.CloseIdleConnections()
 	for host, want := range map[string]bool{"api.mistral.ai": false, "api.deepseek.com": true} {
 		p := provider(t, openai.Config{BaseURL: "http://" + host + "/v1", HTTP: &http.Client{Transport: tr}})
-		if got := ask(t.Context(), p, question("m")); got.Err != nil || got.Usage.Estimated {
+		if got := llmtest.Ask(t.Context(), p, llmtest.Question("m")); got.Err != nil || got.Usage.Estimated {
 			t.Fatalf("%s: %+v", host, got)
 		}
 		if body, _ := up.Last(); strings.Contains(string(body), "stream_options") != want {

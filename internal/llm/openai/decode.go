@@ -75,7 +75,7 @@ func (d *decoder) Decode(data []byte) (c llm.Chunk, ok, done bool, err error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return c, false, false, upstream.Undecodable(err)
 	}
-	if len(w.Error) > 0 && string(w.Error) != "null" {
+	if upstream.HasError(w.Error) {
 		return c, false, false, d.failed(data)
 	}
 	if u := readUsage(w.Usage); u != nil {

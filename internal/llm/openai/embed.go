@@ -85,7 +85,7 @@ func decodeEmbeddings(body []byte, call *upstream.Call) (llm.Embeddings, error) 
 	if err := json.Unmarshal(body, &w); err != nil {
 		return llm.Embeddings{}, upstream.UndecodableAnswer(err)
 	}
-	if len(w.Error) > 0 && string(w.Error) != "null" {
+	if upstream.HasError(w.Error) {
 		return llm.Embeddings{}, call.Failed(body)
 	}
 	vectors, err := inOrder(w.Data)

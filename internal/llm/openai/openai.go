@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -77,9 +76,9 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = ownBaseURL
 	}
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the base URL of the OpenAI provider is not an http or https URL")
+	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the OpenAI provider")
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Authorize == nil {
 		cfg.Authorize = bearer(cfg.APIKey)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,50 +20,14 @@ import (
 	"parley/internal/llm/openai"
 )
 
+var update = flag.Bool("update", false, "rewrite the fixtures")
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// completion is the fold of a stream.
-type completion struct {
-	Text, Reasoning, Model, Finish string
-	Usage                          *llm.Usage
-	Vendor                         llm.Vendor
-	Calls                          []llm.ToolCall
-	Chunks                         int
-	Err                            error
-}
-
-func ask(ctx context.Context, m llm.Model, req llm.Request) (c completion) {
-	for chunk, err := range m.Stream(ctx, req) {
-		if err != nil {
-			c.Err = err
-			return c
-		}
-		if c.Chunks == 0 {
-			c.Model = chunk.Model
-		}
-		c.Chunks++
-		c.Text += chunk.Text
-		c.Reasoning += chunk.Reasoning
-		c.Calls = append(c.Calls, chunk.ToolCalls...)
-		if chunk.FinishReason != "" {
-			c.Finish = chunk.FinishReason
-		}
-		if chunk.Usage != nil {
-			c.Usage = chunk.Usage
-		}
-		if chunk.Vendor != nil {
-			c.Vendor = *chunk.Vendor
-		}
-	}
-	return c
-}
 
 func provider(t testing.TB, cfg openai.Config) *openai.Provider {
 	t.Helper()
 	if cfg.HTTP == nil {
-		tr := &http.Transport{}
-		t.Cleanup(tr.CloseIdleConnections)
-		cfg.HTTP = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		cfg.HTTP = llmtest.HTTPClient(t)
 	}
 	p, err := openai.New(cfg)
 	if err != nil {
@@ -71,127 +36,34 @@ func provider(t testing.TB, cfg openai.Config) *openai.Provider {
 	return p
 }
 
-func question(model string) llm.Request {
-	return llm.Request{
-		Model:           model,
-		Messages:        []llm.Message{llm.Text(llm.System, "be brief"), llm.Text(llm.User, "hi <there>")},
-		Temperature:     0.5,
-		MaxOutputTokens: 100,
+func openModel(t *testing.T, url string, short bool) llm.Model {
+	cfg := openai.Config{BaseURL: url + "/v1", APIKey: "test-key"}
+	if short {
+		cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
 	}
+	return provider(t, cfg)
 }
-
-const (
-	half = "tok0 tok1 tok2 tok3 tok4 "
-	full = half + "tok5 tok6 tok7 tok8 tok9 "
-)
 
 func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
-	reported := &llm.Usage{Input: 12, Output: 10, Cached: 4, Reasoning: 1}
-	estimated := &llm.Usage{Input: 13, Output: 13, Estimated: true}
-	type want struct {
-		text, finish string
-		usage        *llm.Usage
-		err          *llm.Error // nil: an answer; its Err is not compared
-		says         string     // in the error's text
-	}
-	wants := map[string]want{
-		"none":      {text: full, finish: "stop", usage: reported},
-		"nodone":    {text: full, finish: "stop", usage: reported},
-		"nofinish":  {text: full, finish: "stop", usage: reported},
-		"odd":       {text: half + "odd tok5 tok6 tok7 tok8 tok9 ", finish: "stop", usage: reported},
-		"split":     {text: half + "split tok5 tok6 tok7 tok8 tok9 ", finish: "stop", usage: reported},
-		"usage":     {text: full, finish: "stop", usage: estimated},
-		"nousage":   {text: full, finish: "stop", usage: estimated},
-		"controls":  {text: full, finish: "stop", usage: reported},
-		"filtered":  {text: full, finish: "content_filter", usage: reported},
-		"400":       {err: &llm.Error{Status: 400}, says: "status 400"},
-		"401":       {err: &llm.Error{Status: 401}, says: "status 401"},
-		"404":       {err: &llm.Error{Status: 404}, says: "status 404"},
-		"filter":    {err: &llm.Error{Status: 400, Filtered: true}, says: "status 400"},
-		"redirect":  {err: &llm.Error{Status: 307}, says: "status 307"},
-		"429":       {err: &llm.Error{Status: 429, Retryable: true, RetryAfter: 7 * time.Second}, says: "status 429"},
-		"500":       {err: &llm.Error{Status: 500, Retryable: true}, says: "status 500"},
-		"503":       {err: &llm.Error{Status: 503, Retryable: true, RetryAfter: 7 * time.Second}, says: "status 503"},
-		"html":      {err: &llm.Error{Retryable: true}, says: "text/html"},
-		"badjson":   {err: &llm.Error{Retryable: true}, says: "application/json"},
-		"jsonerror": {err: &llm.Error{Status: 429, Retryable: true}, says: "application/json"},
-		"hang":      {err: &llm.Error{Retryable: true}, says: "in time"},
-		"reset":     {err: &llm.Error{Retryable: true}, says: "request completion"},
-		"empty":     {err: &llm.Error{Retryable: true}, says: "cut off"},
-		"cut":       {text: half, err: &llm.Error{Retryable: true}, says: "read completion"},
-		"eof":       {text: half, err: &llm.Error{Retryable: true}, says: "cut off"},
-		"garbage":   {text: half, err: &llm.Error{Retryable: true}, says: "decode event"},
-		"errchunk":  {text: half, err: &llm.Error{Retryable: true}, says: "server error [redacted]"},
-		"stall":     {text: half, err: &llm.Error{Retryable: true}, says: "in time"},
-		"huge":      {text: half, err: &llm.Error{}, says: "1 MiB"},
-		"never":     {err: &llm.Error{}, says: "longer than the request allows"},
-	}
-	for _, f := range llmtest.Faults {
-		if _, ok := wants[f]; !ok {
-			t.Errorf("no expectation for the fault %s", f)
-		}
-	}
-	up := llmtest.NewUpstream(t)
-	for fault, want := range wants {
-		t.Run(fault, func(t *testing.T) {
-			cfg := openai.Config{BaseURL: up.URL, APIKey: "test-key"}
-			if fault == "hang" || fault == "stall" {
-				cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
-			}
-			p := provider(t, cfg)
-			got := ask(t.Context(), p, question(fault))
-			if want.err != nil {
-				e, ok := errors.AsType[*llm.Error](got.Err)
-				if !ok {
-					t.Fatalf("error = %v, want an llm.Error", got.Err)
-				}
-				if !strings.Contains(e.Error(), want.says) {
-					t.Errorf("error = %q, want %q in it", e, want.says)
-				}
-				for _, key := range []string{"canary", "test-key", llmtest.Key} {
-					if strings.Contains(fmt.Sprintf("%v %+v", e, *e), key) {
-						t.Errorf("the error holds %q: %v", key, e)
-					}
-				}
-				bare := *e
-				bare.Err = nil
-				if diff := cmp.Diff(*want.err, bare); diff != "" {
-					t.Errorf("error (-want +got):\n%s", diff)
-				}
-			} else if got.Err != nil {
-				t.Fatalf("error = %v", got.Err)
-			}
-			if fault == "never" {
-				if len(got.Text) > 100*32 {
-					t.Errorf("got %d bytes for 100 tokens", len(got.Text))
-				}
-				return
-			}
-			if got.Text != want.text || got.Finish != want.finish {
-				t.Errorf("got %q, finish %q; want %q, %q", got.Text, got.Finish, want.text, want.finish)
-			}
-			if diff := cmp.Diff(want.usage, got.Usage); diff != "" {
-				t.Errorf("usage (-want +got):\n%s", diff)
-			}
-			if got.Chunks > 0 && got.Model != "stub-1" {
-				t.Errorf("model = %q on the first chunk", got.Model)
-			}
-		})
-	}
+	llmtest.RunFaults(t, llmtest.OpenAI, llmtest.Wants(llmtest.Reported), openModel)
 }
+
+func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.OpenAI, openModel) }
+
+func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, openModel) }
 
 func TestStream_SendsTheRequest(t *testing.T) {
 	up := llmtest.NewUpstream(t)
 	yes := true
 	p := provider(t, openai.Config{BaseURL: up.URL + "/", APIKey: "test-key", Overrides: llm.Overrides{"m": {Vision: &yes}}})
-	req := question("m")
+	req := llmtest.Question("m")
 	req.TopP, req.Stop = 0.9, []string{"\n\n"}
 	req.Messages = append(req.Messages,
 		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "f", Arguments: "{}"}}},
 		llm.Message{Role: llm.ToolRole, ToolCallID: "c1", Parts: []llm.Part{{Text: "r"}}},
 		llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "see"}, {Image: "data:image/png;base64,AA=="}}})
 	req.Tools = []llm.Tool{{Name: "f", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}}
-	if got := ask(t.Context(), p, req); got.Err != nil {
+	if got := llmtest.Ask(t.Context(), p, req); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	body, header := up.Last()
@@ -210,38 +82,12 @@ func TestStream_SendsTheRequest(t *testing.T) {
 	}
 }
 
-func TestStream_AbortsTheUpstreamWhenTheConsumerLeaves(t *testing.T) {
-	up := llmtest.NewUpstream(t)
-	p := provider(t, openai.Config{BaseURL: up.URL})
-	req := question("never")
-	req.MaxOutputTokens = 1 << 20
-	for range p.Stream(t.Context(), req) {
-		break
-	}
-	<-up.Aborted()
-	ctx, cancel := context.WithCancel(t.Context())
-	n := 0
-	for _, err := range p.Stream(ctx, req) {
-		if n++; n == 5 {
-			cancel()
-		}
-		if err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v, want the context's", err)
-		}
-		if n > 6 {
-			t.Fatalf("the stream goes on after the context ended")
-		}
-	}
-	<-up.Aborted()
-	cancel()
-}
-
 func TestStream_ReturnsTheContextsErrorInEveryPhase(t *testing.T) {
 	up := llmtest.NewUpstream(t)
 	p := provider(t, openai.Config{BaseURL: up.URL})
 	for _, fault := range []string{"hang", "stall"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if got := ask(ctx, p, question(fault)); !errors.Is(got.Err, context.DeadlineExceeded) {
+		if got := llmtest.Ask(ctx, p, llmtest.Question(fault)); !errors.Is(got.Err, context.DeadlineExceeded) {
 			t.Errorf("%s: error = %v", fault, got.Err)
 		}
 		cancel()
@@ -251,7 +97,7 @@ func TestStream_ReturnsTheContextsErrorInEveryPhase(t *testing.T) {
 func TestStream_EndsWhatTakesTooLongOverall(t *testing.T) {
 	up := llmtest.NewUpstream(t)
 	p := provider(t, openai.Config{BaseURL: up.URL, Overall: 50 * time.Millisecond})
-	got := ask(t.Context(), p, question("stall"))
+	got := llmtest.Ask(t.Context(), p, llmtest.Question("stall"))
 	if e, ok := errors.AsType[*llm.Error](got.Err); !ok || !strings.Contains(e.Error(), "longer than allowed") {
 		t.Errorf("error = %v", got.Err)
 	}
@@ -262,7 +108,7 @@ func TestStream_UsesTheConnectionAgain(t *testing.T) {
 	p := provider(t, openai.Config{BaseURL: up.URL})
 	var ports []string
 	for range 3 {
-		if got := ask(t.Context(), p, question("none")); got.Err != nil {
+		if got := llmtest.Ask(t.Context(), p, llmtest.Question("none")); got.Err != nil {
 			t.Fatal(got.Err)
 		}
 		ports = append(ports, up.Peer())
@@ -294,7 +140,7 @@ func TestStream_PassesAzuresFieldsThrough(t *testing.T) {
 		`{"choices":[{"content_filter_results":{},"delta":{},"finish_reason":"stop","index":0}],"id":"c-1","model":"gpt-x","system_fingerprint":"fp_9"}`,
 		`[DONE]`)
 	var got []llm.Chunk
-	for c, err := range p.Stream(t.Context(), question("m")) {
+	for c, err := range p.Stream(t.Context(), llmtest.Question("m")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +163,7 @@ func TestStream_AssemblesToolCalls(t *testing.T) {
 		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"q\":"}}]}}]}`,
 		`{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"get","arguments":"{}"}},{"index":0,"function":{"arguments":"1}"}}]}}]}`,
 		`{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`)
-	got := ask(t.Context(), p, question("m"))
+	got := llmtest.Ask(t.Context(), p, llmtest.Question("m"))
 	want := []llm.ToolCall{{ID: "a", Name: "find", Arguments: `{"q":1}`}, {ID: "b", Name: "get", Arguments: "{}"}}
 	if diff := cmp.Diff(want, got.Calls); diff != "" || got.Err != nil || got.Finish != "tool_calls" {
 		t.Errorf("%v %q %s", got.Err, got.Finish, diff)
@@ -327,7 +173,7 @@ func TestStream_AssemblesToolCalls(t *testing.T) {
 func TestStream_RejectsToolCallsOutOfOrder(t *testing.T) {
 	for _, index := range []string{"-1", "5", "1000000000"} {
 		p := scripted(t, `{"model":"m","choices":[{"delta":{"tool_calls":[{"index":`+index+`}]}}]}`, `[DONE]`)
-		if got := ask(t.Context(), p, question("m")); got.Err == nil {
+		if got := llmtest.Ask(t.Context(), p, llmtest.Question("m")); got.Err == nil {
 			t.Errorf("index %s was taken", index)
 		}
 	}
@@ -358,7 +204,7 @@ func TestStream_ReadsWhatDiffersFromTheUsualEvent(t *testing.T) {
 		{"spaces", []string{`{ "model" : "m", "choices" : [ { "delta" : { "content" : "a" } } ] }`}, "a", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ask(t.Context(), scripted(t, append(c.events, "[DONE]")...), question("m"))
+			got := llmtest.Ask(t.Context(), scripted(t, append(c.events, "[DONE]")...), llmtest.Question("m"))
 			if got.Err != nil || got.Text != c.text || got.Reasoning != c.reasoning {
 				t.Errorf("got %q, %q, %v; want %q, %q", got.Text, got.Reasoning, got.Err, c.text, c.reasoning)
 			}
@@ -370,7 +216,7 @@ func TestStream_RejectsAnEventThatIsNotJSONBetweenTheUsualEnds(t *testing.T) {
 	for _, middle := range []string{"b\x01", `b" "c`, `\x`} {
 		p := scripted(t, `{"model":"m","choices":[{"delta":{"content":"a"}}]}`,
 			`{"model":"m","choices":[{"delta":{"content":"`+middle+`"}}]}`, "[DONE]")
-		if got := ask(t.Context(), p, question("m")); got.Err == nil {
+		if got := llmtest.Ask(t.Context(), p, llmtest.Question("m")); got.Err == nil {
 			t.Errorf("%q was taken as %q", middle, got.Text)
 		}
 	}
@@ -384,7 +230,7 @@ func TestStream_TakesNoUsageThatCannotBe(t *testing.T) {
 		`{"prompt_tokens":99999999999999999999999999999}`,
 	} {
 		p := scripted(t, `{"model":"m","choices":[{"delta":{"content":"abcdefgh"},"finish_reason":"stop"}],"usage":`+usage+`}`, "[DONE]")
-		got := ask(t.Context(), p, question("m"))
+		got := llmtest.Ask(t.Context(), p, llmtest.Question("m"))
 		if got.Err != nil || !got.Usage.Estimated || got.Usage.Output != 2 {
 			t.Errorf("%s: %+v, %v", usage, got.Usage, got.Err)
 		}

@@ -18,7 +18,7 @@ func TestRecord(t *testing.T) {
 		t.Skip("only with -record")
 	}
 	llmtest.Record(t, llmtest.Live{
-		Need: "OPENAI_API_KEY", Key: os.Getenv("OPENAI_API_KEY"), Replay: replayed,
+		Need: "OPENAI_API_KEY", Key: os.Getenv("OPENAI_API_KEY"), Replay: openModel,
 		Open: func(t *testing.T, client *http.Client) llm.Model {
 			p, err := openai.New(openai.Config{APIKey: os.Getenv("OPENAI_API_KEY"), HTTP: client})
 			if err != nil {

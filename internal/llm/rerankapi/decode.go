@@ -59,7 +59,7 @@ func decode(body []byte, call *upstream.Call, documents int) (llm.Ranking, error
 	if err != nil {
 		return llm.Ranking{}, upstream.UndecodableAnswer(err)
 	}
-	if len(w.Error) > 0 && string(w.Error) != "null" {
+	if upstream.HasError(w.Error) {
 		return llm.Ranking{}, call.Failed(body)
 	}
 	scores, err := inOrder(w.Results, documents)

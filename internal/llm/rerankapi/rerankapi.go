@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -60,9 +59,9 @@ var (
 
 // New returns a provider, or an error when the base URL is not one.
 func New(cfg Config) (*Provider, error) {
-	u, err := url.Parse(cfg.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the base URL of the reranker is not an http or https URL")
+	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the reranker")
+	if err != nil {
+		return nil, err
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/rerank")
 	return &Provider{

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"parley/internal/llm"
@@ -47,6 +48,15 @@ func NewClient(cfg Config) *Client {
 		cfg.Overall = 10 * time.Minute
 	}
 	return &Client{cfg: cfg}
+}
+
+// ParseURL reads the base URL of an upstream, which a setting names; what says what it is in an error.
+func ParseURL(base, what string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not an http or https URL", what)
+	}
+	return u, nil
 }
 
 func newHTTP() *http.Client {

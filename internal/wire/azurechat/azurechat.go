@@ -8,6 +8,7 @@
 package azurechat
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -60,24 +61,12 @@ type Handler struct{ cfg Config }
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	if cfg.Defaults.Top == 0 {
-		cfg.Defaults.Top = defaultTop
-	}
-	if cfg.Defaults.Mode == "" {
-		cfg.Defaults.Mode = "hybrid"
-	}
-	if cfg.MaxMessages == 0 {
-		cfg.MaxMessages = defaultMaxMessages
-	}
-	if cfg.MultipartLimit == 0 {
-		cfg.MultipartLimit = defaultMultipartLimit
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.Defaults.Top = cmp.Or(cfg.Defaults.Top, defaultTop)
+	cfg.Defaults.Mode = cmp.Or(cfg.Defaults.Mode, "hybrid")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.MultipartLimit = cmp.Or(cfg.MultipartLimit, defaultMultipartLimit)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

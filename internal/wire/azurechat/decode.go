@@ -77,7 +77,7 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 	}
 	context, ok := v.Object()
 	if !ok {
-		return wire.Object{}, "", invalid(`"context" must be an object`)
+		return wire.Object{}, "", wire.Invalidf(`"context" must be an object`)
 	}
 	overrides, sent := context.Get("overrides")
 	approach, _ := context.Get("approach")
@@ -90,7 +90,7 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 	}
 	settings, ok = overrides.Object()
 	if !ok {
-		return wire.Object{}, "", invalid(`"context.overrides" must be an object`)
+		return wire.Object{}, "", wire.Invalidf(`"context.overrides" must be an object`)
 	}
 	return settings, inOverrides, nil
 }
@@ -101,7 +101,7 @@ func wantsStream(r *http.Request, form Form, v wire.Value) (bool, error) {
 	}
 	asked, ok := v.Bool()
 	if !ok && v != nil && !v.IsNull() {
-		return false, invalid(`"stream" must be true or false`)
+		return false, wire.Invalidf(`"stream" must be true or false`)
 	}
 	if v == nil {
 		asked = r.URL.Query().Get("stream") == "true"
@@ -112,14 +112,11 @@ func wantsStream(r *http.Request, form Form, v wire.Value) (bool, error) {
 func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, invalid(`"messages" must be a list of messages, each with "role" and "content"`)
+		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
 	}
-	// Counting first keeps a body of a million empty messages from becoming a million structs.
-	count := 0
-	for range elements {
-		if count++; count > most {
-			return nil, invalid(`"messages" may hold %d messages at most`, most)
-		}
+	count, ok := wire.AtMost(most, elements)
+	if !ok {
+		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
 	}
 	return readMessages(elements, count)
 }
@@ -138,7 +135,7 @@ func readMessages(elements iter.Seq[wire.Value], count int) ([]chat.Message, err
 		messages = append(messages, m)
 	}
 	if strings.TrimSpace(question) == "" {
-		return nil, invalid(`"messages" has no question: the last message with the role "user" is missing or empty`)
+		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
 	}
 	return messages, nil
 }
@@ -146,7 +143,7 @@ func readMessages(elements iter.Seq[wire.Value], count int) ([]chat.Message, err
 func messageOf(v wire.Value, at string) (chat.Message, error) {
 	object, ok := v.Object()
 	if !ok {
-		return chat.Message{}, invalid("%q must be an object", at)
+		return chat.Message{}, wire.Invalidf("%q must be an object", at)
 	}
 	var role, content wire.Value
 	for key, v := range object.Members() {
@@ -161,15 +158,11 @@ func messageOf(v wire.Value, at string) (chat.Message, error) {
 	switch llm.Role(name) {
 	case llm.User, llm.Assistant, llm.System:
 	default:
-		return chat.Message{}, invalid(`"%s.role" must be "user", "assistant" or "system"`, at)
+		return chat.Message{}, wire.Invalidf(`"%s.role" must be "user", "assistant" or "system"`, at)
 	}
 	text, ok := content.Text()
 	if !ok {
-		return chat.Message{}, invalid(`"%s.content" must be a string`, at)
+		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string`, at)
 	}
 	return chat.TextMessage(llm.Role(name), text), nil
-}
-
-func invalid(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }

@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/wire"
+	"parley/internal/wire/wiretest"
 )
 
 func TestServe_RefusesBadInputNamingIt(t *testing.T) {
@@ -66,14 +67,14 @@ func TestServe_RefusesBadInputNamingIt(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			runner := &scripted{}
+			runner := &wiretest.Scripted{}
 			w := httptest.NewRecorder()
 			serve(handlerOf(runner, nil)).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/chat", strings.NewReader(c.body)))
 			want := string(wire.AppendString([]byte(`{"error":`), c.want)) + "}\n"
 			if w.Code != 400 || w.Body.String() != want {
 				t.Errorf("got %d %swant 400 %s", w.Code, w.Body, want)
 			}
-			if len(runner.asked) > 0 {
+			if len(runner.Asked) > 0 {
 				t.Error("the turn was run")
 			}
 		})
@@ -90,29 +91,29 @@ func TestServe_TellsWhoMayNotAsk(t *testing.T) {
 		{errors.New("the key server is away"), 500},
 	}
 	for _, c := range cases {
-		runner := &scripted{}
+		runner := &wiretest.Scripted{}
 		h := handlerOf(runner, func(cfg *Config) {
 			cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{}, c.err }
 		})
 		w := httptest.NewRecorder()
 		body := strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`)
 		serve(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/chat", body))
-		if w.Code != c.want || len(runner.asked) > 0 {
-			t.Errorf("%v: status %d, %d turns", c.err, w.Code, len(runner.asked))
+		if w.Code != c.want || len(runner.Asked) > 0 {
+			t.Errorf("%v: status %d, %d turns", c.err, w.Code, len(runner.Asked))
 		}
 	}
 }
 
 func TestServe_HandsThePrincipalOn(t *testing.T) {
-	runner := &scripted{steps: script(t, "include short.events\ninclude answer.events\ninclude finished.events")}
+	runner := &wiretest.Scripted{Steps: wiretest.Script(t, "include short.events\ninclude answer.events\ninclude finished.events")}
 	h := handlerOf(runner, func(cfg *Config) {
 		cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "ada"}, nil }
 		cfg.Namespace = "hr"
 	})
 	body := strings.NewReader(`{"messages":[{"role":"user","content":"x"}],"namespace":"other","user_id":"eve"}`)
 	serve(h).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/chat", body))
-	if len(runner.asked) != 1 || runner.asked[0].Principal.Subject != "ada" || runner.asked[0].Namespace != "hr" {
-		t.Errorf("asked %+v", runner.asked)
+	if len(runner.Asked) != 1 || runner.Asked[0].Principal.Subject != "ada" || runner.Asked[0].Namespace != "hr" {
+		t.Errorf("asked %+v", runner.Asked)
 	}
 }
 
@@ -125,7 +126,7 @@ func TestServe_SpendsLittleOnAHostileBody(t *testing.T) {
 		"a huge state":       `{"messages":[],"session_state":[` + strings.Repeat(`1,`, size/2-100) + `1]}`,
 		"many settings":      `{"messages":[],"context":{"overrides":{` + settings(size-100) + `}}}`,
 	}
-	h := serve(handlerOf(&scripted{}, nil))
+	h := serve(handlerOf(&wiretest.Scripted{}, nil))
 	for name, body := range bodies {
 		var before, after runtime.MemStats
 		r := httptest.NewRequest(http.MethodPost, "/chat/stream", strings.NewReader(body))
@@ -171,9 +172,9 @@ func TestServeMultipart_RefusesBrokenForms(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := handlerOf(&scripted{}, func(cfg *Config) { cfg.Vision, cfg.MultipartLimit = true, 1000 })
+			h := handlerOf(&wiretest.Scripted{}, func(cfg *Config) { cfg.Vision, cfg.MultipartLimit = true, 1000 })
 			if c.name == "many parts" {
-				h = handlerOf(&scripted{}, nil)
+				h = handlerOf(&wiretest.Scripted{}, nil)
 			}
 			r := httptest.NewRequest(http.MethodPost, "/chat", strings.NewReader(c.body))
 			r.Header.Set("Content-Type", c.contentType)
@@ -198,12 +199,12 @@ func FuzzServe(f *testing.F) {
 	f.Add("/chat/stream", []byte(`{"messages":[{"role":"user","content":"x"}],"context":{"approach":"rrr"},"stream":true}`))
 	f.Add("/api/chat/", []byte(`{"messages":[{"role":"user","content":"x"}],"sessionState":"01J0000000000000000000000A"}`))
 	f.Add("/p/azure-0128/chat?stream=true", []byte(`{"messages":[],"stream":1}`))
-	steps := script(f, "include short.events\ninclude answer.events\ninclude finished.events")
+	steps := wiretest.Script(f, "include short.events\ninclude answer.events\ninclude finished.events")
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(string(body)))
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
 		w := httptest.NewRecorder()
-		serve(handlerOf(&scripted{steps: steps}, nil)).ServeHTTP(w, r)
+		serve(handlerOf(&wiretest.Scripted{Steps: steps}, nil)).ServeHTTP(w, r)
 		if w.Code != 200 && w.Code != 400 {
 			t.Errorf("%q gave %d", body, w.Code)
 		}

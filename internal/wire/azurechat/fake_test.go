@@ -1,107 +1,31 @@
 package azurechat
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/wire"
+	"parley/internal/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scripted is a Runner that plays the same steps for every request.
-type scripted struct {
-	steps []step
-	asked []chat.Request
-}
-
-type step struct {
-	event chat.Event
-	err   error
-}
-
-func (s *scripted) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
-	s.asked = append(s.asked, req)
-	return func(yield func(chat.Event, error) bool) {
-		for _, step := range s.steps {
-			if !yield(step.event, step.err) {
-				return
-			}
-		}
-	}
-}
-
-// script reads steps from text: a line is an event's name and its JSON, or "error", a kind and a
-// sentence, or "include" and the name of a file in testdata.
-func script(tb testing.TB, text string) []step {
-	tb.Helper()
-	var steps []step
-	for line := range strings.Lines(text) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch name {
-		case "":
-		case "include":
-			included, err := os.ReadFile(filepath.Join("testdata", rest))
-			if err != nil {
-				tb.Fatal(err)
-			}
-			steps = append(steps, script(tb, string(included))...)
-		case "error":
-			steps = append(steps, step{err: scriptedError(tb, rest)})
-		default:
-			var n chat.Numbered
-			envelope := fmt.Sprintf(`{"v":1,"turn":"","seq":1,"type":%q,"event":%s}`, name, rest)
-			if err := json.Unmarshal([]byte(envelope), &n); err != nil {
-				tb.Fatalf("%s: %v", line, err)
-			}
-			steps = append(steps, step{event: n.Event})
-		}
-	}
-	return steps
-}
-
-func scriptedError(tb testing.TB, text string) error {
-	tb.Helper()
-	kinds := map[string]chat.Kind{
-		"internal": chat.Internal, "invalid": chat.Invalid, "filtered": chat.Filtered,
-		"rate_limited": chat.RateLimited, "unavailable": chat.Unavailable, "not_found": chat.NotFound,
-	}
-	name, msg, _ := strings.Cut(text, " ")
-	kind, ok := kinds[name]
-	if !ok {
-		tb.Fatalf("no kind of error is called %q", name)
-	}
-	return &chat.Error{Kind: kind, Msg: msg, Err: fmt.Errorf("secret cause")}
-}
-
 // handlerOf returns a Handler with ids and a clock that repeat.
 func handlerOf(runner Runner, change func(*Config)) *Handler {
-	ids := 0
 	cfg := Config{
 		Runner:    runner,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Principal: wiretest.Principal,
 		Defaults:  chat.Options{Temperature: 0.3},
 		Logger:    slog.New(slog.DiscardHandler),
 		Now:       func() time.Time { return time.Unix(1706301586, 0) },
-		NewID: func() string {
-			ids++
-			return fmt.Sprintf("01J0000000000000000000000%d", ids)
-		},
+		NewID:     wiretest.IDs(),
 	}
 	if change != nil {
 		change(&cfg)
@@ -118,21 +42,19 @@ func serve(h *Handler) http.Handler {
 		"/p/azure-0529/chat": {Version: V0529},
 		"/p/azure-0128/chat": {Version: V0128},
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	withBody := wiretest.WithBody(wire.WriteError, func(w http.ResponseWriter, r *http.Request, body []byte) {
 		form, fixed := forms[r.URL.Path]
-		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-			h.ServeMultipart(w, r, form)
-			return
-		}
-		body, err := wire.ReadBody(w, r, 0)
-		if err != nil {
-			wire.WriteError(w, err)
-			return
-		}
 		if !fixed {
 			form = dispatched(r.URL.Path, body)
 		}
 		h.Serve(w, r, form, body)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			h.ServeMultipart(w, r, forms[r.URL.Path])
+			return
+		}
+		withBody(w, r)
 	})
 }
 
@@ -147,23 +69,14 @@ func dispatched(path string, body []byte) Form {
 	return form
 }
 
-// requestOf parses a request as a fixture prints it: method and path, headers, an empty line,
-// the body.
-func requestOf(tb testing.TB, text []byte) *http.Request {
+// requestOf is wiretest.Request, but for a form, whose lines end as those of forms do and whose
+// length nobody knows.
+func requestOf(tb testing.TB, text string) *http.Request {
 	tb.Helper()
-	head, body, _ := bytes.Cut(text, []byte("\n\n"))
-	lines := strings.Split(strings.TrimSpace(string(head)), "\n")
-	method, path, _ := strings.Cut(lines[0], " ")
-	r, err := http.NewRequestWithContext(tb.Context(), method, "http://parley.example"+path, bytes.NewReader(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, line := range lines[1:] {
-		key, value, _ := strings.Cut(line, ": ")
-		r.Header.Set(key, value)
-	}
+	r := wiretest.Request(tb, text)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		r.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(string(body), "\n", "\r\n")))
+		_, body, _ := strings.Cut(text, "\n\n")
+		r.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n")))
 		r.ContentLength = -1
 	}
 	return r

@@ -1,78 +1,30 @@
 package azurechat
 
 import (
-	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
+	"parley/internal/wire/wiretest"
 )
-
-var update = flag.Bool("update", false, "write what the handler answers into the fixtures")
 
 // TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn,
 // and the exact bytes of the response. A file "config" switches parts of Config on; a file
 // "asked" holds what the Runner was asked.
 func TestFixtures(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, archive)
-			if *update {
-				writeFixture(t, path, archive, got)
-				return
-			}
-			for name, want := range files(archive) {
-				if have, ok := got[name]; ok {
-					if diff := cmp.Diff(want, have); diff != "" {
-						t.Errorf("%s (-want +got):\n%s", name, diff)
-					}
-				}
-			}
-		})
-	}
-}
-
-func files(a *txtar.Archive) map[string]string {
-	m := map[string]string{}
-	for _, f := range a.Files {
-		m[f.Name] = string(f.Data)
-	}
-	return m
-}
-
-func play(t *testing.T, archive *txtar.Archive) map[string]string {
-	t.Helper()
-	f := files(archive)
-	for _, required := range []string{"request", "response"} {
-		if _, ok := f[required]; !ok {
-			t.Fatalf("the fixture has no %s", required)
-		}
-	}
-	runner := &scripted{steps: script(t, f["events"])}
-	h := handlerOf(runner, func(c *Config) { configure(t, c, f["config"]) })
-	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, requestOf(t, []byte(f["request"])))
-	return map[string]string{"response": responseText(w), "asked": askedText(runner.asked)}
+	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
+		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
+		h := handlerOf(runner, func(c *Config) { configure(t, c, f.Text("config")) })
+		w := httptest.NewRecorder()
+		serve(h).ServeHTTP(w, requestOf(t, f.Text("request")))
+		return map[string]string{"response": wiretest.Response(w, w.Body.String()), "asked": askedText(runner.Asked)}
+	})
 }
 
 func configure(t *testing.T, c *Config, text string) {
@@ -96,17 +48,6 @@ func configure(t *testing.T, c *Config, text string) {
 	}
 }
 
-func responseText(w *httptest.ResponseRecorder) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, w.Code)
-	for _, key := range []string{"Content-Type", "Retry-After", "X-Turn-Id"} {
-		if v := w.Header().Get(key); v != "" {
-			fmt.Fprintf(&b, "%s: %s\n", key, v)
-		}
-	}
-	return b.String() + "\n" + w.Body.String()
-}
-
 func askedText(asked []chat.Request) string {
 	var b strings.Builder
 	for _, req := range asked {
@@ -119,38 +60,17 @@ func askedText(asked []chat.Request) string {
 	return b.String()
 }
 
-func writeFixture(t *testing.T, path string, archive *txtar.Archive, got map[string]string) {
-	t.Helper()
-	for i, f := range archive.Files {
-		if text, ok := got[f.Name]; ok {
-			archive.Files[i].Data = []byte(text)
-		}
-	}
-	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Every line of every streamed fixture is one JSON object with "\n" behind it, and every fixture
-// says in prose what it shows.
-func TestFixtures_AreFramedAndExplained(t *testing.T) {
-	paths, _ := filepath.Glob("testdata/*.txtar")
-	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(bytes.TrimSpace(archive.Comment)) < 40 {
-			t.Errorf("%s does not say what it shows", path)
-		}
-		_, body, _ := strings.Cut(files(archive)["response"], "\n\n")
+// Every line of every streamed fixture is one JSON object with "\n" behind it.
+func TestFixtures_AreFramed(t *testing.T) {
+	for _, f := range wiretest.Fixtures(t) {
+		_, body, _ := strings.Cut(f.Text("response"), "\n\n")
 		for line := range strings.Lines(body) {
 			if !strings.HasSuffix(line, "}\n") || !strings.HasPrefix(line, "{") {
-				t.Errorf("%s has the line %q", path, line)
+				t.Errorf("%s has the line %q", f.Path, line)
 			}
 		}
 		if slices.Contains(strings.Split(body, "\n"), "{}") {
-			t.Errorf("%s has an empty object", path)
+			t.Errorf("%s has an empty object", f.Path)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
+	"parley/internal/wire/wiretest"
 )
 
 // later holds the keys of the recorded golds that are not in the documents: later versions of
@@ -64,13 +64,8 @@ func isLater(name string) bool {
 func keysOfFixtures(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	kinds := map[string]map[string]bool{}
-	paths, _ := filepath.Glob("testdata/*.txtar")
-	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, body, _ := strings.Cut(files(archive)["response"], "\n\n")
+	for _, f := range wiretest.Fixtures(t) {
+		_, body, _ := strings.Cut(f.Text("response"), "\n\n")
 		for line := range strings.Lines(body) {
 			kind, keys := objectKeys(t, []byte(line))
 			if kinds[kind] == nil {

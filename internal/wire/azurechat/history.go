@@ -1,6 +1,7 @@
 package azurechat
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -31,12 +32,8 @@ type History struct{ cfg HistoryConfig }
 
 // NewHistory returns a History with the defaults of cfg filled in.
 func NewHistory(cfg HistoryConfig) *History {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -56,24 +53,28 @@ const (
 // Save answers POST /chat_history {id, answers:[[question, response]…]}: each pair takes the place
 // of the one that was stored there.
 func (h *History) Save(w http.ResponseWriter, r *http.Request, body []byte) {
+	h.answer(w, r, http.StatusCreated, []byte("{}"), h.save(r, body))
+}
+
+func (h *History) save(r *http.Request, body []byte) error {
 	scope, err := h.scopeOf(r)
-	var id string
-	var pairs []transcript.Message
-	if err == nil {
-		id, pairs, err = pairsOf(body)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = h.cfg.Store.Save(r.Context(), scope, id, func(t *transcript.Transcript, found bool) error {
-			t.UpdatedAt = h.cfg.Now()
-			if !found {
-				t.CreatedAt = t.UpdatedAt
-			}
-			t.Title = titleOf(pairs[0])
-			t.Messages = append(pairs, t.Messages[min(len(pairs), len(t.Messages)):]...)
-			return checkSize(t.Messages)
-		})
+	id, pairs, err := pairsOf(body)
+	if err != nil {
+		return err
 	}
-	h.answer(w, r, http.StatusCreated, []byte("{}"), err)
+	_, err = h.cfg.Store.Save(r.Context(), scope, id, func(t *transcript.Transcript, found bool) error {
+		t.UpdatedAt = h.cfg.Now()
+		if !found {
+			t.CreatedAt = t.UpdatedAt
+		}
+		t.Title = titleOf(pairs[0])
+		t.Messages = append(pairs, t.Messages[min(len(pairs), len(t.Messages)):]...)
+		return checkSize(t.Messages)
+	})
+	return err
 }
 
 // pairsOf reads the id of a session and its pairs.
@@ -84,24 +85,24 @@ func pairsOf(body []byte) (id string, pairs []transcript.Message, err error) {
 	}
 	v, _ := object.Get("id")
 	if id, _ = v.Text(); id == "" || len(id) > maxSessionID {
-		return "", nil, invalid(`"id" must be a string of 1 to %d bytes`, maxSessionID)
+		return "", nil, wire.Invalidf(`"id" must be a string of 1 to %d bytes`, maxSessionID)
 	}
 	v, _ = object.Get("answers")
 	elements, ok := v.Elements()
 	if !ok {
-		return "", nil, invalid(`"answers" must be a list of pairs, each a question and a response`)
+		return "", nil, wire.Invalidf(`"answers" must be a list of pairs, each a question and a response`)
 	}
 	for pair := range elements {
 		if len(pairs) == maxPairs {
-			return "", nil, invalid(`"answers" may hold %d pairs at most`, maxPairs)
+			return "", nil, wire.Invalidf(`"answers" may hold %d pairs at most`, maxPairs)
 		}
 		if _, ok := questionOf(pair); !ok {
-			return "", nil, invalid(`"answers[%d]" must be a list of a question and a response`, len(pairs))
+			return "", nil, wire.Invalidf(`"answers[%d]" must be a list of a question and a response`, len(pairs))
 		}
 		pairs = append(pairs, transcript.Message{Body: pair.Compact()})
 	}
 	if len(pairs) == 0 {
-		return "", nil, invalid(`"answers" must hold a pair at least`)
+		return "", nil, wire.Invalidf(`"answers" must hold a pair at least`)
 	}
 	return id, pairs, nil
 }
@@ -144,23 +145,26 @@ func checkSize(pairs []transcript.Message) error {
 // Sessions answers GET /chat_history/sessions?count=&continuationToken= with a page of sessions.
 // Forks of the front ends call the parameter continuation_token, as the reply does.
 func (h *History) Sessions(w http.ResponseWriter, r *http.Request) {
-	scope, err := h.scopeOf(r)
-	var list transcript.List
-	if err == nil {
-		list, err = listOf(r)
-	}
-	var chats []transcript.Chat
-	if err == nil {
-		count := list.Limit
-		list.Limit++ // to see whether there are more
-		chats, err = h.cfg.Store.Chats(r.Context(), scope, list)
-		list.Limit = count
-	}
-	var page []byte
-	if err == nil { // else the limit may be anything
-		page = appendSessions(nil, scope, chats, list.Limit)
-	}
+	page, err := h.sessions(r)
 	h.answer(w, r, http.StatusOK, page, err)
+}
+
+func (h *History) sessions(r *http.Request) ([]byte, error) {
+	scope, err := h.scopeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := listOf(r)
+	if err != nil {
+		return nil, err
+	}
+	count := list.Limit
+	list.Limit++ // to see whether there are more
+	chats, err := h.cfg.Store.Chats(r.Context(), scope, list)
+	if err != nil {
+		return nil, err
+	}
+	return appendSessions(nil, scope, chats, count), nil
 }
 
 func listOf(r *http.Request) (list transcript.List, err error) {
@@ -168,17 +172,14 @@ func listOf(r *http.Request) (list transcript.List, err error) {
 	list.Limit = defaultCount
 	if text := query.Get("count"); text != "" {
 		if list.Limit, err = strconv.Atoi(text); err != nil || list.Limit < 1 {
-			return list, invalid(`"count" must be a whole number over 0`)
+			return list, wire.Invalidf(`"count" must be a whole number over 0`)
 		}
 		list.Limit = min(list.Limit, maxCount)
 	}
-	token := query.Get("continuationToken")
-	if token == "" {
-		token = query.Get("continuation_token")
-	}
+	token := cmp.Or(query.Get("continuationToken"), query.Get("continuation_token"))
 	if token != "" {
 		if list.Before, err = placeOf(token); err != nil {
-			return list, invalid(`"continuationToken" is none that this server gave`)
+			return list, wire.Invalidf(`"continuationToken" is none that this server gave`)
 		}
 	}
 	return list, nil
@@ -223,20 +224,22 @@ func appendSessions(dst []byte, scope transcript.Scope, chats []transcript.Chat,
 
 // Session answers GET /chat_history/sessions/{id} with the pairs as they were stored.
 func (h *History) Session(w http.ResponseWriter, r *http.Request, id string) {
+	session, err := h.session(r, id)
+	h.answer(w, r, http.StatusOK, session, err)
+}
+
+func (h *History) session(r *http.Request, id string) ([]byte, error) {
 	scope, err := h.scopeOf(r)
-	var t transcript.Transcript
-	if err == nil {
-		t, err = h.cfg.Store.Transcript(r.Context(), scope, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.cfg.Store.Transcript(r.Context(), scope, id)
+	if err != nil {
+		return nil, err
 	}
 	body := wire.AppendString([]byte(`{"id":`), id)
-	body = append(wire.AppendString(append(body, `,"entra_oid":`...), scope.Owner), `,"answers":[`...)
-	for i, m := range t.Messages {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, m.Body...)
-	}
-	h.answer(w, r, http.StatusOK, append(body, "]}"...), err)
+	body = append(wire.AppendString(append(body, `,"entra_oid":`...), scope.Owner), `,"answers":`...)
+	return append(transcript.AppendBodies(body, t.Messages), '}'), nil
 }
 
 // Delete answers DELETE /chat_history/sessions/{id}.

@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/access"
-	"parley/internal/chat"
 	"parley/internal/store"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
+	"parley/internal/wire/wiretest"
 )
 
 // historyOf returns the routes of a History. The header X-Test-User names the caller, and a second
@@ -25,26 +24,13 @@ import (
 func historyOf(s transcript.Store) http.Handler {
 	now := time.UnixMilli(1_700_000_000_000)
 	h := NewHistory(HistoryConfig{
-		Store: s,
-		Principal: func(r *http.Request) (access.Principal, error) {
-			user := r.Header.Get("X-Test-User")
-			if user == "nobody" {
-				return access.Anonymous, &chat.Error{Kind: chat.Unauthorized}
-			}
-			return access.Principal{Subject: user}, nil
-		},
-		Logger: slog.New(slog.DiscardHandler),
-		Now:    func() time.Time { now = now.Add(time.Second); return now },
+		Store:     s,
+		Principal: wiretest.Principal,
+		Logger:    slog.New(slog.DiscardHandler),
+		Now:       func() time.Time { now = now.Add(time.Second); return now },
 	})
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /chat_history", func(w http.ResponseWriter, r *http.Request) {
-		body, err := wire.ReadBody(w, r, 0)
-		if err != nil {
-			wire.WriteError(w, err)
-			return
-		}
-		h.Save(w, r, body)
-	})
+	mux.Handle("POST /chat_history", wiretest.WithBody(wire.WriteError, h.Save))
 	mux.HandleFunc("GET /chat_history/sessions", h.Sessions)
 	mux.HandleFunc("GET /chat_history/sessions/{id}", func(w http.ResponseWriter, r *http.Request) { h.Session(w, r, r.PathValue("id")) })
 	mux.HandleFunc("DELETE /chat_history/sessions/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
@@ -173,7 +159,7 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 	}
 	defer db.Close()
 	h := NewHistory(HistoryConfig{Store: db.Transcripts(), Logger: slog.New(slog.DiscardHandler),
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }})
+		Principal: wiretest.Principal})
 	const tabs = 8
 	var wg sync.WaitGroup
 	for n := range tabs {

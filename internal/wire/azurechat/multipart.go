@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/wire"
 )
 
 // maxParts bounds the parts of one request: the JSON and its files.
@@ -26,7 +27,7 @@ type file struct {
 func splitMultipart(contentType string, raw []byte) (body []byte, files []file, err error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
-		return nil, nil, invalid("the multipart request has no boundary")
+		return nil, nil, wire.Invalidf("the multipart request has no boundary")
 	}
 	parts := multipart.NewReader(bytes.NewReader(raw), params["boundary"])
 	for range maxParts {
@@ -40,14 +41,14 @@ func splitMultipart(contentType string, raw []byte) (body []byte, files []file, 
 		}
 		if part.FormName() == "json" {
 			if body != nil {
-				return nil, nil, invalid(`the multipart request has the part "json" twice`)
+				return nil, nil, wire.Invalidf(`the multipart request has the part "json" twice`)
 			}
 			body = data
 		} else if message, ok := messageIndex(part.FormName()); ok {
 			files = append(files, file{message: message, data: data})
 		}
 	}
-	return nil, nil, invalid("the multipart request has more than %d parts", maxParts)
+	return nil, nil, wire.Invalidf("the multipart request has more than %d parts", maxParts)
 }
 
 // endOfParts judges the error behind the last part. Only the bare io.EOF is the closing boundary:
@@ -57,7 +58,7 @@ func endOfParts(err error, body []byte) error {
 	case err != io.EOF: //nolint:errorlint // see above
 		return brokenMultipart(err)
 	case body == nil:
-		return invalid(`the multipart request has no part "json"`)
+		return wire.Invalidf(`the multipart request has no part "json"`)
 	}
 	return nil
 }
@@ -80,17 +81,17 @@ func messageIndex(name string) (int, bool) {
 // the client.
 func (h *Handler) attach(messages []chat.Message, files []file) error {
 	if len(files) > 0 && !h.cfg.Vision {
-		return invalid("files cannot be read here: the model that answers does not see images")
+		return wire.Invalidf("files cannot be read here: the model that answers does not see images")
 	}
 	for _, f := range files {
 		if f.message < 0 || f.message >= len(messages) {
-			return invalid(`"messages[%d]", to which a file belongs, does not exist`, f.message)
+			return wire.Invalidf(`"messages[%d]", to which a file belongs, does not exist`, f.message)
 		}
 		kind := http.DetectContentType(f.data)
 		switch kind {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
 		default:
-			return invalid("a file of messages[%d] is not an image in PNG, JPEG, GIF or WebP form", f.message)
+			return wire.Invalidf("a file of messages[%d] is not an image in PNG, JPEG, GIF or WebP form", f.message)
 		}
 		url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(f.data)
 		m := &messages[f.message]

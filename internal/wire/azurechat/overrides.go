@@ -26,7 +26,7 @@ func overlay(defaults chat.Options, settings wire.Object, at string, vision bool
 			continue
 		}
 		if want := o.set(key, v); want != "" {
-			return chat.Options{}, invalid(`"%s.%s" must be %s`, at, key, want)
+			return chat.Options{}, wire.Invalidf(`"%s.%s" must be %s`, at, key, want)
 		}
 	}
 	if o.vision && vision {

@@ -125,11 +125,8 @@ func (s *session) followUps(questions []string) error {
 }
 
 func (s *session) last() error {
-	if len(s.turn.Messages) == 0 {
-		return wire.ErrEndedEarly
-	}
-	m := s.turn.Messages[len(s.turn.Messages)-1]
-	if err := wire.MessageError(m); err != nil {
+	m, err := wire.AnswerOf(&s.turn)
+	if err != nil {
 		return err
 	}
 	closing := s.x.closingContext(&s.turn)
@@ -170,11 +167,8 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	if len(turn.Messages) == 0 {
-		return nil, wire.ErrEndedEarly
-	}
-	m := turn.Messages[len(turn.Messages)-1]
-	if err := wire.MessageError(m); err != nil {
+	m, err := wire.AnswerOf(turn)
+	if err != nil {
 		return nil, err
 	}
 	c := x.openingContext(turn)

@@ -3,10 +3,8 @@
 package chatui
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,31 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/store"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/wiretest"
 )
-
-// tokens is a Runner that answers with n pieces of text.
-type tokens int
-
-func (n tokens) Run(context.Context, chat.Request) iter.Seq2[chat.Event, error] {
-	return func(yield func(chat.Event, error) bool) {
-		yield(chat.MessageStarted{ID: "m", Model: "gpt"}, nil)
-		yield(chat.CompletionStarted{ID: "m", Model: "gpt-4"}, nil)
-		var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
-		for range n {
-			if !yield(e, nil) {
-				return
-			}
-		}
-		yield(chat.MessageFinished{ID: "m", Status: chat.StatusCompleted}, nil)
-		yield(chat.TurnFinished{}, nil)
-	}
-}
 
 // BenchmarkTurn measures the CPU that a streamed turn of 1,000 tokens takes over a real connection,
 // client included, when it lasts as long as a turn may: with 20 events a second for 27 seconds. Its
@@ -54,7 +34,7 @@ func BenchmarkTurn(b *testing.B) {
 			h := handlerOf(nil, func(c *Config) { c.Now = func() time.Time { return now } })
 			s := &session{h: h, x: &exchange{partials: true}, board: board, stream: wire.SSE(w)}
 			sent, seen := 0, 0
-			for e := range tokens(total).Run(b.Context(), chat.Request{}) {
+			for e := range wiretest.Tokens(total).Run(b.Context(), chat.Request{}) {
 				board.add(e)
 				for seen++; sent < events && sent*total < seen*events; sent++ {
 					now = now.Add(s.h.cfg.pace.event)
@@ -70,8 +50,8 @@ func BenchmarkTurn(b *testing.B) {
 	})
 	b.Run("ndjson", func(b *testing.B) {
 		h := azurechat.New(azurechat.Config{
-			Runner:    tokens(total),
-			Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+			Runner:    wiretest.Tokens(total),
+			Principal: wiretest.Principal,
 			Logger:    slog.New(slog.DiscardHandler),
 		})
 		measure(b, func(w http.ResponseWriter, r *http.Request) {

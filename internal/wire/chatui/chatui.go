@@ -8,6 +8,7 @@
 package chatui
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -73,15 +74,9 @@ type Handler struct{ cfg Config }
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	if cfg.MaxMessages == 0 {
-		cfg.MaxMessages = defaultMaxMessages
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

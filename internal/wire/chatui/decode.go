@@ -1,7 +1,6 @@
 package chatui
 
 import (
-	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -45,7 +44,7 @@ func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, er
 	if v, _ := object.Get("conversationId"); v != nil && !v.IsNull() {
 		id, ok := v.Text()
 		if !ok || len(id) > maxConversationID {
-			return x, invalid(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
+			return x, wire.Invalidf(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
 		}
 		if id != "" {
 			x.conversation = id
@@ -71,15 +70,15 @@ func (h *Handler) readQuery(x *exchange, r *http.Request) error {
 	case f == full || f == minimal || f == messages && x.team:
 		x.format = f
 	case x.team:
-		return invalid(`"format" must be "full", "minimal" or "messages"`)
+		return wire.Invalidf(`"format" must be "full", "minimal" or "messages"`)
 	default:
-		return invalid(`"format" must be "full" or "minimal"`)
+		return wire.Invalidf(`"format" must be "full" or "minimal"`)
 	}
 	x.partials = !h.cfg.NoPartials
 	if text := query.Get("stream_partials"); text != "" {
 		var err error
 		if x.partials, err = strconv.ParseBool(text); err != nil {
-			return invalid(`"stream_partials" must be true or false`)
+			return wire.Invalidf(`"stream_partials" must be true or false`)
 		}
 	}
 	return nil
@@ -114,14 +113,11 @@ func wantsEvents(h http.Header) bool {
 func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, invalid(`"messages" must be a list of messages, each with "role" and "content"`)
+		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
 	}
-	// Counting first keeps a body of a million empty messages from becoming a million structs.
-	count := 0
-	for range elements {
-		if count++; count > most {
-			return nil, invalid(`"messages" may hold %d messages at most`, most)
-		}
+	count, ok := wire.AtMost(most, elements)
+	if !ok {
+		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
 	}
 	list, question, i := make([]chat.Message, 0, count), "", 0
 	for v := range elements {
@@ -138,7 +134,7 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 		list = append(list, m)
 	}
 	if strings.TrimSpace(question) == "" {
-		return nil, invalid(`"messages" has no question: the last message with the role "user" is missing or empty`)
+		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
 	}
 	return list, nil
 }
@@ -147,7 +143,7 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 	object, ok := v.Object()
 	if !ok {
-		return m, false, invalid(`"messages[%d]" must be an object`, i)
+		return m, false, wire.Invalidf(`"messages[%d]" must be an object`, i)
 	}
 	var role, content wire.Value
 	for key, v := range object.Members() {
@@ -168,11 +164,7 @@ func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 	}
 	text, ok := content.Text()
 	if !ok {
-		return m, false, invalid(`"messages[%d].content" must be a string`, i)
+		return m, false, wire.Invalidf(`"messages[%d].content" must be a string`, i)
 	}
 	return chat.TextMessage(spoken, text), true, nil
-}
-
-func invalid(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }

@@ -36,18 +36,22 @@ var errNoChat = &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
 
 // Chats answers GET /chat-history: the caller's chats, those of one mode with ?mode=.
 func (h *Handler) Chats(w http.ResponseWriter, r *http.Request) {
+	list, err := h.chats(r)
+	h.answer(w, r, list, err)
+}
+
+func (h *Handler) chats(r *http.Request) ([]byte, error) {
 	scope, err := h.scopeOf(r)
-	mode := r.URL.Query().Get("mode")
-	if err == nil && mode != "" && !isMode(mode) {
-		err = invalid(`"mode" must be "standard" or "multiAgent"`)
-	}
-	var chats []transcript.Chat
-	if err == nil {
-		chats, err = h.cfg.Store.Chats(r.Context(), scope, transcript.List{Mode: mode})
-	}
 	if err != nil {
-		h.refuse(w, r, err)
-		return
+		return nil, err
+	}
+	mode := r.URL.Query().Get("mode")
+	if mode != "" && !isMode(mode) {
+		return nil, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
+	}
+	chats, err := h.cfg.Store.Chats(r.Context(), scope, transcript.List{Mode: mode})
+	if err != nil {
+		return nil, err
 	}
 	const size = 300 // of one chat, roughly
 	body := append(make([]byte, 0, 2+size*len(chats)), '[')
@@ -57,25 +61,39 @@ func (h *Handler) Chats(w http.ResponseWriter, r *http.Request) {
 		}
 		body = appendChat(body, &chats[i])
 	}
-	h.write(w, r, append(body, ']'))
+	return append(body, ']'), nil
 }
 
 // CreateChat answers POST /chat-history with a new chat.
 func (h *Handler) CreateChat(w http.ResponseWriter, r *http.Request, body []byte) {
-	scope, err := h.scopeOf(r)
-	var begun transcript.Chat
-	if err == nil {
-		begun, err = newChat(body)
-	}
-	if err == nil {
-		begun, err = h.cfg.Store.Save(r.Context(), scope, h.cfg.NewID(), func(t *transcript.Transcript, _ bool) error {
-			t.Mode, t.Title = begun.Mode, begun.Title
-			t.CreatedAt = h.cfg.Now()
-			t.UpdatedAt = t.CreatedAt
-			return nil
-		})
-	}
+	begun, err := h.createChat(r, body)
 	h.answer(w, r, begun, err)
+}
+
+func (h *Handler) createChat(r *http.Request, body []byte) ([]byte, error) {
+	scope, err := h.scopeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := newChat(body)
+	if err != nil {
+		return nil, err
+	}
+	return h.save(r, scope, h.cfg.NewID(), func(t *transcript.Transcript, _ bool) error {
+		t.Mode, t.Title = asked.Mode, asked.Title
+		t.CreatedAt = h.cfg.Now()
+		t.UpdatedAt = t.CreatedAt
+		return nil
+	})
+}
+
+// save stores a chat as update leaves it, and returns it as lists show it.
+func (h *Handler) save(r *http.Request, scope transcript.Scope, id string, update func(*transcript.Transcript, bool) error) ([]byte, error) {
+	c, err := h.cfg.Store.Save(r.Context(), scope, id, update)
+	if err != nil {
+		return nil, err
+	}
+	return appendChat(nil, &c), nil
 }
 
 // newChat reads the mode and the title of a chat to begin.
@@ -87,7 +105,7 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 	c.Mode, c.Title = standardMode, untitled
 	if v, _ := object.Get("mode"); v != nil && !v.IsNull() {
 		if c.Mode, _ = v.Text(); !isMode(c.Mode) {
-			return c, invalid(`"mode" must be "standard" or "multiAgent"`)
+			return c, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 		}
 	}
 	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
@@ -99,7 +117,7 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 func titleOf(v wire.Value) (string, error) {
 	title, ok := v.Text()
 	if !ok || utf8.RuneCountInString(title) > maxTitle {
-		return "", invalid(`"title" must be a string of %d characters at most`, maxTitle)
+		return "", wire.Invalidf(`"title" must be a string of %d characters at most`, maxTitle)
 	}
 	return title, nil
 }
@@ -108,49 +126,50 @@ func isMode(mode string) bool { return mode == standardMode || mode == teamMode 
 
 // Messages answers GET /chat-history/{id}/messages with the messages as they were stored.
 func (h *Handler) Messages(w http.ResponseWriter, r *http.Request, id string) {
+	list, err := h.messages(r, id)
+	h.answer(w, r, list, err)
+}
+
+func (h *Handler) messages(r *http.Request, id string) ([]byte, error) {
 	scope, err := h.scopeOf(r)
-	var t transcript.Transcript
-	if err == nil {
-		t, err = h.cfg.Store.Transcript(r.Context(), scope, id)
-	}
 	if err != nil {
-		h.refuse(w, r, err)
-		return
+		return nil, err
 	}
-	body := []byte{'['}
-	for i, m := range t.Messages {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, m.Body...)
+	t, err := h.cfg.Store.Transcript(r.Context(), scope, id)
+	if err != nil {
+		return nil, err
 	}
-	h.write(w, r, append(body, ']'))
+	return transcript.AppendBodies(nil, t.Messages), nil
 }
 
 // PutMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
 // messages to a chat or change some. A title beside the messages, or in their place, renames the chat.
 func (h *Handler) PutMessages(w http.ResponseWriter, r *http.Request, id string, body []byte) {
-	scope, err := h.scopeOf(r)
-	var put changes
-	if err == nil {
-		put, err = changesOf(body)
-	}
-	var updated transcript.Chat
-	if err == nil {
-		updated, err = h.cfg.Store.Save(r.Context(), scope, id, func(t *transcript.Transcript, found bool) error {
-			if !found {
-				return transcript.ErrNotFound
-			}
-			t.Messages = merge(t.Messages, put.messages)
-			if put.title != "" {
-				t.Title = put.title
-			}
-			t.UpdatedAt = h.cfg.Now()
-			describe(t)
-			return checkSize(t.Messages)
-		})
-	}
+	updated, err := h.putMessages(r, id, body)
 	h.answer(w, r, updated, err)
+}
+
+func (h *Handler) putMessages(r *http.Request, id string, body []byte) ([]byte, error) {
+	scope, err := h.scopeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	put, err := changesOf(body)
+	if err != nil {
+		return nil, err
+	}
+	return h.save(r, scope, id, func(t *transcript.Transcript, found bool) error {
+		if !found {
+			return transcript.ErrNotFound
+		}
+		t.Messages = merge(t.Messages, put.messages)
+		if put.title != "" {
+			t.Title = put.title
+		}
+		t.UpdatedAt = h.cfg.Now()
+		describe(t)
+		return checkSize(t.Messages)
+	})
 }
 
 func checkSize(messages []transcript.Message) error {
@@ -197,11 +216,7 @@ func (h *Handler) DeleteChat(w http.ResponseWriter, r *http.Request, id string) 
 	if err == nil {
 		err = h.cfg.Store.Delete(r.Context(), scope, id)
 	}
-	if err != nil {
-		h.refuse(w, r, err)
-		return
-	}
-	h.write(w, r, []byte(`{"success":true}`))
+	h.answer(w, r, []byte(`{"success":true}`), err)
 }
 
 func (h *Handler) scopeOf(r *http.Request) (transcript.Scope, error) {
@@ -209,13 +224,15 @@ func (h *Handler) scopeOf(r *http.Request) (transcript.Scope, error) {
 	return transcript.Scope{Kind: transcript.ChatUI, Namespace: h.cfg.Namespace, Owner: who.Subject}, err
 }
 
-// answer answers with a chat, or with why there is none.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, c transcript.Chat, err error) {
+// answer answers with a body, or with why there is none.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, body []byte, err error) {
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	h.write(w, r, appendChat(nil, &c))
+	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
+		h.logHistory(r, err)
+	}
 }
 
 func appendChat(dst []byte, c *transcript.Chat) []byte {
@@ -227,12 +244,6 @@ func appendChat(dst []byte, c *transcript.Chat) []byte {
 	dst = append(appendTime(append(dst, `,"lastUpdated":"`...), c.UpdatedAt), '"')
 	dst = strconv.AppendInt(append(dst, `,"messageCount":`...), int64(c.Count), 10)
 	return append(wire.AppendString(append(dst, `,"mode":`...), c.Mode), '}')
-}
-
-func (h *Handler) write(w http.ResponseWriter, r *http.Request, body []byte) {
-	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
-		h.logHistory(r, err)
-	}
 }
 
 // refuse answers with an error of the store or of the request.

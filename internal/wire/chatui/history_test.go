@@ -16,6 +16,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire/wiretest"
 )
 
 // called answers one request and decodes the reply.
@@ -108,7 +109,7 @@ func TestPutMessages_RenamesAChat(t *testing.T) {
 }
 
 func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
-	var log levels
+	var log wiretest.Log
 	h := serve(handlerOf(nil, func(c *Config) {
 		c.Store, c.Logger = &transcripttest.Store{Err: errors.New("canary: disk on fire")}, slog.New(&log)
 	}))
@@ -126,8 +127,8 @@ func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
 			t.Errorf("%s %s: %d %+v", r.method, r.path, code, failed)
 		}
 	}
-	if !strings.Contains(log.text, "canary") || strings.Contains(log.String(), "DEBUG") {
-		t.Errorf("logged at %s: %s", log.String(), log.text)
+	if !strings.Contains(log.Text(), "canary") || strings.Contains(log.Levels(), "DEBUG") {
+		t.Errorf("logged at %s: %s", log.Levels(), log.Text())
 	}
 }
 
@@ -202,7 +203,7 @@ func FuzzChat(f *testing.F) {
 	f.Add(asked, "text/event-stream", "format=minimal", "/api/chat")
 	f.Add(`{"messages":[{"role":"user","content":"\ud800"}],"conversationId":"x"}`, "*/*;q=x, text/event-stream;q=0.1", "stream_partials=0", "/api/multi-agent-chat")
 	f.Add(`[`, "", "format=%zz", "/api/chat/sse")
-	h := handlerOf(&scripted{steps: script(f, "include answer.events")}, func(c *Config) {
+	h := handlerOf(&wiretest.Scripted{Steps: script(f, "include answer.events")}, func(c *Config) {
 		c.pace = pace{answer: 1e9, giveUp: 2e9, event: 1, settle: 1, idle: 1e9}
 	})
 	routes := serve(h)

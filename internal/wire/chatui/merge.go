@@ -56,12 +56,12 @@ func changesOf(body []byte) (c changes, err error) {
 func itemsOf(list wire.Value) ([]item, error) {
 	elements, ok := list.Elements()
 	if !ok {
-		return nil, invalid(`"messages" must be a list of messages`)
+		return nil, wire.Invalidf(`"messages" must be a list of messages`)
 	}
 	count := 0
 	for range elements {
 		if count++; count > maxStored {
-			return nil, invalid(`"messages" may hold %d messages at most`, maxStored)
+			return nil, wire.Invalidf(`"messages" may hold %d messages at most`, maxStored)
 		}
 	}
 	items, i := make([]item, 0, count), 0
@@ -71,7 +71,7 @@ func itemsOf(list wire.Value) ([]item, error) {
 		}
 		object, ok := v.Object()
 		if !ok {
-			return nil, invalid(`"messages[%d]" must be an object`, i-1)
+			return nil, wire.Invalidf(`"messages[%d]" must be an object`, i-1)
 		}
 		it := item{fields: fieldsOf(object)}
 		it.Message = transcript.Message{ID: it.id, Body: complete(object, v.Compact())}

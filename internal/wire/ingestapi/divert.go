@@ -127,9 +127,13 @@ func (d *diverter) value(take func(io.Reader) error) error {
 type stringReader struct {
 	r    *bufio.Reader
 	done bool
+	err  error // with which it ended early
 }
 
 func (s *stringReader) Read(b []byte) (n int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
 	for n < len(b) && !s.done {
 		c, err := s.r.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -140,6 +144,7 @@ func (s *stringReader) Read(b []byte) (n int, err error) {
 		}
 		switch {
 		case err != nil:
+			s.err = err
 			return n, err
 		case c == '"':
 			s.done = true

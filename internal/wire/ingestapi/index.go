@@ -1,6 +1,7 @@
 package ingestapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -154,6 +155,11 @@ func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
 
 func (h *Handler) readSites(w http.ResponseWriter, r *http.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
 	if opts.estimate {
+		leave, err := enter(h.surveying)
+		if err != nil {
+			return err
+		}
+		defer leave()
 		ctx, cancel := context.WithTimeout(r.Context(), h.cfg.Wait)
 		defer cancel()
 		e, err := h.cfg.Service.EstimateSites(ctx, at.Namespace, sites)
@@ -230,7 +236,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := h.enter()
+	leave, err := enter(h.receiving)
 	if err != nil {
 		return err
 	}
@@ -244,6 +250,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 		}
 	}()
 	object, err := h.receivePDF(w, r, batch)
+	leave()
 	if err != nil {
 		return err
 	}
@@ -276,6 +283,11 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 		return failure(err)
 	}
 	if opts.estimate {
+		done, err := enter(h.surveying)
+		if err != nil {
+			return err
+		}
+		defer done()
 		e, err := batch.Estimate(r.Context())
 		if err != nil {
 			return failure(err)
@@ -298,8 +310,14 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *http.Request, batch *inta
 	body := wire.NewPaced(w, r, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
-		limited := &limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload}
-		return batch.Add(r.Context(), unnamed, limited)
+		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
+		switch _, err := decoded.Peek(1); {
+		case errors.Is(err, io.EOF):
+			return nil // as good as no file
+		case err != nil:
+			return err
+		}
+		return batch.Add(r.Context(), unnamed, decoded)
 	})
 	if err != nil {
 		if broken := body.Err(); broken != nil {

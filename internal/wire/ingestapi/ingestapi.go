@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -42,10 +43,15 @@ type Config struct {
 type Handler struct {
 	cfg       Config
 	receiving chan struct{} // holds a value for each upload that is coming in
+	surveying chan struct{} // the same for estimates
 }
 
 // maxReceiving is how many uploads come in at one time; each may fill the disk with its limit.
-const maxReceiving = 8
+// maxSurveying is how many estimates are made at one time; each reads with processes of its own.
+const (
+	maxReceiving = 8
+	maxSurveying = 2
+)
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
@@ -64,7 +70,7 @@ func New(cfg Config) *Handler {
 	if cfg.Cost == nil {
 		cfg.Cost = func(int) (float64, bool) { return 0, true }
 	}
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving), surveying: make(chan struct{}, maxSurveying)}
 }
 
 // Drain ends the streams of events, so that they do not hold up a stop.
@@ -80,13 +86,14 @@ func (h *Handler) writer(r *http.Request) (access.Principal, error) {
 	return who, err
 }
 
-// enter makes room for one more upload, which the returned function gives back.
-func (h *Handler) enter() (leave func(), err error) {
+// enter makes room for one more of what only so many may be of at one time; the returned function,
+// which may be called more than once, gives it back.
+func enter(room chan struct{}) (leave func(), err error) {
 	select {
-	case h.receiving <- struct{}{}:
-		return func() { <-h.receiving }, nil
+	case room <- struct{}{}:
+		return sync.OnceFunc(func() { <-room }), nil
 	default:
-		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many such requests are at work at the moment. Please try again later."}
 	}
 }
 
@@ -116,7 +123,7 @@ func invalid(format string, args ...any) error {
 
 // unprocessable is the status of a body that is well-formed and still cannot be meant.
 func unprocessable(format string, args ...any) error {
-	return &wire.Refusal{Failure: wire.Failure{
+	return &wire.RefusalError{Failure: wire.Failure{
 		Status: http.StatusUnprocessableEntity, Code: "validation_error", Text: fmt.Sprintf(format, args...),
 	}}
 }
@@ -136,9 +143,11 @@ func failure(err error) error {
 	case badName:
 		return invalid("%s", sentence(name.Error()))
 	case errors.Is(err, intake.ErrFull):
-		return &wire.Refusal{Failure: full, Err: err}
+		return &wire.RefusalError{Failure: full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
 		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
+	case errors.Is(err, intake.ErrQueue):
+		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many jobs wait. Please try again later.", RetryAfter: time.Minute}
 	case errors.Is(err, intake.ErrTwice):
 		return invalid("Two files of the upload would have the same name.")
 	case errors.Is(err, intake.ErrNotFound):

@@ -139,7 +139,7 @@ func (h *Handler) Events(w http.ResponseWriter, r *http.Request) error {
 			err = stream.Send(append(stream.Line(), raw...))
 		}
 		if err != nil {
-			return nil //nolint:nilerr // the client is gone
+			return nil // the client is gone
 		}
 		last = string(raw)
 	}

@@ -31,7 +31,7 @@ func (h *Handler) Upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := h.enter()
+	leave, err := enter(h.receiving)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (h *Handler) Upload(w http.ResponseWriter, r *http.Request) error {
 func boundaryOf(r *http.Request) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return "", &wire.Refusal{Failure: wire.Failure{
+		return "", &wire.RefusalError{Failure: wire.Failure{
 			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
 			Text: "The content type is not supported; expected multipart/form-data.",
 		}}

@@ -5,12 +5,14 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,7 +40,7 @@ type Documents interface {
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 }
 
-// Config is what a Handler needs. All but PublicURL, Namespace and Logger is required.
+// Config is what a Handler needs. Runner, Search, Documents and Principal are required.
 type Config struct {
 	Runner    Runner
 	Search    Searcher
@@ -50,10 +52,10 @@ type Config struct {
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
 	Defaults  chat.Options
-	Namespace string // of calls that name none; "" means "default"
-	PublicURL string // for links to documents over HTTP; "" means as each request says
-	Version   string // of Parley
-	Logger    *slog.Logger
+	Namespace string       // of calls that name none; "" means "default"
+	PublicURL string       // for links to documents over HTTP; "" means as each request says
+	Version   string       // of Parley
+	Logger    *slog.Logger // nil means that nothing is logged
 }
 
 // Handler answers the requests of MCP clients. It is safe for concurrent use.
@@ -64,13 +66,9 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	cfg.Defaults.FollowUps = false
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	cfg.Defaults.FollowUps = false // the protocol has no place for them
 	h := &Handler{cfg: cfg}
 	// Stateless: a request stands for itself, so any replica can answer it, and its rights are
 	// those of its own sender and not of whoever opened a session. Hosts and origins were checked
@@ -89,7 +87,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire.WriteError(w, err)
 		return
 	}
-	h.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{who, wire.BaseURL(r, h.cfg.PublicURL, false)})))
+	c := caller{who, wire.BaseURL(r, h.cfg.PublicURL, false)}
+	h.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 }
 
 // callerKey is the key of a caller in the context of a request: the SDK makes the server itself.
@@ -118,18 +117,21 @@ func (h *Handler) Serve(ctx context.Context, who access.Principal, t sdk.Transpo
 // server returns the server for one caller.
 func (h *Handler) server(who caller) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: h.cfg.Version}, &sdk.ServerOptions{
-		Instructions: "Answers questions from a collection of documents, with citations. Use ask for an answer, search for the passages themselves.",
+		Instructions: "Answers questions from a collection of documents, with citations. " +
+			"Use ask for an answer, search for the passages themselves.",
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
 	c := &client{Handler: h, caller: who}
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "search", Title: "Search the documents", Annotations: reads,
-		Description: "Finds the passages of the documents that match a question or keywords best, each with its citation and a score between 0 and 1.",
+		Description: "Finds the passages of the documents that match a question or keywords best, " +
+			"each with its citation and a score between 0 and 1.",
 	}, c.search)
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "ask", Title: "Ask the documents", Annotations: reads,
-		Description: "Answers a question from the documents. The answer names its sources in square brackets, for example [handbook.pdf#page=3].",
+		Description: "Answers a question from the documents. " +
+			"The answer names its sources in square brackets, for example [handbook.pdf#page=3].",
 	}, c.ask)
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
 		Name: "document", Title: "A document", URITemplate: scheme + "{namespace}/{+name}", MIMEType: "text/plain",
@@ -145,7 +147,8 @@ type client struct {
 	caller
 }
 
-// internal hides what failed from the client: the error of a tool is shown to the model.
+// explain logs an error and returns what a client may learn of it: the error of a tool is shown to
+// the model.
 func (c *client) explain(ctx context.Context, doing string, err error) error {
 	c.cfg.Logger.Log(ctx, wire.LevelOf(ctx, err), "mcp request ended with an error", "doing", doing, "error", err)
 	return errors.New(wire.FailureOf(err).Text)
@@ -161,10 +164,8 @@ func (c *client) namespace(ctx context.Context, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for _, n := range names {
-			if n == name {
-				return n, nil
-			}
+		if slices.Contains(names, name) {
+			return name, nil
 		}
 	}
 	return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}

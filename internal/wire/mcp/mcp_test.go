@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
 	"parley/internal/retrieval"
+	"parley/internal/wire/wiretest"
 )
 
 // corpus is a store and a searcher of a few documents. Those in "hr" are for ann only.
@@ -32,6 +35,9 @@ func (c *corpus) Search(_ context.Context, q retrieval.Query) (retrieval.Result,
 }
 
 func (c *corpus) Document(_ context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+	if c.err != nil {
+		return retrieval.Document{}, c.err
+	}
 	for _, d := range c.docs {
 		if d.Name == name && d.Namespace == f.Namespace && d.Access.Allows(f.Principal) {
 			return d, nil
@@ -247,6 +253,19 @@ func TestResources_AreWhatTheCallerMaySee(t *testing.T) {
 		if got, err := read("bob", uri); err == nil {
 			t.Errorf("bob read %s: %q", uri, got)
 		}
+	}
+}
+
+func TestResources_OfABrokenStoreAreNoneThatDoNotExist(t *testing.T) {
+	var log wiretest.Log
+	h := newHandler(&chattest.Engine{}, &corpus{err: errors.New("open /secret/path")})
+	h.cfg.Logger = slog.New(&log)
+	_, err := connect(t, h, "ann").ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "parley://default/a.md"})
+	if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "not found") {
+		t.Errorf("the client is told %v", err)
+	}
+	if log.Levels() != "ERROR" || !strings.Contains(log.Text(), "/secret/path") {
+		t.Errorf("logged at %s: %s", log.Levels(), log.Text())
 	}
 }
 

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -46,10 +48,7 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	if query == "" || len(query) > maxQuery {
 		return nil, out, fmt.Errorf("the query is empty or longer than %d bytes", maxQuery)
 	}
-	limit := args.Limit
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit := cmp.Or(args.Limit, defaultLimit)
 	if limit < 1 || limit > maxLimit {
 		return nil, out, fmt.Errorf("the limit is not between 1 and %d", maxLimit)
 	}
@@ -68,7 +67,9 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	var text strings.Builder
 	for i, p := range found.Passages {
 		label := chat.CitationOf(p)
-		out.Passages[i] = passage{Citation: label, Title: p.Document.Title, URL: c.link(p.Document, label), Text: p.Chunk.Text, Score: p.Score}
+		out.Passages[i] = passage{
+			Citation: label, Title: p.Document.Title, URL: c.link(p.Document, label), Text: p.Chunk.Text, Score: p.Score,
+		}
 		fmt.Fprintf(&text, "[%s] %s\n\n", label, p.Chunk.Text)
 	}
 	if len(out.Passages) == 0 {
@@ -106,14 +107,11 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 		TurnID: ulid.Make().String(), Principal: c.Principal, Namespace: ns,
 		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults,
 	}))
-	if err == nil && len(turn.Messages) == 0 {
-		err = wire.ErrEndedEarly
-	}
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
-	m := turn.Messages[len(turn.Messages)-1]
-	if err := wire.MessageError(m); err != nil {
+	m, err := wire.AnswerOf(turn)
+	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
 	out = askResult{Answer: m.Text, Model: m.Model, Citations: make([]citation, len(m.Citations))}
@@ -134,7 +132,8 @@ func (c *client) link(d retrieval.Document, label string) string {
 	return wire.ContentURL(c.base, label)
 }
 
-// read answers resources/read with the text of a document.
+// read answers resources/read with the text of a document. One that the caller may not see is as if it
+// did not exist.
 func (c *client) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	uri := req.Params.URI
 	ns, name, ok := parseURI(uri)
@@ -142,12 +141,18 @@ func (c *client) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.R
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	ns, err := c.namespace(ctx, ns)
-	if err != nil {
+	if chat.KindOf(err) == chat.NotFound {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	d, err := c.cfg.Documents.Document(ctx, retrieval.Filter{Principal: c.Principal, Namespace: ns}, name)
 	if err != nil {
+		return nil, c.explain(ctx, "read document", err)
+	}
+	d, err := c.cfg.Documents.Document(ctx, retrieval.Filter{Principal: c.Principal, Namespace: ns}, name)
+	if errors.Is(err, retrieval.ErrNotFound) {
 		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	if err != nil {
+		return nil, c.explain(ctx, "read document", err)
 	}
 	pages, err := c.cfg.Documents.Pages(ctx, d.Revision)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/wire/wiretest"
 )
 
 // complete sends a body and returns what came.
@@ -126,7 +127,7 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			runner := &scripted{}
+			runner := &wiretest.Scripted{}
 			w := complete(handlerOf(runner, nil), c.body)
 			var got errorBody
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
@@ -139,7 +140,7 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 			if text(e.Param) != c.param || text(e.Code) != c.code {
 				t.Errorf("got param %q and code %q, want %q and %q", text(e.Param), text(e.Code), c.param, c.code)
 			}
-			if len(runner.asked) > 0 {
+			if len(runner.Asked) > 0 {
 				t.Error("the turn was run")
 			}
 		})
@@ -164,7 +165,7 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 		{errors.New("the key server is away"), 500, "server_error"},
 	}
 	for _, c := range cases {
-		runner := &scripted{}
+		runner := &wiretest.Scripted{}
 		h := handlerOf(runner, func(cfg *Config) {
 			cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{}, c.err }
 		})
@@ -184,7 +185,7 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 				t.Errorf("%s tells what is internal: %s", r.URL.Path, w.Body)
 			}
 		}
-		if len(runner.asked) > 0 {
+		if len(runner.Asked) > 0 {
 			t.Error("the turn was run")
 		}
 	}
@@ -192,7 +193,7 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 
 // What the caller may ask is the server's to say; other namespaces are as if they did not exist.
 func TestComplete_AsksForTheNamespacesOfTheCaller(t *testing.T) {
-	runner := &scripted{steps: script(t, "include answer.events")}
+	runner := &wiretest.Scripted{Steps: wiretest.Script(t, "include answer.events")}
 	h := handlerOf(runner, func(cfg *Config) {
 		cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "ada"}, nil }
 		cfg.Namespaces = func(_ context.Context, p access.Principal) ([]string, error) { return []string{p.Subject}, nil }
@@ -203,18 +204,18 @@ func TestComplete_AsksForTheNamespacesOfTheCaller(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", model, w.Code, status)
 		}
 	}
-	for _, req := range runner.asked {
+	for _, req := range runner.Asked {
 		if req.Principal.Subject != "ada" || req.Namespace == "eve" {
 			t.Errorf("asked %+v", req)
 		}
 	}
-	if len(runner.asked) != 3 {
-		t.Errorf("%d turns were run, want 3", len(runner.asked))
+	if len(runner.Asked) != 3 {
+		t.Errorf("%d turns were run, want 3", len(runner.Asked))
 	}
 }
 
 func TestModels_FailsWhenTheNamespacesAreNotKnown(t *testing.T) {
-	h := handlerOf(&scripted{}, func(cfg *Config) {
+	h := handlerOf(&wiretest.Scripted{}, func(cfg *Config) {
 		cfg.Namespaces = func(context.Context, access.Principal) ([]string, error) { return nil, errors.New("disk full") }
 	})
 	for path, status := range map[string]int{"/v1/models": 500, "/v1/models/parley/hr": 500, "/v1/models/parley": 200} {
@@ -235,7 +236,7 @@ func TestComplete_SpendsLittleOnAHostileBody(t *testing.T) {
 		"a huge content":     model + `{"role":"user","content":"` + strings.Repeat(`\n`, size/2-100) + `"}],"n":2}`,
 		"a huge model":       `{"model":"` + strings.Repeat(`ü`, size/2-10) + `"}`,
 	}
-	h := handlerOf(&scripted{}, nil)
+	h := handlerOf(&wiretest.Scripted{}, nil)
 	for name, body := range bodies {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -252,9 +253,9 @@ func FuzzComplete(f *testing.F) {
 	f.Add([]byte(`{"model":"parley","messages":[{"role":"user","content":"x"}],"stream":true,"stream_options":{"include_usage":true}}`))
 	f.Add([]byte(`{"model":"parley/hr","messages":[{"role":"developer","content":[{"type":"text","text":"a"}]},{"role":"user","content":"x"}],"max_tokens":"3"}`))
 	f.Add([]byte(`{"model":"gpt","messages":[],"n":1,"stop":[],"tools":null}`))
-	steps := script(f, "include answer.events")
+	steps := wiretest.Script(f, "include answer.events")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		w := complete(handlerOf(&scripted{steps: steps}, nil), string(body))
+		w := complete(handlerOf(&wiretest.Scripted{Steps: steps}, nil), string(body))
 		if w.Code != 200 && w.Code != 400 && w.Code != 404 {
 			t.Errorf("%q gave %d", body, w.Code)
 		}

@@ -1,65 +1,36 @@
 package openai
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
+	"parley/internal/wire/wiretest"
 )
-
-var update = flag.Bool("update", false, "write what the handler answers into the fixtures")
 
 // TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn,
 // and the exact bytes of the response. A file "config" switches parts of Config on; a file
 // "asked" holds what the Runner was asked.
 func TestFixtures(t *testing.T) {
-	for _, path := range fixtures(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, archive)
-			if *update {
-				writeFixture(t, path, archive, got)
-				return
-			}
-			for name, want := range files(archive) {
-				if have, ok := got[name]; ok {
-					if diff := cmp.Diff(want, have); diff != "" {
-						t.Errorf("%s (-want +got):\n%s", name, diff)
-					}
-				}
-			}
-		})
-	}
+	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
+		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
+		h := handlerOf(runner, func(c *Config) { configure(t, c, f.Text("config")) })
+		w := httptest.NewRecorder()
+		serve(h).ServeHTTP(w, wiretest.Request(t, f.Text("request")))
+		return map[string]string{"response": wiretest.Response(w, w.Body.String()), "asked": askedText(runner.Asked)}
+	})
 }
 
-// Every event of every streamed fixture is one line of data with an empty line behind it, [DONE]
-// is the last one unless there was an error, and every fixture says in prose what it shows.
-func TestFixtures_AreFramedAndExplained(t *testing.T) {
-	for _, path := range fixtures(t) {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(bytes.TrimSpace(archive.Comment)) < 40 {
-			t.Errorf("%s does not say what it shows", path)
-		}
-		head, body, _ := strings.Cut(files(archive)["response"], "\n\n")
+// Every event of every streamed fixture is one line of data with an empty line behind it, and [DONE]
+// is the last one unless there was an error.
+func TestFixtures_AreFramed(t *testing.T) {
+	for _, f := range wiretest.Fixtures(t) {
+		head, body, _ := strings.Cut(f.Text("response"), "\n\n")
 		if strings.Contains(head, "text/event-stream") {
-			checkFraming(t, path, body)
+			checkFraming(t, f.Path, body)
 		}
 	}
 }
@@ -79,38 +50,6 @@ func checkFraming(t *testing.T, path, body string) {
 	}
 }
 
-func fixtures(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
-	return paths
-}
-
-func files(a *txtar.Archive) map[string]string {
-	m := map[string]string{}
-	for _, f := range a.Files {
-		m[f.Name] = string(f.Data)
-	}
-	return m
-}
-
-func play(t *testing.T, archive *txtar.Archive) map[string]string {
-	t.Helper()
-	f := files(archive)
-	for _, required := range []string{"request", "response"} {
-		if _, ok := f[required]; !ok {
-			t.Fatalf("the fixture has no %s", required)
-		}
-	}
-	runner := &scripted{steps: script(t, f["events"])}
-	h := handlerOf(runner, func(c *Config) { configure(t, c, f["config"]) })
-	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, requestOf(t, f["request"]))
-	return map[string]string{"response": responseText(w), "asked": askedText(runner.asked)}
-}
-
 func configure(t *testing.T, c *Config, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -126,35 +65,6 @@ func configure(t *testing.T, c *Config, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-// requestOf parses a request as a fixture prints it: method and path, headers, an empty line,
-// the body.
-func requestOf(t *testing.T, text string) *http.Request {
-	t.Helper()
-	head, body, _ := strings.Cut(text, "\n\n")
-	lines := strings.Split(strings.TrimSpace(head), "\n")
-	method, path, _ := strings.Cut(lines[0], " ")
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://parley.example"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range lines[1:] {
-		key, value, _ := strings.Cut(line, ": ")
-		r.Header.Set(key, value)
-	}
-	return r
-}
-
-func responseText(w *httptest.ResponseRecorder) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, w.Code)
-	for _, key := range []string{"Content-Type", "Retry-After", "X-Turn-Id"} {
-		if v := w.Header().Get(key); v != "" {
-			fmt.Fprintf(&b, "%s: %s\n", key, v)
-		}
-	}
-	return b.String() + "\n" + w.Body.String()
 }
 
 func askedText(asked []chat.Request) string {
@@ -184,16 +94,4 @@ func askedText(asked []chat.Request) string {
 		fmt.Fprintln(&b, chattest.Options(o))
 	}
 	return b.String()
-}
-
-func writeFixture(t *testing.T, path string, archive *txtar.Archive, got map[string]string) {
-	t.Helper()
-	for i, f := range archive.Files {
-		if text, ok := got[f.Name]; ok {
-			archive.Files[i].Data = []byte(text)
-		}
-	}
-	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -21,12 +21,9 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 	if !ok {
 		return nil, refusef(param, invalid, `"messages" must be a list of messages.`)
 	}
-	// Counting first keeps a body of a million empty messages from becoming a million structs.
-	count := 0
-	for range elements {
-		if count++; count > h.cfg.MaxMessages {
-			return nil, refusef(param, invalid, `"messages" may hold %d messages at most.`, h.cfg.MaxMessages)
-		}
+	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
+	if !ok {
+		return nil, refusef(param, invalid, `"messages" may hold %d messages at most.`, h.cfg.MaxMessages)
 	}
 	messages := make([]chat.Message, 0, count)
 	question := ""

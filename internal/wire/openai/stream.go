@@ -134,11 +134,8 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	if len(turn.Messages) == 0 {
-		return nil, wire.ErrEndedEarly
-	}
-	m := turn.Messages[len(turn.Messages)-1]
-	if err := wire.MessageError(m); err != nil {
+	m, err := wire.AnswerOf(turn)
+	if err != nil {
 		return nil, err
 	}
 	dst := append(x.appendHead(nil, "chat.completion", fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)

@@ -108,12 +108,9 @@ func (h *Handler) historyOf(object wire.Object, question string) ([]chat.Message
 	if !ok {
 		return nil, &fieldError{"history", "a list of messages"}
 	}
-	// Counting first keeps a body of a million empty messages from becoming a million structs.
-	count := 0
-	for range elements {
-		if count++; count > h.cfg.MaxMessages {
-			return nil, &fieldError{"history", fmt.Sprintf("a list of %d messages at most", h.cfg.MaxMessages)}
-		}
+	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
+	if !ok {
+		return nil, &fieldError{"history", fmt.Sprintf("a list of %d messages at most", h.cfg.MaxMessages)}
 	}
 	messages, i := make([]chat.Message, 0, count+1), 0
 	for v := range elements {

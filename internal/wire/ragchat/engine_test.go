@@ -18,6 +18,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/wire/wiretest"
 )
 
 // kitchen is everything around a real engine: it answers in its turn and remembers what it was
@@ -155,7 +156,7 @@ func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Con
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, requestOf(t, append([]byte("POST /chat\nContent-Type: application/json\n\n"), body...)))
+	serve(h).ServeHTTP(w, wiretest.Request(t, "POST /chat\nContent-Type: application/json\n\n"+string(body)))
 	e := effect{kitchen: k, status: w.Code, body: w.Body.String(), sent: w.Header().Get("Content-Type"), steps: stepsText(h)}
 	_ = json.Unmarshal(w.Body.Bytes(), &e.answer) // what is no object shows as an empty one
 	return e

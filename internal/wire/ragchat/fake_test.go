@@ -1,16 +1,11 @@
 package ragchat
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,84 +13,15 @@ import (
 
 	"go.uber.org/goleak"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/internal/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// scripted is a Runner that plays the same steps for every request.
-type scripted struct {
-	steps []step
-	asked []chat.Request
-}
-
-type step struct {
-	event chat.Event
-	err   error
-}
-
-func (s *scripted) Run(_ context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
-	s.asked = append(s.asked, req)
-	return func(yield func(chat.Event, error) bool) {
-		for _, step := range s.steps {
-			if !yield(step.event, step.err) {
-				return
-			}
-		}
-	}
-}
-
-// script reads steps from text: a line is an event's name and its JSON, or "error", a kind and a
-// sentence, or "include" and the name of a file in testdata.
-func script(tb testing.TB, text string) []step {
-	tb.Helper()
-	var steps []step
-	for line := range strings.Lines(text) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch name {
-		case "":
-		case "include":
-			included, err := os.ReadFile(filepath.Join("testdata", rest))
-			if err != nil {
-				tb.Fatal(err)
-			}
-			steps = append(steps, script(tb, string(included))...)
-		case "error":
-			steps = append(steps, step{err: scriptedError(tb, rest)})
-		default:
-			var n chat.Numbered
-			envelope := fmt.Sprintf(`{"v":1,"turn":"","seq":1,"type":%q,"event":%s}`, name, rest)
-			if err := json.Unmarshal([]byte(envelope), &n); err != nil {
-				tb.Fatalf("%s: %v", line, err)
-			}
-			steps = append(steps, step{event: n.Event})
-		}
-	}
-	return steps
-}
-
-func scriptedError(tb testing.TB, text string) error {
-	tb.Helper()
-	kinds := map[string]chat.Kind{
-		"internal": chat.Internal, "invalid": chat.Invalid, "filtered": chat.Filtered, "conflict": chat.Conflict,
-		"rate_limited": chat.RateLimited, "unavailable": chat.Unavailable, "not_found": chat.NotFound,
-	}
-	name, msg, _ := strings.Cut(text, " ")
-	kind, ok := kinds[name]
-	if !ok {
-		tb.Fatalf("no kind of error is called %q", name)
-	}
-	e := &chat.Error{Kind: kind, Msg: msg, Err: errors.New("secret cause")}
-	if kind == chat.RateLimited {
-		e.RetryAfter = 7 * time.Second
-	}
-	return e
-}
 
 // begun is when the clock of tests stands still.
 var begun = time.Date(2024, 1, 15, 10, 30, 0, 0, time.UTC)
@@ -211,21 +137,17 @@ func someSessions() []turn.Conversation {
 
 // handlerOf returns a Handler with ids and a clock that repeat.
 func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
-	ids := 0
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
 	cfg := Config{
 		Runner:    runner,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
+		Principal: wiretest.Principal,
 		Sessions:  b, Ledger: b, Engine: engine,
 		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
 		Logger:    slog.New(slog.DiscardHandler),
 		Now:       func() time.Time { return begun },
 		SessionID: func() string { return "12d8cd79-0ee8-4dcd-97a5-5983effcbccd" },
-		NewID: func() string {
-			ids++
-			return fmt.Sprintf("01J0000000000000000000000%d", ids)
-		},
+		NewID:     wiretest.IDs(),
 	}
 	if change != nil {
 		change(&cfg)
@@ -245,15 +167,8 @@ var found = retrieval.Result{Passages: []retrieval.Passage{
 // serve stands in for the routes of internal/server.
 func serve(h *Handler) http.Handler {
 	mux := http.NewServeMux()
-	withBody := func(answer func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			body, err := wire.ReadBody(w, r, 0)
-			if err != nil {
-				WriteFailure(w, wire.FailureOf(err))
-				return
-			}
-			answer(w, r, body)
-		}
+	withBody := func(handle func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
+		return wiretest.WithBody(func(w http.ResponseWriter, err error) { WriteFailure(w, wire.FailureOf(err)) }, handle)
 	}
 	mux.Handle("POST /chat", withBody(h.Chat))
 	mux.HandleFunc("POST /chat/session", h.Begin)
@@ -261,9 +176,9 @@ func serve(h *Handler) http.Handler {
 	mux.HandleFunc("GET /chat/stream/stages", h.Steps)
 	mux.Handle("POST /chat/reset", withBody(h.Clear))
 	mux.Handle("POST /chat/clear", withBody(h.Clear))
-	mux.HandleFunc("POST /chat/{id}", func(w http.ResponseWriter, r *http.Request) {
-		withBody(func(w http.ResponseWriter, r *http.Request, body []byte) { h.Post(w, r, r.PathValue("id"), body) })(w, r)
-	})
+	mux.Handle("POST /chat/{id}", withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
+		h.Post(w, r, r.PathValue("id"), body)
+	}))
 	mux.HandleFunc("GET /chat/{id}/history", func(w http.ResponseWriter, r *http.Request) { h.History(w, r, r.PathValue("id")) })
 	mux.HandleFunc("POST /chat/{id}/reset", func(w http.ResponseWriter, r *http.Request) { h.Reset(w, r, r.PathValue("id")) })
 	mux.HandleFunc("DELETE /chat/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
@@ -271,22 +186,4 @@ func serve(h *Handler) http.Handler {
 	mux.HandleFunc("GET /api/config", h.ConfigJSON)
 	mux.HandleFunc("GET /api/models", h.ModelsJSON)
 	return mux
-}
-
-// requestOf parses a request as a fixture prints it: method and path, headers, an empty line,
-// the body.
-func requestOf(tb testing.TB, text []byte) *http.Request {
-	tb.Helper()
-	head, body, _ := bytes.Cut(text, []byte("\n\n"))
-	lines := strings.Split(strings.TrimSpace(string(head)), "\n")
-	method, path, _ := strings.Cut(lines[0], " ")
-	r, err := http.NewRequestWithContext(tb.Context(), method, "http://parley.example"+path, bytes.NewReader(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, line := range lines[1:] {
-		key, value, _ := strings.Cut(line, ": ")
-		r.Header.Set(key, value)
-	}
-	return r
 }

@@ -15,6 +15,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/store"
 	"parley/internal/turn"
+	"parley/internal/wire/wiretest"
 )
 
 // realHandler is a Handler over a real engine, runner and store. Only search and models are played.
@@ -49,7 +50,7 @@ func send(t *testing.T, h http.Handler, path string, body map[string]any) string
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, requestOf(t, append([]byte("POST "+path+"\nContent-Type: application/json\n\n"), raw...)))
+	h.ServeHTTP(w, wiretest.Request(t, "POST "+path+"\nContent-Type: application/json\n\n"+string(raw)))
 	if w.Code != http.StatusOK {
 		t.Fatalf("POST %s: status %d: %s", path, w.Code, w.Body)
 	}

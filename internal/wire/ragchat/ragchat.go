@@ -8,6 +8,7 @@
 package ragchat
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -87,15 +88,9 @@ func New(cfg Config) *Handler {
 	if cfg.Defaults == (Defaults{}) {
 		cfg.Defaults = DefaultDefaults()
 	}
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	if cfg.MaxMessages == 0 {
-		cfg.MaxMessages = defaultMaxMessages
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -199,10 +194,10 @@ func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) er
 		}
 		_, ended = e.(chat.TurnFinished)
 	}
-	if !ended || len(t.Messages) == 0 {
+	if !ended {
 		return nil, wire.ErrEndedEarly
 	}
-	if err := wire.MessageError(t.Messages[len(t.Messages)-1]); err != nil {
+	if _, err := wire.AnswerOf(&t); err != nil {
 		return nil, err
 	}
 	return h.respond(ctx, x, &t), nil

@@ -58,17 +58,18 @@ func (h *Handler) searchOf(r *http.Request, body []byte) (q retrieval.Query, lim
 	}
 	q.Text = strings.TrimSpace(text)
 	namespace := ""
-	for key, set := range map[string]func(wire.Value) string{
-		"limit":           func(v wire.Value) string { return setCount(&limit, v, 1, maxTop) },
-		"score_threshold": func(v wire.Value) string { return setNumber(&q.MinScore, v, 1) },
-		"active_domain":   func(v wire.Value) string { return setName(&namespace, v) },
+	for _, field := range []struct {
+		key string
+		set func(wire.Value) string
+	}{
+		{"limit", func(v wire.Value) string { return setCount(&limit, v, 1, maxTop) }},
+		{"score_threshold", func(v wire.Value) string { return setNumber(&q.MinScore, v, 1) }},
+		{"active_domain", func(v wire.Value) string { return setName(&namespace, v) }},
+		{"namespace", func(v wire.Value) string { return setName(&namespace, v) }}, // counts where both are given
 	} {
-		if err := apply(object, key, set); err != nil {
+		if err := apply(object, field.key, field.set); err != nil {
 			return q, 0, nil, err
 		}
-	}
-	if err := apply(object, "namespace", func(v wire.Value) string { return setName(&namespace, v) }); err != nil {
-		return q, 0, nil, err
 	}
 	if namespace != "" {
 		q.Namespace = namespace

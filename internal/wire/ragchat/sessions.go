@@ -237,11 +237,13 @@ func accountOf(body []byte) (a chat.Account, err error) {
 	if err != nil {
 		return a, err
 	}
-	for key, to := range map[string]*string{"conversation_id": &a.Conversation, "user_id": &a.User} {
-		if v, _ := object.Get(key); isGiven(v) {
-			if want := setName(to, v); want != "" {
-				return a, &fieldError{key, want}
-			}
+	for _, field := range []struct {
+		key string
+		to  *string
+	}{{"conversation_id", &a.Conversation}, {"user_id", &a.User}} {
+		err := apply(object, field.key, func(v wire.Value) string { return setName(field.to, v) })
+		if err != nil {
+			return a, err
 		}
 	}
 	return a, nil

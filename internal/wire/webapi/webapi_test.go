@@ -32,6 +32,7 @@ type site struct {
 	runner *turn.Runner
 	http   http.Handler
 	who    access.Principal
+	closed bool
 }
 
 const otherNamespace = "hr"
@@ -54,7 +55,7 @@ func newSite(t *testing.T) *site {
 	router := &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}}
 	engine := chat.NewEngine(chat.Config{Retriever: s.corpus, Models: router, Rewrite: builtin.Rewrite, Namespace: "default"})
 	s.runner = turn.NewRunner(engine, db.State(), turn.Options{Namespace: "default"})
-	h := webapi.New(webapi.Config{
+	config := webapi.Config{
 		Principal: func(*http.Request) (access.Principal, error) { return s.who, nil },
 		Namespaces: func(context.Context, access.Principal) ([]string, error) {
 			return []string{"default", otherNamespace}, nil
@@ -64,10 +65,21 @@ func newSite(t *testing.T) *site {
 		Delete: func(ctx context.Context, d retrieval.Document) (bool, error) {
 			return false, s.corpus.Apply(ctx, retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}})
 		},
-	})
+		Uploaded: func(_ context.Context, namespace, owner string) (map[string]bool, error) {
+			return map[string]bool{"UP": namespace == "default" && owner == ""}, nil
+		},
+	}
+	h := webapi.New(config)
+	config.Closed = true
+	closed := webapi.New(config)
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /api/documents": h.Documents, "GET /api/documents/{id}": h.Document, "DELETE /api/documents/{id}": h.Delete,
+		"GET /api/documents": h.Documents, "GET /api/documents/{id}": h.Document, "DELETE /api/documents/{id}": func(w http.ResponseWriter, r *http.Request) error {
+			if s.closed {
+				return closed.Delete(w, r)
+			}
+			return h.Delete(w, r)
+		},
 		"GET /api/documents/{id}/chunks": h.Chunks, "GET /api/documents/{id}/pages/{n}": h.Page,
 		"GET /api/documents/{id}/pages/{n}/image": h.Image, "GET /api/documents/{id}/pages/{n}/boxes": h.Boxes,
 		"POST /api/documents/{id}/reindex": h.Reindex,
@@ -233,6 +245,28 @@ func TestDocuments_HaveTagsAndAreDeletedAtOnce(t *testing.T) {
 	if found := s.ask("Are contact lenses covered?"); strings.Contains(get[turnJSON](s, "/api/turns/"+found).Answer, "a.pdf") {
 		t.Error("a deleted document is cited")
 	}
+}
+
+func TestDocuments_AreChangedOnlyWhereThatIsAllowed(t *testing.T) {
+	s := newSite(t)
+	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "Contact lenses are covered.")
+	s.put("UP", "default", "b.pdf", "application/pdf", access.List{}, "Contact lenses are covered.")
+	type uploads struct {
+		Documents []struct{ Uploaded bool }
+	}
+	all := get[uploads](s, "/api/documents")
+	if len(all.Documents) != 2 || all.Documents[0].Uploaded || !all.Documents[1].Uploaded {
+		t.Errorf("%+v", all)
+	}
+	s.who = access.Principal{Subject: "ann"}
+	if w := s.call(http.MethodDelete, "/api/documents/D"); w.Code != http.StatusForbidden {
+		t.Errorf("by somebody else: %d %s", w.Code, w.Body)
+	}
+	s.who, s.closed = access.Principal{Scopes: []string{"admin"}}, true
+	if w := s.call(http.MethodDelete, "/api/documents/D"); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "uploads.enabled") {
+		t.Errorf("where nobody may: %d %s", w.Code, w.Body)
+	}
+	get[listed](s, "/api/documents/D")
 }
 
 func TestChunks_NameTheirPlacesOnPages(t *testing.T) {

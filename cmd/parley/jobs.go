@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"parley/internal/job"
+	"parley/internal/store"
+)
+
+// jobsCmd is about what was handed in over the network. It works on the data folder, so that it needs
+// no server; one that runs heeds it within seconds.
+type jobsCmd struct {
+	List   jobsListCmd   `cmd:"" default:"withargs" help:"List the jobs, the newest first."`
+	Show   jobsShowCmd   `cmd:"" help:"Show a job and what became of its files."`
+	Retry  jobsRetryCmd  `cmd:"" help:"Have a job that has failed or was cancelled tried again."`
+	Cancel jobsCancelCmd `cmd:"" help:"Cancel a job."`
+}
+
+type jobsListCmd struct {
+	Limit int `default:"20" help:"Most jobs."`
+}
+
+type jobsShowCmd struct {
+	ID string `arg:"" help:"Of the job."`
+}
+
+type jobsRetryCmd struct {
+	ID string `arg:"" help:"Of the job."`
+}
+
+type jobsCancelCmd struct {
+	ID string `arg:"" help:"Of the job."`
+}
+
+// Run lists what belongs to nobody in particular, which is all while nobody signs in.
+func (c jobsListCmd) Run(ctx context.Context, p *program) error {
+	return p.withJobs(ctx, func(jobs *store.Jobs) error {
+		all, err := jobs.Jobs(ctx, job.List{Limit: max(c.Limit, 1)})
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			_, err := fmt.Fprintln(p.stdout, "There are no jobs.")
+			return err
+		}
+		t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "ID\tKIND\tSTATE\tNAMESPACE\tCREATED\tFILES\tMESSAGE")
+		for _, j := range all {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d/%d\t%s\n", j.ID, j.Kind, j.State, j.Namespace,
+				j.CreatedAt.Local().Format(time.DateTime), j.Counts.Done, j.Counts.Total, j.Message)
+		}
+		return t.Flush()
+	})
+}
+
+// Run prints a job.
+func (c jobsShowCmd) Run(ctx context.Context, p *program) error {
+	return p.withJobs(ctx, func(jobs *store.Jobs) error {
+		j, err := jobs.Job(ctx, "", c.ID)
+		if err != nil {
+			return jobError(c.ID, err)
+		}
+		return p.printJob(j)
+	})
+}
+
+// Run queues a job again.
+func (c jobsRetryCmd) Run(ctx context.Context, p *program) error {
+	return p.withJobs(ctx, func(jobs *store.Jobs) error {
+		j, err := jobs.Retry(ctx, "", c.ID, time.Now())
+		if err != nil {
+			return jobError(c.ID, err)
+		}
+		return p.printJob(j)
+	})
+}
+
+// Run cancels a job.
+func (c jobsCancelCmd) Run(ctx context.Context, p *program) error {
+	return p.withJobs(ctx, func(jobs *store.Jobs) error {
+		j, err := jobs.Ask(ctx, "", c.ID, time.Now())
+		if err != nil {
+			return jobError(c.ID, err)
+		}
+		return p.printJob(j)
+	})
+}
+
+// withJobs opens the data folder for a command.
+func (p *program) withJobs(ctx context.Context, do func(*store.Jobs) error) (err error) {
+	db, err := store.Open(ctx, p.config.Data, p.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return do(db.Jobs())
+}
+
+func jobError(id string, err error) error {
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return usagef("there is no job %s", id)
+	case errors.Is(err, job.ErrState):
+		return fmt.Errorf("job %s is not in a state for this; see parley jobs show %s", id, id)
+	}
+	return err
+}
+
+func (p *program) printJob(j job.Job) error {
+	fmt.Fprintf(p.stdout, "%s (%s in %s): %s. %s\n", j.ID, j.Kind, j.Namespace, j.State, j.Message)
+	if j.Asked {
+		fmt.Fprintln(p.stdout, "The server that is at work on it will cancel it.")
+	}
+	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
+	for _, f := range j.Files {
+		fmt.Fprintln(t, strings.TrimRight(fmt.Sprintf("  %s\t%s\t%s\t%s", f.State, f.Name, f.Reason, f.Detail), "\t"))
+	}
+	return t.Flush()
+}

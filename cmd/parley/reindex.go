@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"parley/internal/ingest"
+)
+
+// reindexCmd makes all documents anew.
+type reindexCmd struct{}
+
+// Run makes every document of the namespace anew from its stored original, beside those that searches
+// see, and then has the new ones take over at once. It returns errPartial when some could not be read.
+func (c reindexCmd) Run(ctx context.Context, p *program) error {
+	d := newDisplay(p.stderr, time.Now)
+	p.log = newLogger(d, p.config.LogLevel)
+	in, err := p.open(ctx, withBuiltin(p.config))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := p.announceReindex(ctx, in); err != nil {
+		return err
+	}
+	if err := in.sweepReplaced(ctx); err != nil {
+		return err
+	}
+	pool := newPool(in.cfg, in.cfg.readers(), true)
+	defer pool.Close()
+	report, err := p.ingester(in, pool).Rebuild(ctx, in.corpus, d.Update)
+	d.Finish()
+	if err != nil {
+		return interrupted(err)
+	}
+	writeRebuild(p, report)
+	if err := in.sweepReplaced(ctx); err != nil {
+		return interrupted(err)
+	}
+	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
+		return interrupted(err)
+	}
+	if len(report.Kept) > 0 {
+		return errPartial
+	}
+	return nil
+}
+
+// announceReindex says what will be done, and what room that takes.
+func (p *program) announceReindex(ctx context.Context, in *instance) error {
+	stats, err := in.db.Corpus().Stats(ctx, in.cfg.Namespace)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(in.cfg.Data, "corpus.db*"))
+	if err != nil {
+		return fmt.Errorf("look for the database of documents: %w", err)
+	}
+	size := int64(0)
+	for _, f := range files {
+		if st, err := os.Stat(f); err == nil { // its log comes and goes
+			size += st.Size()
+		}
+	}
+	fmt.Fprintf(p.stdout, "Making %s (%s) anew beside the present ones. Until these are removed, the database "+
+		"needs up to twice its %d MiB; the room is used again later.\n",
+		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), max(size>>20, 1))
+	return nil
+}
+
+func writeRebuild(p *program, r ingest.RebuildReport) {
+	fmt.Fprintf(p.stdout, "Switched to %s made anew (%s, %s) in %v", plural(r.Switched, "document"),
+		plural(r.Pages, "page"), plural(r.Chunks, "chunk"), rounded(r.Duration))
+	if r.Resumed > 0 {
+		fmt.Fprintf(p.stdout, "; %d of them by an earlier run", r.Resumed)
+	}
+	fmt.Fprintln(p.stdout, ".")
+	writeResults(p.stdout, "Kept as they are", r.Kept)
+}
+
+// sweepStep is how many documents one transaction removes, so that others get their turn.
+const sweepStep = 20
+
+// sweepReplaced removes what a re-index has replaced.
+func (in *instance) sweepReplaced(ctx context.Context) error {
+	for {
+		n, err := in.db.Corpus().SweepReplaced(ctx, sweepStep)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}

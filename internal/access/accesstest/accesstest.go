@@ -1,0 +1,2 @@
+// Package accesstest has what tests of missing rights share.
+package accesstest

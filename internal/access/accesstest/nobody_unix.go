@@ -1,0 +1,69 @@
+//go:build unix
+
+package accesstest
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user without any rights of its own.
+const nobody = 65534
+
+// RanAsNobody runs the test again in a process of nobody's where this one is root's, who may read and
+// write everything, and reports whether it did. The test then returns.
+//
+//	if accesstest.RanAsNobody(t) {
+//		return
+//	}
+func RanAsNobody(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return false
+	}
+	dir, err := os.MkdirTemp("", "unprivileged") // not t.TempDir, into which only root may look
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "test")
+	copyProgram(t, program)
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+	return true
+}
+
+// copyProgram copies this program to where others may run it.
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := os.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(f, from); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,156 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// asideCorpus keeps documents that are made anew beside the others.
+type asideCorpus struct {
+	*fakeCorpus
+	aside    map[string]retrieval.Put // by id
+	switched string                   // the generation switched to
+	onAside  func() error             // called for each batch; may refuse it
+}
+
+func (a *asideCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
+	if b.Namespace != retrieval.Aside("default") {
+		return a.fakeCorpus.Apply(ctx, b)
+	}
+	if a.onAside != nil {
+		if err := a.onAside(); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.Delete {
+		delete(a.aside, id)
+	}
+	for _, p := range b.Put {
+		a.aside[p.Document.ID] = p
+	}
+	return nil
+}
+
+func (a *asideCorpus) AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error) {
+	if namespace != retrieval.Aside("default") {
+		return a.fakeCorpus.AllDocuments(ctx, namespace, after, limit)
+	}
+	other := newFakeCorpus()
+	other.docs = a.aside
+	return other.AllDocuments(ctx, namespace, after, limit)
+}
+
+func (a *asideCorpus) SwitchAside(_ context.Context, _, generation string) (int, error) {
+	a.switched = generation
+	return len(a.aside), nil
+}
+
+// ingested returns a bench with some documents, over a corpus for rebuilding.
+func ingested(t *testing.T) (*bench, *asideCorpus) {
+	b := newBench(t)
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		b.write(name, "Text of "+name+".")
+	}
+	b.run()
+	a := &asideCorpus{fakeCorpus: b.corpus, aside: map[string]retrieval.Put{}}
+	b.cfg.Store, b.cfg.Workers = a, 1
+	return b, a
+}
+
+func (b *bench) rebuild(a *asideCorpus) RebuildReport {
+	b.t.Helper()
+	r, err := New(b.cfg).Rebuild(b.t.Context(), a, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func TestRebuild_MakesDocumentsAnewFromTheirOriginals(t *testing.T) {
+	b, a := ingested(t)
+	b.remove("a.md") // the file is not looked at
+	b.write("b.md", "Changed.")
+	r := b.rebuild(a)
+	if r.Switched != 3 || r.Pages != 3 || r.Chunks != 3 || len(r.Kept) > 0 || a.switched != Generation {
+		t.Errorf("%+v, switched to %q", r, a.switched)
+	}
+	for _, p := range b.corpus.docs {
+		made := a.aside[retrieval.AsideID(p.Document)]
+		if made.Document.Name != p.Document.Name || len(made.Chunks) != 1 || made.Chunks[0].Text != p.Chunks[0].Text {
+			t.Errorf("%s was made anew as %+v", p.Document.Name, made)
+		}
+	}
+}
+
+func TestRebuild_KeepsWhatCannotBeReadAnyMore(t *testing.T) {
+	b, a := ingested(t)
+	sha := b.corpus.doc(t, "a.md").Document.SHA256
+	if err := os.Remove(filepath.Join(b.blobs.dir, sha)); err != nil {
+		t.Fatal(err)
+	}
+	d := b.corpus.doc(t, "b.md").Document
+	if err := os.WriteFile(filepath.Join(b.blobs.dir, d.SHA256), []byte("DAMAGED"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := b.rebuild(a)
+	var kept []string
+	for _, k := range r.Kept {
+		kept = append(kept, k.Path+" "+string(k.Reason))
+	}
+	if want := []string{"a.md unreadable", "b.md " + string(extract.Damaged)}; r.Switched != 1 || !slices.Equal(kept, want) {
+		t.Errorf("%d switched, kept %q, want %q", r.Switched, kept, want)
+	}
+}
+
+func TestRebuild_GoesOnWhereItStopped(t *testing.T) {
+	b, a := ingested(t)
+	b.write("d.md", strings.Repeat("A sentence of a large document. ", maxBatchText/32+1)) // a batch of its own
+	b.write("e.md", "Text of e.md.")
+	b.run()
+	batches := 0
+	a.onAside = func() error {
+		if batches++; batches == 2 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	if _, err := New(b.cfg).Rebuild(t.Context(), a, nil); err == nil || a.switched != "" {
+		t.Fatalf("error %v, switched to %q", err, a.switched)
+	}
+	if len(a.aside) != 4 {
+		t.Fatalf("%d documents were made before it stopped, want 4", len(a.aside))
+	}
+	a.onAside = nil
+	b.write("a.md", "Changed meanwhile.")
+	b.corpus.docs[b.corpus.doc(t, "a.md").Document.ID] = changedDocument(b.corpus.doc(t, "a.md"))
+	r := b.rebuild(a)
+	if r.Resumed != 3 || r.Pages != 2 || len(a.aside) != 5 {
+		t.Errorf("%+v, %d documents aside", r, len(a.aside))
+	}
+}
+
+// changedDocument returns a document in a later revision.
+func changedDocument(p retrieval.Put) retrieval.Put {
+	p.Document.Revision++
+	return p
+}
+
+func TestRebuild_OneAtATime(t *testing.T) {
+	b, a := ingested(t)
+	unlock, err := lock(b.data, "ingest.lock", "ingesting into")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if _, err := New(b.cfg).Rebuild(t.Context(), a, nil); !errors.As(err, new(*LockedError)) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,596 @@
+package ingest_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/access"
+	"parley/internal/crawl"
+	"parley/internal/extract"
+	"parley/internal/fetch"
+	"parley/internal/ingest"
+	"parley/internal/retrieval"
+)
+
+// site is a web site on loopback, and a corpus that follows it.
+type site struct {
+	*whole
+	base, host string
+	server     *httptest.Server
+
+	mu     sync.Mutex
+	pages  map[string]http.HandlerFunc
+	asked  []string // paths; with "?" behind those of conditional requests
+	bodies int      // answers that were not 304
+	onGet  func(path string)
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{whole: newWhole(t), pages: map[string]http.HandlerFunc{}}
+	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.base, s.host = s.server.URL, strings.ReplaceAll(strings.TrimPrefix(s.server.URL, "http://"), ":", "_")
+	client := fetch.New(fetch.Options{Timeout: 4 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	pool := extract.NewPool(extract.Options{Workers: 1})
+	t.Cleanup(func() { client.Close(); s.server.Close(); pool.Close() })
+	s.in = ingest.New(ingest.Config{
+		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: pool,
+		Namespace: "default", DataDir: s.data, Supports: extract.Supports, Workers: 1,
+		Crawler: crawl.New(client, crawl.Options{Delay: -1, Accept: ingest.AcceptsPage}),
+	})
+	return s
+}
+
+func (s *site) serve(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RequestURI()
+	s.mu.Lock()
+	h, onGet := s.pages[path], s.onGet
+	if asked := path; r.Header.Get("If-None-Match")+r.Header.Get("If-Modified-Since") != "" {
+		s.asked = append(s.asked, asked+" if changed")
+	} else {
+		s.asked = append(s.asked, asked)
+	}
+	s.mu.Unlock()
+	if onGet != nil {
+		onGet(path)
+	}
+	if h == nil {
+		h = http.NotFound
+	}
+	count := &statusRecorder{ResponseWriter: w}
+	h(count, r)
+	if count.status != http.StatusNotModified {
+		s.mu.Lock()
+		s.bodies++
+		s.mu.Unlock()
+	}
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (s *site) set(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[path] = h
+}
+
+// file serves a body with an ETag that changes with it.
+func file(media, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", media)
+		w.Header().Set("ETag", fmt.Sprintf(`"%x-%d"`, len(body), strings.Count(body, "a")))
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
+	}
+}
+
+// page serves a web page with the furniture that pages have.
+func (s *site) page(path, title, body string, links ...string) {
+	var nav strings.Builder
+	for _, l := range links {
+		fmt.Fprintf(&nav, `<li><a href="%s">Navigation entry %s</a>`, l, l)
+	}
+	s.set(path, file("text/html; charset=utf-8", fmt.Sprintf(`<!doctype html><html><head><title>%s</title></head><body>
+		<nav><ul>%s</ul></nav><header>Bannerwort <form><input name=q></form></header>
+		<main><h1>%s</h1>%s</main><aside>Werbung for things</aside><footer>Impressum and copyright</footer></body></html>`, title, nav.String(), title, body)))
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func (s *site) take() (asked []string, bodies int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked, bodies = s.asked, s.bodies
+	s.asked, s.bodies = nil, 0
+	return asked, bodies
+}
+
+func (s *site) crawl(site ingest.Site) ingest.Report {
+	s.t.Helper()
+	if !strings.Contains(site.URL, "://") {
+		site.URL = s.base + site.URL
+	}
+	r, err := s.in.RunSites(s.t.Context(), []ingest.Site{site}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+// wantRun compares what a run has done: documents and the reasons for which pages gave none.
+func (s *site) wantRun(r ingest.Report, indexed, updated, unchanged, deleted int, reasons ...string) {
+	s.t.Helper()
+	var got []string
+	for _, f := range r.Skipped {
+		got = append(got, "skipped "+strings.TrimPrefix(f.Path, s.base)+" "+string(f.Reason))
+	}
+	for _, f := range r.Failed {
+		got = append(got, "failed "+strings.TrimPrefix(f.Path, s.base)+" "+string(f.Reason))
+	}
+	if diff := cmp.Diff(reasons, got); diff != "" ||
+		[4]int{r.Indexed, r.Updated, r.Unchanged, r.Deleted} != [4]int{indexed, updated, unchanged, deleted} {
+		s.t.Errorf("%d indexed, %d updated, %d unchanged, %d deleted; want %d, %d, %d, %d; reasons (-want +got):\n%s",
+			r.Indexed, r.Updated, r.Unchanged, r.Deleted, indexed, updated, unchanged, deleted, diff)
+	}
+}
+
+// names returns the documents' names, without the host.
+func (s *site) names() (names []string) {
+	s.t.Helper()
+	docs, err := s.db.Corpus().AllDocuments(s.t.Context(), "default", "", 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, d := range docs {
+		names = append(names, strings.TrimPrefix(strings.TrimPrefix(d.Name, s.host), "/"))
+	}
+	return names
+}
+
+func (s *site) wantNames(names ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(names, s.names()); diff != "" {
+		s.t.Errorf("documents (-want +got):\n%s", diff)
+	}
+}
+
+// document returns a document with the texts of its chunks.
+func (s *site) document(name string) (retrieval.Document, []retrieval.Chunk) {
+	s.t.Helper()
+	full := s.host
+	if name != "" {
+		full += "/" + name
+	}
+	d, err := s.db.Corpus().Document(s.t.Context(), retrieval.Filter{Namespace: "default"}, full)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	chunks, err := s.db.Corpus().RevisionChunks(s.t.Context(), d.Revision)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d, chunks
+}
+
+func textOf(chunks []retrieval.Chunk) string {
+	var b strings.Builder
+	for _, c := range chunks {
+		b.WriteString(c.Text + "\n")
+	}
+	return b.String()
+}
+
+const prose = `<p>Employees of the northern branch may borrow a bicycle for up to three weeks, if the caretaker agrees and the
+	bicycle has lights. The insurance covers thefts from locked sheds, as the form on the notice board explains in detail.</p>`
+
+func TestRunSites_IndexesTheMainContentOfPages(t *testing.T) {
+	s := newSite(t)
+	s.page("/docs/", "Start", prose, "bikes?utm_campaign=x", "plan.md", "/docs/bikes#top", "logo.png", "data.json", "/elsewhere")
+	s.page("/docs/bikes", "Bicycle rules", prose+`<h2>Prices</h2><table><tr><th>Plan<th>Price</tr><tr><td>Plus<td>$5</tr></table>`)
+	s.set("/docs/plan.md", file("text/plain", "# The plan\n\nPaint the shed."))
+	s.set("/docs/data.json", file("application/json", `{"a": 1}`))
+	r := s.crawl(ingest.Site{URL: "/docs/", Depth: 1})
+	s.wantRun(r, 3, 0, 0, 0, "skipped /docs/data.json unsupported")
+	s.wantNames("docs", "docs/bikes", "docs/plan.md")
+	d, chunks := s.document("docs/bikes")
+	if d.Title != "Bicycle rules" || d.URL != s.base+"/docs/bikes" || d.MediaType != "text/html" {
+		t.Errorf("%+v", d)
+	}
+	text := textOf(chunks)
+	for _, word := range []string{"Navigation", "Bannerwort", "Werbung", "Impressum"} {
+		if strings.Contains(text, word) {
+			t.Errorf("%q is in the chunks:\n%s", word, text)
+		}
+	}
+	if !strings.Contains(text, "Plan: Plus; Price: $5") && !strings.Contains(text, "Plus") {
+		t.Errorf("the table is lost:\n%s", text)
+	}
+	if last := chunks[len(chunks)-1].Headings; !slices.Equal(last, []string{"Bicycle rules", "Prices"}) && !slices.Equal(last, []string{"Bicycle rules"}) {
+		t.Errorf("headings %q", last)
+	}
+	if got := s.find(access.Anonymous, "paint the shed"); !slices.Contains(got, s.host+"/docs/plan.md") {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestRunSites_WritesNothingWhenNothingHasChanged(t *testing.T) {
+	s := newSite(t)
+	s.set("/robots.txt", file("text/plain", "User-agent: *\nDisallow: /no/\n"))
+	s.page("/", "Start", prose, "/a", "/b", "/copy", "/empty", "/no/x")
+	s.page("/a", "A", "<p>aaaa"+prose)
+	s.page("/b", "B", "<p>bb"+prose)
+	s.set("/empty", file("text/html", "<html><body></body></html>"))
+	s.set("/copy", file("text/html", "<link rel=canonical href=/a>"+prose))
+	all := ingest.Site{URL: "/", Depth: 2}
+	s.wantRun(s.crawl(all), 3, 0, 0, 0, "skipped /empty empty", "skipped /no/x robots")
+	asked, _ := s.take()
+	if slices.Contains(asked, "/no/x") {
+		t.Errorf("asked for what robots.txt forbids: %q", asked)
+	}
+	before, err := s.db.Corpus().Version(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := s.stored()
+	r := s.crawl(all)
+	s.wantRun(r, 0, 0, 3, 0, "skipped /empty empty", "skipped /no/x robots")
+	if r.Duplicates != 1 {
+		t.Errorf("%d duplicates", r.Duplicates)
+	}
+	for _, f := range r.Skipped {
+		if !f.Known {
+			t.Errorf("%s is told as if it were new", f.Path)
+		}
+	}
+	asked, bodies := s.take()
+	slices.Sort(asked)
+	want := []string{"/ if changed", "/a if changed", "/b if changed", "/copy if changed", "/empty if changed", "/robots.txt if changed"}
+	if diff := cmp.Diff(want, asked); diff != "" || bodies != 0 {
+		t.Errorf("%d bodies were sent; requests (-want +got):\n%s", bodies, diff)
+	}
+	if after, err := s.db.Corpus().Version(t.Context()); after != before || err != nil {
+		t.Errorf("version %d became %d (%v)", before, after, err)
+	}
+	if diff := cmp.Diff(stored, s.stored()); diff != "" {
+		t.Errorf("stored (-before +after):\n%s", diff)
+	}
+}
+
+func TestRunSites_WritesNothingForTheSameBodyWithoutValidators(t *testing.T) {
+	s := newSite(t)
+	body := "<h1>Plain</h1>" + prose
+	s.set("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, body)
+	})
+	s.wantRun(s.crawl(ingest.Site{URL: "/"}), 1, 0, 0, 0)
+	before, _ := s.db.Corpus().Version(t.Context())
+	s.wantRun(s.crawl(ingest.Site{URL: "/"}), 0, 0, 1, 0)
+	if after, _ := s.db.Corpus().Version(t.Context()); after != before {
+		t.Errorf("version %d became %d", before, after)
+	}
+	body = "<h1>Changed</h1>" + prose
+	s.wantRun(s.crawl(ingest.Site{URL: "/"}), 0, 1, 0, 0)
+	if d, _ := s.document(""); d.Title != "Changed" {
+		t.Errorf("title %q", d.Title)
+	}
+}
+
+func TestRunSites_DeletesWhatIsGoneAndKeepsWhatFails(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "Start", prose, "/a", "/b", "/c", "/d")
+	for _, p := range []string{"/a", "/b", "/c", "/d"} {
+		s.page(p, "Page "+p, "<p>Only on "+p+" stands this."+prose)
+	}
+	all := ingest.Site{URL: "/", Depth: 1}
+	s.wantRun(s.crawl(all), 5, 0, 0, 0)
+	s.set("/a", status(http.StatusNotFound))
+	s.set("/b", status(http.StatusInternalServerError))
+	s.set("/c", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	s.page("/", "Start", prose+"<p>news", "/a", "/b", "/c") // /d is linked no more, and still there
+	s.wantRun(s.crawl(all), 0, 1, 1, 1, "skipped /a not-found", "failed /b status", "failed /c unreachable")
+	s.wantNames("", "b", "c", "d")
+	s.set("/d", status(http.StatusGone))
+	s.set("/robots.txt", status(http.StatusOK)) // what was forbidden nowhere stays allowed
+	s.page("/b", "Page b again", prose)
+	s.page("/c", "Page c", prose+"x")
+	s.wantRun(s.crawl(all), 0, 2, 1, 1, "skipped /a not-found")
+	s.wantNames("", "b", "c")
+	s.set("/robots.txt", file("text/plain", "User-agent: parley\nDisallow: /b"))
+	s.wantRun(s.crawl(all), 0, 0, 2, 1, "skipped /a not-found", "skipped /b robots")
+	s.server.Close()
+	s.wantRun(s.crawl(all), 0, 0, 0, 0, "failed / unreachable", "failed / unreachable", "failed /a unreachable", "failed /b unreachable")
+	s.wantNames("", "c")
+}
+
+func TestRunSites_GoesOnWhereItWasCutShort(t *testing.T) {
+	s := newSite(t)
+	var links []string
+	for i := range 12 {
+		path := fmt.Sprintf("/p%02d", i)
+		links = append(links, path)
+		s.page(path, path, "<p>"+path+prose)
+	}
+	s.page("/", "Start", prose, links...)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onGet = func(path string) {
+		if path != "/p06" {
+			return
+		}
+		defer cancel()
+		for range 600 { // a batch is committed by its age
+			if stats, err := s.db.Corpus().Stats(ctx, "default"); err != nil || stats.Documents > 0 {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	all := ingest.Site{URL: s.base + "/", Depth: 1}
+	if _, err := s.in.RunSites(ctx, []ingest.Site{all}, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	done := len(s.names())
+	if done == 0 || done == 13 {
+		t.Fatalf("%d documents when the run was cut short", done)
+	}
+	s.onGet = nil
+	known, err := s.in.Sites(t.Context())
+	if diff := cmp.Diff([]ingest.Site{all}, known); diff != "" || err != nil {
+		t.Errorf("the site is not known (%v):\n%s", err, diff)
+	}
+	s.take()
+	s.wantRun(s.crawl(all), 13-done, 0, done, 0)
+	if asked, bodies := s.take(); bodies != 13-done+1 { // and robots.txt, which is not there
+		t.Errorf("%d bodies: %q", bodies, asked)
+	}
+}
+
+func TestRunSites_TakesOptionsThatChange(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "Rules", prose+"<h2>See also</h2><p>Unwanted words."+prose+"<h3>Deeper</h3><p>More of them.<h2>Prices</h2><p>Wanted words.")
+	s.wantRun(s.crawl(ingest.Site{URL: "/"}), 1, 0, 0, 0)
+	without := ingest.Site{URL: "/", SkipSections: []string{"see  ALSO"}}
+	s.wantRun(s.crawl(without), 0, 1, 0, 0)
+	_, chunks := s.document("")
+	if text := textOf(chunks); strings.Contains(text, "Unwanted") || strings.Contains(text, "Deeper") || !strings.Contains(text, "Wanted words") {
+		t.Errorf("chunks:\n%s", text)
+	}
+	s.wantRun(s.crawl(without), 0, 0, 1, 0)
+	s.page("/", "Rules", strings.Repeat(prose, 20))
+	s.wantRun(s.crawl(ingest.Site{URL: "/", MaxChunks: 2}), 0, 1, 0, 0)
+	if d, chunks := s.document(""); len(chunks) != 2 || d.Chunks != 2 {
+		t.Errorf("%d chunks", len(chunks))
+	}
+	s.wantRun(s.crawl(ingest.Site{URL: "/", MaxChunks: 2, Force: true}), 0, 1, 0, 0)
+}
+
+func TestRunSites_ReadsOnePageOfAKnownSite(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "Start", prose, "/a", "/b")
+	s.page("/a", "A", "<p>a"+prose)
+	s.page("/b", "B", "<p>b"+prose)
+	s.crawl(ingest.Site{URL: "/", Depth: 1})
+	s.take()
+	s.page("/a", "A new", prose+"<p>more")
+	s.wantRun(s.crawl(ingest.Site{URL: "/a"}), 0, 1, 0, 0)
+	if asked, _ := s.take(); !slices.Equal(asked, []string{"/robots.txt", "/a if changed"}) {
+		t.Errorf("requests %q", asked)
+	}
+	s.wantNames("", "a", "b")
+	s.wantRun(s.crawl(ingest.Site{URL: "/", Depth: 1}), 0, 0, 3, 0)
+	// A larger site that holds pages of another one leaves these to it.
+	s.page("/new", "New", prose+"n", "/a", "/c")
+	s.page("/c", "C", prose+"c")
+	s.wantRun(s.crawl(ingest.Site{URL: "/new", Prefix: "/", Depth: 1}), 2, 0, 0, 0)
+	s.wantNames("", "a", "b", "c", "new")
+}
+
+func TestForget_RemovesAPageForGood(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "Start", prose, "/a")
+	s.page("/a", "A", prose+"a", "/b")
+	s.page("/b", "B", prose+"b")
+	all := ingest.Site{URL: "/", Depth: 2}
+	s.crawl(all)
+	if n, err := s.in.Forget(t.Context(), strings.TrimPrefix(s.base, "http://")+"/a#x"); n != 1 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	s.wantNames("", "b")
+	s.take()
+	s.wantRun(s.crawl(all), 0, 0, 2, 0)
+	if asked, _ := s.take(); slices.Contains(asked, "/a") || slices.Contains(asked, "/a if changed") {
+		t.Errorf("asked for what was removed: %q", asked)
+	}
+	s.wantNames("", "b")
+	s.wantRun(s.crawl(ingest.Site{URL: "/a"}), 1, 0, 0, 0)
+	s.wantNames("", "a", "b")
+	if n, err := s.in.Forget(t.Context(), s.base); n != 3 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	s.wantNames()
+	if known, err := s.in.Sites(t.Context()); len(known) != 0 || err != nil {
+		t.Errorf("sites %+v, %v", known, err)
+	}
+	for _, url := range []string{s.base, "https://example.com/", "::", ""} {
+		if _, err := s.in.Forget(t.Context(), url); !errors.Is(err, retrieval.ErrNotFound) {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestSurveySites_ChangesNothing(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "Start", prose, "/a")
+	s.page("/a", "A", prose+"a")
+	before := s.stored()
+	var seen []string
+	r, err := s.in.SurveySites(t.Context(), []ingest.Site{{URL: s.base + "/", Depth: 1}}, func(p retrieval.Put) error {
+		seen = append(seen, fmt.Sprintf("%s %d", strings.TrimPrefix(p.Document.Name, s.host), len(p.Chunks)))
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(seen)
+	if diff := cmp.Diff([]string{" 1", "/a 1"}, seen); diff != "" || r.Indexed != 2 || r.Chunks != 2 {
+		t.Errorf("%+v (-want +got):\n%s", r, diff)
+	}
+	if diff := cmp.Diff(before, s.stored()); diff != "" {
+		t.Errorf("stored (-before +after):\n%s", diff)
+	}
+	if known, _ := s.in.Sites(t.Context()); len(known) != 0 {
+		t.Errorf("sites %+v", known)
+	}
+}
+
+func TestRunSites_ReadsArticlesOfAWiki(t *testing.T) {
+	s := newSite(t)
+	const article = `{{Infobox river
+| name = Alster
+| length = 56 km
+}}
+The '''Alster''' flows through [[Hamburg (city)|Hamburg]].<ref>Some book</ref>
+
+== Course ==
+It rises in a bog in the north, and is dammed in the middle of the city to form two lakes that many boats use.
+
+== References ==
+{{reflist}} A list of books that nobody searches for.
+`
+	s.set("/wiki/Alster?action=raw", file("text/x-wiki; charset=UTF-8", article))
+	s.set("/wiki/Hamburg_(city)?action=raw", file("text/x-wiki; charset=UTF-8", "'''Hamburg''' is a city on the [[Elbe]]."))
+	s.wantRun(s.crawl(ingest.Site{URL: "/wiki/Alster", MediaWiki: true, Depth: 1, SkipSections: []string{"References"}}), 2, 0, 0, 0)
+	s.wantNames("wiki/Alster", "wiki/Hamburg_(city)")
+	d, chunks := s.document("wiki/Alster")
+	text := textOf(chunks)
+	if d.Title != "Alster" || d.URL != s.base+"/wiki/Alster" || !strings.Contains(text, "length: 56 km") || strings.Contains(text, "nobody") || strings.Contains(text, "[[") {
+		t.Errorf("%+v\n%s", d, text)
+	}
+	if d, _ := s.document("wiki/Hamburg_(city)"); d.Title != "Hamburg (city)" {
+		t.Errorf("title %q", d.Title)
+	}
+}
+
+func TestRunSites_SurvivesHostileServers(t *testing.T) {
+	s := newSite(t)
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, _ = z.Write(bytes.Repeat([]byte("<p>boom "), 1<<20))
+	_ = z.Close()
+	latin := file("text/html; charset=windows-1252", "<h1>Caf\xe9</h1>"+prose)
+	wrong := file("text/html; charset=utf-16", "<meta charset=utf-8><h1>Grüße</h1>"+prose)
+	s.page("/", "Start", prose, "/bomb", "/slow", "/endless", "/latin", "/wrong", "/deep", "/private", "/loop", "/fake.pdf", "http://169.254.169.254/")
+	s.set("/bomb", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	})
+	s.set("/slow", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, "a")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	s.set("/endless", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for range 4 << 10 {
+			if _, err := w.Write(bytes.Repeat([]byte("<p>on "), 100)); err != nil {
+				return
+			}
+		}
+	})
+	s.set("/latin", latin)
+	s.set("/wrong", wrong)
+	s.set("/deep", file("text/html", "<title>Deep</title>"+strings.Repeat("<div>", 20_000)+"deep down"))
+	s.set("/private", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
+	})
+	s.set("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	s.set("/fake.pdf", file("application/pdf", "this is no PDF"))
+	r := s.crawl(ingest.Site{URL: "/", Depth: 1})
+	var damaged []string
+	r.Failed = slices.DeleteFunc(r.Failed, func(f ingest.FileResult) bool {
+		if strings.HasSuffix(f.Path, "fake.pdf") {
+			damaged = append(damaged, string(f.Reason))
+			return true
+		}
+		return false
+	})
+	s.wantRun(r, 4, 0, 0, 0, "skipped /bomb too-large", "skipped /endless too-large", "skipped /loop redirect",
+		"skipped /private redirect", "failed /slow unreachable")
+	if len(damaged) != 1 {
+		t.Errorf("the PDF that is none: %q", damaged)
+	}
+	if d, chunks := s.document("latin"); !strings.Contains(textOf(chunks), "Café") {
+		t.Errorf("%s: %s", d.Title, textOf(chunks))
+	}
+	if _, chunks := s.document("wrong"); !strings.Contains(textOf(chunks), "Grüße") {
+		t.Errorf("%s", textOf(chunks))
+	}
+}
+
+func TestRunSites_OpensWhatItWasAskedForByName(t *testing.T) {
+	s := newSite(t)
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range []string{"a.md", "sub/b.txt"} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "# About %s\n\nSome words.", name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.set("/all.zip", file("application/zip", b.String()))
+	s.wantRun(s.crawl(ingest.Site{URL: "/all.zip"}), 2, 0, 0, 0)
+	s.wantNames("all.zip/a.md", "all.zip/sub/b.txt")
+	s.wantRun(s.crawl(ingest.Site{URL: "/all.zip"}), 0, 0, 2, 0)
+	s.set("/all.zip", status(http.StatusGone))
+	s.wantRun(s.crawl(ingest.Site{URL: "/all.zip"}), 0, 0, 0, 2, "failed /all.zip not-found")
+	s.wantNames()
+}
+
+func TestRunSites_RefusesWhatIsNoSite(t *testing.T) {
+	s := newSite(t)
+	for _, bad := range []ingest.Site{
+		{}, {URL: "file:///etc/passwd"}, {URL: "example.com"}, {URL: "http://me@example.com/"}, {URL: "http://example.com/", Depth: -1},
+		{URL: "http://example.com/", Pages: -1}, {URL: "http://example.com/", Prefix: "ftp://x/"}, {URL: "http://example.com/", MaxChunks: -1},
+	} {
+		_, err := s.in.RunSites(t.Context(), []ingest.Site{bad}, nil)
+		if _, ok := errors.AsType[*ingest.SiteError](err); !ok {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	s.page("/", "Start", prose)
+	if r := s.crawl(ingest.Site{URL: "/"}); r.Indexed != 1 {
+		t.Errorf("%+v", r)
+	}
+}

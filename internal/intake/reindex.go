@@ -1,0 +1,152 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/ingest"
+	"parley/internal/job"
+	"parley/internal/retrieval"
+	"parley/internal/upload"
+)
+
+// Reindex is the kind of jobs that read a document anew.
+const Reindex = "reindex"
+
+// File is a file of an ingested folder that is to be read.
+type File struct {
+	Namespace string
+	Path      string // of the file, as the system knows it
+	Outcome   func(ingest.Outcome)
+}
+
+// reindexRequest is the Request of such a job: the row of the document's file.
+type reindexRequest struct {
+	Root string `json:"root"`
+	Path string `json:"path"`
+}
+
+// ErrSite says that a document is a page of the web, which is read with its site.
+var ErrSite = errors.New("a page of the web is read with its site")
+
+// Reindex makes a job that reads the file anew that gave a document. The error is ErrNotFound when
+// nothing is known of one, and ErrSite when it is a page of the web.
+func (s *Service) Reindex(ctx context.Context, who access.Principal, doc retrieval.Document) (job.Job, error) {
+	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
+	if err != nil {
+		return job.Job{}, err
+	}
+	if len(rows) == 0 {
+		return job.Job{}, ErrNotFound
+	}
+	if isSite(rows[0].Root) {
+		return job.Job{}, ErrSite
+	}
+	j := job.Job{
+		ID: job.NewID(), Kind: Reindex, Namespace: doc.Namespace, Owner: who.Subject,
+		Files: []job.File{{Name: doc.Name, State: job.FileQueued}},
+	}
+	if j.Request, err = json.Marshal(reindexRequest{rows[0].Root, rows[0].Path}); err != nil {
+		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
+	}
+	j, err = s.runner.Add(ctx, j)
+	return j, s.full(err)
+}
+
+// isSite reports whether a root is one of the web.
+func isSite(root string) bool {
+	return strings.HasPrefix(root, "http://") || strings.HasPrefix(root, "https://")
+}
+
+// readAnew reads a file as if it had changed, with the files around it.
+func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
+	j := t.Job()
+	var request reindexRequest
+	if err := json.Unmarshal(j.Request, &request); err != nil {
+		return fmt.Errorf("read the request of the job: %w", err)
+	}
+	outermost, err := s.lookAgain(ctx, j.Namespace, request)
+	if err != nil {
+		return s.full(err)
+	}
+	told := false
+	outcome := func(o ingest.Outcome) {
+		if o.Path != request.Path && (request.Path != "." || told) {
+			return
+		}
+		told = true
+		f := job.File{Name: j.Files[0].Name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+		t.Update(func(j *job.Job) {
+			j.Files[0] = f
+			j.Counts.Chunks, j.Counts.Tokens = o.Chunks, o.Tokens
+		})
+	}
+	wait := func(error) error {
+		err := t.Wait(ctx, "Waiting for another ingestion to end.")
+		if err == nil {
+			t.Doing("Reading the file.")
+		}
+		return err
+	}
+	t.Doing("Reading the file.")
+	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
+		err = s.follow(ctx, upload.Scope{Namespace: j.Namespace, Owner: owner}, 1, outcome, wait)
+	} else {
+		err = s.readFile(ctx, File{Namespace: j.Namespace, Path: filepath.Join(request.Root, filepath.FromSlash(outermost)), Outcome: outcome}, wait)
+	}
+	if err == nil && !told {
+		gone := job.File{Name: j.Files[0].Name, State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file is not there any more."}
+		t.Update(func(j *job.Job) { j.Files[0] = gone })
+	}
+	return err
+}
+
+// lookAgain has a file and those around it read again with the next run, and returns the path of the
+// outermost one, which is the one on the disk.
+func (s *Service) lookAgain(ctx context.Context, namespace string, request reindexRequest) (outermost string, err error) {
+	rows, err := s.cfg.Store.Files(ctx, namespace, request.Root)
+	if err != nil {
+		return "", fmt.Errorf("look for the rows of a file: %w", err)
+	}
+	outermost = request.Path
+	b := retrieval.Batch{Namespace: namespace}
+	for _, f := range rows {
+		if isOf(request.Path, f.Path) {
+			b.PutFiles = append(b.PutFiles, ingest.LookAgain(f))
+			if len(f.Path) < len(outermost) {
+				outermost = f.Path
+			}
+		}
+	}
+	if len(b.PutFiles) == 0 {
+		return "", &job.FailureError{Msg: "The document is not there any more."}
+	}
+	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
+		return "", fmt.Errorf("have a file read again: %w", err)
+	}
+	return outermost, nil
+}
+
+// readFile ingests a file of a folder, when no other ingestion is at work.
+func (s *Service) readFile(ctx context.Context, f File, wait func(error) error) error {
+	for {
+		_, err := s.cfg.IngestFile(ctx, f)
+		_, locked := errors.AsType[*ingest.LockedError](err)
+		bad, isBad := errors.AsType[*ingest.PathError](err)
+		switch {
+		case locked:
+			if err := wait(err); err != nil {
+				return err
+			}
+		case isBad:
+			return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
+		default:
+			return s.full(err)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// open begins to listen to the system.
+func (f *follower) open() {
+	watcher, err := f.options.newWatcher()
+	if err != nil {
+		f.poll(err)
+		return
+	}
+	f.watcher = watcher
+}
+
+func (f *follower) close() {
+	if f.watcher != nil {
+		f.watcher.Close() //nolint:errcheck // there is nothing left to do
+		f.watcher = nil
+		clear(f.watched)
+	}
+}
+
+// poll gives up what the system says for looking again now and then.
+func (f *follower) poll(err error) {
+	f.close()
+	f.options.Logger.Warn("the system does not tell what changes, so the folders are looked through now and then; "+
+		"on Linux, fs.inotify.max_user_watches and max_user_instances are the limits", "interval", f.options.Poll, "error", err)
+}
+
+// events returns where the system tells what changes; nil while everything is polled.
+func (f *follower) events() chan fsnotify.Event {
+	if f.watcher == nil {
+		return nil
+	}
+	return f.watcher.Events
+}
+
+func (f *follower) errors() chan error {
+	if f.watcher == nil {
+		return nil
+	}
+	return f.watcher.Errors
+}
+
+// failed takes what went wrong while the system told: its queue was full, or something else has kept
+// changes from being told.
+func (f *follower) failed(err error) {
+	if !errors.Is(err, fsnotify.ErrEventOverflow) {
+		f.options.Logger.Warn("follow folders", "error", err)
+	} else {
+		f.options.Logger.Info("more has changed at once than the system tells, so everything is looked at")
+	}
+	for _, r := range f.roots { // folders may have come
+		if r.info != nil {
+			f.add(r.path, r.path)
+		}
+	}
+	f.everything()
+}
+
+// event takes one change.
+func (f *follower) event(e fsnotify.Event) {
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		f.forget(e.Name)
+	}
+	for _, r := range f.roots {
+		switch {
+		case r.info == nil:
+		case r.info.IsDir() && below(r.path, e.Name):
+			f.inFolder(r, e)
+			return
+		case !r.info.IsDir() && filepath.Dir(e.Name) == filepath.Dir(r.path) && !f.options.Ignore(filepath.Dir(r.path), e.Name):
+			f.changing() // a change beside a file may say something of it
+			f.all[r.path] = true
+		}
+	}
+}
+
+// inFolder takes a change at or below a root.
+func (f *follower) inFolder(r *root, e fsnotify.Event) {
+	if f.options.Ignore(r.path, e.Name) {
+		return
+	}
+	if e.Has(fsnotify.Create) {
+		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
+			f.add(r.path, e.Name)
+		}
+	}
+	if f.all[r.path] {
+		f.changing()
+		return
+	}
+	f.note(e.Name)
+}
+
+// add watches a folder of a root and all in it, or the folder of a root that is a file. What cannot
+// be read is left out.
+func (f *follower) add(root, path string) {
+	if f.watcher == nil {
+		return
+	}
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // the ingestion says what cannot be read
+		case !d.IsDir() && p == root:
+			return f.watch(filepath.Dir(p))
+		case !d.IsDir():
+			return nil
+		case f.options.Ignore(root, p):
+			return fs.SkipDir
+		}
+		return f.watch(p)
+	})
+	if err != nil {
+		f.poll(err)
+		f.everything()
+	}
+}
+
+// watch watches one folder. The error says that the system cannot watch any more of them.
+func (f *follower) watch(dir string) error {
+	err := f.watcher.Add(dir)
+	if err == nil {
+		f.watched[dir] = true
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// forget ends the watching of a folder that is gone or has another name now, and of all in it:
+// otherwise what happens in it would be told under the old name.
+func (f *follower) forget(path string) {
+	if f.watcher == nil || !f.watched[path] {
+		return
+	}
+	for dir := range f.watched {
+		if below(path, dir) {
+			delete(f.watched, dir)
+			f.watcher.Remove(dir) //nolint:errcheck // the system may have done it
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package ingestapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/access"
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/intake"
+	"parley/internal/retrieval"
+	"parley/internal/store"
+	"parley/internal/upload"
+	"parley/internal/wire"
+	"parley/internal/wire/ingestapi"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// reader is an Extractor for files whose content says what becomes of them: one that begins with
+// DAMAGED cannot be read, one that begins with WAIT only when the gate opens.
+type reader struct {
+	gate chan struct{}
+	read chan string // gets the name of each file that was read, if there is room
+}
+
+func (e *reader) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	data, err := os.ReadFile(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case e.read <- r.Name:
+	default:
+	}
+	switch {
+	case bytes.HasPrefix(data, []byte("DAMAGED")):
+		return nil, &extract.Error{Reason: extract.Damaged, Detail: "it is broken"}
+	case len(data) == 0:
+		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no bytes"}
+	case bytes.HasPrefix(data, []byte("WAIT")):
+		select {
+		case <-e.gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	text := strings.ToValidUTF8(string(data), "?")
+	return &extract.Result{Document: &extract.Document{Format: "text", Title: r.Name,
+		Pages: []extract.Page{{Text: text, Blocks: []extract.Block{{Kind: extract.Paragraph, End: len(text)}}}}}}, nil
+}
+
+// site is a Handler over a data folder, with its jobs being carried out, as the server has it.
+type site struct {
+	t       *testing.T
+	data    string
+	db      *store.DB
+	corpus  *retrieval.Corpus
+	service *intake.Service
+	handler *ingestapi.Handler
+	reader  *reader
+	who     access.Principal // on whose behalf requests are
+	busy    func() error     // of the ingestion; nil for none
+}
+
+func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
+	t.Helper()
+	s := &site{t: t, data: t.TempDir(), reader: &reader{gate: make(chan struct{}), read: make(chan string, 100)}}
+	var err error
+	if s.db, err = store.Open(t.Context(), s.data, nil); err != nil {
+		t.Fatal(err)
+	}
+	if s.corpus, err = retrieval.Open(t.Context(), s.db.Corpus(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s.service = intake.New(intake.Config{
+		Jobs: s.db.Jobs(), Files: upload.New(filepath.Join(s.data, "uploads")), Store: s.db.Corpus(), Corpus: s.corpus,
+		Ingest: s.ingest,
+		Crawl: func(_ context.Context, c intake.Crawl) (ingest.Report, error) {
+			switch {
+			case strings.Contains(c.Site.URL, "gone"):
+				c.Outcome(ingest.Outcome{Path: c.Site.URL, First: true, Reason: extract.Unreadable, Detail: "the server answered with 404"})
+			case strings.Contains(c.Site.URL, "broken"):
+				return ingest.Report{}, errors.New("secret")
+			default:
+				c.Outcome(ingest.Outcome{Path: c.Site.URL, First: true, DocumentID: "d", Chunks: 3, Tokens: 70})
+			}
+			return ingest.Report{}, nil
+		},
+		SurveySites: func(context.Context, string, []ingest.Site) (intake.Estimate, error) {
+			return intake.Estimate{Documents: 1, Chunks: 3, Tokens: 70, Cost: .5}, nil
+		},
+		Survey: func(_ context.Context, _, path string) (intake.Estimate, error) {
+			data, err := os.ReadFile(path)
+			return intake.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
+		},
+		IsFull: func(err error) bool { return errors.Is(err, errFull) },
+	})
+	cfg := ingestapi.Config{
+		Service: s.service, Principal: func(*http.Request) (access.Principal, error) { return s.who, nil },
+		MaxUpload: 1 << 20, MaxBody: 4 << 10, Wait: patience,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s.handler = ingestapi.New(cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.service.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		if err := s.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+var errFull = errors.New("no space left on device")
+
+func (s *site) ingest(ctx context.Context, r intake.Run) (ingest.Report, error) {
+	if s.busy != nil {
+		if err := s.busy(); err != nil {
+			return ingest.Report{}, err
+		}
+	}
+	c := ingest.Config{
+		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: s.reader, Workers: 2,
+		Namespace: r.Namespace, Owner: r.Owner, DataDir: s.data, Uploads: r.Folder, Outcome: r.Outcome,
+		Supports: func(name string, _ []byte) bool { return !strings.HasSuffix(name, ".bin") },
+	}
+	if r.Owner != "" {
+		c.Access = access.List{Users: []string{r.Owner}}
+	}
+	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
+}
+
+// call answers a request as the server would, with errors as {"error"}.
+func (s *site) call(answer func(http.ResponseWriter, *http.Request) error, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	if err := answer(w, r); err != nil {
+		wire.WriteError(w, err)
+	}
+	return w
+}
+
+// file is a part of an upload.
+type file struct{ name, content string }
+
+func form(files ...file) (contentType string, body []byte) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, f := range files {
+		part, err := w.CreateFormFile("file", f.name)
+		if err == nil {
+			_, err = io.WriteString(part, f.content)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return w.FormDataContentType(), b.Bytes()
+}
+
+func (s *site) upload(files ...file) *httptest.ResponseRecorder {
+	contentType, body := form(files...)
+	return s.post(s.handler.Upload, contentType, body)
+}
+
+func (s *site) post(answer func(http.ResponseWriter, *http.Request) error, contentType string, body []byte) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	return s.call(answer, r)
+}
+
+func (s *site) json(answer func(http.ResponseWriter, *http.Request) error, body string) *httptest.ResponseRecorder {
+	return s.post(answer, "application/json", []byte(body))
+}
+
+// ofJob calls a route of a job.
+func (s *site) ofJob(answer func(http.ResponseWriter, *http.Request) error, id string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.SetPathValue("id", id)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return s.call(answer, r)
+}
+
+// body is the JSON of jobs and of the other answers.
+type body struct {
+	ID            string `json:"id"`
+	JobID         string `json:"job_id"`
+	State         string
+	Message       string
+	Error         any
+	FilesTotal    int `json:"files_total"`
+	FilesDone     int `json:"files_done"`
+	Indexed       int
+	Unchanged     int
+	Skipped       int
+	Failed        int
+	ChunksIndexed int `json:"chunks_indexed"`
+	ChunksPlanned int `json:"chunks_planned"`
+	Tokens        int `json:"tokens_used"`
+	Files         []struct{ Name, State, Reason, Detail string }
+	Errors        []struct{ URL, Reason, Error string }
+}
+
+func (s *site) decode(w *httptest.ResponseRecorder, status int) body {
+	s.t.Helper()
+	if w.Code != status {
+		s.t.Fatalf("status %d, want %d: %s", w.Code, status, w.Body)
+	}
+	var b body
+	if err := json.Unmarshal(w.Body.Bytes(), &b); err != nil {
+		s.t.Fatalf("%v: %s", err, w.Body)
+	}
+	return b
+}
+
+// ended follows the events of a job to its end, and returns the last one.
+func (s *site) ended(id string) body {
+	s.t.Helper()
+	events := s.events(id)
+	return events[len(events)-1]
+}
+
+func (s *site) events(id string) (all []body) {
+	s.t.Helper()
+	w := s.ofJob(s.handler.Events, id)
+	for _, event := range strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n") {
+		data, id, last := strings.Cut(strings.TrimPrefix(event, "data: "), "\nid: ")
+		var b body
+		if strings.HasPrefix(event, ":") {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &b); err != nil || last && id != "1" {
+			s.t.Fatalf("the event %q: %v", event, err)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// uploaded returns the list of uploaded files.
+func (s *site) uploaded() string {
+	s.t.Helper()
+	w := s.call(s.handler.Uploaded, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code != http.StatusOK {
+		s.t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	return strings.TrimSpace(w.Body.String())
+}
+
+// found reports whether a caller finds a document, and by its content.
+func (s *site) found(who access.Principal, name string) bool {
+	s.t.Helper()
+	_, err := s.db.Corpus().Document(s.t.Context(), retrieval.Filter{Principal: who, Namespace: "default"}, name)
+	if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+		s.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// stored returns the files below the folder of uploads.
+func (s *site) stored() (paths []string) {
+	s.t.Helper()
+	_ = filepath.WalkDir(filepath.Join(s.data, "uploads"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			paths = append(paths, filepath.Base(path))
+		}
+		return nil
+	})
+	return paths
+}

@@ -1,0 +1,33 @@
+package ragchat
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"parley/internal/wire/wiretest"
+)
+
+const (
+	asking    = `{"message":"my secret","params":{"query_id":"q1"}}`
+	streaming = `{"message":"my secret","params":{"query_id":"q1","stream":true}}`
+)
+
+func TestClientsThatLeave(t *testing.T) {
+	wiretest.Protocol{
+		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
+			return serve(handlerOf(r, &books{}, func(c *Config) { c.Logger = log }))
+		},
+		ReplyPath: "/chat", ReplyBody: asking,
+		StreamPath: "/chat", StreamBody: streaming,
+	}.TestLeaving(t)
+}
+
+func TestStream_EndsTheRangeWhenAnEventCannotBeWritten(t *testing.T) {
+	r := wiretest.NewTalking(wiretest.TalkingOn)
+	server := httptest.NewServer(serve(handlerOf(r, &books{}, nil)))
+	defer server.Close()
+	wiretest.LeaveAfter(t, server.URL+"/chat", streaming, "xxx")
+	<-r.Ended
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "time"
+
+// spent returns 0: the system does not tell.
+func spent() time.Duration { return 0 }
