@@ -55,18 +55,18 @@ async function scroll(base, open, messages) {
   return { first, all, frames: frames.length, work: ((after.TaskDuration - before.TaskDuration) * 1000) / frames.length, longest: Math.max(...frames) };
 }
 
-/** Scrolls up and down again by 600 px a frame and returns how long each frame was, in ms. */
+/** Scrolls up and down again by 150 px a frame, which is 9,000 px a second, and returns how long each frame was, in ms. */
 function scrollThrough() {
   const el = document.querySelector(".messages");
   return new Promise((resolve) => {
     const frames = [];
     let last = performance.now();
-    let step = -600;
+    let step = -150;
     const frame = (now) => {
       frames.push(now - last);
       last = now;
       el.scrollTop += step;
-      if (frames.length === 150) step = 600;
+      if (frames.length === 150) step = 150;
       if (frames.length < 300) requestAnimationFrame(frame);
       else resolve(frames.slice(1));
     };

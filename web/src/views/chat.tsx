@@ -58,8 +58,12 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
         <Welcome loading={loading} />
       ) : (
         <div class="thread" role="log" aria-live="off" aria-label={s.conversation}>
-          {path.slice(first).map((shown, i) => (
-            <OneMessage key={shown.message.id} message={shown.message} siblings={shown.siblings} last={first + i === path.length - 1} />
+          {groupsOf(path, first).map((g) => (
+            <div key={g.at} class={`group ${g.at + group >= path.length ? "last" : ""}`}>
+              {g.shown.map((shown, i) => (
+                <OneMessage key={shown.message.id} message={shown.message} siblings={shown.siblings} last={g.at + i === path.length - 1} />
+              ))}
+            </div>
           ))}
         </div>
       )}
@@ -70,6 +74,13 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
       )}
     </div>
   );
+}
+
+/** Messages in groups, so that the browser can pass over many at a time. `first` is the beginning of one. */
+function groupsOf(path: Shown[], first: number): { at: number; shown: Shown[] }[] {
+  const groups = [];
+  for (let at = first; at < path.length; at += group) groups.push({ at, shown: path.slice(at, at + group) });
+  return groups;
 }
 
 /** The first message that is in the page: a long conversation comes into it from its end, while nothing else is to do. */
@@ -86,7 +97,7 @@ function useFirst(id: string, length: number): number {
     const timer = setTimeout(more, 50);
     return () => clearTimeout(timer);
   }, [id, count, length]);
-  return Math.max(0, length - count);
+  return Math.max(0, Math.floor((length - count) / group) * group);
 }
 
 interface MessageProps {
