@@ -1,11 +1,12 @@
 # Every target is one line; what a target does stands in the script or command it calls.
-.PHONY: build test race bench lint fuzz tables ci
+.PHONY: build test race bench lint crash fuzz tables ci
 
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o parley ./cmd/parley
 test: ; go test ./...
 race: ; go test -race -shuffle=on ./...
 bench: ; go run ./test/bench
 lint: ; .ci/lint
+crash: ; PARLEY_CRASH_ROUNDS=$(or $(ROUNDS),200) go test ./cmd/parley -run 'KilledAtAnyMoment|WasSynced' -v -timeout 30m
 fuzz: ; .ci/fuzz $(or $(TIME),10m)
 tables: ; go test ./cmd/parley -run TestConfigTable -update
 ci: ; .ci/run

@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "upload"},
+	"wire/ragchat":    {"wire", "turn", "chat", "retrieval", "llm", "eval"},
 }
 
 func TestImports_FollowTheTable(t *testing.T) {

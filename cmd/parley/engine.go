@@ -108,6 +108,11 @@ func (in *instance) Close() error {
 	return errors.Join(in.pages.Close(), in.db.Close())
 }
 
+// finder is the engine up to the passages, with what requests may ask of it.
+func (in *instance) finder() chat.Runner {
+	return chat.Restricted{Runner: in.engine.Finder(), Allow: in.cfg.allowlist()}
+}
+
 // sees reports whether the model that answers reads images.
 func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }
 

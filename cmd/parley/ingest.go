@@ -78,7 +78,7 @@ func (p *program) keepIngesting(ctx context.Context, in *instance, d *display) e
 		}
 	})
 	if ctx.Err() != nil {
-		return nil // as it was meant to end
+		return nil //nolint:nilerr // as it was meant to end
 	}
 	return err
 }

@@ -22,6 +22,7 @@ func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Sessions:  s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
+		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.finder()) }, Document: documents{s.db}.Document,
 		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
 		PublicURL: s.cfg.PublicURL, Logger: s.log,
 	})

@@ -32,12 +32,12 @@ func TestReindex_SurvivesKills(t *testing.T) {
 			t.Fatalf("the answer is %s", got)
 		}
 	}
-	for _, after := range []time.Duration{50, 150, 300} {
+	for _, after := range []int{50, 150, 300} {
 		cmd := exec.Command(binary, "reindex", "--data", data)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(after * time.Millisecond)
+		time.Sleep(time.Duration(after) * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 		answers()

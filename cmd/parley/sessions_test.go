@@ -259,6 +259,41 @@ func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 	}
 }
 
+// Row R18: of a hundred writers on one session none is lost, and their turns stand one after the other.
+func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing.T) {
+	const writers = 100
+	s := startRAGChat(t)
+	session := s.session(t)
+	var posting sync.WaitGroup
+	for i := range writers {
+		posting.Go(func() {
+			question := fmt.Sprintf("How high is Mount Everest (%d)?", i)
+			r, err := s.send("/chat/"+session, fmt.Sprintf(`{"message":%q}`, question))
+			if err != nil || r.status != http.StatusOK {
+				t.Errorf("status %d, %v: %s", r.status, err, r.body)
+				return
+			}
+			// The totals are of when they are read, after the turn: another one may have ended by then.
+			if r.Totals.Messages < 1 || r.Totals.Messages > writers {
+				t.Errorf("the answer tells of %d turns", r.Totals.Messages)
+			}
+		})
+	}
+	posting.Wait()
+	all := s.history(t, session)
+	if len(all) != 2*writers {
+		t.Fatalf("%d messages after %d turns", len(all), writers)
+	}
+	asked := map[string]bool{}
+	for i := 0; i < len(all); i += 2 {
+		question, ok := strings.CutPrefix(all[i], "user: ")
+		if !ok || asked[question] || !strings.HasPrefix(all[i+1], "assistant: ") {
+			t.Fatalf("messages %d and %d are %q and %q", i, i+1, all[i], all[i+1])
+		}
+		asked[question] = true
+	}
+}
+
 func TestRAGChat_ABudgetHoldsForTurnsAtOnceAndAfterAStart(t *testing.T) {
 	const most = 3
 	flags := []string{"--budgets-user-requests", fmt.Sprint(most)}

@@ -3,12 +3,14 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // eventVersion is the version of the JSON encoding of events. It grows when a reader of the
 // former version would misread an event.
 const eventVersion = 1
 
+// eventEnvelope is what AppendJSON writes.
 type eventEnvelope struct {
 	V     int             `json:"v"`
 	Turn  string          `json:"turn"`
@@ -25,16 +27,28 @@ type Numbered struct {
 }
 
 // MarshalJSON encodes the event as {"v","turn","seq","type","event"}.
-func (n Numbered) MarshalJSON() ([]byte, error) {
+func (n Numbered) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil) }
+
+// AppendJSON appends what MarshalJSON returns to b. It goes over the event once, which json.Marshal
+// of a Numbered does three times.
+func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	name, ok := eventName(n.Event)
 	if !ok {
-		return nil, fmt.Errorf("encode event %T: unknown type", n.Event)
+		return b, fmt.Errorf("encode event %T: unknown type", n.Event)
+	}
+	turn, err := json.Marshal(n.Turn)
+	if err != nil {
+		return b, fmt.Errorf("encode turn id: %w", err)
 	}
 	body, err := json.Marshal(n.Event)
 	if err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", name, err)
+		return b, fmt.Errorf("encode event %s: %w", name, err)
 	}
-	return json.Marshal(eventEnvelope{V: eventVersion, Turn: n.Turn, Seq: n.Seq, Type: name, Event: body})
+	b = strconv.AppendInt(append(b, `{"v":`...), eventVersion, 10)
+	b = append(append(b, `,"turn":`...), turn...)
+	b = strconv.AppendInt(append(b, `,"seq":`...), int64(n.Seq), 10)
+	b = append(append(append(b, `,"type":"`...), name...), `","event":`...)
+	return append(append(b, body...), '}'), nil
 }
 
 // UnmarshalJSON decodes what MarshalJSON wrote.

@@ -159,7 +159,16 @@ func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 // Find runs a turn up to the passages that an answer would be written from, for measuring: the
 // question is rewritten and the passages are reranked as the options say, but nothing is answered.
 func (e *Engine) Find(ctx context.Context, req Request) (*Turn, error) {
-	return Collect(e.events(ctx, req, (*turn).findingStages))
+	return Collect(e.Finder().Run(ctx, req))
+}
+
+// Finder is the engine as far as Find goes, as a stream.
+func (e *Engine) Finder() Runner { return finder{e} }
+
+type finder struct{ *Engine }
+
+func (f finder) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
+	return f.events(ctx, req, (*turn).findingStages)
 }
 
 func (e *Engine) events(ctx context.Context, req Request, stages func(*turn) []stage) iter.Seq2[Event, error] {

@@ -2,8 +2,10 @@ package chat
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The characters that end a line for some reader: they become spaces in a source.
@@ -16,16 +18,17 @@ const (
 // documentExts are the endings of names that look like those of documents.
 const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[xm]?|od[tsp]|epub|rtf|jsonl?|xml|eml|msg|wiki|rst|adoc|png|jpe?g|gif|webp`
 
+// roles are what stands before the colon of a line that begins like a message or a list of sources,
+// beside space and marks of Markdown.
+var roles = []string{"system", "assistant", "user", "human", "developer", "tool", "function", "model", "ai", "source", "sources"}
+
 var (
-	// roleHead is what stands before the colon of a line that begins like a message or a list of
-	// sources.
-	roleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?)[*_]*\s*$`)
 	// labelHead is what stands before the colon of a line that begins like a source whose document
 	// has no pages.
 	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + documentExts + `)\s*$`)
 	// pageLabel is the end of any other source's label.
 	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
-	// bracketed is what the user would take for a citation.
+	// bracketed is what the user would take for a citation; it holds no other bracket.
 	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)[\]】］]`)
 	// instTag is how some models mark the user's turn.
 	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys))\]`)
@@ -49,15 +52,33 @@ var (
 // only.
 func sourceText(text string) string {
 	text = neutralLines(visible(text))
-	text = pageLabel.ReplaceAllString(text, "$1 :")
-	text = instTag.ReplaceAllString(text, "($1)")
-	text = roleTag.ReplaceAllString(text, "< $1")
+	if hasPageLabel(text) {
+		text = pageLabel.ReplaceAllString(text, "$1 :")
+	}
+	text = replaceBetween(text, nextSquare, instTag, "(", ")")
+	text = replaceBetween(text, nextAngle, roleTag, "< ", "")
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ")
-	return splitAngles(bracketed.ReplaceAllString(text, "($1)"))
+	return splitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
+}
+
+// hasPageLabel reports whether pageLabel may match.
+func hasPageLabel(text string) bool {
+	const mark = "#page="
+	for i := strings.IndexByte(text, '#'); i >= 0 && i+len(mark) <= len(text); {
+		if strings.EqualFold(text[i:i+len(mark)], mark) {
+			return true
+		}
+		next := strings.IndexByte(text[i+1:], '#')
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return false
 }
 
 // neutralLines puts a space before the first colon of each line that begins like a message or a
-// source. The line is cut there first, which is ten times as fast as one expression over the text.
+// source.
 func neutralLines(text string) string {
 	if !strings.Contains(text, ":") {
 		return text
@@ -66,13 +87,72 @@ func neutralLines(text string) string {
 	b.Grow(len(text) + 8)
 	for line := range strings.Lines(text) {
 		head, rest, colon := strings.Cut(line, ":")
-		if colon && (roleHead.MatchString(head) || labelHead.MatchString(head)) {
+		if colon && (isRoleHead(head) || isLabelHead(head)) {
 			b.WriteString(strings.TrimRight(head, " ") + " :" + rest)
 			continue
 		}
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+const blanks = "\t\n\f\r "
+
+// isRoleHead reports whether what stands before a colon is the name of a role.
+func isRoleHead(head string) bool {
+	head = strings.TrimRight(strings.TrimRight(strings.TrimLeft(head, blanks+"#*>_-"), blanks), "*_")
+	return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(role, head) })
+}
+
+// maxExt is longer than any ending of a name in documentExts, however it is folded.
+const maxExt = 16
+
+// isLabelHead is labelHead without a search where there is no ending of a name.
+func isLabelHead(head string) bool {
+	dot := strings.LastIndexByte(head, '.')
+	return dot >= 0 && len(strings.TrimRight(head[dot:], blanks)) <= maxExt && labelHead.MatchString(head)
+}
+
+// nextSquare returns where the first bracket of those around citations stands, -1 for nowhere.
+func nextSquare(text string) int {
+	for i := range len(text) {
+		switch text[i] {
+		case '[', ']':
+			return i
+		case "【"[0], "［"[0]:
+			if r, _ := utf8.DecodeRuneInString(text[i:]); r == '【' || r == '】' || r == '［' || r == '］' {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func nextAngle(text string) int { return strings.IndexAny(text, "<>") }
+
+// replaceBetween puts before and after around the first group of what a pattern matches, in the place
+// of the match. The pattern begins and ends with a mark, which next finds, and has none between. To match
+// each pair of marks by itself is many times as fast as one search through the text.
+func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, before, after string) string {
+	var b strings.Builder
+	done := 0
+	for i := next(text); i >= 0; {
+		n := next(text[i+1:])
+		if n < 0 {
+			break
+		}
+		end := i + 1 + n
+		_, size := utf8.DecodeRuneInString(text[end:])
+		if m := pattern.FindStringSubmatch(text[i : end+size]); m != nil {
+			b.WriteString(text[done:i] + before + m[1] + after)
+			done = end + size
+		}
+		i = end
+	}
+	if done == 0 {
+		return text
+	}
+	return b.String() + text[done:]
 }
 
 // visible turns every line end into "\n" and drops what cannot be seen.

@@ -36,7 +36,7 @@ func locate(cited []Citation, answer string, known map[string]Citation, passages
 		return
 	}
 	plain, marks := withoutCitations(answer, known)
-	f := finder{plain: plain, passages: passages}
+	f := locator{plain: plain, passages: passages}
 	seen := map[string]int{}
 	for i, m := range marks {
 		occurrence := seen[m.label]
@@ -52,8 +52,8 @@ func locate(cited []Citation, answer string, known map[string]Citation, passages
 	}
 }
 
-// finder finds the words that the sentences of one answer come from.
-type finder struct {
+// locator finds the words that the sentences of one answer come from.
+type locator struct {
 	plain     string // the answer without its citations
 	passages  []retrieval.Passage
 	sentences []text.Span // of plain, made when they are needed
@@ -66,7 +66,7 @@ type passageWords struct {
 	sentences []text.Span
 }
 
-func (f *finder) split() []text.Span {
+func (f *locator) split() []text.Span {
 	if f.sentences == nil {
 		f.sentences = sentencesOf(f.plain)
 	}
@@ -74,7 +74,7 @@ func (f *finder) split() []text.Span {
 }
 
 // doubted reports whether the check did not bear out a citation where it stands.
-func (f *finder) doubted(m citationMark, doubts []Doubt) bool {
+func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 	for _, d := range doubts {
 		if d.Kind != Unsupported || d.Label != m.label {
 			continue
@@ -88,7 +88,7 @@ func (f *finder) doubted(m citationMark, doubts []Doubt) bool {
 }
 
 // find returns the cited words of the citation at marks[i].
-func (f *finder) find(marks []citationMark, i int, c Citation) CitedSpan {
+func (f *locator) find(marks []citationMark, i int, c Citation) CitedSpan {
 	first := i // of the citations that stand behind one sentence
 	for first > 0 && f.adjoin(marks, first-1) {
 		first--
@@ -121,12 +121,12 @@ func (f *finder) find(marks []citationMark, i int, c Citation) CitedSpan {
 }
 
 // adjoin reports whether nothing stands between a mark and the next one.
-func (f *finder) adjoin(marks []citationMark, i int) bool {
+func (f *locator) adjoin(marks []citationMark, i int) bool {
 	return strings.Trim(f.plain[marks[i].at:marks[i+1].at], " ,;") == ""
 }
 
 // verbatim finds a text that was taken over as it stands, but for its line breaks.
-func (f *finder) verbatim(said string, c Citation) (CitedSpan, bool) {
+func (f *locator) verbatim(said string, c Citation) (CitedSpan, bool) {
 	const least = 12 // bytes: what is shorter may stand anywhere
 	if len(said) < least {
 		return CitedSpan{}, false
@@ -175,7 +175,7 @@ func quoteOf(s string) string {
 
 // closest finds the sentences of the cited page that have most of a sentence's words, at least a share
 // of them.
-func (f *finder) closest(sentence string, c Citation, least float64) CitedSpan {
+func (f *locator) closest(sentence string, c Citation, least float64) CitedSpan {
 	wanted := weightsOf(sentence)
 	var best CitedSpan
 	bestShare := 0.0
@@ -219,7 +219,7 @@ func weightsOf(sentence string) map[string]float64 {
 
 // window returns the sentences of a part of a passage, one or a few in a row, that have the largest
 // share of what is wanted.
-func (f *finder) window(passage int, wanted map[string]float64, from, to int) (start, end int, share float64) {
+func (f *locator) window(passage int, wanted map[string]float64, from, to int) (start, end int, share float64) {
 	w := f.analyzed(passage)
 	total := 0.0
 	for _, weight := range wanted {
@@ -272,7 +272,7 @@ func (w passageWords) held(wanted map[string]float64, from, to int) (start, end 
 	return from, to, sum
 }
 
-func (f *finder) analyzed(passage int) passageWords {
+func (f *locator) analyzed(passage int) passageWords {
 	if w, ok := f.words[passage]; ok {
 		return w
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -25,46 +26,36 @@ type Ranking struct {
 
 // add adds the measures of one query. ranked holds distinct document ids, best first.
 func (r *Ranking) add(ranked []string, relevant map[string]int) {
-	grades := make([]int, 0, len(relevant))
-	for _, g := range relevant {
-		grades = append(grades, g)
-	}
-	slices.Sort(grades)
-	slices.Reverse(grades)
-	ideal := 0.0
-	for i, g := range grades[:min(10, len(grades))] {
-		ideal += float64(g) / math.Log2(float64(i)+2)
-	}
-	n := float64(len(relevant))
-	found, dcg, precision := 0, 0.0, 0.0
+	at := func(k int) Measures { return MeasuresAt(ranked, relevant, k) }
+	r.Recall1 += at(1).Recall
+	r.Recall3 += at(3).Recall
+	r.Recall5 += at(5).Recall
+	ten := at(10)
+	r.Recall10 += ten.Recall
+	r.NDCG10 += ten.NDCG
+	r.MRR10 += ten.MRR
+	found, precision := 0, 0.0
 	for i, id := range ranked {
-		g := relevant[id]
-		if g == 0 {
-			continue
-		}
-		found++
-		precision += float64(found) / float64(i+1)
-		if i >= 10 {
-			continue
-		}
-		if found == 1 {
-			r.MRR10 += 1 / float64(i+1)
-		}
-		dcg += float64(g) / math.Log2(float64(i)+2)
-		r.Recall10 += 1 / n
-		if i < 5 {
-			r.Recall5 += 1 / n
-		}
-		if i < 3 {
-			r.Recall3 += 1 / n
-		}
-		if i < 1 {
-			r.Recall1 += 1 / n
+		if relevant[id] > 0 {
+			found++
+			precision += float64(found) / float64(i+1)
 		}
 	}
-	r.NDCG10 += dcg / ideal
-	r.MAP += precision / n
+	r.MAP += precision / float64(len(relevant))
 	r.Queries++
+}
+
+// gain is what a grade is worth at a place, counted from 0.
+func gain(grade, place int) float64 { return float64(grade) / math.Log2(float64(place)+2) }
+
+// ideal is the gain of the best ranking down to rank k.
+func ideal(relevant map[string]int, k int) (sum float64) {
+	grades := slices.Sorted(maps.Values(relevant))
+	slices.Reverse(grades)
+	for i, g := range grades[:min(k, len(grades))] {
+		sum += gain(g, i)
+	}
+	return sum
 }
 
 // finish turns sums into means.

@@ -22,7 +22,7 @@ type Env struct {
 	Rewrite   func(ctx context.Context, history []chat.Message, question string) chat.QueryRewritten
 	Ask       func(ctx context.Context, question string) (*chat.Turn, error) // for documents
 	// Find runs the stages of a turn that find passages, with Options; for RankStages.
-	Find     func(ctx context.Context, req chat.Request) (*chat.Turn, error)
+	Find     Find
 	Options  chat.Options
 	Progress func(done int) // passages indexed; may be nil
 }
@@ -147,11 +147,30 @@ type way struct {
 // ways returns those that the product offers as it is configured. What follows a search, rewriting by
 // a model and reranking, is measured by RankStages.
 func ways(env Env) []way {
-	all := []way{{"bm25", retrieval.Text}}
-	if env.Embedding != "" {
-		all = append(all, way{env.Embedding, retrieval.Vectors}, way{"bm25+" + env.Embedding, retrieval.Hybrid})
+	var all []way
+	for _, mode := range Modes(env.Embedding) {
+		all = append(all, way{Retriever(mode, env.Embedding), mode})
 	}
 	return all
+}
+
+// Modes returns the modes in which a search differs: only that by words without a model that embeds.
+func Modes(embedding string) []retrieval.Mode {
+	if embedding == "" {
+		return []retrieval.Mode{retrieval.Text}
+	}
+	return []retrieval.Mode{retrieval.Text, retrieval.Vectors, retrieval.Hybrid}
+}
+
+// Retriever returns the name of what ranks in a mode, with the key of the model that embeds.
+func Retriever(mode retrieval.Mode, embedding string) string {
+	switch mode {
+	case retrieval.Vectors:
+		return embedding
+	case retrieval.Hybrid:
+		return "bm25+" + embedding
+	}
+	return "bm25"
 }
 
 // Rank measures every way to search with every form of the queries. Latency is that of a search as
@@ -334,11 +353,7 @@ func (s *PageSearch) finish(n float64, latencies []time.Duration) {
 func pagesOf(passages []retrieval.Passage) []string {
 	var pages []string
 	for _, p := range passages {
-		label := p.Document.Name
-		if page := p.Chunk.PageAt(0); page > 0 {
-			label += "#page=" + strconv.Itoa(page)
-		}
-		pages = append(pages, label)
+		pages = append(pages, withPage(p.Document.Name, p.Chunk.PageAt(0)))
 	}
 	return pages
 }
@@ -369,7 +384,7 @@ func within(a, b string, distance int) bool {
 }
 
 func splitCitation(c string) (name string, page int, ok bool) {
-	name, number, ok := strings.Cut(c, "#page=")
+	name, number, ok := strings.Cut(c, pageMark)
 	if !ok {
 		return "", 0, false
 	}

@@ -17,25 +17,24 @@ func RankStages(ctx context.Context, env Env, d *Dataset) ([]Ranking, error) {
 	var rankings []Ranking
 	for _, c := range []struct {
 		retriever, form string
-		rewrite, rerank bool
+		way             Way
 	}{
-		{"stages", "last_turn", false, false},
-		{"stages", "rewrite", true, false},
-		{"stages+rerank", "last_turn", false, true},
-		{"stages+rerank", "rewrite", true, true},
+		{"stages", "last_turn", Way{}},
+		{"stages", "rewrite", Way{Rewrite: true}},
+		{"stages+rerank", "last_turn", Way{Rerank: true}},
+		{"stages+rerank", "rewrite", Way{Rewrite: true, Rerank: true}},
 	} {
+		c.way.Mode, c.way.Top = env.Options.Mode, 10
 		r := Ranking{Retriever: c.retriever, Form: c.form}
 		var latencies []time.Duration
 		for _, q := range d.Queries {
 			req := chat.Request{Namespace: env.Namespace, Options: env.Options}
-			req.Options.Top, req.Options.Rerank, req.Options.Rewrite.Off = 10, c.rerank, !c.rewrite
 			req.Messages = append(history(q.Conversation), chat.TextMessage(llm.User, q.Text))
-			began := time.Now()
-			turn, err := env.Find(ctx, req)
+			turn, took, err := c.way.Try(ctx, env.Find, req)
 			if err != nil {
 				return nil, fmt.Errorf("find passages for query %s: %w", q.ID, err)
 			}
-			latencies = append(latencies, time.Since(began))
+			latencies = append(latencies, took)
 			r.Mode = string(turn.Retrieved.Mode)
 			r.add(namesOf(turn.Retrieved.Passages), q.Relevant)
 		}

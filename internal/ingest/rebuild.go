@@ -230,7 +230,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 		return m
 	}
 	defer o.Close()
-	x, err := r.cfg.Extractor.Extract(ctx, extract.Request{Name: path.Base(d.Name), Path: o.Name()})
+	x, err := r.cfg.Extractor.Extract(ctx, extract.Request{Name: nameOfType(path.Base(d.Name), d.MediaType), Path: o.Name()})
 	var chunks []retrieval.Chunk
 	if err == nil {
 		chunks, err = r.chunks(x)

@@ -28,9 +28,12 @@ func (e *TokenEstimate) Add(s string) {
 func quarters(s string) int {
 	n := 0
 	for _, r := range s {
-		if isWide(r) {
+		switch {
+		case r < utf8.RuneSelf:
+			n++
+		case isWide(r):
 			n += 4
-		} else {
+		default:
 			n += utf8.RuneLen(r)
 		}
 	}

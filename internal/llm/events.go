@@ -8,7 +8,7 @@ import (
 
 // The limits of an upstream's event stream.
 const (
-	eventBuffer = 4 << 10 // grows only for a line that does not fit
+	eventBuffer = 1 << 10 // four usual events; grows only for a line that does not fit
 	maxEvent    = 1 << 20 // bytes of one line, and of the data of one event
 )
 

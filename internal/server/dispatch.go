@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/ragchat"
 )
 
 // protocolHeader names the protocol of a body on POST /chat, where the body would decide.
@@ -29,11 +30,24 @@ const (
 	ragChat
 )
 
-func (p protocol) version() azurechat.Version {
-	if p == azure0128 {
-		return azurechat.V0128
+// form is what a path says about a body of one of the AI Chat Protocols.
+func (c choice) form(stream azurechat.Streaming) azurechat.Form {
+	if c.protocol == azure0128 {
+		return azurechat.Form{Version: azurechat.V0128, Stream: stream}
 	}
-	return azurechat.V0529
+	return azurechat.Form{Stream: stream}
+}
+
+// errorsOf is the shape in which the client that sent the body reads errors. The body is nil as long
+// as it has not been read.
+func (s *Server) errorsOf(c choice, r *http.Request, stream azurechat.Streaming, body []byte) shape {
+	switch {
+	case c.protocol != ragChat:
+		return azurechat.Failures(c.form(stream), body)
+	case body == nil:
+		return ragchat.WriteFailure
+	}
+	return s.deps.RAGChat.Refusal(r, body)
 }
 
 // choice is what the headers of a request say about its protocol.
@@ -44,7 +58,7 @@ type choice struct {
 }
 
 // declared looks at what the headers alone decide: the first two rows of the table in
-// specs/README.md section 1.
+// specs/README.md section 1. With an error it returns what is known all the same.
 func declared(h http.Header) (choice, error) {
 	var c choice
 	var err error
@@ -55,10 +69,10 @@ func declared(h http.Header) (choice, error) {
 		c.decided = true
 	}
 	if c.multipart, err = isMultipart(h); err != nil {
-		return choice{}, err
+		return c, err
 	}
 	if c.multipart && c.protocol != azure0529 {
-		return choice{}, &refusalError{unsupportedType}
+		return c, &refusalError{unsupportedType}
 	}
 	return c, nil
 }

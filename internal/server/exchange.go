@@ -18,6 +18,7 @@ type exchange struct {
 	*recorder
 	id    string // X-Request-Id
 	route *route // unknownRoute until the router has spoken
+	shape shape  // of errors; that of the route, until more is known of the request
 	start time.Time
 }
 
@@ -31,7 +32,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) begin(w http.ResponseWriter) *exchange {
-	x := &exchange{id: ulid.Make().String(), route: unknownRoute, start: time.Now()}
+	x := &exchange{id: ulid.Make().String(), route: unknownRoute, shape: plainErrors, start: time.Now()}
 	x.recorder = newRecorder(w, s.cfg.WriteTimeout, s.metrics.activeStreams)
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)
@@ -97,7 +98,7 @@ func (s *Server) recoverPanic(x *exchange, r *http.Request) {
 			slog.Any("panic", v),
 			slog.String("stack", string(debug.Stack())))
 		if !x.started() {
-			x.route.errors(x, wire.FailureOf(errPanicked))
+			x.shape(x, wire.FailureOf(errPanicked))
 			return
 		}
 	}

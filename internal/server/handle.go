@@ -27,7 +27,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	}
 	rt, found := s.routeOf(r)
 	if found {
-		x.route = rt
+		x.route, x.shape = rt, rt.errors
 	}
 	trusted := s.trust.cors(x.Header(), r)
 	if !found {
@@ -70,6 +70,6 @@ func (s *Server) refuse(x *exchange, r *http.Request, err error) {
 			"request_id", x.id, "route", x.route.path, "error", err)
 	}
 	if !x.started() {
-		x.route.errors(x, f)
+		x.shape(x, f)
 	}
 }

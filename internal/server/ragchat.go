@@ -10,7 +10,7 @@ import (
 )
 
 // ragChatRoutes are the routes of the Chat-with-RAG API, but for the shared POST /chat. Those of
-// sessions are there twice: the mount below /p/ has the shared path too.
+// sessions and evaluations are there twice: the mount below /p/ has the shared path too.
 func (s *Server) ragChatRoutes() []*route {
 	const mount = "/p/ragchat"
 	h := s.deps.RAGChat
@@ -18,13 +18,15 @@ func (s *Server) ragChatRoutes() []*route {
 		return nil
 	}
 	routes := []*route{
-		post(mount+"/chat", s.turn(s.withBody(h.Chat))),
+		post(mount+"/chat", s.ragTurn(h.Chat)),
 		post("/search", s.withBody(h.Search)),
 		get("/api/models", answering(h.ModelsJSON)),
 		get("/api/config", answering(h.ConfigJSON)),
 	}
 	for _, at := range []string{"", mount} {
-		session := post(at+"/chat/{session_id}", s.turn(s.inSession(h.Post)))
+		session := post(at+"/chat/{session_id}", s.ragTurn(func(w http.ResponseWriter, r *http.Request, body []byte) {
+			h.Post(w, r, sessionIn(r.URL.Path), body)
+		}))
 		session.methods[http.MethodDelete] = ofSession(h.Delete)
 		routes = append(routes,
 			post(at+"/chat/session", discarding(s, h.Begin)),
@@ -32,6 +34,7 @@ func (s *Server) ragChatRoutes() []*route {
 			&route{path: at + "/chat/stream/stages", methods: map[string]handler{http.MethodGet: answering(h.Steps)}},
 			post(at+"/chat/reset", s.withBody(h.Clear)),
 			post(at+"/chat/clear", s.withBody(h.Clear)),
+			post(at+"/retrieval-evals/run", s.withBody(h.Evaluate)),
 			session,
 			get(at+"/chat/{session_id}/history", ofSession(h.History)),
 			post(at+"/chat/{session_id}/reset", discarding(s, func(w http.ResponseWriter, r *http.Request) {
@@ -79,13 +82,15 @@ func (s *Server) withBody(answer func(http.ResponseWriter, *http.Request, []byte
 	}
 }
 
-func (s *Server) inSession(answer func(http.ResponseWriter, *http.Request, string, []byte)) handler {
+// ragTurn reads the JSON body of a request for a turn, whose steps end however it is refused.
+func (s *Server) ragTurn(answer func(http.ResponseWriter, *http.Request, []byte)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		body, err := s.jsonBody(w, r)
-		if err == nil {
-			answer(w, r, sessionIn(r.URL.Path), body)
+		if err != nil {
+			return err
 		}
-		return err
+		speaks(w, s.deps.RAGChat.Refusal(r, body))
+		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) { answer(w, r, body) })
 	}
 }
 

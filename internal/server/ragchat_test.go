@@ -27,7 +27,7 @@ const knownSession = "12d8cd79-0ee8-4dcd-97a5-5983effcbccd"
 // isRAGChat reports whether a path is one of the Chat-with-RAG API's own.
 func isRAGChat(path string) bool {
 	for _, part := range []string{"/p/ragchat/", "/chat/session", "/chat/stream/stages", "/chat/reset", "/chat/clear",
-		"/chat/{session_id}", "/chat/" + knownSession, "/search", "/api/models", "/api/config"} {
+		"/chat/{session_id}", "/chat/" + knownSession, "/search", "/retrieval-evals/", "/api/models", "/api/config"} {
 		if strings.HasPrefix(path, part) {
 			return true
 		}
@@ -85,6 +85,11 @@ func (m *memory) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
 }
 func (m *memory) ClearTotals(context.Context, turn.AccountKey) (bool, error) { return true, nil }
 
+// freeBill charges nobody.
+type freeBill struct{ Runner }
+
+func (freeBill) ID() string { return "01J00000000000000000000000" }
+
 func ragChatOf(runner Runner, log *slog.Logger) RAGChat {
 	m := newMemory()
 	engine := chat.DefaultOptions()
@@ -99,6 +104,7 @@ func ragChatOf(runner Runner, log *slog.Logger) RAGChat {
 				Document: retrieval.Document{ID: "d", Name: "handbook.pdf", Title: "Handbook"}, Score: 1,
 			}}}, nil
 		},
+		NewBill: func() ragchat.Bill { return freeBill{runner} },
 		Models: func(context.Context) []ragchat.Model {
 			return []ragchat.Model{{Key: "openai:gpt-4o-mini", Provider: "openai", Model: "gpt-4o-mini", Endpoint: "chat",
 				Pricing: ragchat.NewPricing(150_000, 600_000, 75_000)}}

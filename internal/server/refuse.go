@@ -9,6 +9,13 @@ import (
 // shape writes a failure the way that the clients of a route read it.
 type shape func(w http.ResponseWriter, f wire.Failure)
 
+// speaks has whatever goes wrong with a request from now on refused in a shape.
+func speaks(w http.ResponseWriter, s shape) {
+	if x, ok := w.(*exchange); ok {
+		x.shape = s
+	}
+}
+
 // plainErrors is {"error": sentence}: the AI Chat Protocol, and whatever has no protocol.
 func plainErrors(w http.ResponseWriter, f wire.Failure) {
 	body := append(wire.AppendString([]byte(`{"error":`), f.Text), '}')

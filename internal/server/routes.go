@@ -76,17 +76,12 @@ func (s *Server) table() []*route {
 		rt.errors = sdkErrors
 	}
 	ofOpenAI := []*route{
-		post("/v1/chat/completions", s.withBody(s.deps.OpenAI.Complete)),
+		post("/v1/chat/completions", s.turn(s.withBody(s.deps.OpenAI.Complete))),
 		get("/v1/models", s.models),
 		get(modelsPath+"{id...}", s.model),
 	}
 	for _, rt := range ofOpenAI {
 		rt.errors = openai.WriteFailure
-	}
-	for _, rt := range slices.Concat(turns, sdk, ofOpenAI) {
-		if answer, ok := rt.methods[http.MethodPost]; ok {
-			rt.methods[http.MethodPost] = s.turn(answer)
-		}
 	}
 	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
 	routes = append(routes, ofOpenAI...)

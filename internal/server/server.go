@@ -25,6 +25,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/webui"
+	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
@@ -132,6 +133,8 @@ type RAGChat interface {
 	// Chat and Post answer a stateless request and one of a session, whose body was read.
 	Chat(w http.ResponseWriter, r *http.Request, body []byte)
 	Post(w http.ResponseWriter, r *http.Request, session string, body []byte)
+	// Refusal returns what refuses such a request before it reaches them.
+	Refusal(r *http.Request, body []byte) func(http.ResponseWriter, wire.Failure)
 	// Begin, List, History, Reset and Delete answer the routes of sessions.
 	Begin(w http.ResponseWriter, r *http.Request)
 	List(w http.ResponseWriter, r *http.Request)
@@ -144,6 +147,8 @@ type RAGChat interface {
 	Steps(w http.ResponseWriter, r *http.Request)
 	// Search answers with passages.
 	Search(w http.ResponseWriter, r *http.Request, body []byte)
+	// Evaluate measures what is found for questions.
+	Evaluate(w http.ResponseWriter, r *http.Request, body []byte)
 	// ModelsJSON and ConfigJSON say what requests can choose, and what they get otherwise.
 	ModelsJSON(w http.ResponseWriter, r *http.Request)
 	ConfigJSON(w http.ResponseWriter, r *http.Request)

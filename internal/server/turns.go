@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"iter"
 	"net/http"
 	"strings"
@@ -15,12 +17,14 @@ import (
 func (s *Server) dispatched(stream azurechat.Streaming) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := declared(r.Header)
+		if c.decided {
+			speaks(w, s.errorsOf(c, r, stream, nil))
+		}
 		if err != nil {
 			return err
 		}
 		if c.multipart {
-			s.deps.Chat.ServeMultipart(w, r, azurechat.Form{Stream: stream})
-			return nil
+			return s.multipart(w, r, azurechat.Form{Stream: stream})
 		}
 		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
 		if err != nil {
@@ -35,12 +39,14 @@ func (s *Server) dispatched(stream azurechat.Streaming) handler {
 				return err
 			}
 		}
-		if c.protocol == ragChat {
-			s.deps.RAGChat.Chat(w, r, body)
-			return nil
-		}
-		s.deps.Chat.Serve(w, r, azurechat.Form{Version: c.protocol.version(), Stream: stream}, body)
-		return nil
+		speaks(w, s.errorsOf(c, r, stream, body))
+		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) {
+			if c.protocol == ragChat {
+				s.deps.RAGChat.Chat(w, r, body)
+				return
+			}
+			s.deps.Chat.Serve(w, r, c.form(stream), body)
+		})
 	}
 }
 
@@ -55,16 +61,31 @@ func (s *Server) fixed(form azurechat.Form) handler {
 			return &refusalError{unsupportedType}
 		}
 		if multipart {
-			s.deps.Chat.ServeMultipart(w, r, form)
-			return nil
+			return s.multipart(w, r, form)
 		}
 		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
 		if err != nil {
 			return err
 		}
-		s.deps.Chat.Serve(w, r, form, body)
-		return nil
+		speaks(w, azurechat.Failures(form, body))
+		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) {
+			s.deps.Chat.Serve(w, r, form, body)
+		})
 	}
+}
+
+// turnOf answers a request for a turn whose body was read.
+func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, body []byte, answer http.HandlerFunc) error {
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return s.turn(answering(answer))(w, r)
+}
+
+// multipart answers a form with files.
+func (s *Server) multipart(w http.ResponseWriter, r *http.Request, form azurechat.Form) error {
+	speaks(w, azurechat.Failures(azurechat.Form{SDK: true}, nil))
+	return s.turn(answering(func(w http.ResponseWriter, r *http.Request) {
+		s.deps.Chat.ServeMultipart(w, r, form)
+	}))(w, r)
 }
 
 // mcp answers a message of the Model Context Protocol. The transport has no streams of the server's

@@ -184,11 +184,11 @@ func TestBlobs_PutSurvivesASweepBesideIt(t *testing.T) {
 		}
 		// A sweep that has just taken the file aside is about to give it back.
 		found := false
-		for range 1000 {
-			if _, err = b.read(t, sha); err == nil {
-				found = true
-				break
+		for deadline := time.Now().Add(time.Minute); !found && time.Now().Before(deadline); {
+			if _, err = b.read(t, sha); err != nil {
+				time.Sleep(time.Millisecond)
 			}
+			found = err == nil
 		}
 		if !found {
 			t.Errorf("blob is gone: %v", err)

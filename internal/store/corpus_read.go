@@ -17,19 +17,22 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	if len(keys) == 0 {
 		return nil, nil
 	}
+	chunks, err := c.db.prepared("SELECT tokens, layout, body FROM chunks WHERE revision = ? AND ordinal = ?")
+	if err != nil {
+		return nil, c.db.fail("read chunks", err)
+	}
+	revisions, err := c.db.prepared("SELECT " + documentColumns + " FROM documents WHERE revision = ? AND namespace = ?")
+	if err != nil {
+		return nil, c.db.fail("read chunks", err)
+	}
 	var all []retrieval.Passage
-	err := c.db.view(ctx, "read chunks", func(tx *sql.Tx) error {
-		chunk, err := c.db.prepared(
-			"SELECT tokens, layout, body FROM chunks WHERE revision = ? AND ordinal = ?")
-		if err != nil {
-			return err
-		}
-		chunk = tx.StmtContext(ctx, chunk)
+	err = c.db.view(ctx, "read chunks", func(tx *sql.Tx) error {
+		chunk, document := tx.StmtContext(ctx, chunks), tx.StmtContext(ctx, revisions)
 		documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
 		for _, key := range keys {
 			d, ok := documents[key.Revision]
 			if !ok {
-				d, err = c.revision(ctx, tx, namespace, key.Revision)
+				d, err = revision(ctx, tx, document, namespace, key.Revision)
 				if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
 					return err
 				}
@@ -54,14 +57,9 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 }
 
 // revision returns the document of the namespace with that current revision, or ErrNotFound.
-func (c *Corpus) revision(ctx context.Context, tx *sql.Tx, namespace string, revision int64) (
+func revision(ctx context.Context, tx *sql.Tx, document *sql.Stmt, namespace string, number int64) (
 	retrieval.Document, error) {
-	stmt, err := c.db.prepared("SELECT " + documentColumns +
-		" FROM documents WHERE revision = ? AND namespace = ?")
-	if err != nil {
-		return retrieval.Document{}, err
-	}
-	d, restricted, err := scanDocument(tx.StmtContext(ctx, stmt).QueryRowContext(ctx, revision, namespace))
+	d, restricted, err := scanDocument(document.QueryRowContext(ctx, number, namespace))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = retrieval.ErrNotFound
 	}

@@ -55,7 +55,7 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 	if err != nil {
 		return s.db.fail("settle ledger", err)
 	}
-	return s.db.update(ctx, "settle ledger", func(tx *sql.Tx) error { return into.write(ctx, tx, e) })
+	return s.db.commit(ctx, "settle ledger", func(ctx context.Context, tx *sql.Tx) error { return into.write(ctx, tx, e) })
 }
 
 // settleStatements are the statements that settle an entry within a transaction.

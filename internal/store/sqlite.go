@@ -51,6 +51,7 @@ type database struct {
 
 	statements statements // of the read pool
 	writing    statements // of the writing connection
+	commits    commits
 }
 
 // openDatabase opens or creates the file at path and applies the migrations of that name.
@@ -114,7 +115,7 @@ func (d *database) shrink(ctx context.Context) error {
 }
 
 // update runs f in a transaction that writes, and commits unless f fails. "doing" says in errors
-// what was attempted.
+// what was attempted. It is for transactions that take long; short ones share theirs, see commit.
 func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {
 	tx, err := d.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -125,16 +126,6 @@ func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) err
 		return d.fail(doing, err)
 	}
 	return d.fail(doing, tx.Commit())
-}
-
-// updateOne commits one statement of constant text, which is a transaction by itself: it does
-// without the statements that begin and commit one, and is compiled once.
-func (d *database) updateOne(ctx context.Context, doing, statement string, args ...any) error {
-	stmt, err := d.preparedWrite(ctx, statement)
-	if err == nil {
-		_, err = stmt.ExecContext(ctx, args...)
-	}
-	return d.fail(doing, err)
 }
 
 // view runs f in a transaction that reads, so that its queries see one state.
@@ -148,7 +139,8 @@ func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error
 }
 
 // prepared returns the statement of a query on the read pool; it is compiled once a connection.
-// Only queries of constant text belong here.
+// Only queries of constant text belong here. It may wait for a connection, so it is called before view
+// and not within: else all connections could be held by those who wait for one.
 func (d *database) prepared(query string) (*sql.Stmt, error) {
 	return d.statements.of(context.Background(), d.read, query)
 }

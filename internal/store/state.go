@@ -28,11 +28,18 @@ var (
 // Conversation returns a conversation with the history of its last turns completed turns.
 func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (
 	c turn.Conversation, err error) {
+	one, err := s.db.prepared(selectConversation)
+	if err != nil {
+		return c, s.db.fail("read conversation", err)
+	}
+	messages, err := s.db.prepared(selectHistory)
+	if err != nil {
+		return c, s.db.fail("read conversation", err)
+	}
 	err = s.db.view(ctx, "read conversation", func(tx *sql.Tx) error {
 		c.ID = id
 		var created, updated int64
-		err := tx.QueryRowContext(ctx, `SELECT namespace, owner, kind, completed, created_at, updated_at
-			FROM conversations WHERE id = ?`, id).
+		err := tx.StmtContext(ctx, one).QueryRowContext(ctx, id).
 			Scan(&c.Scope.Namespace, &c.Scope.Owner, &c.Kind, &c.Completed, &created, &updated)
 		if errors.Is(err, sql.ErrNoRows) {
 			return turn.ErrNotFound
@@ -44,7 +51,9 @@ func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, t
 			return turn.ErrForeign
 		}
 		c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
-		c.History, err = history(ctx, tx, id, turns)
+		if turns > 0 {
+			c.History, err = history(ctx, tx.StmtContext(ctx, messages), id, turns)
+		}
 		return err
 	})
 	if err != nil {
@@ -53,16 +62,21 @@ func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, t
 	return c, nil
 }
 
-// history returns the completed messages of the last completed turns, oldest first.
-func history(ctx context.Context, tx *sql.Tx, conversation string, turns int) (all []chat.Message, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT `+messageColumns+` FROM messages m
+const (
+	selectConversation = `SELECT namespace, owner, kind, completed, created_at, updated_at FROM conversations WHERE id = ?`
+	selectHistory      = `SELECT ` + spokenColumns + ` FROM messages m
 		JOIN (SELECT id AS turn_id, position AS turn_position FROM turns
 			WHERE conversation_id = ? AND status = ? ORDER BY position DESC LIMIT ?) t
-		ON t.turn_id = m.turn_id WHERE m.status = ? ORDER BY t.turn_position, m.position`,
-		conversation, chat.StatusCompleted, turns, chat.StatusCompleted)
+		ON t.turn_id = m.turn_id WHERE m.status = ? ORDER BY t.turn_position, m.position`
+)
+
+// history returns the completed messages of the last completed turns, oldest first.
+func history(ctx context.Context, messages *sql.Stmt, conversation string, turns int) (all []chat.Message, err error) {
+	rows, err := messages.QueryContext(ctx, conversation, string(chat.StatusCompleted), turns, string(chat.StatusCompleted))
 	err = scanAll(rows, err, func(r *sql.Rows) error {
-		a, err := scanMessage(r)
-		all = append(all, a.Message)
+		var m chat.Message
+		err := scanSpoken(r, &m)
+		all = append(all, m)
 		return err
 	})
 	return all, err
@@ -74,7 +88,7 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
-	return s.db.update(ctx, "save turn", func(tx *sql.Tx) error {
+	return s.db.commit(ctx, "save turn", func(ctx context.Context, tx *sql.Tx) error {
 		position, err := s.goOn(ctx, tx, r)
 		if err != nil {
 			return err
@@ -112,14 +126,14 @@ func messagesOf(r turn.Record) []turn.Answer {
 
 // saveStatements are the statements of Save that are compiled once.
 type saveStatements struct {
-	turns, messages, entries, accounts, said *sql.Stmt
-	settled                                  settleStatements
+	conversations, turns, messages, entries, accounts, said *sql.Stmt
+	settled                                                 settleStatements
 }
 
 func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 	for query, stmt := range map[string]**sql.Stmt{
 		insertTurns: &into.turns, insertMessages: &into.messages, insertFree: &into.entries, addToAccount: &into.accounts,
-		insertSaid: &into.said,
+		insertSaid: &into.said, goOnWith: &into.conversations,
 	} {
 		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
 			return into, err
@@ -149,6 +163,9 @@ func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Recor
 	return addTotals(ctx, tx.StmtContext(ctx, into.accounts), r.AccountKey(), sum)
 }
 
+const goOnWith = `UPDATE conversations SET turns = turns + 1, completed = completed + ?, updated_at = ? WHERE id = ?
+	RETURNING namespace, owner, kind, turns, completed`
+
 // goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
 func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position int64, err error) {
 	if r.ConversationID == "" {
@@ -165,13 +182,14 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 			return 0, err
 		}
 	}
+	goOn, err := s.db.preparedWrite(ctx, goOnWith) // which saving has compiled: it does not wait
+	if err != nil {
+		return 0, err
+	}
 	var scope turn.Scope
 	var kind string
 	var completed int64
-	err = tx.QueryRowContext(ctx, `UPDATE conversations SET turns = turns + 1,
-		completed = completed + ?, updated_at = ? WHERE id = ?
-		RETURNING namespace, owner, kind, turns, completed`,
-		flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
+	err = tx.StmtContext(ctx, goOn).QueryRowContext(ctx, flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
 		Scan(&scope.Namespace, &scope.Owner, &kind, &position, &completed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, turn.ErrNotFound
@@ -286,46 +304,60 @@ func unlist[E any](raw []byte) (elements []E, err error) {
 	return elements, err
 }
 
-const messageColumns = `m.id, m.role, m.agent, m.status, m.parts, m.citations, m.finish_reason, m.model,
-	m.tokens, m.input_tokens, m.output_tokens, m.cached_tokens, m.reasoning_tokens, m.estimated,
-	m.created_at, m.doubts, m.tool_calls, m.tool_call_id`
+// The columns of what was said, and those of how it came to be said.
+const (
+	spokenColumns  = `m.id, m.role, m.agent, m.parts, m.citations, m.tokens, m.created_at, m.tool_calls, m.tool_call_id`
+	messageColumns = spokenColumns + `, m.status, m.finish_reason, m.model, m.input_tokens, m.output_tokens,
+	m.cached_tokens, m.reasoning_tokens, m.estimated, m.doubts`
+)
 
 // scanMessage reads messageColumns.
 func scanMessage(r row) (a turn.Answer, err error) {
-	var parts, citations, doubts, calls sql.RawBytes
-	var created int64
-	err = r.Scan(&a.ID, &a.Role, &a.Agent, &a.Status, &parts, &citations, &a.FinishReason, &a.Model,
-		&a.Tokens, &a.Usage.Input, &a.Usage.Output, &a.Usage.Cached, &a.Usage.Reasoning,
-		&a.Usage.Estimated, &created, &doubts, &calls, &a.ToolCallID)
+	var doubts sql.RawBytes
+	err = scanSpoken(r, &a.Message, &a.Status, &a.FinishReason, &a.Model, &a.Usage.Input, &a.Usage.Output,
+		&a.Usage.Cached, &a.Usage.Reasoning, &a.Usage.Estimated, &doubts)
 	if err != nil {
 		return a, err
-	}
-	a.CreatedAt = fromMicros(created)
-	var stored []messagePart
-	if err := json.Unmarshal(parts, &stored); err != nil {
-		return a, fmt.Errorf("decode parts: %w", err)
-	}
-	for _, p := range stored {
-		a.Parts = append(a.Parts, llm.Part(p))
-	}
-	if err := json.Unmarshal(citations, &a.Citations); err != nil {
-		return a, fmt.Errorf("decode citations: %w", err)
 	}
 	if a.Doubts, err = unlist[chat.Doubt](doubts); err != nil {
 		return a, fmt.Errorf("decode doubts: %w", err)
 	}
+	return a, nil
+}
+
+// scanSpoken reads spokenColumns into m, and the columns behind them into more.
+func scanSpoken(r row, m *chat.Message, more ...any) error {
+	var parts, citations, calls sql.RawBytes
+	var created int64
+	to := []any{&m.ID, &m.Role, &m.Agent, &parts, &citations, &m.Tokens, &created, &calls, &m.ToolCallID}
+	if err := r.Scan(append(to, more...)...); err != nil {
+		return err
+	}
+	m.CreatedAt = fromMicros(created)
+	var stored []messagePart
+	if err := json.Unmarshal(parts, &stored); err != nil {
+		return fmt.Errorf("decode parts: %w", err)
+	}
+	for _, p := range stored {
+		m.Parts = append(m.Parts, llm.Part(p))
+	}
+	if string(citations) != "null" {
+		if err := json.Unmarshal(citations, &m.Citations); err != nil {
+			return fmt.Errorf("decode citations: %w", err)
+		}
+	}
 	called, err := unlist[storedCall](calls)
 	if err != nil {
-		return a, fmt.Errorf("decode calls of tools: %w", err)
+		return fmt.Errorf("decode calls of tools: %w", err)
 	}
 	for _, c := range called {
 		if c.Ran {
-			a.ToolsUsed = append(a.ToolsUsed, c.Name)
+			m.ToolsUsed = append(m.ToolsUsed, c.Name)
 		} else {
-			a.ToolCalls = append(a.ToolCalls, llm.ToolCall(c.toolCall))
+			m.ToolCalls = append(m.ToolCalls, llm.ToolCall(c.toolCall))
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // Turn returns a turn of the scope, or turn.ErrNotFound.

@@ -102,7 +102,6 @@ var functionLists = []string{
 // unspacedWords returns function words and question words of scripts that are written without
 // spaces between words.
 var unspacedWords = sync.OnceValue(func() []string {
-	//nolint:gosmopolitan // words of languages that are written in Han and Hangul
 	return strings.Fields(`的 了 吗 呢 吧 啊 是 在 有 和 与 或 及 就 都 也 很 我 你 您 他 她 它 们 这 那 哪 谁 几 把 被 对 从 向 到
 	什么 什麼 怎么 怎麼 怎样 怎樣 如何 多少 多久 多大 多长 多長 为什么 為什麼 为何 是否 能否 可以 需要 请问 請問 请 請 应该 應該
 	嗎 們 這 個 个 會 会 能 要 算 說 说 何 誰 幾 얼마 무엇 뭐 어떻게 어떤 언제 어디 누가 누구 왜 몇 입니까 습니까 니까 인가요 나요
@@ -110,4 +109,4 @@ var unspacedWords = sync.OnceValue(func() []string {
 })
 
 // koreanParticles are the particles that end a Korean word.
-const koreanParticles = "은는이가을를에의로와과도만" //nolint:gosmopolitan // they are written in Hangul
+const koreanParticles = "은는이가을를에의로와과도만"

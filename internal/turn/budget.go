@@ -81,6 +81,9 @@ func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimat
 	}
 	limits := b.limitsOf(scope, user)
 	for key, limit := range limits {
+		if estimate.requests == 0 {
+			limit.Requests = 0 // the request has been admitted already; see Bill
+		}
 		if err := b.check(key, limit); err != nil {
 			return nil, err
 		}

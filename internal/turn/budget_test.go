@@ -21,16 +21,17 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // spender runs turns that take two calls of 59 tokens and 118 micro-dollars each.
 type spender struct {
 	*turn.Runner
-	db    *store.DB
-	clock time.Time
+	db     *store.DB
+	ledger *turn.Ledger
+	clock  time.Time
 }
 
 func newSpender(t *testing.T, db *store.DB, opts turn.BudgetOptions) *spender {
 	s := &spender{db: db, clock: noon}
 	now := func() time.Time { return s.clock }
 	opts.Now = now
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price, Now: now})
-	s.Runner = turn.NewRunner(answeringBy(ledger.Meter("openai", saying)), db.State(),
+	s.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Price: price, Now: now})
+	s.Runner = turn.NewRunner(answeringBy(s.ledger.Meter("openai", saying)), db.State(),
 		turn.Options{Budgets: turn.NewBudgets(db.State(), opts), Price: price, Now: now})
 	return s
 }

@@ -89,7 +89,15 @@ func (l *Log) addText(delta entry, text string) {
 
 // joins reports whether a delta can be run together with those of e.
 func (e *entry) joins(delta entry) bool {
-	return e.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
+	return e.event == nil && delta.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
+}
+
+// length returns how many positions the entry takes.
+func (e *entry) length() int {
+	if e.event != nil {
+		return 1
+	}
+	return len(e.text)
 }
 
 // end ends the log, once.

@@ -14,12 +14,41 @@ import (
 	"parley/internal/chat"
 )
 
-// packer collects the events of a turn, compressed, one JSON text a line.
+// packer collects the events of a turn, one JSON text a line. The id of the turn is left out: it is
+// known to whoever has the events. The zero value is empty.
 type packer struct {
-	turnID string
-	buf    bytes.Buffer
-	deflat *flate.Writer
-	err    error
+	lines []byte
+	err   error
+}
+
+func (p *packer) add(seq int, e chat.Event) {
+	if p.err != nil {
+		return
+	}
+	p.lines, p.err = chat.Numbered{Seq: seq, Event: e}.AppendJSON(p.lines)
+	p.lines = append(p.lines, '\n')
+}
+
+// compressOver is the size from which on events are compressed. To compress those of an ordinary turn
+// would take longer than to write them.
+const compressOver = 32 << 10
+
+// bytes returns what was packed. Nothing can be added after it.
+func (p *packer) bytes() ([]byte, error) {
+	if p.err != nil || len(p.lines) <= compressOver {
+		return p.lines, p.err
+	}
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	var b bytes.Buffer
+	w.Reset(&b)
+	if _, err := w.Write(p.lines); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // deflaters are kept, because one takes far more memory than what it packs.
@@ -31,48 +60,20 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// newPacker returns an empty packer. The caller calls bytes or drop at the end.
-func newPacker(turnID string) *packer {
-	p := &packer{turnID: turnID, deflat: deflaters.Get().(*flate.Writer)}
-	p.deflat.Reset(&p.buf)
-	return p
-}
-
-func (p *packer) add(seq int, e chat.Event) {
-	if p.err != nil {
-		return
+// linesOf returns a reader of packed lines. Those that are compressed cannot begin like JSON: the
+// lowest bit of what package flate writes says that another block follows (RFC 1951, section 3.2.3),
+// and that of a brace says the opposite.
+func linesOf(packed []byte) *bufio.Reader {
+	if len(packed) == 0 || packed[0] == '{' {
+		return bufio.NewReader(bytes.NewReader(packed))
 	}
-	// Not json.Marshal, which would go over the whole text once more.
-	line, err := chat.Numbered{Turn: p.turnID, Seq: seq, Event: e}.MarshalJSON()
-	if err == nil {
-		_, err = p.deflat.Write(append(line, '\n'))
-	}
-	p.err = err
-}
-
-// bytes returns what was packed. Nothing can be added after it.
-func (p *packer) bytes() ([]byte, error) {
-	if p.deflat != nil {
-		if p.err == nil {
-			p.err = p.deflat.Close()
-		}
-		p.drop()
-	}
-	return p.buf.Bytes(), p.err
-}
-
-// drop gives back what the packer works with.
-func (p *packer) drop() {
-	if p.deflat != nil {
-		deflaters.Put(p.deflat)
-		p.deflat = nil
-	}
+	return bufio.NewReader(flate.NewReader(bytes.NewReader(packed)))
 }
 
 // unpack yields the events that a packer collected.
 func unpack(packed []byte) iter.Seq2[chat.Numbered, error] {
 	return func(yield func(chat.Numbered, error) bool) {
-		lines := bufio.NewReader(flate.NewReader(bytes.NewReader(packed)))
+		lines := linesOf(packed)
 		for {
 			line, err := lines.ReadBytes('\n')
 			if errors.Is(err, io.EOF) && len(line) == 0 {

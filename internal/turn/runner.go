@@ -107,8 +107,7 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 	defer cancel(nil)
 	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
 	if claim != nil {
-		t.claim, t.packed = claim, newPacker(req.TurnID)
-		defer t.packed.drop()
+		t.claim, t.packed = claim, &packer{}
 	}
 	t.log = logOf(ctx, req.TurnID)
 	defer r.live.enter(t.log, t.record.Scope, cancel)()
@@ -282,8 +281,6 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended error) error {
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
-	defer cancel()
 	rec := &t.record
 	rec.Ended = t.meta.kept()
 	said, err := t.said(last, ended)
@@ -291,6 +288,8 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 		r.opts.Log.ErrorContext(ctx, "keep what a turn said", "turn_id", rec.ID, "error", err)
 	}
 	rec.Said = said
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
+	defer cancel()
 	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
 		"namespace", rec.Scope.Namespace, "status", rec.Status)
 	if err := r.store.Save(ctx, *rec); err != nil {

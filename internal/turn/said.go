@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type Said struct {
 
 // SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
 const SaidLifetime = 24 * time.Hour
+
+// usualLines is about what the events of an ordinary turn take, in bytes.
+const usualLines = 16 << 10
 
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
@@ -123,26 +127,44 @@ func told(err error) *chat.Error {
 // pack returns the events that are stored, with deltas run together, and last behind them
 // where it is not nil.
 func (l *Log) pack(last chat.Event) ([]byte, error) {
-	public := newLog(l.id, l.scope)
+	p := packer{lines: make([]byte, 0, usualLines)}
 	l.mu.Lock()
-	for i := range l.entries {
-		e := &l.entries[i]
-		if e.event != nil {
-			public.add(kept(e.event))
-			continue
+	defer l.mu.Unlock()
+	for i := 0; i < len(l.entries); {
+		e, n := l.run(i)
+		i += n
+		for after := e.end - e.length(); after < e.end; {
+			next, ok := e.behind(after)
+			if !ok {
+				break
+			}
+			p.add(next.Seq, kept(next.Event))
+			after = next.Seq
 		}
-		public.addText(entry{message: e.message, thought: e.thought}, string(e.text))
 	}
-	l.mu.Unlock()
 	if last != nil {
-		public.add(kept(last))
-	}
-	p := newPacker(l.id)
-	defer p.drop()
-	for n, _, _ := public.behind(0); n.Event != nil; n, _, _ = public.behind(n.Seq) {
-		p.add(n.Seq, n.Event)
+		p.add(l.at+1, kept(last))
 	}
 	return p.bytes()
+}
+
+// run returns the entry at i with the n-1 ones behind it that differ in what belongs to a provider
+// alone.
+func (l *Log) run(i int) (e entry, n int) {
+	e = l.entries[i]
+	e.vendor = nil
+	for n = 1; i+n < len(l.entries) && e.event == nil; n++ {
+		next := l.entries[i+n]
+		next.vendor = nil
+		if !e.joins(next) {
+			break
+		}
+		if n == 1 {
+			e.text = bytes.Clone(e.text)
+		}
+		e.text, e.end = append(e.text, next.text...), next.end
+	}
+	return e, n
 }
 
 // unpackLog returns the log of a turn that has ended.

@@ -21,7 +21,7 @@ func (f *follower) open() {
 
 func (f *follower) close() {
 	if f.watcher != nil {
-		f.watcher.Close() //nolint:errcheck // there is nothing left to do
+		f.watcher.Close()
 		f.watcher = nil
 		clear(f.watched)
 	}

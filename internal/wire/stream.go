@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -16,10 +17,20 @@ var ErrClientGone = errors.New("the client is gone")
 // holds the context, is ten times as long as the others, and a server has many streams.
 const maxKept = 4 << 10
 
-// Stream writes lines or events to one client, each flushed by itself, from the goroutine that
-// serves the request: a slow client slows its own turn and nothing else. It is not safe for
-// concurrent use. Its first error is final; it wraps ErrClientGone unless the program is at fault.
+// A line that can wait is flushed at once while there is credit for it, which comes back with time: one
+// flush for each flushEvery, flushCredit at most. So the first tokens never wait, nor those that come at
+// a pace that people can read, and what comes in a burst shares flushes, each of which is a system
+// call.
+const (
+	flushEvery  = time.Millisecond
+	flushCredit = 4
+)
+
+// Stream writes lines or events to one client from the goroutine that serves the request: a slow
+// client slows its own turn and nothing else. It is not safe for concurrent use. Its first error is
+// final; it wraps ErrClientGone unless the program is at fault.
 type Stream struct {
+	mu          sync.Mutex // for what flushes late, which runs beside the request
 	w           http.ResponseWriter
 	rc          *http.ResponseController
 	contentType string
@@ -30,6 +41,11 @@ type Stream struct {
 	timeout     time.Duration // for one write
 	renewed     time.Time     // when the write deadline was last moved on
 	err         error
+
+	credit  int         // flushes that may be made at once
+	earned  time.Time   // when the credit was last counted
+	late    *time.Timer // flushes; nil until a line waits
+	waiting bool        // a line was written that was not flushed
 }
 
 // NDJSON returns a stream of JSON objects, one a line, "\n" after every one.
@@ -57,30 +73,98 @@ func (s *Stream) Line() []byte { return append(s.buf[:0], s.prefix...) }
 // Send writes and flushes a line that was begun with Line. The first one commits the status 200
 // and the headers.
 func (s *Stream) Send(line []byte) error {
-	if bytes.IndexByte(line, '\n') >= 0 {
-		return s.fail(errors.New("a line holds a newline"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writeLine(line); err != nil {
+		return err
 	}
-	return s.write(append(line, s.suffix...))
+	return s.flush()
+}
+
+// SendSoon is Send for a line that may wait for up to flushEvery, so that others can go with it. Who
+// calls it calls Close at the end.
+func (s *Stream) SendSoon(line []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writeLine(line); err != nil || s.waiting {
+		return err
+	}
+	now := time.Now()
+	if earned := int(now.Sub(s.earned) / flushEvery); earned > 0 {
+		s.credit, s.earned = min(s.credit+earned, flushCredit), now
+	}
+	if s.credit > 0 {
+		s.credit--
+		return s.flush()
+	}
+	s.waiting = true
+	if s.late == nil {
+		s.late = time.AfterFunc(flushEvery, s.flushLate)
+	} else {
+		s.late.Reset(flushEvery)
+	}
+	return nil
+}
+
+// Close flushes what waits. The stream must not be used any more.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late != nil {
+		s.late.Stop()
+	}
+	if !s.waiting {
+		return s.err
+	}
+	return s.flush()
+}
+
+// flushLate flushes what waits, unless that was done meanwhile. Its error meets the next line.
+func (s *Stream) flushLate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting && s.err == nil {
+		_ = s.flush()
+	}
 }
 
 // SendNumbered is Send for an event with an id, which a client that comes back for the rest names in
 // the header Last-Event-ID (HTML standard, section 9.2.6).
 func (s *Stream) SendNumbered(id int, line []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if bytes.IndexByte(line, '\n') >= 0 {
-		return s.fail(errors.New("a line holds a newline"))
+		return s.fail(errTwoLines)
 	}
 	line = append(line, "\nid: "...)
-	return s.write(append(strconv.AppendInt(line, int64(id), 10), s.suffix...))
+	if err := s.write(append(strconv.AppendInt(line, int64(id), 10), s.suffix...)); err != nil {
+		return err
+	}
+	return s.flush()
 }
 
 // Comment writes an SSE comment, which keeps proxies from closing an idle connection and which
 // clients skip. NDJSON has no comments.
 func (s *Stream) Comment(text string) error {
-	return s.write(append(append(append(s.buf[:0], ": "...), text...), "\n\n"...))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(append(append(append(s.buf[:0], ": "...), text...), "\n\n"...)); err != nil {
+		return err
+	}
+	return s.flush()
 }
 
 // Begun reports whether the status is committed, so that an error can only be one more line.
 func (s *Stream) Begun() bool { return s.begun }
+
+var errTwoLines = errors.New("a line holds a newline")
+
+func (s *Stream) writeLine(line []byte) error {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return s.fail(errTwoLines)
+	}
+	return s.write(append(line, s.suffix...))
+}
 
 func (s *Stream) write(b []byte) error {
 	if s.err != nil {
@@ -94,6 +178,11 @@ func (s *Stream) write(b []byte) error {
 	if _, err := s.w.Write(b); err != nil {
 		return s.fail(fmt.Errorf("%w: %w", ErrClientGone, err))
 	}
+	return nil
+}
+
+func (s *Stream) flush() error {
+	s.waiting = false
 	err := s.rc.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		return s.fail(fmt.Errorf("a wrapped http.ResponseWriter hides its Flush: %w", err))

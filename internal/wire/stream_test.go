@@ -171,3 +171,104 @@ func TestStream_DoesNotKeepTheBufferOfAHugeLine(t *testing.T) {
 		t.Errorf("kept %d bytes", c)
 	}
 }
+
+// flushing is a writer that counts how often it is flushed.
+type flushing struct {
+	*httptest.ResponseRecorder
+	flushes int
+	err     error // of the next flush
+}
+
+func (f *flushing) FlushError() error { f.flushes++; return f.err }
+
+// broke returns a stream that has no credit for flushes, and gets none.
+func broke(w http.ResponseWriter) *Stream {
+	s := NDJSON(w, "x")
+	s.earned = time.Now().Add(time.Hour)
+	return s
+}
+
+func TestStream_LinesOfABurstShareFlushes(t *testing.T) {
+	w := &flushing{ResponseRecorder: httptest.NewRecorder()}
+	s := broke(w)
+	const lines = 500
+	for range lines {
+		if err := s.SendSoon(append(s.Line(), "{}"...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.flushes == 0 || w.flushes > lines/2 || w.Body.String() != strings.Repeat("{}\n", lines) {
+		t.Errorf("%d flushes, %d bytes", w.flushes, w.Body.Len())
+	}
+}
+
+func TestStream_FlushesAtOnceWhileThereIsCredit(t *testing.T) {
+	w := &flushing{ResponseRecorder: httptest.NewRecorder()}
+	s := NDJSON(w, "x")
+	for range flushCredit {
+		if err := s.SendSoon(append(s.Line(), "{}"...)); err != nil || s.waiting {
+			t.Errorf("a line waits: %v", err)
+		}
+	}
+	if w.flushes != flushCredit {
+		t.Errorf("%d flushes", w.flushes)
+	}
+}
+
+func TestStream_ALineThatWaitsNeedsNoOther(t *testing.T) {
+	received := make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := broke(w)
+		defer s.Close()
+		for range 3 {
+			if err := s.SendSoon(append(s.Line(), "{}"...)); err != nil {
+				t.Error(err)
+			}
+			<-received
+		}
+	}))
+	defer server.Close()
+	response, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for range 3 {
+		if line, err := lines.ReadString('\n'); line != "{}\n" {
+			t.Errorf("got %q, %v", line, err)
+		}
+		received <- true
+	}
+}
+
+func TestStream_SendsWhatWaitsBeforeALineThatCannot(t *testing.T) {
+	w := &flushing{ResponseRecorder: httptest.NewRecorder()}
+	s := broke(w)
+	for _, send := range []func([]byte) error{s.SendSoon, s.Send} {
+		if err := send(append(s.Line(), "{}"...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.waiting || w.flushes == 0 || w.Body.String() != "{}\n{}\n" {
+		t.Errorf("%d flushes of %q", w.flushes, w.Body)
+	}
+}
+
+func TestStream_AFlushThatFailsLateEndsTheStream(t *testing.T) {
+	w := &flushing{ResponseRecorder: httptest.NewRecorder(), err: io.ErrClosedPipe}
+	s := broke(w)
+	if err := s.SendSoon(append(s.Line(), "{}"...)); err != nil {
+		t.Fatal(err)
+	}
+	s.flushLate()
+	if err := s.SendSoon(append(s.Line(), "{}"...)); !errors.Is(err, ErrClientGone) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, ErrClientGone) {
+		t.Errorf("closed with %v", err)
+	}
+}

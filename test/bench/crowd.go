@@ -31,9 +31,11 @@ func (b *bench) crowd(ctx context.Context) error {
 			b.add(l.name+", "+e.version, "all complete", "%d of %d complete", own.OK, c.clients)
 			b.add("a token's way through the program, "+l.name+", "+e.version+", p99", "",
 				"%.1f ms (floor %.1f ms)", own.Transit.P99, r.floor.Transit.P99)
-			b.add("memory, "+l.name+", "+e.version, "",
-				"%.0f KiB a stream, %.0f MiB in all", 1024*(own.Server.Peak-own.Server.Before)/float64(c.clients), own.Server.Peak)
 		}
+		// Of the first crowd only: the second finds the memory that the first has left.
+		first := r.parley[0].Server
+		b.add("memory, "+l.name, "", "%.0f KiB a stream, %.0f MiB in all",
+			1024*(first.Peak-first.Before)/float64(c.clients), first.Peak)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 // Command bench measures Parley and prints the table of figures that stands in README.md.
 //
-//	go run ./test/bench [-shared DIR] [search] [vectors] [ingest] [start] [stream] [json] [crowd]
+//	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
+//		[crowd] [turns] [sessions]
 //	go run ./test/bench busy formats
 //	go run ./test/bench scale -passages 200000,1000000
 //
-// Without a name it measures everything on the first line, which takes about five minutes. It builds the program
+// Without a name it measures everything on the first two lines, which takes about eight minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
 // nothing behind. What needs the data or the tools of the folder shared, or pdftotext, is skipped
 // with a message where they are missing. Sizes of processes are read from /proc, so that they
@@ -45,6 +46,8 @@ var sections = []struct {
 	{"stream", (*bench).stream, false},
 	{"json", (*bench).whole, false},
 	{"crowd", (*bench).crowd, false},
+	{"turns", (*bench).turns, false},
+	{"sessions", (*bench).sessions, false},
 	{"formats", (*bench).formats, true},
 	{"busy", (*bench).busy, true},
 	{"scale", (*bench).scale, true},
@@ -65,6 +68,7 @@ func main() {
 func run(ctx context.Context) error {
 	shared := flag.String("shared", "", "folder with data and tools (default: shared beside the repository)")
 	sizes := flag.String("passages", "100000,200000", "sizes of the generated corpora that scale measures")
+	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
 		return err
@@ -81,7 +85,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes}
+	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, sessionCount: max(1, *sessions)}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
 			continue
@@ -133,6 +137,8 @@ type bench struct {
 	shared string
 	work   string // a temporary folder
 	sizes  string // of the corpora of scale: numbers of passages with commas between them
+
+	sessionCount int // see sessions
 
 	command string // what measures the section that is being measured
 	figures []figure

@@ -118,6 +118,7 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		RAGChat: ragchat.New(ragchat.Config{
 			Runner: runner, Principal: anybody, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search,
 			Engine: engine.Defaults(), Logger: log,
+			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
 		}),
 		ChatUI: chatui.New(chatui.Config{
 			Runner: runner, Store: s.db.Transcripts(), Principal: anybody, Defaults: engine.Defaults(), Logger: log,

@@ -25,7 +25,7 @@ func RanAsNobody(t *testing.T) bool {
 	if os.Geteuid() != 0 {
 		return false
 	}
-	dir, err := os.MkdirTemp("", "unprivileged") // not t.TempDir, into which only root may look
+	dir, err := os.MkdirTemp("", "unprivileged") //nolint:usetesting // only root may look into t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

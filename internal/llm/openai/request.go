@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/internal/llm"
@@ -40,7 +41,7 @@ type wireStreamOptions struct {
 
 type wireMessage struct {
 	Role       string         `json:"role"`
-	Content    wireContent    `json:"content"`
+	Content    any            `json:"content"` // see encodeContent
 	Reasoning  string         `json:"reasoning_content,omitempty"`
 	ToolCalls  []wireToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
@@ -62,34 +63,31 @@ func (c wireToolChoice) MarshalJSON() ([]byte, error) {
 	}{"function", function{string(c)}})
 }
 
-// wireContent is a string when there is only text, which every server reads, else a list of parts.
-type wireContent []llm.Part
+type wirePart struct {
+	Type     string        `json:"type"`
+	Text     string        `json:"text,omitempty"`
+	ImageURL *wireImageURL `json:"image_url,omitempty"`
+}
 
-func (c wireContent) MarshalJSON() ([]byte, error) {
-	images := false
-	for _, p := range c {
-		images = images || p.Image != ""
+type wireImageURL struct {
+	URL string `json:"url"`
+}
+
+// encodeContent returns a string when there is only text, which every server reads, else a list of
+// parts.
+func encodeContent(content []llm.Part) any {
+	if !slices.ContainsFunc(content, func(p llm.Part) bool { return p.Image != "" }) {
+		return llm.Message{Parts: content}.Text()
 	}
-	if !images {
-		return encode(llm.Message{Parts: c}.Text())
-	}
-	type imageURL struct {
-		URL string `json:"url"`
-	}
-	type part struct {
-		Type     string    `json:"type"`
-		Text     string    `json:"text,omitempty"`
-		ImageURL *imageURL `json:"image_url,omitempty"`
-	}
-	parts := make([]part, len(c))
-	for i, p := range c {
+	parts := make([]wirePart, len(content))
+	for i, p := range content {
 		if p.Image != "" {
-			parts[i] = part{Type: "image_url", ImageURL: &imageURL{URL: p.Image}}
+			parts[i] = wirePart{Type: "image_url", ImageURL: &wireImageURL{URL: p.Image}}
 		} else {
-			parts[i] = part{Type: "text", Text: p.Text}
+			parts[i] = wirePart{Type: "text", Text: p.Text}
 		}
 	}
-	return encode(parts)
+	return parts
 }
 
 type wireTool struct {
@@ -162,7 +160,7 @@ func (f *family) effort(e string) string {
 const reasoned = "reasoning_content:"
 
 func encodeMessage(m llm.Message) wireMessage {
-	w := wireMessage{Role: string(m.Role), Content: m.Parts, ToolCallID: m.ToolCallID}
+	w := wireMessage{Role: string(m.Role), Content: encodeContent(m.Parts), ToolCallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
 		w.ToolCalls = append(w.ToolCalls, wireToolCall{
 			ID: c.ID, Type: "function", Function: wireCallBody{Name: c.Name, Arguments: c.Arguments},

@@ -5,7 +5,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"parley/internal/llm"
@@ -69,7 +69,7 @@ func newHTTP() *http.Client {
 		IdleConnTimeout:        90 * time.Second,
 		DisableCompression:     true, // a compressor on the way would hold tokens back
 		ReadBufferSize:         4 << 10,
-		WriteBufferSize:        4 << 10,
+		WriteBufferSize:        1 << 10, // for the header: a body goes past it
 		MaxResponseHeaderBytes: 64 << 10,
 		Protocols:              new(http.Protocols),
 	}
@@ -96,7 +96,7 @@ const (
 type Call struct {
 	URL     string
 	Header  http.Header // the provider's own: its key and its version; nil for none
-	Body    []byte      // JSON
+	Body    []byte      // JSON; the call lets it go when the upstream answers
 	Framing Framing
 	Secret  Secret // to be left out of errors
 	// Failure reads an upstream's error object, which came as a body or in the stream. It sets
@@ -181,10 +181,14 @@ func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk
 }
 
 func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, bytes.NewReader(call.Body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, newPayload(call.Body))
 	if err != nil {
 		return nil, err
 	}
+	// A connection that was closed while idle takes the request again.
+	r.GetBody = func() (io.ReadCloser, error) { return newPayload(call.Body), nil }
+	r.ContentLength = int64(len(call.Body))
+	defer func() { call.Body = nil }()
 	if call.Header != nil {
 		r.Header = call.Header
 	}
@@ -192,6 +196,35 @@ func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
 	r.Header.Set("Accept", call.Framing.accept())
 	r.Header.Set("User-Agent", "parley")
 	return c.cfg.HTTP.Do(r)
+}
+
+// payload is the body of a request. It is let go when it was sent, since the request stays as long as
+// its answer, which is a stream, and the prompt is the largest thing in it.
+type payload struct {
+	mu   sync.Mutex // the transport may close it while it is being read
+	rest []byte
+}
+
+func newPayload(body []byte) *payload { return &payload{rest: body} }
+
+// Read implements io.Reader.
+func (p *payload) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := copy(b, p.rest)
+	if p.rest = p.rest[n:]; len(p.rest) > 0 {
+		return n, nil
+	}
+	p.rest = nil
+	return n, io.EOF
+}
+
+// Close implements io.Closer.
+func (p *payload) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest = nil
+	return nil
 }
 
 // pump passes the events of a stream on until its end.

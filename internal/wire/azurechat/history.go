@@ -275,7 +275,7 @@ func (h *History) answer(w http.ResponseWriter, r *http.Request, status int, bod
 	}
 	h.log(r, err)
 	x := &exchange{}
-	f := failureFor(err)
+	f := failureFor(wire.FailureOf(err))
 	f.SetHeaders(w.Header())
 	// A client that is gone is the only reason for an error here, and nobody is left to tell.
 	_ = wire.WriteJSON(w, f.Status, x.appendError(nil, err))

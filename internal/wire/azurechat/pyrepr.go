@@ -2,6 +2,7 @@ package azurechat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,9 +66,11 @@ func appendPyRepr(dst []byte, s string) []byte {
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
 		quote = '"'
 	}
-	dst = append(dst, byte(quote))
-	for _, r := range s {
+	dst = append(slices.Grow(dst, len(s)+len(s)/16+8), byte(quote))
+	for i, r := range s {
 		switch {
+		case r >= ' ' && r < 0x7f && r != quote && r != '\\':
+			dst = append(dst, s[i])
 		case r == quote || r == '\\':
 			dst = append(dst, '\\', byte(r))
 		case r == '\n':

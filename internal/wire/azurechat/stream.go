@@ -26,6 +26,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 		contentType = "application/jsonl"
 	}
 	s := &session{x: x, stream: wire.NDJSON(w, contentType), format: h.format(x)}
+	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context(), h.cfg.Runner)
 	if err == nil {
 		return
@@ -101,10 +102,10 @@ func (s *session) started(e chat.CompletionStarted) error {
 
 func (s *session) text(text string, v *llm.Vendor) error {
 	if !s.x.webComponent {
-		return s.stream.Send(s.format.delta(s.stream.Line(), text, v))
+		return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, v))
 	}
 	for piece := range pieces(text) {
-		if err := s.stream.Send(s.format.delta(s.stream.Line(), piece, v)); err != nil {
+		if err := s.stream.SendSoon(s.format.delta(s.stream.Line(), piece, v)); err != nil {
 			return err
 		}
 	}
@@ -184,5 +185,6 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 			text += token
 		}
 	}
-	return h.format(x).reply(nil, m, text, raw, turn.Requested), nil
+	room := make([]byte, 0, len(raw)+len(text)+len(text)/8+512)
+	return h.format(x).reply(room, m, text, raw, turn.Requested), nil
 }

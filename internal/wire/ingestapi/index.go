@@ -371,7 +371,7 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if address == "" {
-		return invalid("The path must end with the address of a document.")
+		return wire.Invalidf("The path must end with the address of a document.")
 	}
 	n, err := h.cfg.Service.DeleteAddress(r.Context(), who, at.Namespace, address)
 	if err != nil {

@@ -103,7 +103,7 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 		namespace = h.cfg.Namespace
 	}
 	if len(namespace) > 128 || strings.ContainsFunc(namespace, unicode.IsControl) {
-		return upload.Scope{}, invalid("the namespace must be a name of 1 to 128 bytes without control characters")
+		return upload.Scope{}, wire.Invalidf("the namespace must be a name of 1 to 128 bytes without control characters")
 	}
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
@@ -115,10 +115,6 @@ func queryNamespace(r *http.Request) string {
 		return ns
 	}
 	return q.Get("active_domain") // the name in the original
-}
-
-func invalid(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
 // unprocessable is the status of a body that is well-formed and still cannot be meant.
@@ -141,7 +137,7 @@ func failure(err error) error {
 	case err == nil:
 		return nil
 	case badName:
-		return invalid("%s", sentence(name.Error()))
+		return wire.Invalidf("%s", sentence(name.Error()))
 	case errors.Is(err, intake.ErrFull):
 		return &wire.RefusalError{Failure: full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
@@ -149,7 +145,7 @@ func failure(err error) error {
 	case errors.Is(err, intake.ErrQueue):
 		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many jobs wait. Please try again later.", RetryAfter: time.Minute}
 	case errors.Is(err, intake.ErrTwice):
-		return invalid("Two files of the upload would have the same name.")
+		return wire.Invalidf("Two files of the upload would have the same name.")
 	case errors.Is(err, intake.ErrNotFound):
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
 	case errors.Is(err, job.ErrNotFound):

@@ -34,7 +34,7 @@ func (h *Handler) Jobs(w http.ResponseWriter, r *http.Request) error {
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return invalid(`"limit" must be a whole number over 0.`)
+			return wire.Invalidf(`"limit" must be a whole number over 0.`)
 		}
 		list.Limit = min(n, maxJobs)
 	}

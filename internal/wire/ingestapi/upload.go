@@ -58,7 +58,7 @@ func boundaryOf(r *http.Request) (string, error) {
 		}}
 	}
 	if params["boundary"] == "" {
-		return "", invalid("The multipart request has no boundary.")
+		return "", wire.Invalidf("The multipart request has no boundary.")
 	}
 	return params["boundary"], nil
 }
@@ -74,7 +74,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, batch *intake.
 		return job.Job{}, failure(err)
 	}
 	if batch.Len() == 0 {
-		return job.Job{}, invalid("The upload has no file: expected a part named \"file\" with a file name.")
+		return job.Job{}, wire.Invalidf("The upload has no file: expected a part named \"file\" with a file name.")
 	}
 	if _, err := io.Copy(io.Discard, body); err != nil { // what is behind the form
 		return job.Job{}, body.Err()
@@ -143,7 +143,7 @@ func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
 	v, _ := object.Get("filename")
 	name, ok := v.Text()
 	if !ok || name == "" {
-		return invalid(`"filename" must be the name of an uploaded file.`)
+		return wire.Invalidf(`"filename" must be the name of an uploaded file.`)
 	}
 	at, err := h.scope(who, queryNamespace(r))
 	if err == nil {

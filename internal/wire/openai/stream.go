@@ -24,6 +24,7 @@ type session struct {
 
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 	s := &session{h: h, x: x, stream: wire.SSE(w)}
+	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context())
 	if err == nil {
 		return
@@ -62,7 +63,7 @@ func (s *session) event(e chat.Event) error {
 		if err := s.begin(s.requested); err != nil {
 			return err
 		}
-		return s.stream.Send(s.chunks.text(s.stream.Line(), e.Text))
+		return s.stream.SendSoon(s.chunks.text(s.stream.Line(), e.Text))
 	case chat.MessageStarted:
 		s.requested = e.Model
 	case chat.ToolCalled:

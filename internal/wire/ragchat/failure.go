@@ -132,6 +132,25 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeFailure(w, f, body)
 }
 
+// Refusal returns what answers with a failure in the API's shape, and ends the processing steps of the
+// turn that a body asks for: for what the server refuses although it knows the body.
+func (h *Handler) Refusal(r *http.Request, body []byte) func(http.ResponseWriter, wire.Failure) {
+	return func(w http.ResponseWriter, f wire.Failure) {
+		x := &exchange{}
+		if object, err := wire.ParseObject(body); err == nil {
+			if settings, err := paramsOf(object); err == nil {
+				x.queryID = queryIDOf(settings)
+			}
+		}
+		var err error
+		if x.req.Principal, err = h.cfg.Principal(r); err == nil {
+			h.follow(x)
+			x.progress.finish(f.Text, nil)
+		}
+		WriteFailure(w, f)
+	}
+}
+
 // WriteFailure answers with a failure in the API's shape. It is for what the server refuses before
 // a request reaches the Handler.
 func WriteFailure(w http.ResponseWriter, f wire.Failure) {

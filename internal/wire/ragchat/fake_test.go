@@ -135,6 +135,11 @@ func someSessions() []turn.Conversation {
 	}
 }
 
+// freeBill charges nobody.
+type freeBill struct{ Runner }
+
+func (freeBill) ID() string { return "01J0000000000000000000000B" }
+
 // handlerOf returns a Handler with ids and a clock that repeat.
 func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
 	engine := chat.DefaultOptions()
@@ -144,6 +149,7 @@ func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
 		Principal: wiretest.Principal,
 		Sessions:  b, Ledger: b, Engine: engine,
 		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
+		NewBill:   func() Bill { return freeBill{runner} },
 		Logger:    slog.New(slog.DiscardHandler),
 		Now:       func() time.Time { return begun },
 		SessionID: func() string { return "12d8cd79-0ee8-4dcd-97a5-5983effcbccd" },
@@ -183,6 +189,7 @@ func serve(h *Handler) http.Handler {
 	mux.HandleFunc("POST /chat/{id}/reset", func(w http.ResponseWriter, r *http.Request) { h.Reset(w, r, r.PathValue("id")) })
 	mux.HandleFunc("DELETE /chat/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
 	mux.Handle("POST /search", withBody(h.Search))
+	mux.Handle("POST /retrieval-evals/run", withBody(h.Evaluate))
 	mux.HandleFunc("GET /api/config", h.ConfigJSON)
 	mux.HandleFunc("GET /api/models", h.ModelsJSON)
 	return mux

@@ -49,7 +49,7 @@ type Ledger interface {
 	ClearTotals(ctx context.Context, k turn.AccountKey) (bool, error)
 }
 
-// Config is what a Handler needs. Runner, Principal, Sessions, Ledger and Search are required.
+// Config is what a Handler needs. Runner, Principal, Sessions, Ledger, Search and NewBill are required.
 type Config struct {
 	Runner    Runner
 	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
@@ -57,6 +57,10 @@ type Config struct {
 	Ledger    Ledger
 	Search    func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 	Models    func(ctx context.Context) []Model // for GET /api/models; nil: there are none
+	NewBill   func() Bill                       // of an evaluation
+	// Document returns a document by its name, or retrieval.ErrNotFound. Nil: evaluations do not say
+	// which documents are not there.
+	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 
 	// WebSearch reports whether models may call the tool web_search in a namespace and prompt domain
 	// when a request asks for that. Nil: nowhere.
@@ -81,6 +85,8 @@ const defaultMaxMessages = 1000
 type Handler struct {
 	cfg Config
 	hub *hub
+
+	evaluations chan struct{} // places
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -100,7 +106,7 @@ func New(cfg Config) *Handler {
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
 	}
-	return &Handler{cfg: cfg, hub: newHub(cfg.Now)}
+	return &Handler{cfg: cfg, hub: newHub(cfg.Now), evaluations: make(chan struct{}, maxEvaluations)}
 }
 
 // Drain ends the streams of processing steps that wait for a turn which has not begun, so that

@@ -40,7 +40,7 @@ func (x *exchange) sourcesOf(t *chat.Turn) []source {
 func (x *exchange) sourceOf(p *retrieval.Passage) source {
 	label := chat.CitationOf(*p)
 	return source{
-		ID:    fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal),
+		ID:    sourceID(p),
 		Score: &p.Score,
 		Payload: payload{
 			URL: urlOf(x.base, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
@@ -48,6 +48,10 @@ func (x *exchange) sourceOf(p *retrieval.Passage) source {
 			ChunkIndex: &p.Chunk.Key.Ordinal, Citation: label,
 		},
 	}
+}
+
+func sourceID(p *retrieval.Passage) string {
+	return fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal)
 }
 
 // urlOf returns where people find what a label cites: the document's own address, or its original

@@ -1,0 +1,87 @@
+package turn
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"parley/internal/chat"
+)
+
+// Bill is what the runs of an engine are charged to that belong together and are no turn, such as
+// those of an evaluation. The calls of models that they make are in the ledger under one id, as
+// those of a turn are. Budgets admit each run, so that they are overspent by no more than one run,
+// and count all of them as one request. Nothing is saved beside the ledger. It is safe for
+// concurrent use.
+type Bill struct {
+	runner *Runner
+	engine Engine
+	id     string
+
+	mu      sync.Mutex
+	counted bool // a run has been counted as the request
+}
+
+// NewBill returns a new bill for runs of an engine, which need not be the Runner's.
+func (r *Runner) NewBill(engine Engine) *Bill {
+	return &Bill{runner: r, engine: engine, id: newID(r.opts.Now())}
+}
+
+// ID returns the id under which the calls are in the ledger.
+func (b *Bill) ID() string { return b.id }
+
+// Run runs the engine in the caller's goroutine, as Runner.Run does, but saves no turn.
+func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+	return func(yield func(chat.Event, error) bool) {
+		r := b.runner
+		req.TurnID = b.id
+		if req.Namespace == "" {
+			req.Namespace = r.opts.Namespace
+		}
+		t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
+		estimate, first := r.estimate(req), b.count()
+		if !first {
+			estimate.requests = 0
+		}
+		settle, err := r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, estimate)
+		if err != nil {
+			b.uncount(first)
+			yield(nil, err)
+			return
+		}
+		defer func() {
+			took := t.took()
+			if !first {
+				took.requests = 0
+			} else if !t.started {
+				b.uncount(first)
+			}
+			settle(took)
+		}()
+		defer t.meta.finish(ctx)
+		for e, err := range b.engine.Run(withMeta(ctx, t.meta), req) {
+			if err == nil {
+				t.add(e, r.opts.Now())
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// count reports whether a run is the one that counts as the request.
+func (b *Bill) count() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := !b.counted
+	b.counted = true
+	return first
+}
+
+// uncount takes back what count reported, for a run that was none.
+func (b *Bill) uncount(first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counted = b.counted && !first
+}

@@ -1,0 +1,368 @@
+package ragchat
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/eval"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// evaluation is a request to find passages and do nothing else.
+type evaluation struct {
+	req       chat.Request // what all questions have in common
+	k         int
+	keep      func(*retrieval.Passage) bool // see filterOf
+	query     string                        // the one query; "" where there are questions
+	questions []evalQuestion
+	ways      []eval.Way
+	moded     bool // the body says in which modes
+	details   bool
+	reranked  int       // passages after reranking, of the one query
+	payload   bool      // the one query's results have their text
+	colbert   bool      // it was asked for
+	base      *exchange // for links
+}
+
+// evalQuestion is a question with what should be found for it.
+type evalQuestion struct {
+	id, text string
+	messages []chat.Message
+	labels   []string       // of gold, as they were sent
+	gold     map[string]int // grades by label
+}
+
+func (q *evalQuestion) request(e *evaluation) chat.Request {
+	req := e.req
+	req.Messages = slices.Clone(q.messages)
+	return req
+}
+
+// best returns the first passages of those that count.
+func (e *evaluation) best(passages []retrieval.Passage) []retrieval.Passage {
+	var kept []retrieval.Passage
+	for i := range passages {
+		if p := &passages[i]; len(kept) < e.k && len(p.Chunk.Spans) > 0 && e.keep(p) {
+			kept = append(kept, *p)
+		}
+	}
+	return kept
+}
+
+// evaluationOf reads the body of an evaluation.
+func (h *Handler) evaluationOf(r *http.Request, x *exchange, body []byte) (*evaluation, error) {
+	object, err := wire.ParseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	h.useDefaults(x)
+	x.req.Options.Rewrite.Clarify = false // nobody would answer
+	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
+		return nil, err
+	}
+	x.req.Namespace = h.cfg.Namespace
+	e := &evaluation{k: h.cfg.Defaults.TopK, reranked: defaultReranked, payload: true, base: x}
+	if err := h.readSettings(x, e, object); err != nil {
+		return nil, err
+	}
+	e.req = x.req
+	top := e.k
+	if e.keep, err = h.filterFor(e, object); err != nil {
+		return nil, err
+	} else if e.keep != nil {
+		top = maxTop
+	} else {
+		e.keep = func(*retrieval.Passage) bool { return true }
+	}
+	for i := range e.ways {
+		e.ways[i].Top = top
+	}
+	if err := h.readQuestions(e, object); err != nil {
+		return nil, err
+	}
+	if n := len(e.questions) * len(e.ways); n > maxSearches {
+		return nil, &fieldError{"questions", fmt.Sprintf("fewer: %d questions in %d ways are more than %d searches", len(e.questions), len(e.ways), maxSearches)}
+	}
+	return e, nil
+}
+
+// defaultReranked is how many passages the original shows after reranking.
+const defaultReranked = 5
+
+// shared are the members of the body that do what the parameter of that name does in a chat.
+var shared = []string{
+	"active_domain", "namespace", "score_threshold", "user_id", "conversation_id", "model_keys", "prompt_domain",
+	"rewrite_confidence_threshold", "rewrite_tail_turns", "rewrite_summary_turns",
+}
+
+// readSettings reads everything but the questions.
+func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) error {
+	for _, key := range shared {
+		if err := apply(object, key, func(v wire.Value) string { return paramTable[key](x, v) }); err != nil {
+			return err
+		}
+	}
+	var modes []retrieval.Mode
+	rewrite, rerank := []bool{true}, []bool{x.req.Options.Rerank}
+	for _, s := range []struct {
+		key string
+		set func(wire.Value) string
+	}{
+		{"top_k", func(v wire.Value) string { return setCount(&e.k, v, 1, maxTop) }},
+		{"k", func(v wire.Value) string { return setCount(&e.k, v, 1, maxTop) }},
+		{"search_mode", func(v wire.Value) string { return setModes(&modes, v) }},
+		{"modes", func(v wire.Value) string { return setModes(&modes, v) }},
+		{"enable_query_rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
+		{"rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
+		{"enable_cross_encoder_rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
+		{"rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
+		{"reranked_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, 1, maxTop) }},
+		{"cross_encoder_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, 1, maxTop) }},
+		{"with_payload", func(v wire.Value) string { return setBool(&e.payload, v) }},
+		{"use_colbert", func(v wire.Value) string { return setBool(&e.colbert, v) }},
+		{"details", func(v wire.Value) string { return setBool(&e.details, v) }},
+	} {
+		if err := apply(object, s.key, s.set); err != nil {
+			return err
+		}
+	}
+	if e.moded = modes != nil; !e.moded {
+		modes = eval.Modes(h.cfg.Embedding)
+	}
+	for _, mode := range modes {
+		for _, rewrites := range rewrite {
+			for _, reranks := range rerank {
+				e.ways = append(e.ways, eval.Way{Mode: mode, Rewrite: rewrites, Rerank: reranks})
+			}
+		}
+	}
+	return nil
+}
+
+// modeNames are what a mode may be called: by this program, and by the original.
+var modeNames = map[string]retrieval.Mode{
+	"text": retrieval.Text, "sparse": retrieval.Text, "bm25": retrieval.Text,
+	"vectors": retrieval.Vectors, "dense": retrieval.Vectors,
+	"hybrid": retrieval.Hybrid,
+}
+
+// setModes takes the name of a mode, or a list of them.
+func setModes(to *[]retrieval.Mode, v wire.Value) string {
+	const want = `one of "text" (or "sparse"), "vectors" (or "dense") and "hybrid", or a list of them`
+	list, ok := v.Elements()
+	if !ok {
+		list = func(yield func(wire.Value) bool) { yield(v) }
+	}
+	*to = nil
+	for v := range list {
+		name, _ := v.Text()
+		mode, known := modeNames[strings.ToLower(strings.TrimSpace(name))]
+		if !known {
+			return want
+		}
+		if !slices.Contains(*to, mode) {
+			*to = append(*to, mode)
+		}
+	}
+	if len(*to) == 0 {
+		return want
+	}
+	return ""
+}
+
+// setChoice takes a boolean, or "both" for a row of each.
+func setChoice(to *[]bool, v wire.Value) string {
+	if text, _ := v.Text(); strings.EqualFold(strings.TrimSpace(text), "both") {
+		*to = []bool{false, true}
+		return ""
+	}
+	on, ok := boolOf(v)
+	if !ok {
+		return `true, false or "both"`
+	}
+	*to = []bool{on}
+	return ""
+}
+
+// filterFor reads query_filter; the filter is nil where the index alone decides.
+func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.Passage) bool, error) {
+	var q retrieval.Query
+	keep, err := filterOf(object, &q)
+	if err != nil {
+		return nil, err
+	}
+	e.req.Options.IncludeCategory = q.IncludeCategory
+	if q.Limit == 0 {
+		return nil, nil
+	}
+	return keep, nil
+}
+
+// readQuestions reads the one query, or the questions.
+func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
+	query, _ := object.Get("query")
+	list, _ := object.Get("questions")
+	if isGiven(query) == isGiven(list) {
+		return &fieldError{"questions", `a list of questions, each with its "gold", or there must be one "query" instead of it`}
+	}
+	if isGiven(query) {
+		text, ok := query.Text()
+		if e.query = strings.TrimSpace(text); !ok || e.query == "" {
+			return &fieldError{"query", "a string that is not empty"}
+		}
+		return nil
+	}
+	elements, ok := list.Elements()
+	if !ok {
+		return &fieldError{"questions", "a list of questions"}
+	}
+	i := 0
+	for v := range elements {
+		if i == maxQuestions {
+			return &fieldError{"questions", fmt.Sprintf("a list of %d questions at most", maxQuestions)}
+		}
+		q, err := h.questionOf(e, v, i)
+		if err != nil {
+			if field, ok := errors.AsType[*fieldError](err); ok {
+				err = &fieldError{fmt.Sprintf("questions.%d.%s", i, field.path), field.want}
+			}
+			return err
+		}
+		e.questions = append(e.questions, q)
+		i++
+	}
+	if i == 0 {
+		return &fieldError{"questions", "a list of at least one question"}
+	}
+	return nil
+}
+
+// questionOf reads one question; paths of its errors begin in it.
+func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion, err error) {
+	object, ok := v.Object()
+	if !ok {
+		return q, &fieldError{"question", "a string that is not empty, in an object"}
+	}
+	q.text, ok = firstGiven(object, "question", "query").Text()
+	if q.text = strings.TrimSpace(q.text); !ok || q.text == "" {
+		return q, &fieldError{"question", "a string that is not empty"}
+	}
+	q.id = strconv.Itoa(i + 1)
+	if err := apply(object, "id", func(v wire.Value) string { return setName(&q.id, v) }); err != nil {
+		return q, err
+	}
+	if q.messages, err = h.historyOf(object, q.text); err != nil {
+		return q, err
+	}
+	q.messages = append(q.messages, chat.TextMessage(llm.User, q.text))
+	return q, q.readGold(e.base.base, object)
+}
+
+func firstGiven(object wire.Object, keys ...string) wire.Value {
+	for _, key := range keys {
+		if v, _ := object.Get(key); isGiven(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+// readGold reads what should be found: labels, or objects of a document, a page and a grade.
+func (q *evalQuestion) readGold(base string, object wire.Object) error {
+	elements, ok := firstGiven(object, "gold", "relevant").Elements()
+	if !ok {
+		return &fieldError{"gold", `a list such as ["manual.pdf#page=3", "list.md"]`}
+	}
+	q.gold, q.labels = map[string]int{}, []string{}
+	i := 0
+	for v := range elements {
+		label, grade, want := goldOf(v)
+		if want == "" && i == maxGold {
+			return &fieldError{"gold", fmt.Sprintf("a list of %d labels at most", maxGold)}
+		}
+		if want != "" {
+			return &fieldError{fmt.Sprintf("gold.%d", i), want}
+		}
+		label = nameOfURL(base, label)
+		if q.gold[label] == 0 {
+			q.labels = append(q.labels, label)
+		}
+		q.gold[label] = grade
+		i++
+	}
+	if i == 0 {
+		return &fieldError{"gold", "a list of at least one document or page"}
+	}
+	return nil
+}
+
+// goldOf reads one label with its grade; want is what it should have been.
+func goldOf(v wire.Value) (label string, grade int, want string) {
+	const should = `a document or page such as "manual.pdf#page=3", or {"document": "manual.pdf", "page": 3, "grade": 1}`
+	grade = 1
+	object, isObject := v.Object()
+	if !isObject {
+		label, _ = v.Text()
+		if label = strings.TrimSpace(label); label == "" || len(label) > maxLabel {
+			return "", 0, should
+		}
+		return label, grade, ""
+	}
+	document, _ := object.Get("document")
+	label, _ = document.Text()
+	if label = strings.TrimSpace(label); label == "" || len(label) > maxLabel {
+		return "", 0, should
+	}
+	page := 0
+	if v, _ := object.Get("page"); isGiven(v) && setCount(&page, v, 1, 1<<30) != "" {
+		return "", 0, should
+	}
+	if v, _ := object.Get("grade"); isGiven(v) && setCount(&grade, v, 1, maxGrade) != "" {
+		return "", 0, should
+	}
+	if page > 0 {
+		label += fmt.Sprintf("#page=%d", page)
+	}
+	return label, grade, ""
+}
+
+// maxLabel is the longest label of gold in bytes.
+const maxLabel = 4096
+
+// nameOfURL returns the name of a document whose URL on this server was given, as in the payload of
+// results; any other label is as it is.
+func nameOfURL(base, label string) string {
+	path, ok := strings.CutPrefix(label, base+"/content/")
+	if !ok {
+		return label
+	}
+	path, page, paged := cutPage(path)
+	name, err := url.PathUnescape(path)
+	if err != nil {
+		return label
+	}
+	if paged {
+		name += "#page=" + page
+	}
+	return name
+}
+
+// cutPage takes the page off a label.
+func cutPage(label string) (name, page string, ok bool) {
+	if i := strings.LastIndex(label, "#page="); i >= 0 {
+		return label[:i], label[i+len("#page="):], true
+	}
+	return label, "", false
+}
+
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}

@@ -1,0 +1,310 @@
+package ragchat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/eval"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// Bill runs the stages of turns that find passages, and is what their calls of models are charged
+// to; turn.Bill is.
+type Bill interface {
+	ID() string // of the calls in the ledger
+	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
+}
+
+// The limits of an evaluation.
+const (
+	maxQuestions   = 500
+	maxSearches    = 2000 // questions × ways
+	maxGold        = 100  // of a question
+	maxGrade       = 100
+	maxEvaluations = 2 // at one time, since each keeps a processor busy
+	evaluationTime = 5 * time.Minute
+)
+
+var (
+	errEvaluations = &chat.Error{Kind: chat.RateLimited, RetryAfter: 5 * time.Second,
+		Msg: "The server is working on as many evaluations as it may. Please try again in a moment."}
+	errEvaluationLong = &chat.Error{Kind: chat.Unavailable,
+		Msg: fmt.Sprintf("The evaluation took longer than %s. Please ask fewer questions at a time.", evaluationTime)}
+)
+
+// Evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
+// the original's page has it, or for questions whose documents are known, whose ranks it measures.
+func (h *Handler) Evaluate(w http.ResponseWriter, r *http.Request, body []byte) {
+	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false)}
+	e, err := h.evaluationOf(r, x, body)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	select {
+	case h.evaluations <- struct{}{}:
+		defer func() { <-h.evaluations }()
+	default:
+		h.fail(w, r, errEvaluations)
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), evaluationTime, errEvaluationLong)
+	defer cancel()
+	var out any
+	if e.query != "" {
+		out, err = h.lookUp(ctx, e)
+	} else {
+		out, err = h.measure(ctx, e)
+	}
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errEvaluationLong) {
+			err = errEvaluationLong
+		}
+		h.fail(w, r, wire.CauseOf(r.Context(), err))
+		return
+	}
+	h.json(w, r, out)
+}
+
+// findings is what one question found.
+type findings struct {
+	turn    *chat.Turn
+	first   []retrieval.Passage // in the order of the search, before reranking
+	notes   []string            // of its stages
+	ranking string              // the model that reranked; "" for none
+}
+
+// find runs the stages that find passages.
+func find(ctx context.Context, bill Bill, req chat.Request) (*findings, error) {
+	f := &findings{turn: &chat.Turn{}}
+	searched := false
+	for e, err := range bill.Run(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		f.turn.Add(e)
+		switch e := e.(type) {
+		case chat.PassagesRetrieved:
+			if !searched {
+				searched, f.first = true, slices.Clone(e.Passages) // reranking may put them in order where they are
+			}
+		case chat.StageFinished:
+			if e.Note != "" {
+				f.notes = append(f.notes, e.Note)
+			}
+			if e.Stage == chat.StageRerank {
+				f.ranking = e.Model
+			}
+		}
+	}
+	return f, nil
+}
+
+// evalReport is the answer to questions whose documents are known.
+type evalReport struct {
+	Namespace   string       `json:"namespace"`
+	K           int          `json:"k"`
+	Questions   int          `json:"questions"`
+	Embedding   *string      `json:"embedding_model_key"` // null: none is configured
+	HasVector   bool         `json:"has_vector"`          // some row was searched with vectors
+	Rows        []evalRow    `json:"rows"`
+	UnknownGold []string     `json:"unknown_gold"` // that names no document which the caller may see
+	Notes       []string     `json:"notes"`
+	Turn        turnMetrics  `json:"turn_metrics"`
+	Details     []evalDetail `json:"details,omitempty"` // when asked for
+}
+
+// evalRow is the measures of one way over all questions.
+type evalRow struct {
+	evalWay
+	Questions int         `json:"questions"`
+	Recall    float64     `json:"recall_at_k"`
+	NDCG      float64     `json:"ndcg_at_k"`
+	MRR       float64     `json:"mrr"`
+	HitRate   float64     `json:"hit_rate"`
+	Latency   evalLatency `json:"latency_ms"`
+}
+
+// evalWay is a way to find passages, and what became of it.
+type evalWay struct {
+	Retriever string         `json:"retriever"` // "bm25", the key of the model that embeds, or both
+	Mode      retrieval.Mode `json:"mode"`      // as asked for
+	Effective retrieval.Mode `json:"effective_mode"`
+	HasVector bool           `json:"has_vector"`
+	Rewrite   bool           `json:"rewrite"`
+	Rerank    bool           `json:"rerank"`
+	Model     *string        `json:"rerank_model"` // null where nothing was reranked
+}
+
+type evalLatency struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P99  float64 `json:"p99"`
+}
+
+// evalDetail is what one question found.
+type evalDetail struct {
+	ID       string       `json:"id"`
+	Question string       `json:"question"`
+	Gold     []string     `json:"gold"`
+	Rows     []evalResult `json:"rows"` // in the order of the report's
+}
+
+type evalResult struct {
+	Mode    retrieval.Mode `json:"mode"`
+	Rewrite bool           `json:"rewrite"`
+	Rerank  bool           `json:"rerank"`
+	Query   string         `json:"query"` // that was searched for
+	Recall  float64        `json:"recall_at_k"`
+	NDCG    float64        `json:"ndcg_at_k"`
+	MRR     float64        `json:"mrr"`
+	Hit     bool           `json:"hit"`
+	Latency float64        `json:"latency_ms"`
+	Results []evalPassage  `json:"results"`
+}
+
+type evalPassage struct {
+	ID       string  `json:"id"`
+	Citation string  `json:"citation"`
+	Score    float64 `json:"score"`
+	Gold     bool    `json:"gold"` // it is of a document or page that was looked for
+}
+
+// measure asks every question in every way.
+func (h *Handler) measure(ctx context.Context, e *evaluation) (*evalReport, error) {
+	out := &evalReport{
+		Namespace: e.req.Namespace, K: e.k, Questions: len(e.questions), Embedding: given(h.cfg.Embedding),
+		Rows: []evalRow{}, Notes: []string{},
+	}
+	var err error
+	if out.UnknownGold, err = h.unknownGold(ctx, e); err != nil {
+		return nil, err
+	}
+	if e.details {
+		for i := range e.questions {
+			q := &e.questions[i]
+			out.Details = append(out.Details, evalDetail{ID: q.id, Question: q.text, Gold: q.labels})
+		}
+	}
+	bill := h.cfg.NewBill()
+	for _, way := range e.ways {
+		if err := h.measureWay(ctx, bill, e, way, out); err != nil {
+			return nil, err
+		}
+	}
+	entries, err := h.cfg.Ledger.Entries(ctx, bill.ID())
+	if err != nil {
+		return nil, fmt.Errorf("read what the evaluation took: %w", err)
+	}
+	out.Turn = turnMetricsOf(entries)
+	return out, nil
+}
+
+// measureWay adds the row of one way.
+func (h *Handler) measureWay(ctx context.Context, bill Bill, e *evaluation, way eval.Way, out *evalReport) error {
+	row := evalRow{evalWay: evalWay{Mode: way.Mode, Rewrite: way.Rewrite, Rerank: way.Rerank, HasVector: true}}
+	var sums eval.Row
+	var notes []string
+	for i := range e.questions {
+		q := &e.questions[i]
+		var f *findings
+		turn, took, err := way.Try(ctx, func(ctx context.Context, req chat.Request) (*chat.Turn, error) {
+			var err error
+			if f, err = find(ctx, bill, req); err != nil {
+				return nil, err
+			}
+			return f.turn, nil
+		}, q.request(e))
+		if err != nil {
+			return fmt.Errorf("find passages for question %d: %w", i+1, err)
+		}
+		passages := e.best(turn.Retrieved.Passages)
+		m := eval.MeasuresAt(eval.Ranked(passages, q.gold), q.gold, e.k)
+		sums.Add(m, took)
+		row.Effective, row.HasVector = turn.Retrieved.Mode, row.HasVector && turn.Retrieved.HasVector
+		if f.ranking != "" {
+			row.Model = &f.ranking
+		}
+		notes = append(notes, f.notes...)
+		if e.details {
+			out.Details[i].Rows = append(out.Details[i].Rows, resultOf(way, turn.Rewrite.Query, passages, q.gold, m, took))
+		}
+	}
+	sums.Finish()
+	row.Retriever = eval.Retriever(row.Effective, h.cfg.Embedding)
+	row.Questions, row.Recall, row.NDCG, row.MRR, row.HitRate = sums.Questions, sums.Recall, sums.NDCG, sums.MRR, sums.HitRate
+	row.Latency = evalLatency{sums.Mean, sums.P50, sums.P99}
+	out.Rows = append(out.Rows, row)
+	out.HasVector = out.HasVector || row.HasVector
+	out.note(way.Mode, notes)
+	return nil
+}
+
+// note keeps what stages said, each once, with how often.
+func (r *evalReport) note(mode retrieval.Mode, notes []string) {
+	counts, order := map[string]int{}, []string{}
+	for _, n := range notes {
+		if counts[n]++; counts[n] == 1 {
+			order = append(order, n)
+		}
+	}
+	for _, n := range order {
+		n = fmt.Sprintf("%s: %s (%d of %d questions)", mode, n, counts[n], r.Questions)
+		if !slices.Contains(r.Notes, n) { // of a way in the same mode
+			r.Notes = append(r.Notes, n)
+		}
+	}
+}
+
+// resultOf returns what one question found in one way.
+func resultOf(way eval.Way, query string, passages []retrieval.Passage, gold map[string]int, m eval.Measures, took time.Duration) evalResult {
+	r := evalResult{
+		Mode: way.Mode, Rewrite: way.Rewrite, Rerank: way.Rerank, Query: query, Results: []evalPassage{},
+		Recall: m.Recall, NDCG: m.NDCG, MRR: m.MRR, Hit: m.HitRate > 0, Latency: float64(took.Microseconds()) / 1000,
+	}
+	for i := range passages {
+		r.Results = append(r.Results, passageOf(&passages[i], gold))
+	}
+	return r
+}
+
+func passageOf(p *retrieval.Passage, gold map[string]int) evalPassage {
+	met := eval.MeasuresAt(eval.Ranked([]retrieval.Passage{*p}, gold), gold, 1+len(gold))
+	return evalPassage{ID: sourceID(p), Citation: chat.CitationOf(*p), Score: p.Score, Gold: met.HitRate > 0}
+}
+
+// unknownGold returns what is looked for although the caller can find no such document.
+func (h *Handler) unknownGold(ctx context.Context, e *evaluation) ([]string, error) {
+	unknown := []string{}
+	if h.cfg.Document == nil {
+		return unknown, nil
+	}
+	filter := retrieval.Filter{Principal: e.req.Principal, Namespace: e.req.Namespace}
+	known := map[string]bool{}
+	for i := range e.questions {
+		for _, label := range e.questions[i].labels {
+			name, _, _ := cutPage(label)
+			if isURL(name) {
+				continue // of a page that was fetched: documents are looked up by name
+			}
+			if _, asked := known[name]; asked {
+				continue
+			}
+			_, err := h.cfg.Document(ctx, filter, name)
+			if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+				return nil, fmt.Errorf("look for a document: %w", err)
+			}
+			if known[name] = err == nil; err != nil {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	return unknown, nil
+}
