@@ -19,7 +19,7 @@ export type Panel =
 
 export const view = new Cell<View>(viewOf(location.hash));
 export const panel = new Cell<Panel | null>(null);
-export const overlay = new Cell<"" | "palette" | "request" | "keys">("");
+export const overlay = new Cell<"" | "palette" | "request">("");
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
 export const reachable = new Cell(true); // the server answered last time

@@ -137,7 +137,8 @@ export function edit(message: Message): void {
 
 function Welcome({ loading }: { loading: string }) {
   const config = useCell(app.config);
-  const online = useCell(app.online) && useCell(app.reachable);
+  const online = useCell(app.online);
+  const reachable = useCell(app.reachable);
   if (loading === "loading") return <div class="centered"><Spinner label={s.loading} /></div>;
   if (loading === "missing") return <EmptyState icon="chat" title={s.missing} actions={<button type="button" class="primary" onClick={app.begin}>{s.newChat}</button>}>{s.missingText}</EmptyState>;
   if (loading === "failed") return <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" class="primary" onClick={() => void app.reopen()}>{strings.tryAgain}</button>}>{s.notLoadedText}</EmptyState>;
@@ -152,7 +153,7 @@ function Welcome({ loading }: { loading: string }) {
     <div class="welcome">
       <div class="welcome-mark" aria-hidden="true"><Mark /></div>
       <h2>{s.welcome}</h2>
-      <p>{config ? s.welcomeText(config.documents) : online ? s.welcomeWait : strings.failures.offline.text}</p>
+      <p>{config ? s.welcomeText(config.documents) : online && reachable ? s.welcomeWait : strings.failures.offline.text}</p>
       <Problems />
       <ul class="hints">
         {s.hints.map(([key, text]) => (
