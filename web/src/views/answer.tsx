@@ -73,7 +73,7 @@ function Chip({ label, place, n, citation }: { label: string; place: string; n: 
   const doubtful = !citation.supported;
   const name = s.citation(n, citation.title || citation.name, citation.page) + (doubtful ? `. ${s.unsupported}` : "");
   const open = (event: MouseEvent) => {
-    tip.value = null;
+    tip.close();
     openCitation(citation, occurrenceOf(event.currentTarget as HTMLElement, label));
   };
   return (
@@ -81,7 +81,7 @@ function Chip({ label, place, n, citation }: { label: string; place: string; n: 
       type="button" class={`chip ${doubtful ? "doubtful" : ""} ${citation.stale ? "stale" : ""}`} data-label={label} data-place={place}
       aria-label={name} onClick={open}
       onMouseEnter={(e) => tip.show(e.currentTarget, citation)} onMouseLeave={() => tip.hide()}
-      onFocus={(e) => tip.show(e.currentTarget, citation)} onBlur={() => tip.hide()}
+      onFocus={(e) => tip.focus(e.currentTarget, citation)} onBlur={() => tip.blur()}
     >
       {n}
       {doubtful && <span aria-hidden="true">?</span>}

@@ -11,20 +11,41 @@ interface Tip {
 
 class TipCell extends Cell<Tip | null> {
   private timer = 0;
+  private focused: Tip | null = null;
 
   show(at: Element, citation: Citation): void {
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => (this.value = { at, citation }), this.value ? 0 : 120);
+    this.later({ at, citation }, this.value ? 0 : 120);
   }
 
-  /** Leaves time to move the pointer onto the tip. */
+  /** Leaves time to move the pointer onto the tip. What has the focus gets its tip back. */
   hide(): void {
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => (this.value = null), 160);
+    this.later(this.focused, 160);
   }
 
   keep(): void {
     clearTimeout(this.timer);
+  }
+
+  focus(at: Element, citation: Citation): void {
+    this.focused = { at, citation };
+    this.later(this.focused, 0);
+  }
+
+  blur(): void {
+    this.focused = null;
+    this.hide();
+  }
+
+  /** Hides it at once. */
+  close(): void {
+    clearTimeout(this.timer);
+    this.focused = null;
+    this.value = null;
+  }
+
+  private later(next: Tip | null, ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => (this.value = next), ms);
   }
 }
 
@@ -42,11 +63,12 @@ export function CitationTip() {
     return () => shown.at.removeAttribute("aria-describedby");
   }, [shown]);
   useEffect(() => {
-    const close = () => (tip.value = null);
+    const close = () => tip.close();
     const key = (e: KeyboardEvent) => e.key === "Escape" && close();
     const scrolled = () => {
       if (!tip.value || !box.current) return;
-      if (isInSight(tip.value.at)) place(box.current, tip.value.at);
+      // What has the focus keeps its tip: messages that come into sight on the way may move it.
+      if (tip.value.at === document.activeElement || isInSight(tip.value.at)) place(box.current, tip.value.at);
       else close();
     };
     addEventListener("keydown", key);
@@ -105,5 +127,6 @@ function place(box: HTMLElement, at: Element): void {
   const above = anchor.top - height - gap;
   const left = Math.max(gap, Math.min(anchor.left - 20, innerWidth - width - gap));
   box.style.left = `${left}px`;
-  box.style.top = `${above > gap ? above : Math.min(anchor.bottom + gap, innerHeight - height - gap)}px`;
+  const lowest = innerHeight - height - gap;
+  box.style.top = `${Math.max(gap, Math.min(above > gap ? above : anchor.bottom + gap, lowest))}px`;
 }
