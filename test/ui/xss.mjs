@@ -54,6 +54,8 @@ export default async function ({ base, open }) {
       await inspect("conversation");
       for (const i of [0, Math.floor(size / 2), size - 1]) {
         const answer = page.locator(".answer").nth(i);
+        await answer.locator("button.chip").first().scrollIntoViewIfNeeded();
+        await page.waitForTimeout(100);
         await answer.locator("button.chip").first().focus();
         await page.waitForSelector("#citation-tip");
         await inspect("tip");
