@@ -12,6 +12,7 @@ package webui
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -152,8 +153,31 @@ func (s *Site) open(name string) *file {
 			f.forms = append(f.forms, newForm(c.encoding, body))
 		}
 	}
+	if len(f.forms) == 0 && compressible(f.mediaType) {
+		if body := zipped(plain); len(body) < len(plain) {
+			f.forms = append(f.forms, newForm("gzip", body))
+		}
+	}
 	f.forms = append(f.forms, newForm("", plain))
 	return f
+}
+
+func compressible(mediaType string) bool {
+	return strings.HasPrefix(mediaType, "text/") || mediaType == "image/svg+xml" || mediaType == "application/json" ||
+		mediaType == "application/manifest+json"
+}
+
+// zipped returns a file as gzip. That is made here, once, and not by the build, because different
+// versions of a compressor make different bytes, and what is committed must be the same everywhere.
+func zipped(plain []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	_, _ = w.Write(plain) // a buffer takes everything
+	_ = w.Close()
+	return b.Bytes()
 }
 
 func newForm(encoding string, body []byte) form {

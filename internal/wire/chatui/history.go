@@ -109,12 +109,17 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 		}
 	}
 	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
-		var ok bool
-		if c.Title, ok = v.Text(); !ok || utf8.RuneCountInString(c.Title) > maxTitle {
-			return c, wire.Invalidf(`"title" must be a string of %d characters at most`, maxTitle)
-		}
+		c.Title, err = titleOf(v)
 	}
-	return c, nil
+	return c, err
+}
+
+func titleOf(v wire.Value) (string, error) {
+	title, ok := v.Text()
+	if !ok || utf8.RuneCountInString(title) > maxTitle {
+		return "", wire.Invalidf(`"title" must be a string of %d characters at most`, maxTitle)
+	}
+	return title, nil
 }
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
@@ -138,7 +143,7 @@ func (h *Handler) messages(r *http.Request, id string) ([]byte, error) {
 }
 
 // PutMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
-// messages to a chat or change some.
+// messages to a chat or change some. A title beside the messages, or in their place, renames the chat.
 func (h *Handler) PutMessages(w http.ResponseWriter, r *http.Request, id string, body []byte) {
 	updated, err := h.putMessages(r, id, body)
 	h.answer(w, r, updated, err)
@@ -149,7 +154,7 @@ func (h *Handler) putMessages(r *http.Request, id string, body []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	list, err := itemsOf(body)
+	put, err := changesOf(body)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +162,10 @@ func (h *Handler) putMessages(r *http.Request, id string, body []byte) ([]byte, 
 		if !found {
 			return transcript.ErrNotFound
 		}
-		t.Messages = merge(t.Messages, list)
+		t.Messages = merge(t.Messages, put.messages)
+		if put.title != "" {
+			t.Title = put.title
+		}
 		t.UpdatedAt = h.cfg.Now()
 		describe(t)
 		return checkSize(t.Messages)

@@ -76,6 +76,38 @@ func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
 	}
 }
 
+// A title renames a chat, and stays when messages come later.
+func TestPutMessages_RenamesAChat(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() }))
+	var created, got summary
+	called(t, h, "POST", "/chat-history", `{}`, &created)
+	at := "/chat-history/" + created.ID
+	for _, c := range []struct {
+		body, want string
+		messages   int
+	}{
+		{`{"messages":[{"id":"1","role":"user","content":"How tall is it?"}]}`, "How tall is it?", 1},
+		{`{"title":" The lighthouse "}`, "The lighthouse", 1},
+		{`{"messages":[{"id":"2","role":"user","content":"And how old?"}],"title":null}`, "The lighthouse", 2},
+		{`{"title":"Lighthouses","messages":[{"id":"3","role":"user","content":"Why?"}]}`, "Lighthouses", 3},
+	} {
+		if status := called(t, h, "PUT", at, c.body, &got); status != http.StatusOK || got.Title != c.want || got.MessageCount != c.messages {
+			t.Errorf("%s: status %d, %+v; want the title %q and %d messages", c.body, status, got, c.want, c.messages)
+		}
+	}
+	for _, body := range []string{`{}`, `{"title":""}`, `{"title":"  "}`, `{"title":7}`, `{"title":"` + strings.Repeat("x", maxTitle+1) + `"}`} {
+		var refused map[string]any
+		if status := called(t, h, "PUT", at, body, &refused); status != http.StatusBadRequest {
+			t.Errorf("%.40s: status %d: %v", body, status, refused)
+		}
+	}
+}
+
 func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
 	var log wiretest.Log
 	h := serve(handlerOf(nil, func(c *Config) {
@@ -134,11 +166,12 @@ func FuzzMerge(f *testing.F) {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
-		a, err := itemsOf([]byte(first))
-		b, err2 := itemsOf([]byte(second))
+		one, err := changesOf([]byte(first))
+		two, err2 := changesOf([]byte(second))
 		if err != nil || err2 != nil {
 			return
 		}
+		a, b := one.messages, two.messages
 		stored := merge(nil, a)
 		after := merge(append([]transcript.Message(nil), stored...), b)
 		kept := map[string]bool{}

@@ -2,6 +2,7 @@ package chatui
 
 import (
 	"encoding/json"
+	"strings"
 
 	"parley/internal/transcript"
 	"parley/internal/wire"
@@ -25,13 +26,34 @@ type fields struct {
 // one of them is stored with both, so that either generation reads the other one's chats.
 var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
 
-// itemsOf reads the messages of a body {"messages":[…]}. What is null is skipped.
-func itemsOf(body []byte) ([]item, error) {
+// changes are what a client changes in a chat.
+type changes struct {
+	messages []item
+	title    string // "" leaves it
+}
+
+// changesOf reads a body {"messages":[…], "title"?}. Only where there is a title may messages be missing.
+func changesOf(body []byte) (c changes, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	list, _ := object.Get("messages")
+	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
+		if c.title, err = titleOf(v); err != nil {
+			return c, err
+		}
+		c.title = strings.TrimSpace(c.title)
+	}
+	list, given := object.Get("messages")
+	if !given && c.title != "" {
+		return c, nil
+	}
+	c.messages, err = itemsOf(list)
+	return c, err
+}
+
+// itemsOf reads a list of messages. What is null is skipped.
+func itemsOf(list wire.Value) ([]item, error) {
 	elements, ok := list.Elements()
 	if !ok {
 		return nil, wire.Invalidf(`"messages" must be a list of messages`)

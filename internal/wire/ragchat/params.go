@@ -18,6 +18,7 @@ type params struct {
 	renderHTML  bool
 	stream      bool
 	webSearch   bool
+	pictures    pictures
 	keys        []string // the names of all parameters that were sent
 }
 
@@ -41,6 +42,9 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	for key, v := range settings.Members() {
 		x.keys = append(x.keys, clip(key, 40))
 		set, known := paramTable[key]
+		if !known {
+			set, known = overrideTable[key]
+		}
 		if !known || v.IsNull() {
 			continue
 		}
@@ -48,14 +52,20 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 			return &fieldError{"params." + key, want}
 		}
 	}
-	// The name of the parameter wins over its alias, whatever the order.
-	if v, _ := settings.Get("namespace"); isGiven(v) {
-		if want := paramTable["namespace"](x, v); want != "" {
-			return &fieldError{"params.namespace", want}
+	// The name of a parameter wins over its alias, and a switch over what models imply, whatever the order.
+	for name, set := range map[string]setter{"namespace": setNamespace, "semantic_ranker": overrideTable["semantic_ranker"]} {
+		if v, _ := settings.Get(name); isGiven(v) {
+			if want := set(x, v); want != "" {
+				return &fieldError{"params." + name, want}
+			}
 		}
 	}
+	x.pictures.apply(&x.req.Options)
 	return nil
 }
+
+// setter applies a parameter. It returns "" or what the value should have been.
+type setter func(x *exchange, v wire.Value) string
 
 func (h *Handler) useDefaults(x *exchange) {
 	d := &h.cfg.Defaults
@@ -81,9 +91,9 @@ func turns(n int) int {
 	return n
 }
 
-// paramTable has what each parameter does: it returns "" or what the value should have been. A
-// parameter that is not here is ignored, and null means the default.
-var paramTable = map[string]func(x *exchange, v wire.Value) string{
+// paramTable has what each parameter does. One that is neither here nor in overrideTable is ignored,
+// and null means the default.
+var paramTable = map[string]setter{
 	"top_k": func(x *exchange, v wire.Value) string {
 		return setCount(&x.req.Options.Top, v, 1, maxTop)
 	},

@@ -22,6 +22,7 @@ type response struct {
 	Rewrite    rewriteReport `json:"rewrite_display"`
 	Model      string        `json:"model"`           // that answered, as its provider names it
 	Notes      []string      `json:"notes,omitempty"` // what was asked for and not done
+	FollowUps  []string      `json:"followup_questions,omitempty"`
 }
 
 // rewriteReport always has the document's ten keys.
@@ -46,6 +47,7 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	res := &response{
 		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: append([]string{}, t.ToolsUsed("")...),
 		Turn: turnMetricsOf(entries), Rewrite: x.rewriteReportOf(t.Rewrite), Model: m.Model, Notes: x.notes,
+		FollowUps: t.FollowUps,
 	}
 	if x.showSources {
 		res.Sources = x.sourcesOf(t)

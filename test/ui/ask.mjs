@@ -1,0 +1,12 @@
+// What scenarios do in the chat.
+
+/** Asks a question and waits for the answer to be whole. */
+export async function ask(page, question) {
+  const before = await page.locator(".answer-foot").count();
+  await page.fill("#question", question);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((n) => document.querySelectorAll(".answer-foot").length > n, before);
+}
+
+/** The text of the last answer. */
+export const answerText = (page) => page.locator(".answer .markdown").last().innerText();

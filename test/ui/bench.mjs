@@ -1,0 +1,75 @@
+// What a stream and a long conversation take in the browser.
+
+export default async function ({ base, open, question, kind, messages }) {
+  return kind === "stream" ? stream(open, question) : scroll(base, open, messages);
+}
+
+async function metrics(client) {
+  const { metrics } = await client.send("Performance.getMetrics");
+  return Object.fromEntries(metrics.map((m) => [m.name, m.value]));
+}
+
+/** The time that the page's thread works while an answer comes, in seconds for each second. */
+async function stream(open, question) {
+  const { page } = await open();
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  await page.fill("#question", question);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => (document.querySelector(".answer .markdown")?.textContent.length ?? 0) > 200, null, { polling: 200 });
+  const before = await metrics(client);
+  const begun = performance.now();
+  const at = (await page.locator(".answer .markdown").innerText()).length;
+  await page.waitForTimeout(6000);
+  const after = await metrics(client);
+  const seconds = (performance.now() - begun) / 1000;
+  const words = ((await page.locator(".answer .markdown").innerText()).length - at) / 6;
+  const share = (name) => (after[name] - before[name]) / seconds;
+  await page.keyboard.press("Escape");
+  return { words: words / seconds, task: share("TaskDuration"), script: share("ScriptDuration"), layout: share("LayoutDuration") + share("RecalcStyleDuration"), seconds };
+}
+
+/** How long a long conversation takes to be there, and what scrolling through it takes for each frame. */
+async function scroll(base, open, messages) {
+  const json = { "Content-Type": "application/json", Origin: base };
+  const { id } = await (await fetch(`${base}/api/chat-history`, { method: "POST", headers: json, body: "{}" })).json();
+  const list = Array.from({ length: messages }, (_, i) => ({
+    messageId: `m${i}`, parentId: i ? `m${i - 1}` : "", role: i % 2 ? "assistant" : "user",
+    content: i % 2 ? `Answer ${i}.\n\n- **one** of it\n- two, with \`code\`\n\n| A | B |\n|---|---|\n| ${i} | x |\n\n${"Some more words of it. ".repeat(i % 7)}` : `Question ${i}?`,
+  }));
+  for (let at = 0; at < messages; at += 500) {
+    await fetch(`${base}/api/chat-history/${id}/messages`, { method: "PUT", headers: json, body: JSON.stringify({ messages: list.slice(at, at + 500) }) });
+  }
+  const { page } = await open();
+  const begun = performance.now();
+  await page.goto(`${base}/#/chat/${id}`);
+  await page.waitForSelector(".message.last", { state: "attached" });
+  const first = performance.now() - begun;
+  await page.waitForFunction((n) => document.querySelectorAll(".message").length === n, messages);
+  const all = performance.now() - begun;
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const before = await metrics(client);
+  const frames = await page.evaluate(scrollThrough);
+  const after = await metrics(client);
+  return { first, all, frames: frames.length, work: ((after.TaskDuration - before.TaskDuration) * 1000) / frames.length, longest: Math.max(...frames) };
+}
+
+/** Scrolls up and down again by 150 px a frame, which is 9,000 px a second, and returns how long each frame was, in ms. */
+function scrollThrough() {
+  const el = document.querySelector(".messages");
+  return new Promise((resolve) => {
+    const frames = [];
+    let last = performance.now();
+    let step = -150;
+    const frame = (now) => {
+      frames.push(now - last);
+      last = now;
+      el.scrollTop += step;
+      if (frames.length === 150) step = 150;
+      if (frames.length < 300) requestAnimationFrame(frame);
+      else resolve(frames.slice(1));
+    };
+    requestAnimationFrame(frame);
+  });
+}

@@ -1,0 +1,158 @@
+// Calls of the server. Nothing here knows of the page.
+import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
+import { strings } from "./strings.ts";
+
+/** Why a request did not succeed, as far as the page tells people different things. */
+export type FailureKind = "offline" | "busy" | "budget" | "key" | "provider" | "missing" | "invalid" | "failed";
+
+/** ApiError is a request that the server refused, or that did not reach it. */
+export class ApiError extends Error {
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+    readonly status = 0,
+    readonly retryAfter = 0, // seconds
+  ) {
+    super(message);
+  }
+}
+
+/** How long an ordinary request may take before the server counts as out of reach. */
+const patience = 30_000;
+
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError("offline", strings.errors.offline);
+}
+
+/** send makes a request, whose answer must be a success. */
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...init });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError("offline", strings.errors.offline);
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function json<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await send(path, { signal: AbortSignal.timeout(patience), ...init });
+  try {
+    return (await response.json()) as T;
+  } catch {
+    throw new ApiError("offline", strings.errors.offline, response.status);
+  }
+}
+
+const withBody = (method: string, body: unknown): RequestInit => ({
+  method,
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+/** refusal reads an error in whatever shape the protocols of the server have. */
+export async function refusal(response: Response): Promise<ApiError> {
+  let sentence = "";
+  try {
+    sentence = sentenceOf(await response.json());
+  } catch {
+    // No JSON: a proxy answered, or the connection broke.
+  }
+  const retryAfter = retrySeconds(response.headers.get("Retry-After"));
+  return new ApiError(kindOf(response.status, sentence), sentence || strings.errors.status(response.status), response.status, retryAfter);
+}
+
+export function sentenceOf(body: unknown): string {
+  if (typeof body !== "object" || body === null) return "";
+  const { error, message, detail } = body as Record<string, unknown>;
+  for (const candidate of [error, detail, message]) {
+    if (typeof candidate === "string" && candidate) return candidate;
+    if (typeof candidate === "object" && candidate !== null) {
+      const inner = (candidate as Record<string, unknown>)["message"];
+      if (typeof inner === "string" && inner) return inner;
+    }
+  }
+  return "";
+}
+
+export function kindOf(status: number, sentence: string): FailureKind {
+  switch (status) {
+    case 404:
+      return "missing";
+    case 429:
+      return /budget/i.test(sentence) ? "budget" : "busy";
+    case 401:
+    case 403:
+      return "key";
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return /\bkey\b|not configured|no provider/i.test(sentence) ? "key" : "invalid";
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return "provider";
+    default:
+      return "failed";
+  }
+}
+
+function retrySeconds(header: string | null): number {
+  if (!header) return 0;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? 0 : Math.max(0, Math.ceil((at - Date.now()) / 1000));
+}
+
+const query = (values: Record<string, string | number | undefined>): string => {
+  const all = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== "") all.append(name, String(value));
+  }
+  const text = all.toString();
+  return text && `?${text}`;
+};
+
+const segment = encodeURIComponent;
+
+export const api = {
+  config: () => json<ServerConfig>("/api/ui/config"),
+  namespaces: () => json<NamespaceRecord[]>("/api/namespaces"),
+  models: async () => {
+    const models = await json<Record<string, { key: string; endpoint: string }>>("/api/models");
+    return Object.values(models).filter((m) => m.endpoint === "chat").map((m) => m.key);
+  },
+  turn: (id: string) => json<TurnRecord>(`/api/turns/${segment(id)}`),
+  stopTurn: (id: string) => send(`/api/turns/${segment(id)}`, { method: "DELETE" }),
+
+  documents: (namespace: string, q: string, after = "") =>
+    json<DocumentList>(`/api/documents${query({ namespace, q, after, limit: 100 })}`),
+  document: (namespace: string, id: string) => json<DocumentRecord>(`/api/documents/${segment(id)}${query({ namespace })}`),
+  chunks: (namespace: string, id: string, after?: number) =>
+    json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit: 50 })}`),
+  deleteDocument: (namespace: string, id: string) =>
+    json<{ message: string; returns: boolean }>(`/api/documents/${segment(id)}${query({ namespace })}`, { method: "DELETE" }),
+  reindex: (namespace: string, id: string) =>
+    json<{ job_id: string }>(`/api/documents/${segment(id)}/reindex${query({ namespace })}`, { method: "POST" }),
+  page: (namespace: string, id: string, n: number) =>
+    json<PageRecord>(`/api/documents/${segment(id)}/pages/${n}${query({ namespace })}`),
+  boxes: async (namespace: string, id: string, n: number, ranges: { start: number; end: number }[]) => {
+    const pairs = ranges.slice(0, 50).map((r) => `&start=${r.start}&end=${r.end}`).join("");
+    const path = `/api/documents/${segment(id)}/pages/${n}/boxes?namespace=${segment(namespace)}${pairs}`;
+    return (await json<{ boxes: Box[] }>(path)).boxes;
+  },
+
+  chats: () => json<ChatEntry[]>("/api/chat-history"),
+  createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
+  chatMessages: (id: string) => json<unknown[]>(`/api/chat-history/${segment(id)}/messages`),
+  putMessages: (id: string, messages: unknown[]) =>
+    json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),
+  renameChat: (id: string, title: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { title })),
+  deleteChat: (id: string) => json<unknown>(`/api/chat-history/${segment(id)}`, { method: "DELETE" }),
+};

@@ -1,0 +1,357 @@
+// The state of the page and what people do to it. Components only show cells and call these functions.
+import { api, toApiError, type ApiError } from "./api.ts";
+import { Cell, saved } from "./cell.ts";
+import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
+import { LiveTurn, type Pending } from "./live.ts";
+import { ragchatRequest } from "./requests.ts";
+import { choices } from "./settings.ts";
+import { newAnswer, isOver, type Answer } from "./turnstate.ts";
+import type { ChatEntry, Citation, NamespaceRecord, ServerConfig } from "./types.ts";
+import { strings } from "./strings.ts";
+
+export type View = { name: "chat"; id: string } | { name: "documents"; id: string } | { name: "settings" };
+
+/** What stands in the panel at the side. */
+export type Panel =
+  | { kind: "source"; citation: Citation; n: number; span: number }
+  | { kind: "document"; id: string; namespace: string; name: string; page: number; start?: number; end?: number }
+  | { kind: "thinking"; message: string };
+
+export const view = new Cell<View>(viewOf(location.hash));
+export const panel = new Cell<Panel | null>(null);
+export const overlay = new Cell<"" | "palette" | "request">("");
+export const drawer = new Cell(false); // the list of conversations on narrow screens
+export const online = new Cell(navigator.onLine);
+export const reachable = new Cell(true); // the server answered last time
+export const config = new Cell<ServerConfig | null>(null);
+export const configError = new Cell<ApiError | null>(null);
+export const namespaces = new Cell<NamespaceRecord[]>([]);
+export const chats = new Cell<ChatEntry[] | null>(null);
+export const conversation = new Cell<Conversation>(emptyConversation());
+export const loading = new Cell<"" | "loading" | "missing" | "failed">("");
+export const draft = new Cell("");
+export const editing = new Cell<Message | null>(null); // the question that is being edited
+export const toast = new Cell<{ text: string; bad: boolean; n: number } | null>(null);
+export const announcement = new Cell(""); // what screen readers are told
+export const theme = saved<"" | "light" | "dark">("parley.theme", "", (v): v is "" | "light" | "dark" => v === "" || v === "light" || v === "dark");
+
+/** Answers at work, by the id of their message. */
+const lives = new Map<string, LiveTurn>();
+
+// ---- Where we are -------------------------------------------------------------------------------
+
+export function viewOf(hash: string): View {
+  const [, name = "", id = ""] = hash.replace(/^#/, "").split("/");
+  if (name === "documents") return { name, id: decode(id) };
+  if (name === "settings") return { name };
+  return { name: "chat", id: decode(id) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+export const hrefOf = (v: View): string =>
+  v.name === "settings" ? "#/settings" : `#/${v.name}${v.id ? `/${encodeURIComponent(v.id)}` : ""}`;
+
+export function go(v: View): void {
+  if (location.hash !== hrefOf(v)) location.hash = hrefOf(v);
+}
+
+export function start(): void {
+  addEventListener("hashchange", () => void arrive(viewOf(location.hash)));
+  addEventListener("online", () => {
+    online.value = true;
+    void refresh();
+    if (unsaved.size > 0) saving = saving.then(() => store(conversation.value.id));
+  });
+  addEventListener("offline", () => (online.value = false));
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") void refresh();
+  });
+  void refresh().then(() => arrive(view.value));
+}
+
+async function arrive(v: View): Promise<void> {
+  view.value = v;
+  drawer.value = false;
+  editing.value = null;
+  if (v.name === "chat" && (v.id !== conversation.value.id || loading.value)) await open(v.id);
+  if (v.name !== "chat" && panel.value?.kind !== "document") panel.value = null;
+}
+
+/** Asks the server what there is. */
+export async function refresh(): Promise<void> {
+  const [c] = await Promise.allSettled([loadConfig(), loadChats(), loadNamespaces()]);
+  reachable.value = c.status === "fulfilled" || toApiError(c.reason).kind !== "offline";
+}
+
+async function loadConfig(): Promise<void> {
+  try {
+    config.value = await api.config();
+    configError.value = null;
+  } catch (error) {
+    configError.value = toApiError(error);
+    throw error;
+  }
+}
+
+async function loadChats(): Promise<void> {
+  const list = await api.chats();
+  chats.value = list.filter((c) => c.mode === "standard");
+}
+
+async function loadNamespaces(): Promise<void> {
+  namespaces.value = await api.namespaces();
+}
+
+let toasts = 0;
+export function tell(text: string, bad = false): void {
+  toast.value = { text, bad, n: ++toasts };
+}
+
+// ---- Conversations ------------------------------------------------------------------------------
+
+export function begin(): void {
+  panel.value = null;
+  if (view.value.name === "chat" && view.value.id === "") void open("");
+  go({ name: "chat", id: "" });
+  drawer.value = false;
+  focusComposer();
+}
+
+export function focusComposer(): void {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("#question")?.focus());
+}
+
+async function open(id: string): Promise<void> {
+  for (const live of lives.values()) live.leave();
+  lives.clear();
+  unsaved.clear();
+  panel.value = null;
+  conversation.value = emptyConversation();
+  if (id === "") {
+    loading.value = "";
+    return;
+  }
+  loading.value = "loading";
+  try {
+    const messages = restored(await api.chatMessages(id));
+    if (view.value.name === "chat" && view.value.id !== id) return; // somebody was faster
+    const title = chats.value?.find((c) => c.id === id)?.title ?? strings.chat.untitled;
+    conversation.value = { id, title, messages, chosen: {} };
+    loading.value = "";
+    resume();
+  } catch (error) {
+    loading.value = toApiError(error).kind === "missing" ? "missing" : "failed";
+  }
+}
+
+export const reopen = () => open(view.value.name === "chat" ? view.value.id : "");
+
+/** Takes up the answers that were not finished when the page was left. */
+function resume(): void {
+  const c = conversation.value;
+  const last = pathOf(c).at(-1)?.message;
+  for (const message of c.messages) {
+    if (!message.answer || isOver(message.answer)) continue;
+    const live = follow(message, newAnswer());
+    const asked = pendingOf(message.id);
+    if (message.answer.turn) void live.resume(message.answer.turn);
+    else if (asked) void live.ask(asked);
+    else settle(message.id, { ...message.answer, status: "failed", error: { kind: "failed", message: strings.errors.lost } });
+  }
+  // The page was left between the question and its first trace on the server.
+  if (last?.role === "user") {
+    const id = `${last.id}-a`;
+    const asked = pendingOf(id);
+    if (asked) void follow(put({ id, parent: last.id, role: "assistant", text: "", answer: newAnswer(), created: now() }), newAnswer()).ask(asked);
+  }
+}
+
+const now = () => new Date().toISOString();
+
+function put(message: Message): Message {
+  conversation.value = upsert(conversation.value, message);
+  return message;
+}
+
+export async function rename(id: string, title: string): Promise<void> {
+  const clean = title.trim();
+  if (!clean) return;
+  await api.renameChat(id, clean);
+  if (conversation.value.id === id) conversation.value = { ...conversation.value, title: clean };
+  await loadChats();
+}
+
+export async function remove(id: string): Promise<void> {
+  await api.deleteChat(id);
+  if (conversation.value.id === id) begin();
+  await loadChats();
+}
+
+/** loadConversation reads a conversation without showing it, for its export. */
+export async function loadConversation(entry: ChatEntry): Promise<Conversation> {
+  if (conversation.value.id === entry.id) return conversation.value;
+  return { id: entry.id, title: entry.title, messages: restored(await api.chatMessages(entry.id)), chosen: {} };
+}
+
+export function choose(parent: string, id: string): void {
+  conversation.value = { ...conversation.value, chosen: { ...conversation.value.chosen, [parent]: id } };
+}
+
+// ---- Asking -------------------------------------------------------------------------------------
+
+export const isBusy = (c: Conversation): boolean => {
+  const last = pathOf(c).at(-1)?.message;
+  return last?.answer != null && !isOver(last.answer);
+};
+
+/** Asks a question behind what is shown, or in place of the one that is being edited. */
+export async function ask(text: string): Promise<void> {
+  const question = text.trim();
+  if (!question || isBusy(conversation.value)) return;
+  const path = pathOf(conversation.value);
+  const edited = editing.value;
+  editing.value = null;
+  draft.value = "";
+  const parent = edited ? edited.parent : (path.at(-1)?.message.id ?? "");
+  const before = path.slice(0, path.findIndex((s) => s.message.id === parent) + 1);
+  const message: Message = { id: newId(), parent, role: "user", text: question, answer: null, created: now() };
+  put(message);
+  choose(parent, message.id);
+  await answer(message, historyOf(before));
+}
+
+/** Asks for another answer to the question before a message. */
+export async function retry(message: Message): Promise<void> {
+  const path = pathOf(conversation.value);
+  const at = path.findIndex((s) => s.message.id === message.parent);
+  const question = path[at]?.message;
+  if (question && !isBusy(conversation.value)) await answer(question, historyOf(path.slice(0, at)));
+}
+
+async function answer(question: Message, history: ReturnType<typeof historyOf>): Promise<void> {
+  const siblings = conversation.value.messages.some((m) => m.parent === question.id);
+  const id = siblings ? newId() : `${question.id}-a`;
+  const message = put({ id, parent: question.id, role: "assistant", text: "", answer: newAnswer(), created: now() });
+  choose(question.id, id);
+  announcement.value = strings.chat.working;
+  const live = follow(message, newAnswer());
+  const kept = await keep(question);
+  const asked = { text: question.text, history, choices: choices.value, conversation: conversation.value.id || undefined };
+  const request = ragchatRequest(asked, { stream: true, query_id: id });
+  const pending: Pending = { key: id, path: request.path, body: request.body };
+  if (kept) remember(id, pending);
+  await live.ask(pending);
+}
+
+let saving: Promise<unknown> = Promise.resolve();
+const unsaved = new Set<string>(); // ids of the conversation's messages that the server does not have as they are
+
+/** Stores a message behind those before it. False when it could not be stored. */
+function keep(message: Message): Promise<boolean> {
+  unsaved.add(message.id);
+  const { id } = conversation.value;
+  const kept = saving.then(() => store(id));
+  saving = kept;
+  return kept;
+}
+
+/** Stores what the server does not have; the first message of a conversation makes it. */
+async function store(of: string): Promise<boolean> {
+  if (of && of !== conversation.value.id) return false; // it was left meanwhile
+  try {
+    if (!conversation.value.id) {
+      const made = await api.createChat();
+      conversation.value = { ...conversation.value, id: made.id };
+      view.value = { name: "chat", id: made.id };
+      history.replaceState(null, "", hrefOf(view.value));
+    }
+    const { id, messages } = conversation.value;
+    const sent = messages.filter((m) => unsaved.has(m.id));
+    if (sent.length === 0) return true;
+    for (const m of sent) unsaved.delete(m.id);
+    try {
+      await sendMessages(id, sent);
+    } catch (error) {
+      if (id === conversation.value.id) for (const m of sent) unsaved.add(m.id);
+      throw error;
+    }
+    return true;
+  } catch (error) {
+    if (toApiError(error).kind !== "offline") tell(strings.errors.notStored, true);
+    return false;
+  }
+}
+
+async function sendMessages(id: string, messages: Message[]): Promise<void> {
+  const entry = await api.putMessages(id, messages.map(stored));
+  if (id === conversation.value.id) conversation.value = { ...conversation.value, title: entry.title };
+  chats.value = [entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)];
+}
+
+function follow(message: Message, answer: Answer): LiveTurn {
+  const live = new LiveTurn(answer, {
+    named: (turn) => settle(message.id, { ...answer, turn }),
+    changed: (next, over) => (over ? settle(message.id, next) : show(message.id, next)),
+  });
+  lives.set(message.id, live);
+  return live;
+}
+
+function show(id: string, answer: Answer): Message | null {
+  const message = conversation.value.messages.find((m) => m.id === id);
+  return message ? put({ ...message, answer }) : null;
+}
+
+/** Shows a state of an answer and stores it. */
+function settle(id: string, answer: Answer): void {
+  const message = show(id, answer);
+  if (!message) return;
+  void keep(message);
+  if (!isOver(answer)) return;
+  lives.delete(id);
+  forget(id);
+  announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text) : strings.chat.ended(answer.status);
+}
+
+export function stop(): void {
+  const last = pathOf(conversation.value).at(-1)?.message;
+  if (last) lives.get(last.id)?.stop();
+}
+
+// ---- What must survive a reload before the server has named the turn ------------------------------
+
+const pendingKey = (id: string) => `parley.pending.${id}`;
+
+function remember(id: string, pending: Pending): void {
+  try {
+    localStorage.setItem(pendingKey(id), JSON.stringify(pending));
+  } catch {
+    // Without storage a reload before the turn is named loses the question's answer.
+  }
+}
+
+function forget(id: string): void {
+  try {
+    localStorage.removeItem(pendingKey(id));
+  } catch {
+    // There is no storage.
+  }
+}
+
+function pendingOf(id: string): Pending | null {
+  try {
+    const p: unknown = JSON.parse(localStorage.getItem(pendingKey(id)) ?? "null");
+    if (typeof p !== "object" || p === null) return null;
+    const { key, path, body } = p as Partial<Pending>;
+    return typeof key === "string" && path === "/p/ragchat/chat" && body ? { key, path, body } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,202 @@
+// Conversations: a tree of messages, of which one path is shown. A question that was edited, and an answer
+// that was asked for again, are siblings of the former one: nothing that was said is lost.
+import { newAnswer, noUsage, type Answer } from "./turnstate.ts";
+import type { Citation, Doubt, StageRecord, CallRecord, Usage } from "./types.ts";
+import type { Said } from "./requests.ts";
+
+export interface Message {
+  id: string;
+  parent: string; // "" for the first
+  role: "user" | "assistant";
+  text: string; // of a question; that of an answer is in answer
+  answer: Answer | null;
+  created: string;
+}
+
+export interface Conversation {
+  id: string; // "" until it is stored
+  title: string;
+  messages: Message[];
+  chosen: Record<string, string>; // the child shown, by parent; the newest where there is none
+}
+
+export const emptyConversation = (): Conversation => ({ id: "", title: "", messages: [], chosen: {} });
+
+/** newId returns an id that sorts by time. */
+export function newId(): string {
+  const random = crypto.getRandomValues(new Uint32Array(3));
+  return Date.now().toString(36).padStart(9, "0") + "-" + [...random].map((n) => n.toString(36).padStart(7, "0")).join("");
+}
+
+export interface Shown {
+  message: Message;
+  siblings: string[]; // ids of the versions of it, itself among them
+}
+
+/** pathOf returns the messages that are shown, first to last. */
+export function pathOf(c: Conversation): Shown[] {
+  const children = new Map<string, Message[]>();
+  for (const m of c.messages) {
+    const list = children.get(m.parent);
+    if (list) list.push(m);
+    else children.set(m.parent, [m]);
+  }
+  const path: Shown[] = [];
+  const seen = new Set<string>();
+  for (let parent = ""; ; ) {
+    const list = children.get(parent);
+    if (!list || list.length === 0) return path;
+    const message = list.find((m) => m.id === c.chosen[parent]) ?? list[list.length - 1]!;
+    if (seen.has(message.id)) return path; // what clients store may hold a circle
+    seen.add(message.id);
+    path.push({ message, siblings: list.map((m) => m.id) });
+    parent = message.id;
+  }
+}
+
+/** historyOf is what was said up to a message, as a request carries it; failed answers are left out. */
+export function historyOf(path: Shown[]): Said[] {
+  const said: Said[] = [];
+  for (const { message } of path) {
+    const content = message.role === "user" ? message.text : (message.answer?.text ?? "");
+    if (content.trim()) said.push({ role: message.role, content });
+  }
+  return said;
+}
+
+/** upsert puts a message into a conversation, in place of the one with its id. */
+export function upsert(c: Conversation, message: Message): Conversation {
+  const at = c.messages.findIndex((m) => m.id === message.id);
+  const messages = at < 0 ? [...c.messages, message] : c.messages.with(at, message);
+  return { ...c, messages };
+}
+
+// What is kept of a citation's passage: enough for what hovering shows.
+const maxKept = 600;
+
+/** stored returns a message as it is kept on the server: fields that every client of the Chat UI API reads, and ours. */
+export function stored(m: Message): Record<string, unknown> {
+  const common = { messageId: m.id, role: m.role, createdAt: m.created, parentId: m.parent };
+  const a = m.answer;
+  if (m.role === "user" || !a) return { ...common, content: m.text, status: "completed" };
+  return {
+    ...common,
+    content: a.text,
+    contentType: "markdown",
+    status: a.status === "completed" ? "completed" : a.status === "failed" || a.status === "cancelled" ? "failed" : "processing",
+    sources: a.citations.map((c) => ({ id: c.label, title: c.title || c.name, url: c.content_url || c.url, snippet: (c.quote || c.passage).slice(0, 200) })),
+    parley: {
+      status: a.status, turn: a.turn, model: a.model, reasoning: a.reasoning.slice(0, 20_000),
+      citations: a.citations.map((c) => ({ ...c, passage: c.passage.slice(0, maxKept) })),
+      doubts: a.doubts, followUps: a.followUps, stages: a.stages, calls: a.calls, usage: a.usage, cost: a.cost, duration: a.duration,
+      found: a.found, error: a.error,
+    },
+  };
+}
+
+type Raw = Record<string, unknown>;
+const isRaw = (v: unknown): v is Raw => typeof v === "object" && v !== null && !Array.isArray(v);
+const textOf = (v: unknown): string => (typeof v === "string" ? v : "");
+const listOf = <T>(v: unknown): T[] => (Array.isArray(v) ? (v.filter(isRaw) as T[]) : []);
+
+/** restored reads stored messages, also those of other clients, which have no parents: each follows the one before it. */
+export function restored(list: unknown[]): Message[] {
+  const messages: Message[] = [];
+  let before = "";
+  for (const raw of list) {
+    if (!isRaw(raw)) continue;
+    const role = textOf(raw["role"]).toLowerCase();
+    const id = textOf(raw["messageId"]) || textOf(raw["id"]) || `m${messages.length}`;
+    if (role !== "user" && role !== "assistant") continue;
+    const parent = typeof raw["parentId"] === "string" ? raw["parentId"] : before;
+    const text = textOf(raw["content"]);
+    messages.push({
+      id, parent, role, text: role === "user" ? text : "", created: textOf(raw["createdAt"]),
+      answer: role === "assistant" ? restoredAnswer(raw, text) : null,
+    });
+    before = id;
+  }
+  return messages;
+}
+
+function restoredAnswer(raw: Raw, text: string): Answer {
+  const p = isRaw(raw["parley"]) ? raw["parley"] : {};
+  const status = textOf(p["status"]);
+  const error = isRaw(p["error"]) ? { kind: textOf(p["error"]["kind"]), message: textOf(p["error"]["message"]) } : null;
+  return {
+    ...newAnswer(),
+    text,
+    status: ["completed", "failed", "cancelled", "waiting", "streaming", "reconnecting"].includes(status) ? (status as Answer["status"]) : "completed",
+    turn: textOf(p["turn"]),
+    model: textOf(p["model"]),
+    reasoning: textOf(p["reasoning"]),
+    citations: listOf<Citation>(p["citations"]).map((c, i) => ({
+      ...c, n: i + 1, label: textOf(c.label), name: textOf(c.name), title: textOf(c.title), document_id: textOf(c.document_id),
+      url: textOf(c.url), content_url: textOf(c.content_url), quote: textOf(c.quote), passage: textOf(c.passage),
+      namespace: textOf(c.namespace), page: Number(c.page) || 0, spans: listOf(c.spans),
+    })),
+    doubts: listOf<Doubt>(p["doubts"]),
+    followUps: Array.isArray(p["followUps"]) ? p["followUps"].filter((f): f is string => typeof f === "string") : [],
+    stages: listOf<StageRecord>(p["stages"]),
+    calls: listOf<CallRecord>(p["calls"]),
+    usage: isRaw(p["usage"]) ? ({ ...noUsage, ...p["usage"] } as Usage) : noUsage,
+    cost: typeof p["cost"] === "number" || p["cost"] === null ? p["cost"] : 0,
+    duration: Number(p["duration"]) || 0,
+    found: typeof p["found"] === "number" ? p["found"] : -1,
+    error,
+  };
+}
+
+export interface Totals {
+  turns: number;
+  input: number;
+  output: number;
+  cost: number;
+  unknown: boolean; // the price of some call is not known
+  estimated: boolean;
+}
+
+/** totalsOf adds up every answer of a conversation, also those that are not shown any more: they were paid for. */
+export function totalsOf(c: Conversation): Totals {
+  const total: Totals = { turns: 0, input: 0, output: 0, cost: 0, unknown: false, estimated: false };
+  for (const { answer } of c.messages) {
+    if (!answer) continue;
+    total.turns++;
+    total.input += answer.usage.input_tokens;
+    total.output += answer.usage.output_tokens;
+    total.cost += answer.cost ?? 0;
+    total.unknown ||= answer.cost === null;
+    total.estimated ||= answer.usage.estimated;
+  }
+  return total;
+}
+
+/** markdownOf exports the path that is shown. */
+export function markdownOf(c: Conversation, words: { you: string; assistant: string }): string {
+  const parts = [`# ${oneLine(c.title)}`];
+  let notes = 0; // over all answers, so that none is there twice
+  for (const { message } of pathOf(c)) {
+    if (message.role === "user") {
+      parts.push(`## ${words.you}`, message.text);
+      continue;
+    }
+    const answer = message.answer!;
+    let text = answer.text;
+    const below: string[] = [];
+    for (const cited of answer.citations) {
+      text = text.replaceAll(`[${cited.label}]`, `[^${++notes}]`);
+      const quote = cited.quote && `: “${oneLine(cited.quote)}”`;
+      below.push(`[^${notes}]: ${oneLine(cited.title || cited.name)} (${oneLine(cited.label)})${quote}`);
+    }
+    parts.push(`## ${words.assistant}`, text);
+    if (below.length > 0) parts.push(below.join("\n"));
+  }
+  return parts.join("\n\n") + "\n";
+}
+
+const oneLine = (text: string) => text.replace(/\s+/g, " ").trim();
+
+/** jsonOf exports everything, every version of every message. */
+export function jsonOf(c: Conversation): string {
+  return JSON.stringify({ id: c.id, title: c.title, messages: c.messages.map(stored) }, null, 2) + "\n";
+}

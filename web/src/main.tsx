@@ -1,0 +1,132 @@
+// The page.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import * as app from "./app.ts";
+import { useCell } from "./cell.ts";
+import { Icon, IconButton } from "./parts/controls.tsx";
+import { strings } from "./strings.ts";
+import { ChatView } from "./views/chat.tsx";
+import { DocumentsView } from "./views/documents.tsx";
+import { Palette } from "./views/palette.tsx";
+import { SidePanel } from "./views/panel.tsx";
+import { Connection } from "./views/problems.tsx";
+import { RequestDialog } from "./views/request.tsx";
+import { SettingsView } from "./views/settings.tsx";
+import { Sidebar } from "./views/sidebar.tsx";
+import { CitationTip } from "./views/tip.tsx";
+import "./styles/page.css";
+
+function Page() {
+  const view = useCell(app.view);
+  const overlay = useCell(app.overlay);
+  const panel = useCell(app.panel);
+  const drawer = useCell(app.drawer); // what is behind it cannot be reached
+  useEffect(() => {
+    document.addEventListener("keydown", keys);
+    return () => document.removeEventListener("keydown", keys);
+  }, []);
+  const skip = (event: Event) => {
+    event.preventDefault();
+    document.getElementById("main")?.focus();
+  };
+  return (
+    <div class={`shell ${panel ? "with-panel" : ""}`}>
+      <a class="skip" href="#main" onClick={skip}>{strings.skip}</a>
+      <Sidebar />
+      <div class="main-column" inert={drawer}>
+        <Connection />
+        <TopBar />
+        <main id="main" tabIndex={-1}>
+          {view.name === "chat" && <ChatView />}
+          {view.name === "documents" && <DocumentsView id={view.id} />}
+          {view.name === "settings" && <SettingsView />}
+        </main>
+      </div>
+      <SidePanel />
+      <CitationTip />
+      {overlay === "palette" && <Palette />}
+      {overlay === "request" && <RequestDialog />}
+      <Toast />
+      <Announcer />
+    </div>
+  );
+}
+
+/** On narrow screens: the way to the list of conversations, and what is shown. */
+function TopBar() {
+  const view = useCell(app.view);
+  const conversation = useCell(app.conversation);
+  const open = useCell(app.drawer);
+  const title = view.name === "chat" ? conversation.title || strings.chat.newChat : strings.sidebar[view.name];
+  return (
+    <header class="top-bar">
+      <IconButton icon="menu" label={strings.sidebar.open} expanded={open} onClick={() => (app.drawer.value = true)} />
+      <span class="top-title">{title}</span>
+      <IconButton icon="search" label={strings.palette.title} onClick={() => (app.overlay.value = "palette")} />
+      <IconButton icon="plus" label={strings.chat.newChat} onClick={app.begin} />
+    </header>
+  );
+}
+
+const inField = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+function keys(event: KeyboardEvent): void {
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    app.overlay.value = app.overlay.value === "palette" ? "" : "palette";
+  } else if (event.key === "/" && !inField(event.target) && !event.ctrlKey && !event.metaKey && !event.altKey && !app.overlay.value) {
+    event.preventDefault();
+    if (app.view.value.name === "chat") app.focusComposer();
+    else document.querySelector<HTMLElement>("main input[type=search]")?.focus();
+  } else if (event.key === "Escape" && !app.overlay.value) {
+    escape();
+  }
+}
+
+/** Esc leaves what is open, the smallest thing first; when nothing is, it stops the answer. */
+function escape(): void {
+  if (app.drawer.value) app.drawer.value = false;
+  else if (app.panel.value) app.panel.value = null;
+  else if (app.view.value.name === "chat" && app.isBusy(app.conversation.value)) app.stop();
+}
+
+const toastTime = 6000; // ms
+
+function Toast() {
+  const toast = useCell(app.toast);
+  useEffect(() => {
+    if (!toast) return;
+    const timer = setTimeout(() => (app.toast.value = null), toastTime);
+    return () => clearTimeout(timer);
+  }, [toast]);
+  return (
+    <div class="toast-place" role="status">
+      {toast && (
+        <p class={`toast ${toast.bad ? "bad" : ""}`} key={toast.n}>
+          {toast.bad && <Icon name="warn" />}
+          {toast.text}
+          <IconButton icon="close" label={strings.dismiss} onClick={() => (app.toast.value = null)} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Tells screen readers that an answer is being worked on, and the answer once it is whole: not each word. */
+function Announcer() {
+  const text = useCell(app.announcement);
+  const [said, setSaid] = useState("");
+  useEffect(() => setSaid(text), [text]);
+  return <div class="offscreen" aria-live="polite" aria-atomic="true">{said}</div>;
+}
+
+function applyTheme(): void {
+  if (app.theme.value) document.documentElement.dataset["theme"] = app.theme.value;
+  else delete document.documentElement.dataset["theme"];
+}
+
+app.theme.watch(applyTheme);
+applyTheme();
+app.start();
+render(<Page />, document.getElementById("app")!);

@@ -1,0 +1,509 @@
+// A small Markdown parser for answers of models: it makes trees, never markup. What it does not know, HTML
+// above all, stays text. Its time is linear in the text but for nesting, whose depth is bounded.
+
+export type Inline =
+  | { kind: "text"; text: string }
+  | { kind: "code"; text: string }
+  | { kind: "strong" | "em" | "del"; children: Inline[] }
+  | { kind: "link"; href: string; children: Inline[] }
+  | { kind: "citation"; label: string }
+  | { kind: "break" };
+
+export type Align = "left" | "right" | "center" | "";
+
+/** Block is a block with the place in the text from which it was read, which is its key. */
+export type Block = { start: number; end: number } & (
+  | { kind: "paragraph"; children: Inline[] }
+  | { kind: "heading"; level: number; children: Inline[] }
+  | { kind: "code"; language: string; text: string; open: boolean }
+  | { kind: "quote"; blocks: Block[] }
+  | { kind: "list"; ordered: boolean; first: number; items: Item[] }
+  | { kind: "table"; align: Align[]; head: Inline[][]; rows: Inline[][][] }
+  | { kind: "rule" }
+);
+
+export interface Item {
+  start: number;
+  checked: boolean | null; // of a task list; null for any other
+  blocks: Block[];
+}
+
+/** Labels are the citations that a text may have between brackets. */
+export type Labels = ReadonlySet<string>;
+
+const noLabels: Labels = new Set();
+const maxDepth = 16;
+
+interface Line {
+  text: string;
+  start: number;
+  end: number; // behind the line break
+}
+
+/** parse reads a text. `base` is added to all places. */
+export function parse(text: string, labels: Labels = noLabels, base = 0): Block[] {
+  return blocksOf(linesOf(text, base), labels, 0);
+}
+
+/** Reader keeps what it has read of a text that grows, and reads only its last block again. */
+export class Reader {
+  private text = "";
+  private blocks: Block[] = [];
+  private labels: Labels = noLabels;
+
+  read(text: string, labels: Labels): Block[] {
+    const last = this.blocks[this.blocks.length - 1];
+    if (last && labels === this.labels && text.length >= this.text.length && text.startsWith(this.text)) {
+      const tail = parse(text.slice(last.start), labels, last.start);
+      this.blocks = [...this.blocks.slice(0, -1), ...tail];
+    } else {
+      this.blocks = parse(text, labels);
+    }
+    this.text = text;
+    this.labels = labels;
+    return this.blocks;
+  }
+}
+
+function linesOf(text: string, base: number): Line[] {
+  const lines: Line[] = [];
+  for (let at = 0; at < text.length; ) {
+    let end = text.indexOf("\n", at);
+    end = end < 0 ? text.length : end + 1;
+    const line = text.slice(at, end).replace(/\r?\n$/, "");
+    lines.push({ text: line.replace(/\t/g, "    "), start: base + at, end: base + end });
+    at = end;
+  }
+  return lines;
+}
+
+const isBlank = (line: Line) => line.text.trim() === "";
+const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
+const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/;
+const rule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
+const quote = /^ {0,3}>\s?(.*)$/;
+const item = /^( {0,9})([-*+]|(\d{1,9})[.)])(?:( {1,4})(.*)|)$/;
+const delimiterRow = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+
+function blocksOf(lines: Line[], labels: Labels, depth: number): Block[] {
+  const blocks: Block[] = [];
+  for (let i = 0; i < lines.length; ) {
+    const line = lines[i]!;
+    if (isBlank(line)) {
+      i++;
+      continue;
+    }
+    const read = (depth < maxDepth && containerAt(lines, i, labels, depth)) || leafAt(lines, i, labels);
+    blocks.push(read.block);
+    i = read.next;
+  }
+  return blocks;
+}
+
+interface Read {
+  block: Block;
+  next: number; // the line behind it
+}
+
+function containerAt(lines: Line[], i: number, labels: Labels, depth: number): Read | null {
+  const line = lines[i]!;
+  if (rule.test(line.text)) return null;
+  if (quote.test(line.text)) return quoteAt(lines, i, labels, depth);
+  if (item.test(line.text)) return listAt(lines, i, labels, depth);
+  return null;
+}
+
+function leafAt(lines: Line[], i: number, labels: Labels): Read {
+  const line = lines[i]!;
+  const place = { start: line.start, end: line.end };
+  const opened = fence.exec(line.text);
+  if (opened) return codeAt(lines, i, opened[1]!, opened[2] ?? "");
+  if (rule.test(line.text)) return { block: { ...place, kind: "rule" }, next: i + 1 };
+  const titled = heading.exec(line.text);
+  if (titled) {
+    const children = inline(titled[2] ?? "", labels);
+    return { block: { ...place, kind: "heading", level: titled[1]!.length, children }, next: i + 1 };
+  }
+  const below = lines[i + 1];
+  if (below && line.text.includes("|") && delimiterRow.test(below.text) && below.text.includes("-")) {
+    const table = tableAt(lines, i, labels);
+    if (table) return table;
+  }
+  return paragraphAt(lines, i, labels);
+}
+
+function codeAt(lines: Line[], i: number, mark: string, language: string): Read {
+  const start = lines[i]!.start;
+  const text: string[] = [];
+  let open = true;
+  let next = i + 1;
+  for (; next < lines.length && open; next++) {
+    const line = lines[next]!.text;
+    const closing = line.trim();
+    if (closing.length >= mark.length && closing === mark[0]!.repeat(closing.length)) open = false;
+    else text.push(line);
+  }
+  return { block: { kind: "code", language, text: text.join("\n"), open, start, end: lines[next - 1]!.end }, next };
+}
+
+function quoteAt(lines: Line[], i: number, labels: Labels, depth: number): Read {
+  const inner: Line[] = [];
+  let next = i;
+  for (; next < lines.length; next++) {
+    const line = lines[next]!;
+    const match = quote.exec(line.text);
+    if (!match) break;
+    inner.push({ ...line, text: match[1]! });
+  }
+  const blocks = blocksOf(inner, labels, depth + 1);
+  return { block: { kind: "quote", blocks, start: lines[i]!.start, end: lines[next - 1]!.end }, next };
+}
+
+function listAt(lines: Line[], i: number, labels: Labels, depth: number): Read {
+  const first = item.exec(lines[i]!.text)!;
+  const ordered = first[3] !== undefined;
+  const indent = first[1]!.length;
+  const items: Item[] = [];
+  let next = i;
+  while (next < lines.length) {
+    const line = lines[next]!;
+    const match = item.exec(line.text);
+    if (!match || rule.test(line.text) || match[1]!.length > indent + 3 || (match[3] !== undefined) !== ordered) break;
+    if (match[1]!.length < indent && next > i) break;
+    const content = match[1]!.length + match[2]!.length + (match[4]?.length ?? 1);
+    const taken = itemLines(lines, next, content, match[5] ?? "");
+    items.push(itemOf(taken.lines, line.start, labels, depth));
+    next = taken.next;
+    const after = skipBlank(lines, next);
+    if (after > next && (after >= lines.length || !item.test(lines[after]!.text))) break;
+    next = after;
+  }
+  const block: Block = {
+    kind: "list", ordered, first: Number(first[3] ?? 1), items, start: lines[i]!.start, end: lines[next - 1]!.end,
+  };
+  return { block, next };
+}
+
+/** The lines of one item: its first, those indented below it, and lines that go on with its paragraph. */
+function itemLines(lines: Line[], i: number, content: number, text: string): { lines: Line[]; next: number } {
+  const taken: Line[] = [{ ...lines[i]!, text }];
+  let next = i + 1;
+  while (next < lines.length) {
+    const line = lines[next]!;
+    if (isBlank(line)) {
+      const after = skipBlank(lines, next);
+      if (after >= lines.length || indentOf(lines[after]!.text) < Math.min(content, 2)) break;
+      taken.push(...lines.slice(next, after));
+      next = after;
+      continue;
+    }
+    const indent = indentOf(line.text);
+    if (indent >= Math.min(content, 2) && indent > 0) {
+      taken.push({ ...line, text: line.text.slice(Math.min(indent, content)) });
+    } else if (!item.test(line.text) && !startsBlock(line.text)) {
+      taken.push(line);
+    } else {
+      break;
+    }
+    next++;
+  }
+  return { lines: taken, next };
+}
+
+function itemOf(lines: Line[], start: number, labels: Labels, depth: number): Item {
+  const task = /^\[([ xX])\]\s+/.exec(lines[0]!.text);
+  if (task) lines[0] = { ...lines[0]!, text: lines[0]!.text.slice(task[0].length) };
+  return { start, checked: task ? task[1] !== " " : null, blocks: blocksOf(lines, labels, depth + 1) };
+}
+
+const indentOf = (text: string) => text.length - text.trimStart().length;
+
+function skipBlank(lines: Line[], i: number): number {
+  while (i < lines.length && isBlank(lines[i]!)) i++;
+  return i;
+}
+
+const startsBlock = (text: string) => fence.test(text) || heading.test(text) || quote.test(text) || rule.test(text);
+
+function paragraphAt(lines: Line[], i: number, labels: Labels): Read {
+  let next = i + 1;
+  while (next < lines.length && !isBlank(lines[next]!) && !startsBlock(lines[next]!.text) && !startsList(lines, next)) next++;
+  const text = lines.slice(i, next).map((l) => l.text.trimStart()).join("\n").trimEnd();
+  return {
+    block: { kind: "paragraph", children: inline(text, labels), start: lines[i]!.start, end: lines[next - 1]!.end },
+    next,
+  };
+}
+
+/** A list may follow a paragraph without a blank line; a lone number at the start of a line is none. */
+function startsList(lines: Line[], i: number): boolean {
+  const match = item.exec(lines[i]!.text);
+  return match !== null && match[5] !== undefined && match[5] !== "" && (match[3] === undefined || match[3] === "1");
+}
+
+function tableAt(lines: Line[], i: number, labels: Labels): Read | null {
+  const head = cellsOf(lines[i]!.text);
+  const align = cellsOf(lines[i + 1]!.text).map(alignOf);
+  if (head.length !== align.length) return null;
+  const rows: Inline[][][] = [];
+  let next = i + 2;
+  for (; next < lines.length && !isBlank(lines[next]!) && lines[next]!.text.includes("|"); next++) {
+    const cells = cellsOf(lines[next]!.text);
+    rows.push(head.map((_, column) => inline(cells[column] ?? "", labels)));
+  }
+  const block: Block = {
+    kind: "table", align, head: head.map((cell) => inline(cell, labels)), rows, start: lines[i]!.start, end: lines[next - 1]!.end,
+  };
+  return { block, next };
+}
+
+function cellsOf(row: string): string[] {
+  const cells: string[] = [];
+  let cell = "";
+  const text = row.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "\\" && text[i + 1] === "|") {
+      cell += "|";
+      i++;
+    } else if (text[i] === "|") {
+      cells.push(cell.trim());
+      cell = "";
+    } else {
+      cell += text[i];
+    }
+  }
+  cells.push(cell.trim());
+  return cells;
+}
+
+function alignOf(cell: string): Align {
+  const left = cell.startsWith(":");
+  const right = cell.endsWith(":");
+  if (left && right) return "center";
+  return right ? "right" : left ? "left" : "";
+}
+
+/** inline reads what stands inside a block. */
+export function inline(text: string, labels: Labels = noLabels): Inline[] {
+  return new InlineReader(text, labels, 0).read();
+}
+
+const escapable = /[\\`*_{}[\]()#+\-.!|~<>"'$&%,/:;=?@^]/;
+const bareURL = /^https?:\/\/[^\s<>"'`|\\^{}]+/;
+
+class InlineReader {
+  private at = 0;
+  private plain = "";
+  private nodes: Inline[] = [];
+  private missing = new Set<string>(); // what was looked for from some place on and is not there
+
+  constructor(
+    private readonly text: string,
+    private readonly labels: Labels,
+    private readonly depth: number,
+  ) {}
+
+  read(): Inline[] {
+    while (this.at < this.text.length) {
+      if (!this.special(this.text[this.at]!)) this.plain += this.text[this.at++];
+    }
+    this.flush();
+    return this.nodes;
+  }
+
+  private flush(): void {
+    if (this.plain) this.nodes.push({ kind: "text", text: this.plain });
+    this.plain = "";
+  }
+
+  private push(node: Inline, length: number): true {
+    this.flush();
+    this.nodes.push(node);
+    this.at += length;
+    return true;
+  }
+
+  /** Reads what begins with a special character; false when it is an ordinary one after all. */
+  private special(c: string): boolean {
+    switch (c) {
+      case "\\":
+        return this.escape();
+      case "\n":
+        return this.lineBreak();
+      case "`":
+        return this.code();
+      case "[":
+        return this.citation() || this.link(0);
+      case "!":
+        return this.text[this.at + 1] === "[" && this.link(1);
+      case "<":
+        return this.angle();
+      case "*":
+      case "_":
+      case "~":
+        return this.emphasis(c);
+      case "h":
+        return this.url();
+    }
+    return false;
+  }
+
+  private escape(): boolean {
+    const next = this.text[this.at + 1];
+    if (next === undefined || !escapable.test(next)) return false;
+    this.plain += next;
+    this.at += 2;
+    return true;
+  }
+
+  private lineBreak(): boolean {
+    const hard = this.plain.endsWith("  ");
+    this.plain = this.plain.trimEnd();
+    if (hard) return this.push({ kind: "break" }, 1);
+    this.plain += "\n";
+    this.at++;
+    return true;
+  }
+
+  private code(): boolean {
+    const run = /^`+/.exec(this.text.slice(this.at, this.at + 64))![0];
+    const close = this.find(run, this.at + run.length, (end) => this.text[end] !== "`" && this.text[end - run.length - 1] !== "`");
+    if (close < 0) {
+      this.plain += run;
+      this.at += run.length;
+      return true;
+    }
+    const text = this.text.slice(this.at + run.length, close);
+    const trimmed = /^ .*[^ ].* $/s.test(text) ? text.slice(1, -1) : text;
+    return this.push({ kind: "code", text: trimmed }, close + run.length - this.at);
+  }
+
+  /** The place of the next `mark` from `from` on behind which `fits`, -1 when there is none. */
+  private find(mark: string, from: number, fits: (end: number) => boolean): number {
+    if (this.missing.has(mark)) return -1;
+    for (let at = this.text.indexOf(mark, from); at >= 0; at = this.text.indexOf(mark, at + 1)) {
+      if (fits(at + mark.length)) return at;
+    }
+    this.missing.add(mark);
+    return -1;
+  }
+
+  /** A label that the answer may have, between brackets. Names of files may hold brackets. */
+  private citation(): boolean {
+    if (this.labels.size === 0 || this.find("]", this.at, () => true) < 0) return false;
+    let close = this.at;
+    for (let tries = 0; tries < 4; tries++) {
+      close = this.text.indexOf("]", close + 1);
+      if (close < 0) return false;
+      const label = this.text.slice(this.at + 1, close);
+      if (label.length > 2000) return false;
+      if (this.labels.has(label)) return this.push({ kind: "citation", label }, label.length + 2);
+    }
+    return false;
+  }
+
+  /** A link, or an image, which is shown as a link: the page loads no pictures that a model names. */
+  private link(skip: number): boolean {
+    const open = this.at + skip;
+    const close = this.closing(open);
+    if (close < 0 || this.text[close + 1] !== "(") return false;
+    const target = /^\(\s*(?:<([^<>\n]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(
+      this.text.slice(close + 1, close + 4096),
+    );
+    if (!target) return false;
+    const words = this.text.slice(open + 1, close);
+    const length = close + 1 + target[0].length - this.at;
+    const href = safeHref(target[1] ?? target[2] ?? "");
+    const children = this.inner(words);
+    if (!href) {
+      this.flush();
+      this.nodes.push(...children);
+      this.at += length;
+      return true;
+    }
+    return this.push({ kind: "link", href, children: children.length ? children : [{ kind: "text", text: href }] }, length);
+  }
+
+  private closing(open: number): number {
+    if (this.find("]", open, () => true) < 0) return -1;
+    let depth = 0;
+    const end = Math.min(this.text.length, open + 2000);
+    for (let i = open; i < end; i++) {
+      if (this.text[i] === "\\") i++;
+      else if (this.text[i] === "[") depth++;
+      else if (this.text[i] === "]" && --depth === 0) return i;
+    }
+    return -1;
+  }
+
+  private angle(): boolean {
+    const rest = this.text.slice(this.at, this.at + 2048);
+    const br = /^<br\s*\/?>/i.exec(rest);
+    if (br) return this.push({ kind: "break" }, br[0].length);
+    const auto = /^<((?:https?:\/\/|mailto:)[^\s<>]*)>/i.exec(rest);
+    const href = auto && safeHref(auto[1]!);
+    if (!auto || !href) return false;
+    return this.push({ kind: "link", href, children: [{ kind: "text", text: auto[1]! }] }, auto[0].length);
+  }
+
+  private emphasis(c: string): boolean {
+    const run = /^[*_~]+/.exec(this.text.slice(this.at, this.at + 3))![0];
+    const double = run.startsWith(c + c);
+    const mark = double ? c + c : c;
+    if ((c === "~" && !double) || this.depth >= maxDepth) return false;
+    const before = this.text[this.at - 1] ?? " ";
+    const after = this.text[this.at + mark.length] ?? " ";
+    if (/\s/.test(after) || (c === "_" && /\w/.test(before))) return this.literal(mark);
+    const from = this.at + mark.length;
+    const close = this.find(mark, from + 1, (end) => this.closes(c, double, end, mark.length));
+    if (close < 0 || close <= from) return this.literal(mark);
+    const children = this.inner(this.text.slice(from, close));
+    const kind = c === "~" ? "del" : double ? "strong" : "em";
+    return this.push({ kind, children }, close + mark.length - this.at);
+  }
+
+  private closes(c: string, double: boolean, end: number, length: number): boolean {
+    if (/\s/.test(this.text[end - length - 1] ?? " ")) return false;
+    if (c === "_" && /\w/.test(this.text[end] ?? " ")) return false;
+    return this.text[end] !== c && (double || this.text[end - length - 1] !== c);
+  }
+
+  private literal(mark: string): true {
+    this.plain += mark;
+    this.at += mark.length;
+    return true;
+  }
+
+  private inner(text: string): Inline[] {
+    if (this.depth >= maxDepth) return [{ kind: "text", text }];
+    return new InlineReader(text, this.labels, this.depth + 1).read();
+  }
+
+  private url(): boolean {
+    if (/\w/.test(this.text[this.at - 1] ?? " ")) return false;
+    const match = bareURL.exec(this.text.slice(this.at, this.at + 2048));
+    if (!match) return false;
+    let url = match[0].replace(/[.,;:!?*_~]+$/, "");
+    while (url.endsWith(")") && url.split("(").length < url.split(")").length) url = url.slice(0, -1);
+    url = url.replace(/\].*$/s, "");
+    const href = safeHref(url);
+    return href !== "" && this.push({ kind: "link", href, children: [{ kind: "text", text: url }] }, url.length);
+  }
+}
+
+const schemes = new Set(["http:", "https:", "mailto:"]);
+
+/** safeHref returns an address that a link may lead to, "" for any other. Relative ones are none. */
+export function safeHref(href: string): string {
+  try {
+    const url = new URL(href);
+    return schemes.has(url.protocol) ? url.href : "";
+  } catch {
+    return "";
+  }
+}
+
+/** documentHref returns where the original of a document is: at this server, or an address that a link may lead to. */
+export function documentHref(href: string): string {
+  return /^\/content\/[^\\]*$/.test(href) ? href : safeHref(href);
+}

@@ -1,0 +1,171 @@
+// Markdown as elements. Every text becomes a text node; no markup is ever parsed.
+import { Component, type ComponentChildren, type VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { strings } from "../strings.ts";
+import { CopyButton } from "../parts/controls.tsx";
+import { Reader, type Align, type Block, type Inline, type Item, type Labels } from "./parse.ts";
+
+/** Chips draws a citation of a text. `key` names its place. */
+export type Chips = (label: string, key: string) => VNode;
+
+interface Props {
+  text: string;
+  labels: Labels;
+  chip?: Chips;
+  version?: unknown; // changes when chips would look different
+}
+
+/** Markdown shows a text that may grow; what did not change is not rendered again. */
+export function Markdown({ text, labels, chip, version }: Props) {
+  const reader = useRef<Reader | null>(null);
+  reader.current ??= new Reader();
+  const blocks = reader.current.read(text, labels);
+  return (
+    <div class="markdown">
+      {blocks.map((block) => (
+        <OneBlock key={block.start} block={block} chip={chip} version={version} />
+      ))}
+    </div>
+  );
+}
+
+interface BlockProps {
+  block: Block;
+  chip?: Chips;
+  version?: unknown;
+}
+
+/** OneBlock is rendered again only when its block was read again, or its citations look different. */
+class OneBlock extends Component<BlockProps> {
+  override shouldComponentUpdate(next: BlockProps): boolean {
+    return next.block !== this.props.block || next.version !== this.props.version;
+  }
+
+  override render({ block, chip }: BlockProps) {
+    return blockOf(block, chip);
+  }
+}
+
+function blocksOf(blocks: Block[], chip?: Chips): VNode[] {
+  return blocks.map((block) => <OneBlockStatic key={block.start} block={block} chip={chip} />);
+}
+
+/** A block inside another one: it is read again with it. */
+function OneBlockStatic({ block, chip }: BlockProps) {
+  return blockOf(block, chip);
+}
+
+function blockOf(block: Block, chip?: Chips): VNode {
+  switch (block.kind) {
+    case "paragraph":
+      return <p>{inlineOf(block.children, chip, `${block.start}`)}</p>;
+    case "heading": {
+      // The page's own headings come before those of an answer.
+      const Tag = `h${Math.min(6, block.level + 2)}` as "h3";
+      return <Tag class={`h h${block.level}`}>{inlineOf(block.children, chip, `${block.start}`)}</Tag>;
+    }
+    case "code":
+      return <CodeBlock language={block.language} text={block.text} />;
+    case "quote":
+      return <blockquote>{blocksOf(block.blocks, chip)}</blockquote>;
+    case "list":
+      return block.ordered ? (
+        <ol start={block.first}>{block.items.map((i) => itemOf(i, chip))}</ol>
+      ) : (
+        <ul>{block.items.map((i) => itemOf(i, chip))}</ul>
+      );
+    case "table":
+      return <Table block={block} chip={chip} />;
+    case "rule":
+      return <hr />;
+  }
+}
+
+function itemOf(item: Item, chip?: Chips): VNode {
+  const only = item.blocks.length === 1 && item.blocks[0]!.kind === "paragraph" ? item.blocks[0] : null;
+  return (
+    <li key={item.start} class={item.checked === null ? undefined : "task"}>
+      {item.checked !== null && <input type="checkbox" checked={item.checked} disabled aria-label={strings.chat.task(item.checked)} />}
+      {only && only.kind === "paragraph" ? inlineOf(only.children, chip, `${item.start}`) : blocksOf(item.blocks, chip)}
+    </li>
+  );
+}
+
+function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip?: Chips }) {
+  const column = (i: number) => alignment(block.align[i] ?? "");
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={strings.chat.table}>
+      <table>
+        <thead>
+          <tr>
+            {block.head.map((cell, i) => (
+              <th key={i} scope="col" class={column(i)}>
+                {inlineOf(cell, chip, `${block.start}.h${i}`)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {block.rows.map((row, r) => (
+            <tr key={r}>
+              {row.map((cell, i) => (
+                <td key={i} class={column(i)}>
+                  {inlineOf(cell, chip, `${block.start}.${r}.${i}`)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const alignment = (align: Align) => (align ? `align-${align}` : undefined);
+
+function CodeBlock({ language, text }: { language: string; text: string }) {
+  const [wrapped, setWrapped] = useState(false);
+  return (
+    <figure class="code">
+      <figcaption>
+        <span class="language">{language || strings.chat.code}</span>
+        <button type="button" class="quiet small" aria-pressed={wrapped} onClick={() => setWrapped(!wrapped)}>
+          {strings.chat.wrap}
+        </button>
+        <CopyButton text={text} label={strings.chat.copyCode} small />
+      </figcaption>
+      <pre class={wrapped ? "wrapped" : undefined} tabIndex={0}>
+        <code>{text}</code>
+      </pre>
+    </figure>
+  );
+}
+
+/** inlineOf makes the elements of what stands inside a block. */
+export function inlineOf(nodes: Inline[], chip: Chips | undefined, key: string): ComponentChildren[] {
+  return nodes.map((node, i) => {
+    const at = `${key}:${i}`;
+    switch (node.kind) {
+      case "text":
+        return node.text;
+      case "code":
+        return <code key={at}>{node.text}</code>;
+      case "strong":
+        return <strong key={at}>{inlineOf(node.children, chip, at)}</strong>;
+      case "em":
+        return <em key={at}>{inlineOf(node.children, chip, at)}</em>;
+      case "del":
+        return <del key={at}>{inlineOf(node.children, chip, at)}</del>;
+      case "link":
+        return (
+          <a key={at} href={node.href} target="_blank" rel="noopener noreferrer nofollow">
+            {inlineOf(node.children, chip, at)}
+          </a>
+        );
+      case "citation":
+        return chip ? chip(node.label, at) : `[${node.label}]`;
+      case "break":
+        return <br key={at} />;
+    }
+  });
+}

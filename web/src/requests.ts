@@ -1,0 +1,110 @@
+// One question as a request of each protocol: the page sends the first, and shows all of them.
+import { settings, stages, type Choices, type Setting, type Value } from "./settings.ts";
+
+export interface Said {
+  role: "user" | "assistant";
+  content: string;
+}
+
+/** Question is what is asked, in which conversation, with what settings. */
+export interface Question {
+  text: string;
+  history: Said[];
+  choices: Choices;
+  conversation?: string;
+}
+
+export interface ProtocolRequest {
+  protocol: "azure-0529" | "azure-0128" | "ragchat" | "chatui" | "openai";
+  path: string;
+  body: unknown;
+  left: string[]; // keys of the settings, and "models" or "namespace", that this protocol cannot carry
+}
+
+// Bodies are bounded by the server; a history longer than this would be cut there as well.
+const maxHistory = 60;
+const maxHistoryCharacters = 200_000;
+
+/** The newest part of a history that is sent. */
+export function recent(history: Said[]): Said[] {
+  let size = 0;
+  let first = history.length;
+  while (first > 0 && history.length - first < maxHistory) {
+    size += history[first - 1]!.content.length;
+    if (size > maxHistoryCharacters) break;
+    first--;
+  }
+  return history.slice(first);
+}
+
+function carried(values: Record<string, Value>, name: (s: Setting) => string | undefined) {
+  const sent: Record<string, Value> = {};
+  const left: string[] = [];
+  for (const setting of settings) {
+    const value = values[setting.key];
+    if (value === undefined) continue;
+    const as = name(setting);
+    if (as) sent[as] = value;
+    else left.push(setting.key);
+  }
+  return { sent, left };
+}
+
+const messagesOf = (q: Question): Said[] => [...recent(q.history), { role: "user", content: q.text }];
+
+function others(q: Question, can: { models?: boolean; namespace?: boolean }): string[] {
+  const left: string[] = [];
+  if (!can.models && Object.keys(q.choices.models).length > 0) left.push("models");
+  if (!can.namespace && q.choices.namespace) left.push("namespace");
+  return left;
+}
+
+/** The request that the page itself sends; it carries every setting. */
+export function ragchatRequest(q: Question, more: Record<string, unknown> = {}): ProtocolRequest {
+  const { sent, left } = carried({ suggest_followup_questions: true, ...q.choices.values }, (s) => s.ragchat);
+  const params: Record<string, unknown> = {};
+  const models = Object.fromEntries(stages.flatMap((s) => (q.choices.models[s] ? [[s, q.choices.models[s]]] : [])));
+  if (Object.keys(models).length > 0) params["model_keys"] = models;
+  if (q.choices.namespace) params["namespace"] = q.choices.namespace;
+  if (q.conversation) params["conversation_id"] = q.conversation;
+  Object.assign(params, sent, more);
+  return { protocol: "ragchat", path: "/p/ragchat/chat", body: { message: q.text, history: recent(q.history), params }, left };
+}
+
+function azureRequest(q: Question, version: "azure-0529" | "azure-0128"): ProtocolRequest {
+  const { sent, left } = carried({ suggest_followup_questions: true, ...q.choices.values }, (s) => s.azure);
+  const body = { messages: messagesOf(q), context: { overrides: sent }, session_state: null };
+  const others0 = others(q, {});
+  if (version === "azure-0529") return { protocol: version, path: "/chat/stream", body, left: [...left, ...others0] };
+  return { protocol: version, path: "/chat", body: { ...body, stream: true }, left: [...left, ...others0] };
+}
+
+function chatuiRequest(q: Question): ProtocolRequest {
+  const left = [...Object.keys(q.choices.values).filter((k) => settings.some((s) => s.key === k)), ...others(q, {})];
+  return { protocol: "chatui", path: "/api/chat/sse", body: { messages: messagesOf(q) }, left };
+}
+
+function openaiRequest(q: Question): ProtocolRequest {
+  const { sent, left } = carried(q.choices.values, (s) => s.openai);
+  const model = q.choices.namespace ? `parley/${q.choices.namespace}` : "parley";
+  const body = { model, messages: messagesOf(q), stream: true, ...sent };
+  return { protocol: "openai", path: "/v1/chat/completions", body, left: [...left, ...others(q, { namespace: true })] };
+}
+
+/** The same question in every protocol. */
+export function allRequests(q: Question): ProtocolRequest[] {
+  return [
+    azureRequest(q, "azure-0529"), azureRequest(q, "azure-0128"), ragchatRequest(q, { stream: true }), chatuiRequest(q), openaiRequest(q),
+  ];
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** curlOf returns the command for a POSIX shell. */
+export function curlOf(request: ProtocolRequest, origin: string): string {
+  return [
+    `curl -N ${quoted(origin + request.path)} \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d ${quoted(JSON.stringify(request.body, null, 2))}`,
+  ].join("\n");
+}

@@ -1,0 +1,185 @@
+// The state of a turn as its events tell it, and what remains of it in a conversation.
+import type { CallRecord, Citation, Doubt, StageRecord, Thoughts, TurnEvent, TurnRecord, Usage } from "./types.ts";
+
+export type AnswerStatus = "waiting" | "streaming" | "reconnecting" | "completed" | "failed" | "cancelled";
+
+export interface AnswerError {
+  kind: string; // FailureKind
+  message: string;
+  retryAfter?: number;
+}
+
+/** Answer is what a conversation keeps of a turn. */
+export interface Answer {
+  status: AnswerStatus;
+  turn: string; // "" until the server has named it
+  text: string;
+  reasoning: string;
+  model: string;
+  citations: Citation[];
+  doubts: Doubt[];
+  followUps: string[];
+  stages: StageRecord[];
+  calls: CallRecord[];
+  usage: Usage;
+  cost: number | null;
+  duration: number; // ms
+  step: string; // the stage at work, while there is no event of it
+  found: number; // passages retrieved
+  error: AnswerError | null;
+  labels: string[]; // every citation that the text may have
+  thoughts?: Thoughts | null; // only right after the turn
+}
+
+export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, estimated: false };
+
+export function newAnswer(): Answer {
+  return {
+    status: "waiting", turn: "", text: "", reasoning: "", model: "", citations: [], doubts: [], followUps: [], stages: [], calls: [],
+    usage: noUsage, cost: 0, duration: 0, step: "", found: -1, error: null, labels: [],
+  };
+}
+
+export const isOver = (a: Answer) => a.status === "completed" || a.status === "failed" || a.status === "cancelled";
+
+interface WireUsage {
+  input?: number;
+  output?: number;
+  cached?: number;
+  reasoning?: number;
+  estimated?: boolean;
+}
+
+const usageOf = (u: WireUsage | undefined): Usage => ({
+  input_tokens: u?.input ?? 0, output_tokens: u?.output ?? 0, cached_tokens: u?.cached ?? 0,
+  reasoning_tokens: u?.reasoning ?? 0, estimated: u?.estimated ?? false,
+});
+
+interface WireCitation {
+  label: string;
+  document_id: string;
+  name: string;
+  title: string;
+  url: string;
+  page: number;
+  snippet: string;
+}
+
+/** What events carry, all of them together; each has some of it. */
+interface Body {
+  stage?: string;
+  agent?: string;
+  duration?: number; // ns
+  model?: string;
+  note?: string;
+  text?: string;
+  code?: string;
+  message?: string;
+  usage?: WireUsage;
+  passages?: unknown[] | null;
+  labels?: string[] | null;
+  questions?: string[] | null;
+  doubts?: Doubt[] | null;
+  citations?: WireCitation[] | null;
+}
+
+const nanosecondsPerMs = 1e6;
+
+/** apply changes an answer by an event. Events that it does not know change nothing. */
+export function apply(answer: Answer, { type, event }: TurnEvent): void {
+  const e = event as Body;
+  switch (type) {
+    case "stage_started":
+      answer.stages.push({
+        stage: e.stage ?? "", agent: e.agent ?? "", status: "running", duration: 0, model: "", note: "", usage: noUsage, cost: null,
+      });
+      break;
+    case "stage_finished":
+      finishStage(answer, e);
+      break;
+    case "passages_retrieved":
+      answer.found = e.passages?.length ?? 0;
+      break;
+    case "prompt_built":
+      answer.labels = e.labels ?? [];
+      break;
+    case "message_started":
+      answer.text = "";
+      answer.reasoning = "";
+      answer.status = "streaming";
+      break;
+    case "completion_started":
+      answer.model = e.model ?? "";
+      break;
+    case "text_delta":
+      answer.text += e.text ?? "";
+      break;
+    case "reasoning_delta":
+      answer.reasoning += e.text ?? "";
+      break;
+    case "message_finished":
+      finishMessage(answer, e);
+      break;
+    case "follow_ups_suggested":
+      answer.followUps = e.questions ?? [];
+      break;
+    case "turn_finished":
+      answer.status = "completed";
+      answer.duration = (e.duration ?? 0) / nanosecondsPerMs;
+      answer.usage = usageOf(e.usage);
+      break;
+    case "error":
+      answer.status = e.code === "conflict" ? "cancelled" : "failed";
+      answer.error = answer.status === "failed" ? { kind: "provider", message: e.message ?? "" } : null;
+      break;
+  }
+}
+
+function finishStage(answer: Answer, e: Body): void {
+  const running = answer.stages.findLast((s) => s.stage === e.stage && s.status === "running");
+  if (!running) return;
+  running.status = "finished";
+  running.duration = (e.duration ?? 0) / nanosecondsPerMs;
+  running.model = e.model ?? "";
+  running.note = e.note ?? "";
+  running.usage = usageOf(e.usage);
+}
+
+function finishMessage(answer: Answer, e: Body): void {
+  answer.text = e.text ?? answer.text;
+  answer.model = e.model || answer.model;
+  answer.doubts = e.doubts ?? [];
+  const citations = e.citations ?? [];
+  answer.citations = citations.map((c, i) => ({
+    n: i + 1, label: c.label, document_id: c.document_id, name: c.name, title: c.title, url: c.url, namespace: "", page: c.page,
+    kind: "", start: 0, end: 0, quote: "", passage: c.snippet, content_url: "", stale: false, spans: [],
+    supported: !answer.doubts.some((d) => d.kind === "unsupported" && d.label === c.label),
+  }));
+}
+
+/** complete takes over what the server knows of a turn when it is over, places of citations above all. */
+export function complete(answer: Answer, record: TurnRecord): Answer {
+  const over = record.status !== "running";
+  return {
+    ...answer,
+    status: over ? (record.status as AnswerStatus) : answer.status,
+    text: record.answer || answer.text,
+    reasoning: record.thoughts?.reasoning || answer.reasoning,
+    model: record.model || answer.model,
+    citations: record.citations,
+    doubts: record.unsupported,
+    followUps: record.follow_ups.length ? record.follow_ups : answer.followUps,
+    stages: record.stages.length ? record.stages : answer.stages,
+    calls: record.calls,
+    usage: record.usage,
+    cost: record.cost,
+    duration: record.duration || answer.duration,
+    error: answer.error ?? (record.status === "failed" && record.error ? { kind: "provider", message: record.error.message } : null),
+    thoughts: record.thoughts,
+  };
+}
+
+/** The labels that chips stand for: those cited, and while the text comes those that it may cite. */
+export function labelsOf(answer: Answer): ReadonlySet<string> {
+  return new Set([...answer.citations.map((c) => c.label), ...(isOver(answer) ? [] : answer.labels)]);
+}

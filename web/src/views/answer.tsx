@@ -1,0 +1,237 @@
+// An answer: what is going on, the text with its citations, and what can be done with it.
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import * as app from "../app.ts";
+import { useCell } from "../cell.ts";
+import type { Message } from "../conversation.ts";
+import { count, duration, money } from "../format.ts";
+import { Markdown, type Chips } from "../markdown/render.tsx";
+import { CopyButton, Icon, IconButton, Spinner } from "../parts/controls.tsx";
+import { strings } from "../strings.ts";
+import { isOver, labelsOf, type Answer } from "../turnstate.ts";
+import type { Citation } from "../types.ts";
+import { tip } from "./tip.tsx";
+import { Versions } from "./versions.tsx";
+
+const s = strings.chat;
+
+interface Props {
+  message: Message;
+  siblings: string[];
+  last: boolean;
+}
+
+export function AnswerView({ message, siblings, last }: Props) {
+  const answer = message.answer!;
+  const over = isOver(answer);
+  return (
+    <article class={`answer ${over ? "" : "at-work"}`} aria-label={s.answer} aria-busy={!over}>
+      {!over && <Steps answer={answer} />}
+      <Text answer={answer} />
+      {answer.status === "cancelled" && <p class="note">{s.stopped}</p>}
+      {answer.status === "failed" && <Failure message={message} last={last} />}
+      {answer.status === "completed" && answer.found === 0 && (
+        <p class="note nothing">{s.nothingFound} <a href="#/documents">{s.seeDocuments}</a></p>
+      )}
+      {over && <Doubts answer={answer} />}
+      {over && answer.citations.length > 0 && <Sources answer={answer} />}
+      {over && <Foot message={message} siblings={siblings} last={last} />}
+      {over && last && <FollowUps questions={answer.followUps} />}
+    </article>
+  );
+}
+
+/** The text, in which labels of citations are chips. */
+function Text({ answer }: { answer: Answer }) {
+  const known = answer.citations.map((c) => c.label).join("\n") + "\n\n" + (isOver(answer) ? "" : answer.labels.join("\n"));
+  const labels = useMemo(() => labelsOf(answer), [known]);
+  const version = useMemo(() => ({}), [known, isOver(answer), answer.doubts.length]);
+  return <Markdown text={answer.text} labels={labels} chip={chipsOf(answer)} version={version} />;
+}
+
+/** Numbers chips as they come. An occurrence of a label is one more of all labels' occurrences of its citation. */
+function chipsOf(answer: Answer): Chips {
+  const order = numbers(answer);
+  return (label, key): VNode => {
+    const citation = answer.citations.find((c) => c.label === label);
+    const n = citation?.n ?? order.get(label) ?? 0;
+    return <Chip key={key} label={label} place={key} n={n} citation={citation} />;
+  };
+}
+
+/** Before the citations are known, labels are numbered in the order in which they stand in the text. */
+function numbers(answer: Answer): Map<string, number> {
+  const order = new Map<string, number>();
+  if (answer.citations.length > 0) return order;
+  const places = answer.labels.map((label) => ({ label, at: answer.text.indexOf(`[${label}]`) })).filter((p) => p.at >= 0);
+  places.sort((a, b) => a.at - b.at).forEach((p) => order.set(p.label, order.size + 1));
+  return order;
+}
+
+function Chip({ label, place, n, citation }: { label: string; place: string; n: number; citation?: Citation }) {
+  if (!citation) return <span class="chip pending">{n || "·"}</span>;
+  const doubtful = !citation.supported;
+  const name = s.citation(n, citation.title || citation.name, citation.page) + (doubtful ? `. ${s.unsupported}` : "");
+  const open = (event: MouseEvent) => {
+    tip.close();
+    openCitation(citation, occurrenceOf(event.currentTarget as HTMLElement, label));
+  };
+  return (
+    <button
+      type="button" class={`chip ${doubtful ? "doubtful" : ""} ${citation.stale ? "stale" : ""}`} data-label={label} data-place={place}
+      aria-label={name} onClick={open}
+      onMouseEnter={(e) => tip.show(e.currentTarget, citation)} onMouseLeave={() => tip.hide()}
+      onFocus={(e) => tip.focus(e.currentTarget, citation)} onBlur={() => tip.blur()}
+    >
+      {n}
+      {doubtful && <span aria-hidden="true">?</span>}
+    </button>
+  );
+}
+
+/** Which time it is that a label stands in its answer, from 0. */
+function occurrenceOf(chip: HTMLElement, label: string): number {
+  const all = [...(chip.closest(".markdown")?.querySelectorAll<HTMLElement>(".chip") ?? [])];
+  return Math.max(0, all.filter((c) => c.dataset["label"] === label).indexOf(chip));
+}
+
+export function openCitation(citation: Citation, occurrence = -1): void {
+  const span = citation.spans.findIndex((x) => x.occurrence === occurrence);
+  const which = span >= 0 ? span : Math.min(Math.max(occurrence, -1), citation.spans.length - 1);
+  app.panel.value = { kind: "source", citation, n: citation.n, span: which };
+}
+
+/** What is going on, as long as it does. */
+function Steps({ answer }: { answer: Answer }) {
+  const stages = answer.stages.filter((x) => x.stage !== "history" || x.status === "running");
+  const now = answer.status === "reconnecting" ? s.reconnecting : stages.findLast((x) => x.status === "running")?.stage;
+  const doing = now && now in strings.stages ? strings.stages[now as keyof typeof strings.stages] : (now ?? answer.step);
+  const finished = stages.filter((x) => x.status === "finished");
+  return (
+    <div class="steps">
+      <span class={`doing ${answer.status}`}>
+        <Spinner label={s.working} />
+        <span>{(answer.text && answer.status === "streaming" ? s.writing : doing) || s.asking}</span>
+      </span>
+      {finished.length > 0 && (
+        <ol aria-label={s.stepsDone}>
+          {finished.map((x, i) => (
+            <li key={i}>
+              {strings.stages[x.stage as keyof typeof strings.stages] ?? x.stage} <small>{duration(x.duration)}</small>
+            </li>
+          ))}
+          {answer.found >= 0 && <li>{s.found(answer.found)}</li>}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+function Failure({ message, last }: { message: Message; last: boolean }) {
+  const error = message.answer!.error;
+  const kind = (error?.kind ?? "failed") as keyof typeof strings.failures;
+  const words = strings.failures[kind] ?? strings.failures.failed;
+  return (
+    <div class="failure" role="alert">
+      <Icon name="warn" />
+      <div>
+        <strong>{words.title}</strong>
+        <p>{words.text}</p>
+        {error?.message && <p class="said">{error.message}</p>}
+        {error?.retryAfter ? <p>{strings.retryIn(error.retryAfter)}</p> : null}
+        {last && (
+          <p class="actions">
+            <button type="button" onClick={() => void app.retry(message)}>
+              <Icon name="retry" />
+              {s.retry}
+            </button>
+            {(kind === "key" || kind === "invalid") && <a href="#/settings">{s.openSettings}</a>}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Claims that the check of the citations did not bear out. */
+function Doubts({ answer }: { answer: Answer }) {
+  if (answer.doubts.length === 0) return null;
+  return (
+    <details class="doubts">
+      <summary>
+        <Icon name="warn" />
+        {s.doubts(answer.doubts.length)}
+      </summary>
+      <ul>
+        {answer.doubts.map((d, i) => (
+          <li key={i}>
+            <q>{d.sentence}</q>
+            <small>{d.kind === "invented" ? s.invented : s.notBorneOut(d.label)}</small>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Sources({ answer }: { answer: Answer }) {
+  return (
+    <ul class="sources" aria-label={s.sources}>
+      {answer.citations.map((c) => (
+        <li key={c.label}>
+          <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}
+            onMouseEnter={(e) => tip.show(e.currentTarget, c)} onMouseLeave={() => tip.hide()}>
+            <span class="n">{c.n}</span>
+            <span class="title">{c.title || c.name}</span>
+            {c.page > 0 && <span class="page">{s.page(c.page)}</span>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Foot({ message, siblings, last }: Props) {
+  const answer = message.answer!;
+  const busy = app.isBusy(useCell(app.conversation));
+  return (
+    <footer class="answer-foot">
+      <Versions id={message.id} parent={message.parent} siblings={siblings} />
+      {answer.text && <CopyButton text={answer.text} label={s.copyAnswer} />}
+      {last && answer.status !== "failed" && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
+      {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
+    </footer>
+  );
+}
+
+/** Opens the thought process, and says in short what the answer took. */
+function Process({ message }: { message: Message }) {
+  const answer = message.answer!;
+  const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
+  return (
+    <button type="button" class="quiet thinking-button" onClick={() => (app.panel.value = { kind: "thinking", message: message.id })}>
+      <Icon name="bulb" />
+      <span>{s.thinking}</span>
+      <small>
+        {answer.duration > 0 && duration(answer.duration)}
+        {tokens > 0 && ` · ${s.tokens(count(tokens))}`}
+        {(answer.cost === null || answer.cost > 0) && ` · ${money(answer.cost)}`}
+      </small>
+    </button>
+  );
+}
+
+function FollowUps({ questions }: { questions: string[] }) {
+  if (questions.length === 0) return null;
+  return (
+    <ul class="follow-ups" aria-label={s.followUps}>
+      {questions.map((q) => (
+        <li key={q}>
+          <button type="button" onClick={() => void app.ask(q)}>
+            {q}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,71 @@
+// One document: what is known of it, and its chunks.
+import { useEffect, useState } from "preact/hooks";
+import { api, toApiError } from "../api.ts";
+import * as app from "../app.ts";
+import { count, size } from "../format.ts";
+import { documentHref } from "../markdown/parse.ts";
+import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
+import { strings } from "../strings.ts";
+import type { ChunkRecord, DocumentRecord } from "../types.ts";
+import { CloseLink } from "./documents.tsx";
+
+const s = strings.documents;
+
+export function DocumentView({ id, namespace }: { id: string; namespace: string }) {
+  const [doc, setDoc] = useState<DocumentRecord | null>(null);
+  const [chunks, setChunks] = useState<ChunkRecord[]>([]);
+  const [next, setNext] = useState<number | null>(null);
+  const [failed, setFailed] = useState("");
+  const load = async (after?: number) => {
+    try {
+      const [record, page] = await Promise.all([doc ?? api.document(namespace, id), api.chunks(namespace, id, after)]);
+      setDoc(record);
+      setChunks((old) => (after === undefined ? page.chunks : [...old, ...page.chunks]));
+      setNext(page.next);
+    } catch (error) {
+      setFailed(toApiError(error).kind === "missing" ? s.gone : toApiError(error).message);
+    }
+  };
+  useEffect(() => void load(), [id, namespace]);
+  if (failed) return <div class="view"><div class="view-inner"><EmptyState icon="files" title={failed} actions={<a class="button" href="#/documents">{s.back}</a>} /></div></div>;
+  if (!doc) return <div class="view centered"><Spinner label={strings.source.loading} /></div>;
+  const show = (c?: ChunkRecord) => {
+    const span = c?.spans[0];
+    app.panel.value = { kind: "document", id, namespace, name: doc.title || doc.name, page: span?.page ?? (doc.pages > 0 ? 1 : 0), start: span?.start, end: span?.end };
+  };
+  return (
+    <div class="view">
+      <div class="view-inner">
+        <header class="view-head">
+          <CloseLink />
+          <h1>{doc.title || doc.name}</h1>
+          <button type="button" onClick={() => show()}><Icon name="files" />{s.showPages}</button>
+          <a class="button" href={documentHref(doc.content_url)} target="_blank" rel="noopener noreferrer"><Icon name="open" />{strings.source.original}</a>
+        </header>
+        <dl class="figures">
+          <div><dt>{s.name}</dt><dd class="file-name">{doc.name}</dd></div>
+          <div><dt>{s.pages}</dt><dd>{doc.pages > 0 ? count(doc.pages) : "–"}</dd></div>
+          <div><dt>{s.chunks}</dt><dd>{count(doc.chunks)}</dd></div>
+          <div><dt>{s.size}</dt><dd>{size(doc.size)}</dd></div>
+        </dl>
+        <h2>{s.chunksTitle}</h2>
+        <p class="soft-note">{s.chunksText}</p>
+        <ol class="chunks">
+          {chunks.map((c) => (
+            <li key={c.ordinal}>
+              <article aria-label={s.chunk(c.ordinal + 1)}>
+                <header>
+                  <b>{s.chunk(c.ordinal + 1)}</b>
+                  <small>{[c.spans[0]?.page ? strings.chat.page(c.spans[0].page) : "", strings.chat.tokens(count(c.tokens)), c.headings.join(" › ")].filter(Boolean).join(" · ")}</small>
+                  <button type="button" class="quiet small" onClick={() => show(c)}>{s.showOnPage}</button>
+                </header>
+                <p>{c.text}</p>
+              </article>
+            </li>
+          ))}
+        </ol>
+        {next !== null && <button type="button" class="more" onClick={() => void load(next)}>{s.more}</button>}
+      </div>
+    </div>
+  );
+}

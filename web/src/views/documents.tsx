@@ -1,0 +1,232 @@
+// The documents: what there is, how it comes in, and what became of it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, toApiError } from "../api.ts";
+import * as app from "../app.ts";
+import { useCell } from "../cell.ts";
+import { ago, count, size } from "../format.ts";
+import { documentHref } from "../markdown/parse.ts";
+import * as work from "../jobs.ts";
+import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
+import { choices } from "../settings.ts";
+import { strings } from "../strings.ts";
+import type { DocumentRecord } from "../types.ts";
+import { DocumentView } from "./document.tsx";
+import { JobList } from "./jobs.tsx";
+import { Problems } from "./problems.tsx";
+import { Confirm } from "./sidebar.tsx";
+
+const s = strings.documents;
+
+export function DocumentsView({ id }: { id: string }) {
+  const namespace = useCell(choices).namespace;
+  return id ? <DocumentView key={id} id={id} namespace={namespace} /> : <List namespace={namespace} />;
+}
+
+function List({ namespace }: { namespace: string }) {
+  const config = useCell(app.config);
+  const [q, setQ] = useState("");
+  const list = useDocuments(namespace, q);
+  const [removing, setRemoving] = useState<DocumentRecord | null>(null);
+  useEffect(() => {
+    work.loadJobs().catch(() => app.tell(s.jobsNotLoaded, true));
+  }, []);
+  const empty = list.total === 0 && !q && !list.error;
+  return (
+    <DropZone namespace={namespace}>
+      <header class="view-head">
+        <h1>{s.title}</h1>
+        <NamespaceSelect />
+      </header>
+      <Problems only={["ingesting", "embedding"]} />
+      <AddDocuments namespace={namespace} />
+      <JobList />
+      <div class="list-head">
+        <SearchField label={s.search} value={q} onInput={setQ} />
+        <span role="status" class="soft">{list.total >= 0 && s.total(count(list.total), q)}</span>
+      </div>
+      {list.error ? (
+        <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={list.reload}>{strings.tryAgain}</button>}>{list.error}</EmptyState>
+      ) : empty ? (
+        <EmptyState icon="files" title={s.none}><p>{config?.capabilities["uploads"] ? s.noneText : s.noneFolder}</p></EmptyState>
+      ) : list.total === 0 ? (
+        <EmptyState icon="search" title={s.nothing(q)}><p>{s.nothingText}</p></EmptyState>
+      ) : (
+        <Table documents={list.documents} namespace={namespace} remove={setRemoving} />
+      )}
+      {list.next && <button type="button" class="more" onClick={list.more}>{s.more}</button>}
+      {removing && <Confirm title={s.removeTitle} text={s.removeText(removing.name)} action={s.remove} close={() => setRemoving(null)}
+        run={async () => {
+          try {
+            app.tell((await api.deleteDocument(namespace, removing.id)).message);
+            list.reload();
+            void app.refresh();
+          } catch (error) {
+            app.tell(toApiError(error).message, true);
+          }
+        }} />}
+    </DropZone>
+  );
+}
+
+interface Documents {
+  documents: DocumentRecord[];
+  total: number; // -1 before they are known
+  next: string;
+  error: string;
+  more: () => void;
+  reload: () => void;
+}
+
+const typingPause = 200; // ms
+
+function useDocuments(namespace: string, q: string): Documents {
+  const [state, setState] = useState({ documents: [] as DocumentRecord[], total: -1, next: "", error: "" });
+  const [again, setAgain] = useState(0);
+  const ended = useCell(work.changed);
+  const asked = useRef(0);
+  const load = async (after: string) => {
+    const mine = ++asked.current;
+    try {
+      const page = await api.documents(namespace, q, after);
+      if (mine !== asked.current) return;
+      setState((old) => ({ documents: after ? [...old.documents, ...page.documents] : page.documents, total: page.total, next: page.next, error: "" }));
+    } catch (error) {
+      if (mine === asked.current) setState((old) => ({ ...old, error: toApiError(error).message }));
+    }
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => void load(""), q ? typingPause : 0);
+    return () => clearTimeout(timer);
+  }, [namespace, q, again, ended]);
+  return { ...state, more: () => void load(state.next), reload: () => setAgain((n) => n + 1) };
+}
+
+function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; namespace: string; remove: (d: DocumentRecord) => void }) {
+  const can = useCell(app.config)?.capabilities ?? {};
+  const actions = (d: DocumentRecord): MenuItem[] => [
+    { icon: "files", label: s.open, run: () => app.go({ name: "documents", id: d.id }) },
+    { icon: "open", label: strings.source.original, run: () => window.open(documentHref(d.content_url) || "about:blank", "_blank", "noopener,noreferrer") },
+    ...(can["reindex"] ? [{ icon: "retry" as const, label: s.reindex, run: () => void work.reindex(namespace, d.id).catch((e) => app.tell(toApiError(e).message, true)) }] : []),
+    { icon: "trash", label: s.remove, danger: true, run: () => remove(d) },
+  ];
+  return (
+    <table class="documents">
+      <thead>
+        <tr>
+          <th scope="col">{s.name}</th><th scope="col" class="align-right">{s.pages}</th><th scope="col" class="align-right">{s.chunks}</th>
+          <th scope="col">{s.status}</th><th scope="col">{s.indexed}</th><th scope="col"><span class="offscreen">{s.actionsHead}</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        {documents.map((d) => (
+          <tr key={d.id}>
+            <th scope="row"><a href={app.hrefOf({ name: "documents", id: d.id })}><span>{d.title || d.name}</span><small>{d.name} · {size(d.size)}</small></a></th>
+            <td class="align-right" data-label={s.pages}>{d.pages > 0 ? count(d.pages) : "–"}</td>
+            <td class="align-right" data-label={s.chunks}>{count(d.chunks)}</td>
+            <td><Status document={d} vectors={can["vectors"] ?? false} /></td>
+            <td class="soft">{ago(d.indexed_at)}</td>
+            <td><Menu label={s.actions(d.title || d.name)} items={actions(d)} /></td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Status({ document: d, vectors }: { document: DocumentRecord; vectors: boolean }) {
+  if (d.chunks === 0) return <span class="badge warn">{s.noText}</span>;
+  if (vectors && d.embedded < d.chunks) return <span class="badge">{s.embedding(d.embedded, d.chunks)}</span>;
+  return <span class="badge good">{s.ready}</span>;
+}
+
+export function NamespaceSelect() {
+  const all = useCell(app.namespaces);
+  const chosen = useCell(choices);
+  if (all.length < 2) return null;
+  return (
+    <label class="namespace">
+      <span>{s.namespace}</span>
+      <select value={chosen.namespace || all.find((n) => n.default)?.name}
+        onChange={(e) => {
+          const name = e.currentTarget.value;
+          choices.value = { ...chosen, namespace: all.find((n) => n.name === name)?.default ? "" : name };
+        }}>
+        {all.map((n) => <option key={n.name} value={n.name}>{s.namespaceOption(n.name, count(n.documents))}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** Takes files that are dropped anywhere on the view. */
+function DropZone({ namespace, children }: { namespace: string; children: preact.ComponentChildren }) {
+  const [over, setOver] = useState(0);
+  const has = (e: DragEvent) => e.dataTransfer?.types.includes("Files") ?? false;
+  return (
+    <div
+      class={`view documents-view ${over > 0 ? "dropping" : ""}`}
+      onDragEnter={(e) => has(e) && setOver((n) => n + 1)} onDragLeave={(e) => has(e) && setOver((n) => Math.max(0, n - 1))}
+      onDragOver={(e) => has(e) && e.preventDefault()}
+      onDrop={(e) => {
+        if (!has(e)) return;
+        e.preventDefault();
+        setOver(0);
+        work.upload([...(e.dataTransfer?.files ?? [])], namespace);
+      }}
+    >
+      <div class="view-inner">{children}</div>
+      {over > 0 && <div class="drop-note" aria-hidden="true"><Icon name="upload" />{s.drop}</div>}
+    </div>
+  );
+}
+
+function AddDocuments({ namespace }: { namespace: string }) {
+  const can = useCell(app.config)?.capabilities ?? {};
+  const picker = useRef<HTMLInputElement>(null);
+  const [url, setURL] = useState("");
+  const [wrong, setWrong] = useState("");
+  const [busy, setBusy] = useState(false);
+  const add = async () => {
+    if (!/^https?:\/\/\S+$/i.test(url.trim())) {
+      setWrong(s.badURL);
+      return;
+    }
+    setBusy(true);
+    setWrong("");
+    try {
+      await work.addURL(url.trim(), namespace);
+      setURL("");
+    } catch (error) {
+      setWrong(toApiError(error).message);
+    }
+    setBusy(false);
+  };
+  if (!can["uploads"] && !can["web_sources"]) return <p class="soft-note">{s.readOnly}</p>;
+  return (
+    <section class="add" aria-label={s.add}>
+      {can["uploads"] && (
+        <div class="add-files">
+          <Icon name="upload" />
+          <p>{s.dropHere}</p>
+          <button type="button" class="primary" onClick={() => picker.current?.click()}>{s.choose}</button>
+          <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={s.choose}
+            onChange={(e) => {
+              work.upload([...(e.currentTarget.files ?? [])], namespace);
+              e.currentTarget.value = "";
+            }} />
+        </div>
+      )}
+      <form class="add-url" onSubmit={(e) => { e.preventDefault(); void add(); }}>
+        <label>
+          <span>{s.url}</span>
+          <input type="url" value={url} placeholder="https://" autocomplete="off" aria-invalid={wrong !== ""} aria-describedby="url-wrong" onInput={(e) => setURL(e.currentTarget.value)} />
+        </label>
+        <button type="submit" disabled={busy || !url.trim()}>{busy ? <Spinner label={strings.working} /> : s.addURL}</button>
+        <p id="url-wrong" class="bad" role="alert">{wrong}</p>
+      </form>
+    </section>
+  );
+}
+
+export function CloseLink() {
+  return <a class="icon-button" href="#/documents" aria-label={s.back} title={s.back}><Icon name="left" /></a>;
+}

@@ -1,0 +1,181 @@
+// One page of a document, in the way of its kind, with the cited words marked.
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { strings } from "../strings.ts";
+import type { Box, PageRecord } from "../types.ts";
+
+export interface Range {
+  start: number;
+  end: number;
+}
+
+const s = strings.source;
+
+export function PageView({ page, namespace, ranges }: { page: PageRecord; namespace: string; ranges: Range[] }) {
+  return page.kind === "image" && page.image_url ? (
+    <PictureView page={page} namespace={namespace} ranges={ranges} />
+  ) : (
+    <TextView page={page} ranges={ranges} />
+  );
+}
+
+/** The picture of a page, with boxes over the cited words. Its text is there for who cannot see it. */
+function PictureView({ page, namespace, ranges }: { page: PageRecord; namespace: string; ranges: Range[] }) {
+  const [boxes, setBoxes] = useState<Box[]>([]);
+  const [broken, setBroken] = useState(false);
+  const first = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (ranges.length === 0) return;
+    api.boxes(namespace, page.document_id, page.number, ranges).then(setBoxes, () => setBoxes([]));
+  }, [page]);
+  useLayoutEffect(() => first.current?.scrollIntoView({ block: "center" }), [boxes]);
+  if (broken) return <TextView page={page} ranges={ranges} />;
+  return (
+    <>
+      <div class="page-picture" ref={(el) => ratio(el, page)}>
+        <img src={sharp(page.image_url)} alt={s.picture(page.number)} onError={() => setBroken(true)} onLoad={() => first.current?.scrollIntoView({ block: "center" })} />
+        {boxes.map((b, i) => (
+          <span key={i} ref={i === 0 ? first : undefined} class="box" style={{ left: percent(b.x), top: percent(b.y), width: percent(b.width), height: percent(b.height) }} />
+        ))}
+      </div>
+      {page.text && (
+        <details class="page-text">
+          <summary>{s.asText}</summary>
+          <TextView page={page} ranges={ranges} quiet />
+        </details>
+      )}
+    </>
+  );
+}
+
+const percent = (fraction: number) => `${(fraction * 100).toFixed(3)}%`;
+
+/** Keeps the place of a picture that is not there yet. */
+function ratio(el: HTMLElement | null, page: PageRecord): void {
+  if (el && page.width > 0 && page.height > 0) el.style.aspectRatio = `${page.width} / ${page.height}`;
+}
+
+/** The picture in a width that is sharp on this screen. */
+function sharp(url: string): string {
+  const width = Math.min(2400, Math.ceil((Math.min(innerWidth, 760) * devicePixelRatio) / 100) * 100);
+  return `${url}${url.includes("?") ? "&" : "?"}width=${Math.max(width, 600)}`;
+}
+
+/** The text of a page in its blocks. */
+function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: Range[]; quiet?: boolean }) {
+  const root = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!quiet) root.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
+  }, [page]);
+  const sorted = [...ranges].sort((a, b) => a.start - b.start);
+  const blocks = page.blocks.length > 0 ? page.blocks : [{ kind: "paragraph" as const, level: 0, start: 0, end: page.text.length }];
+  return (
+    <div class={`page-words ${page.kind}`} ref={root}>
+      {blocks.map((block, i) => {
+        const words = (start: number, end: number) => marked(page.text, start, end, sorted);
+        switch (block.kind) {
+          case "heading": {
+            const Tag = `h${Math.min(6, block.level + 2)}` as "h3";
+            return <Tag key={i}>{words(block.start, block.end)}</Tag>;
+          }
+          case "lines":
+            return page.kind === "table" ? <Rows key={i} text={page.text} block={block} words={words} /> : <Lines key={i} text={page.text} block={block} words={words} />;
+          default:
+            return <p key={i}>{words(block.start, block.end)}</p>;
+        }
+      })}
+    </div>
+  );
+}
+
+type Words = (start: number, end: number) => (string | VNode)[];
+
+/** marked returns a piece of a text in which the ranges are marked. */
+export function marked(text: string, start: number, end: number, ranges: Range[]): (string | VNode)[] {
+  const pieces: (string | VNode)[] = [];
+  let at = start;
+  for (const r of ranges) {
+    const from = Math.max(r.start, at);
+    const to = Math.min(r.end, end);
+    if (from >= to) continue;
+    if (from > at) pieces.push(text.slice(at, from));
+    pieces.push(<mark key={from}>{text.slice(from, to)}</mark>);
+    at = to;
+  }
+  if (at < end) pieces.push(text.slice(at, end));
+  return pieces;
+}
+
+interface BlockProps {
+  text: string;
+  block: Range;
+  words: Words;
+}
+
+/** The places of the pieces between separators. */
+function split(text: string, { start, end }: Range, separator: string): Range[] {
+  const pieces: Range[] = [];
+  for (let at = start; at <= end; ) {
+    let to = text.indexOf(separator, at);
+    if (to < 0 || to > end) to = end;
+    pieces.push({ start: at, end: to });
+    at = to + separator.length;
+  }
+  return pieces;
+}
+
+function Lines({ text, block, words }: BlockProps) {
+  return (
+    <ul class="lines">
+      {split(text, block, "\n").map((line) => <li key={line.start}>{words(line.start, line.end)}</li>)}
+    </ul>
+  );
+}
+
+/**
+ * The cells of a row. Rows of tables are read as "Column: cell; Column: cell", so that each is understood
+ * by itself; null when a row is not of that form.
+ */
+export function cellsOf(text: string, row: Range, columns: string[]): Range[] | null {
+  const cells: Range[] = [];
+  let at = row.start;
+  for (const [i, column] of columns.entries()) {
+    const name = `${column}: `;
+    if (text.startsWith(name, at)) {
+      const next = columns.slice(i + 1).map((c) => text.indexOf(`; ${c}: `, at)).filter((n) => n >= 0 && n < row.end);
+      const end = next.length > 0 ? Math.min(...next) : row.end;
+      cells.push({ start: at + name.length, end });
+      at = Math.min(end + 2, row.end);
+    } else {
+      cells.push({ start: at, end: at }); // empty cells are left out
+    }
+  }
+  return at >= row.end && cells.some((c) => c.end > c.start) ? cells : null;
+}
+
+/** A table, whose first row names its columns. */
+function Rows({ text, block, words }: BlockProps) {
+  const rows = split(text, block, "\n");
+  const head = split(text, rows[0]!, " | ");
+  const columns = head.map((c) => text.slice(c.start, c.end));
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.table}>
+      <table>
+        <thead>
+          <tr>{head.map((c) => <th key={c.start} scope="col">{words(c.start, c.end)}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.slice(1).map((row) => {
+            const cells = cellsOf(text, row, columns);
+            return (
+              <tr key={row.start}>
+                {cells ? cells.map((c, i) => <td key={i}>{words(c.start, c.end)}</td>) : <td colSpan={columns.length}>{words(row.start, row.end)}</td>}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
