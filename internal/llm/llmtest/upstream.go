@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"testing"
 )
 
@@ -213,11 +214,17 @@ func (e *events) answer(fault string) {
 		if !e.delta(fmt.Sprintf("tok%d ", i)) {
 			return
 		}
+		if fault == "never" {
+			time.Sleep(pace) // or a limit would be reached before a client can leave
+		}
 	}
 	for _, data := range e.d.end(fault) {
 		e.event(data)
 	}
 }
+
+// pace is the least time between two tokens of a stream without an end.
+const pace = 50 * time.Microsecond
 
 // strike plays the faults within a stream, and reports whether it is over.
 func (e *events) strike(fault string) bool {
