@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"testing"
+	"time"
 )
 
 // Key is put into every error text of an Upstream, as careless upstreams do: it may never be seen
