@@ -1,5 +1,5 @@
 // The panel at the side: the original at the cited page, or how an answer came about.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -18,7 +18,8 @@ export function SidePanel() {
   const root = useRef<HTMLElement>(null);
   const opener = useRef<Element | null>(null);
   const shown = panel !== null;
-  useEffect(() => {
+  // Before the next paint: a key that is pressed right after the panel has closed must find its way.
+  useLayoutEffect(() => {
     if (!shown) return;
     opener.current = document.activeElement;
     root.current?.focus();
