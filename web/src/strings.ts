@@ -61,7 +61,7 @@ export const strings = {
     answer: "Answer",
     you: "You",
     ask: "Ask your documents",
-    askNext: "Ask on",
+    askNext: "Ask a follow-up question",
     send: "Send",
     stop: "Stop",
     retry: "Answer again",
