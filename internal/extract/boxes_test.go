@@ -34,6 +34,9 @@ func pdfPageOf(attributes, content string) string {
 }
 
 func TestMeasure_CoversTheWordsAsThePageIsShown(t *testing.T) {
+	if raceEnabled {
+		t.Skip("drawing pages under the race detector takes a worker longer than its time")
+	}
 	column := func(x float64) string {
 		return setLines(x, 700, "Here the column begins with", "its own words, and so it", "goes on until it ends.")
 	}
@@ -164,6 +167,9 @@ func checkCovered(t *testing.T, picture *Image, g *Geometry) {
 }
 
 func TestMeasure_KeepsItsLimits(t *testing.T) {
+	if raceEnabled {
+		t.Skip("drawing pages under the race detector takes a worker longer than its time")
+	}
 	pdf := string(makePDF(set("R", 12, 50, 700, "text")))
 	p := newTestPool(t, Options{})
 	g, err := p.Measure(t.Context(), Request{Name: "a.pdf", Path: written(t, pdf)}, 1, nil)
