@@ -45,10 +45,7 @@ func (p *Pool) Measure(ctx context.Context, r Request, page int, ranges [][]int)
 
 func (o *opened) measure(ctx context.Context, m measuring) (g *Geometry, err error) {
 	defer rescue(&err)
-	if o.format.name != "PDF" {
-		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be measured"}
-	}
-	d, err := o.x.pdfium.open(o.file)
+	d, err := o.openPDF("measured")
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,20 @@ const (
 
 func (o *opened) render(_ context.Context, r rendering) (img *Image, err error) {
 	defer rescue(&err)
-	if o.format.name != "PDF" {
-		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be drawn"}
-	}
-	d, err := o.x.pdfium.open(o.file)
+	d, err := o.openPDF("drawn")
 	if err != nil {
 		return nil, err
 	}
 	defer d.close()
 	return d.render(r.Page-1, min(max(r.Pixels, minPixels), maxPixels))
+}
+
+// openPDF opens the document for what is done only with pages of a PDF. The caller closes it.
+func (o *opened) openPDF(done string) (*pdfDocument, error) {
+	if o.format.name != "PDF" {
+		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be " + done}
+	}
+	return o.x.pdfium.open(o.file)
 }
 
 // render draws a page with its annotations on white (fpdfview.h, FPDF_RenderPageBitmap).

@@ -82,19 +82,25 @@ func testSwitchAside(t *testing.T, c corpus) {
 		t.Errorf("vectors that came with the switch: %v", linked)
 	}
 
-	for i := 0; ; i++ {
-		n, err := c.SweepReplaced(ctx, 1)
-		c.must(err)
-		if n == 0 {
-			break
-		}
-		if n > 1 || i > 100 {
-			t.Fatalf("sweep %d deleted %d", i, n)
-		}
-	}
+	c.sweepReplaced()
 	c.gone(a)
 	c.gone(newB)
 	again, err := c.Snapshot(ctx, "ns")
 	c.must(err)
 	c.equal("the snapshot after the sweep", snap, again)
+}
+
+// sweepReplaced sweeps one document at a time until nothing is left to sweep.
+func (c corpus) sweepReplaced() {
+	c.Helper()
+	for i := 0; ; i++ {
+		n, err := c.SweepReplaced(c.Context(), 1)
+		c.must(err)
+		if n == 0 {
+			break
+		}
+		if n > 1 || i > 100 {
+			c.Fatalf("sweep %d deleted %d", i, n)
+		}
+	}
 }

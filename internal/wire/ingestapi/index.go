@@ -126,15 +126,7 @@ func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 // have not changed are to be read anew.
 func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
 	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
-	body, err := wire.ReadBody(w, r, h.cfg.MaxBody)
-	if err != nil {
-		return err
-	}
-	object, err := wire.ParseObject(body)
+	who, object, err := h.written(w, r)
 	if err != nil {
 		return err
 	}

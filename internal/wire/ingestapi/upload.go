@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/intake"
 	"parley/internal/job"
@@ -126,17 +127,23 @@ func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, names)
 }
 
-// DeleteUploaded answers POST /delete_uploaded {"filename"}.
-func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
+// written returns who asks for a change, and what they sent.
+func (h *Handler) written(w http.ResponseWriter, r *http.Request) (access.Principal, wire.Object, error) {
 	who, err := h.writer(r)
 	if err != nil {
-		return err
+		return who, wire.Object{}, err
 	}
 	body, err := wire.ReadBody(w, r, h.cfg.MaxBody)
 	if err != nil {
-		return err
+		return who, wire.Object{}, err
 	}
 	object, err := wire.ParseObject(body)
+	return who, object, err
+}
+
+// DeleteUploaded answers POST /delete_uploaded {"filename"}.
+func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
+	who, object, err := h.written(w, r)
 	if err != nil {
 		return err
 	}
