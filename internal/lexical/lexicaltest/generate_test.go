@@ -74,6 +74,9 @@ func generated(passages, questions int) shape {
 func TestGenerator_IsShapedLikeTheSharedSet(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", "mtrag-fiqa")
 	if _, err := os.Stat(dir); err != nil {
+		if os.Getenv("PARLEY_TEST_ALL") == "1" {
+			t.Fatal(err)
+		}
 		t.Skip("the shared data is absent")
 	}
 	want := measure(texts(t, filepath.Join(dir, "corpus.jsonl")), texts(t, filepath.Join(dir, "queries.jsonl")))
