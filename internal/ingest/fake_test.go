@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -160,7 +161,20 @@ func (b *fakeBlobs) Put(ctx context.Context, r io.Reader) (string, int64, error)
 	}
 	sum := sha256.Sum256(data)
 	sha := hex.EncodeToString(sum[:])
-	return sha, int64(len(data)), os.WriteFile(filepath.Join(b.dir, sha), data, 0o600)
+	return sha, int64(len(data)), b.write(sha, data)
+}
+
+// write has the file there whole or not at all, as others may be reading the same content.
+func (b *fakeBlobs) write(sha string, data []byte) error {
+	f, err := os.CreateTemp(b.dir, "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(b.dir, sha))
 }
 
 func (b *fakeBlobs) Open(sha string) (*os.File, error) { return os.Open(filepath.Join(b.dir, sha)) }

@@ -38,7 +38,8 @@ func TestRefresh_ForgetsWhatIsGone(t *testing.T) {
 	for _, p := range []string{"a.md", "sub/b.md", "sub/deep/c.md", "was/d.md"} {
 		b.write(p, "Text.")
 	}
-	b.run()
+	b.want(b.run(), counts{Indexed: 4})
+	b.wantNames("a.md", "sub/b.md", "sub/deep/c.md", "was/d.md")
 	for _, p := range []string{"a.md", "sub", "was"} {
 		b.remove(p)
 	}
