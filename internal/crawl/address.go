@@ -52,8 +52,9 @@ func normalise(u *url.URL) (*url.URL, error) {
 		return nil, errNotWeb
 	}
 	out := &url.URL{Scheme: scheme, Host: host, RawQuery: normaliseQuery(u.RawQuery)}
-	escaped := normaliseEscapes(withoutSession(u.EscapedPath()))
+	escaped := withoutSessions(normaliseEscapes(u.EscapedPath()))
 	escaped = (&url.URL{}).ResolveReference(&url.URL{Path: "/" + strings.TrimLeft(escaped, "/")}).Path
+	escaped = "/" + strings.TrimLeft(escaped, "/") // "/.//x" has become "//x"
 	if out.Path, err = url.PathUnescape(escaped); err != nil {
 		return nil, errNotWeb
 	}
@@ -86,9 +87,17 @@ func normaliseHost(u *url.URL, scheme string) (string, error) {
 // normaliseEscapes unescapes what needs no escape (RFC 3986, section 6.2.2), and writes the other
 // escapes in capitals. Invalid ones stay.
 func normaliseEscapes(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
+	for strings.Contains(s, "%") {
+		next := unescapeOnce(s)
+		if next == s {
+			break
+		}
+		s = next // "%%37%35" has become the valid "%75"
 	}
+	return s
+}
+
+func unescapeOnce(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
@@ -145,20 +154,24 @@ func normaliseQuery(query string) string {
 	if query == "" {
 		return ""
 	}
-	kept := slices.DeleteFunc(strings.Split(query, "&"), isTracking)
-	return normaliseEscapes(strings.Join(kept, "&"))
+	parameters := strings.Split(normaliseEscapes(query), "&")
+	return strings.Join(slices.DeleteFunc(parameters, isTracking), "&")
 }
 
-// withoutSession drops the parameter of a path that Java servers keep sessions with.
-func withoutSession(escaped string) string {
-	i := strings.Index(strings.ToLower(escaped), ";jsessionid=")
-	if i < 0 {
-		return escaped
+// withoutSessions drops the parameter of a path that Java servers keep sessions with.
+func withoutSessions(escaped string) string {
+	const name = ";jsessionid="
+	for i := 0; i+len(name) <= len(escaped); i++ {
+		if !strings.EqualFold(escaped[i:i+len(name)], name) {
+			continue
+		}
+		end := strings.IndexByte(escaped[i:], '/')
+		if end < 0 {
+			return escaped[:i]
+		}
+		escaped = escaped[:i] + escaped[i+end:]
 	}
-	if end := strings.IndexByte(escaped[i:], '/'); end >= 0 {
-		return escaped[:i] + escaped[i+end:]
-	}
-	return escaped[:i]
+	return escaped
 }
 
 // Name is what a page is called in citations: its address without the scheme. It is a clean

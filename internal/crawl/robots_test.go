@@ -90,6 +90,11 @@ func FuzzRobots(f *testing.F) {
 
 func FuzzNormalise(f *testing.F) {
 	f.Add("https://example.com/%7ea/../b;jsessionid=1?utm_x=1&b#c")
+	for _, raw := range []string{
+		"http://$/.//\xd7", "http://h/a;jsessionid=1/b;%6asessionid=2", "http://h/?%75tm_x=1&%%37%35tm_x=2",
+	} {
+		f.Add(raw)
+	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		once, err := Normalise(raw)
 		if err != nil {
