@@ -43,9 +43,18 @@ CREATE TABLE settled (
 INSERT INTO settled SELECT id, namespace, owner, conversation_id, account_user, account_conversation, turn_id, stage,
     provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated,
     cost_micros, created_at, COALESCE(settled_at, created_at) FROM ledger WHERE status <> 'intent' ORDER BY id;
-DROP TABLE ledger; -- with its indexes, which nobody reads by but ledger_time
+DROP TABLE ledger; -- with its indexes: ids, which are ULIDs, are in the order of the times
 ALTER TABLE settled RENAME TO ledger;
-CREATE INDEX ledger_time ON ledger (created_at);
 
--- What turns said is forgotten in the order in which it was stored.
-DROP INDEX said_time;
+-- What turns said is in the order of their ids too, without an index beside it.
+ALTER TABLE said RENAME TO old_said;
+CREATE TABLE said (
+    turn_id     TEXT PRIMARY KEY REFERENCES turns (id) ON DELETE CASCADE,
+    failed      INTEGER NOT NULL, -- the turn ended with an error
+    error_kind  INTEGER NOT NULL, -- chat.Kind
+    error       TEXT NOT NULL,    -- what clients are told
+    finished_at BIGINT NOT NULL,  -- UTC, microseconds since 1970
+    events      BLOB NOT NULL     -- compressed where they are many; see package turn
+) WITHOUT ROWID;
+INSERT INTO said SELECT turn_id, failed, error_kind, error, finished_at, events FROM old_said ORDER BY turn_id;
+DROP TABLE old_said;
