@@ -67,15 +67,16 @@ func normalise(u *url.URL) (*url.URL, error) {
 }
 
 func normaliseHost(u *url.URL, scheme string) (string, error) {
-	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if name == "" || strings.HasSuffix(name, ".") {
-		return "", errNoHost
-	}
+	name := strings.ToLower(u.Hostname())
 	if strings.Contains(name, ":") {
 		name = "[" + name + "]"
 	} else if ascii, err := idna.Lookup.ToASCII(name); err == nil {
 		name = ascii
 	} else if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e || r <= ' ' }) {
+		return "", errNoHost
+	}
+	name = strings.TrimSuffix(name, ".")
+	if name == "" || strings.HasSuffix(name, ".") {
 		return "", errNoHost
 	}
 	port := u.Port()
