@@ -119,6 +119,7 @@ func (a *answer) complete(ctx context.Context) error {
 		Tools:           slices.Concat(o.Tools, a.offered),
 		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
+		Whole:           a.req.Whole,
 	}
 	for c, err := range a.model.Stream(ctx, req) {
 		if err != nil {

@@ -92,6 +92,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
 	Schema   json.RawMessage
 	Evidence *Evidence
+	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
+	// one chunk.
+	Whole bool
 }
 
 // Evidence is the material of a grounded answer in structured form. Models that read prompts

@@ -70,7 +70,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		call := p.call("/models/" + name + ":streamGenerateContent?alt=sse")
 		var err error
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return call, err
 	})
 }

@@ -95,7 +95,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		var err error
 		p.ask(ctx, req.Model)
 		call.Body, err = encodeRequest(req, p.family(req.Model), p.context)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return call, err
 	})
 }

@@ -103,6 +103,7 @@ type Call struct {
 	// everything but Err, and may be given what is no error object.
 	Failure func(body []byte) *llm.Error
 	Decoder Decoder // of a stream
+	Whole   bool    // texts that have come at once are passed on as one; see llm.Request.Whole
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
@@ -230,7 +231,17 @@ func (p *payload) Close() error {
 // pump passes the events of a stream on until its end.
 func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *time.Timer,
 	yield func(llm.Chunk, error) bool) error {
-	events := call.Framing.reader(body)
+	events := call.reader(body)
+	out := joiner{yield: yield}
+	err := c.decode(ctx, events, call, watchdog, &out)
+	if !out.flush() { // what came before an error was received all the same
+		return errLeft
+	}
+	return err
+}
+
+// decode passes the chunks of a stream on until its end.
+func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog *time.Timer, out *joiner) error {
 	for {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -247,7 +258,8 @@ func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog 
 		if err != nil {
 			return err
 		}
-		if ok && !yield(chunk, nil) {
+		more := call.Whole && events.Ready()
+		if ok && !out.add(&chunk, more) || !ok && !more && !out.flush() {
 			return errLeft
 		}
 		if done {

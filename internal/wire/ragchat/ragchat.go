@@ -184,6 +184,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
 	ended := false
+	x.req.Whole = each == nil
 	for e, err := range h.cfg.Runner.Run(ctx, x.req) {
 		if err != nil {
 			return nil, err
