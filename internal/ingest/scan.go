@@ -20,18 +20,20 @@ import (
 
 // candidate is a file that may become a document.
 type candidate struct {
-	target  *target
-	path    string // relative to target.dir, as the system knows it, "/"-separated
-	key     string // path in the store's rows: valid UTF-8, "." when the root is the file
-	size    int64
-	modTime time.Time
-	rules   *rules // of its folders; nil when there are none
-	about   string // hash of what is said of it, see aboutFile
-	known   knownFile
-	inside  []retrieval.File // what is known of the files inside it, by path
-	name    string           // of its document
-	part    *part            // set when it is a file inside another
-	page    *webPage         // set when it is a page of the web
+	target    *target
+	path      string // relative to target.dir, as the system knows it, "/"-separated
+	key       string // path in the store's rows: valid UTF-8, "." when the root is the file
+	size      int64
+	modTime   time.Time
+	rules     *rules // of its folders; nil when there are none
+	about     string // hash of what is said of it, see aboutFile
+	known     knownFile
+	inside    []retrieval.File // what is known of the files inside it, by path
+	said      *string          // the namespace that is said of it outside of it; nil for none
+	name      string           // of its document, in the namespace
+	namespace string
+	part      *part    // set when it is a file inside another
+	page      *webPage // set when it is a page of the web
 }
 
 // baseName is the name of the file's document before any prefix.
@@ -322,7 +324,8 @@ func (w *walker) entry(p string, typ fs.FileMode, r *rules, described bool) {
 	if described {
 		sidecarOf = p
 	}
-	_, c.about, _ = aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	said, hash, _ := aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	c.about, c.said = hash, said.namespace()
 	w.candidates = append(w.candidates, c)
 }
 

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/intake"
 	"parley/internal/job"
+	"parley/internal/retrieval"
 	"parley/internal/upload"
 	"parley/internal/wire"
 )
@@ -102,8 +102,8 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	if namespace == "" {
 		namespace = h.cfg.Namespace
 	}
-	if len(namespace) > 128 || strings.ContainsFunc(namespace, unicode.IsControl) {
-		return upload.Scope{}, wire.Invalidf("the namespace must be a name of 1 to 128 bytes without control characters")
+	if err := retrieval.CheckNamespace(namespace); err != nil {
+		return upload.Scope{}, wire.Invalidf("%s", err)
 	}
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
