@@ -20,6 +20,16 @@ func (w *watched) askIn(namespace, question string) string {
 	return body
 }
 
+// search returns what POST /search finds in a namespace.
+func (w *watched) search(namespace, text string) string {
+	w.Helper()
+	status, body, err := call(http.MethodPost, "http://"+w.addr+"/search", `{"query": "`+text+`", "namespace": "`+namespace+`"}`)
+	if err != nil || status != http.StatusOK {
+		w.Fatalf("search in %s: status %d, %v: %s", namespace, status, err, body)
+	}
+	return body
+}
+
 // foundIn waits until a question leads to a document in exactly one of the namespaces, whatever way it
 // is asked for.
 func (w *watched) foundIn(want, question, document string) {
@@ -52,6 +62,13 @@ func TestServeWatch_DocumentsGoIntoTheNamespaceThatTheirFolderNames(t *testing.T
 	for _, namespace := range []string{"hr", "legal"} {
 		w.write("parley.yaml", "namespace: "+namespace+"\n")
 		w.foundIn(namespace, question, "parking.md")
+	}
+	for _, reply := range []string{
+		w.askIn("legal", question), w.search("legal", "parking permits"),
+	} {
+		if !strings.Contains(reply, "/content/parking.md?namespace=legal") {
+			t.Errorf("the source's URL does not lead into its namespace: %s", reply)
+		}
 	}
 	w.write("parking.md.parley.yaml", "namespace: hr\n")
 	w.foundIn("hr", question, "parking.md")
