@@ -132,6 +132,17 @@ func (f *fakeCorpus) AllDocuments(_ context.Context, namespace, after string, li
 	return out[:min(limit, len(out))], nil
 }
 
+func (f *fakeCorpus) FilesOf(_ context.Context, namespace, documentID string) (all []retrieval.File, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, row := range f.files {
+		if row.DocumentID == documentID && row.In() == namespace {
+			all = append(all, row)
+		}
+	}
+	return all, nil
+}
+
 // names returns the names of all documents of the namespace default, sorted.
 func (f *fakeCorpus) names() []string { return f.namesIn("default") }
 

@@ -43,6 +43,7 @@ type Store interface {
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
+	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
 
 // Blobs keeps the originals, durably once Put has returned.

@@ -97,6 +97,10 @@ func (r *run) describe(c *candidate, res *result) (about, error) {
 		res.file.SHA256 = "+" + hash
 	}
 	res.sidecar = said.Sidecar
+	if err != nil {
+		return said, err
+	}
+	res.file.State, err = c.limits(said).encode()
 	return said, err
 }
 
@@ -364,7 +368,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.without(said),
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.limits(said).SkipSections,
 		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
 	}
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -379,7 +383,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	r.noteParts(s, x.doc, res.budget, spooling)
 	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
 		x.chunks, err = r.chunks(result)
-		x.chunks = x.chunks[:c.mostChunks(said, len(x.chunks))]
+		x.chunks = x.chunks[:c.limits(said).most(len(x.chunks))]
 	}
 	return x, err
 }

@@ -162,6 +162,17 @@ func (w *walker) rules(dir string, around *rules) *rules {
 	return readRules(rootTree{w.dir}, dir, around)
 }
 
+// rulesAbove reads what the files of the folders around a path say.
+func (w *walker) rulesAbove(path string) *rules {
+	rules := w.rules(".", nil)
+	for i, c := range path {
+		if c == '/' {
+			rules = w.rules(path[:i], rules)
+		}
+	}
+	return rules
+}
+
 // start walks from a path within the root.
 func (w *walker) start(ctx context.Context, scope string) error {
 	st, err := w.dir.Lstat(filepath.FromSlash(scope))
@@ -174,12 +185,7 @@ func (w *walker) start(ctx context.Context, scope string) error {
 	case err != nil:
 		return &PathError{Path: w.display(scope), Reason: "it cannot be read any more", Err: err}
 	}
-	rules := w.rules(".", nil)
-	for i, c := range scope {
-		if c == '/' {
-			rules = w.rules(scope[:i], rules)
-		}
-	}
+	rules := w.rulesAbove(scope)
 	if st.IsDir() {
 		return w.folder(ctx, scope, rules)
 	}
