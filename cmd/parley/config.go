@@ -87,7 +87,9 @@ type Config struct {
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
 	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
 
-	UploadsEnabled string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
+	UploadsEnabled    string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
+	UploadsQuota      size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes that all uploaded files may take, those that wait to be indexed included; 0 means no limit."`
+	UploadsOwnerQuota size   `name:"uploads-owner-quota" env:"PARLEY_UPLOADS_OWNER_QUOTA" yaml:"uploads.owner_quota" default:"5GiB" help:"The same for each owner; whoever has not signed in is one of them."`
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
 	IngestWatch  bool `name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Have a server follow all that was ingested from its disk: what changes there is indexed, and what goes is forgotten, at once."`
@@ -193,6 +195,8 @@ func (c *Config) validate() *settingError {
 		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
 			"%q is none of auto, true and false", c.UploadsEnabled)},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},
+		{"uploads-owner-quota", unless(c.UploadsOwnerQuota >= 0, "must not be negative; 0 means no limit")},
 		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
 			"%q is not a web or mail address", c.CrawlContact)},

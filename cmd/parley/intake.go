@@ -33,6 +33,7 @@ func (p *program) newIntake(in *instance) *intake.Service {
 		Ingest: s.ingestUploads, IngestFile: s.ingestFile, Survey: s.surveyFile,
 		Crawl: s.crawl, SurveySites: s.surveySites, Forget: s.forget,
 		IsFull:    store.IsFull,
+		Quota:     intake.Quota{All: int64(in.cfg.UploadsQuota), Owner: int64(in.cfg.UploadsOwnerQuota)},
 		Retention: time.Duration(in.cfg.Retention),
 		Logger:    p.log,
 	})

@@ -130,14 +130,29 @@ var full = wire.Failure{
 	Text: "There is no room left on the server's disk. Nothing was stored.",
 }
 
+// overQuota is the answer to an upload for which there is no room in a quota.
+func overQuota(e *intake.QuotaError) wire.Failure {
+	whose := "your uploaded files"
+	if e.All {
+		whose = "all uploaded files of this server"
+	}
+	return wire.Failure{
+		Status: http.StatusInsufficientStorage, Code: "quota_exceeded",
+		Text: fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit),
+	}
+}
+
 // failure gives an error of the service its status.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
+	quota, exceeded := errors.AsType[*intake.QuotaError](err)
 	switch {
 	case err == nil:
 		return nil
 	case badName:
 		return wire.Invalidf("%s", sentence(name.Error()))
+	case exceeded:
+		return &wire.RefusalError{Failure: overQuota(quota)}
 	case errors.Is(err, intake.ErrFull):
 		return &wire.RefusalError{Failure: full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
