@@ -207,6 +207,7 @@ type Lister interface {
 type Error struct {
 	Status     int           // the upstream's HTTP status, 0 when there was none
 	Retryable  bool          // the same call may succeed later
+	Silent     bool          // the upstream has had its time: another attempt would take as long again
 	Filtered   bool          // a content filter refused the prompt or the answer
 	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
 	Err        error         // internal text: for logs, never for clients

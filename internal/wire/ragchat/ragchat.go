@@ -127,6 +127,7 @@ func (h *Handler) Post(w http.ResponseWriter, r *http.Request, id string, body [
 type exchange struct {
 	session string // id; "" for a stateless request
 	base    string // URL of the server, for links
+	home    string // its namespace
 	req     chat.Request
 	params
 	started  chat.Stage // that began last
