@@ -25,7 +25,7 @@ type running struct {
 }
 
 // begin returns the fold of a turn before its first event.
-func (r *Runner) begin(scope Scope, req chat.Request) *running {
+func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	now := trim(r.opts.Now())
 	rec := Record{
 		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,

@@ -44,11 +44,16 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 // run ranges over the turn and sends its lines. An error of the stream ends the range at once,
 // which cancels the turn.
 func (s *session) run(ctx context.Context, runner Runner) error {
-	for e, err := range runner.Run(ctx, s.x.req) {
+	for e, err := range chat.Start(ctx, runner, &s.x.req) {
 		if err != nil {
 			return err
 		}
-		if err := s.event(e); err != nil {
+		if delta, ok := e.(chat.TextDelta); ok {
+			err = s.text(delta.Text, delta.Vendor)
+		} else {
+			err = s.event(e)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -58,10 +63,9 @@ func (s *session) run(ctx context.Context, runner Runner) error {
 	return nil
 }
 
+// event takes every event but text, of which most of a stream consists.
 func (s *session) event(e chat.Event) error {
 	switch e := e.(type) {
-	case chat.TextDelta:
-		return s.text(e.Text, e.Vendor)
 	case chat.ReasoningDelta:
 		return nil // no place for it in this protocol
 	case chat.MessageStarted:
