@@ -119,9 +119,9 @@ type Decoder interface {
 // errLeft says that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
-// Stream makes the call that prepare returns, each time it is ranged. The error is an *llm.Error,
+// Stream makes the call that prepare sets, each time it is ranged. The error is an *llm.Error,
 // or the context's when that ended.
-func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.Seq2[llm.Chunk, error] {
+func (c *Client) Stream(ctx context.Context, prepare func(*Call) error) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		call, err := prepared(ctx, prepare)
 		if err == nil {
@@ -133,10 +133,11 @@ func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.
 	}
 }
 
-func prepared(ctx context.Context, prepare func() (Call, error)) (*Call, error) {
-	call, err := prepare()
+func prepared(ctx context.Context, prepare func(*Call) error) (*Call, error) {
+	call := &Call{}
+	err := prepare(call)
 	if err == nil {
-		return &call, nil
+		return call, nil
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("prepare completion request: %w", ctx.Err())
