@@ -39,6 +39,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if err := checkPaths(from.paths); err != nil {
 		return err
 	}
+	boundGarbage(p.lookupEnv)
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
 	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
