@@ -65,12 +65,14 @@ func (s *session) run(ctx context.Context, runner Runner) error {
 
 // event takes every event but text, of which most of a stream consists.
 func (s *session) event(e chat.Event) error {
+	s.stream.Wait() // the first line is made from the turn as it was then
 	switch e := e.(type) {
 	case chat.ReasoningDelta:
 		return nil // no place for it in this protocol
 	case chat.MessageStarted:
 		s.turn.Add(e)
-		return s.first(e)
+		s.first(e)
+		return nil
 	case chat.CompletionStarted:
 		return s.started(e)
 	case chat.MessageFinished:
@@ -86,12 +88,15 @@ func (s *session) event(e chat.Event) error {
 	return nil
 }
 
-func (s *session) first(e chat.MessageStarted) error {
-	c, err := s.x.openingContext(&s.turn).render()
-	if err != nil {
-		return err
-	}
-	return s.stream.Send(s.format.first(s.stream.Line(), c, e.Model))
+// first sends the line with the context, which takes a while to make, while the model is being called.
+func (s *session) first(e chat.MessageStarted) {
+	s.stream.SendAside(func(line []byte) ([]byte, error) {
+		c, err := s.x.openingContext(&s.turn).render()
+		if err != nil {
+			return nil, err
+		}
+		return s.format.first(line, c, e.Model), nil
+	})
 }
 
 // started sends its line once: a message may take several completions, one after each tool.
@@ -101,7 +106,7 @@ func (s *session) started(e chat.CompletionStarted) error {
 		return nil
 	}
 	s.begun = true
-	return s.stream.Send(line)
+	return s.stream.SendWithNext(line)
 }
 
 func (s *session) text(text string, v *llm.Vendor) error {
