@@ -39,7 +39,6 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if err := checkPaths(from.paths); err != nil {
 		return err
 	}
-	boundGarbage(p.lookupEnv)
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
 	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
@@ -80,6 +79,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
+	paceCollector(os.LookupEnv)
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()

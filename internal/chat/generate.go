@@ -151,6 +151,7 @@ func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 		Tools:           slices.Concat(o.Tools, a.offered),
 		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
+		Whole:           a.req.Whole,
 	})
 }
 

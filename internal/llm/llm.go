@@ -92,6 +92,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
 	Schema   json.RawMessage
 	Evidence *Evidence
+	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
+	// one chunk.
+	Whole bool
 }
 
 // Evidence is the material of a grounded answer in structured form. Models that read prompts
@@ -213,6 +216,7 @@ type Lister interface {
 type Error struct {
 	Status     int           // the upstream's HTTP status, 0 when there was none
 	Retryable  bool          // the same call may succeed later
+	Silent     bool          // the upstream has had its time: another attempt would take as long again
 	Filtered   bool          // a content filter refused the prompt or the answer
 	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
 	Err        error         // internal text: for logs, never for clients

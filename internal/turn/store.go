@@ -158,7 +158,7 @@ type Cost struct {
 
 // Entry is a line of the ledger: one paid model call.
 type Entry struct {
-	ID             string // ULID
+	ID             string // ULID of CreatedAt
 	TurnID         string // "" for a call outside a turn
 	ConversationID string // "" outside a conversation
 	Scope          Scope

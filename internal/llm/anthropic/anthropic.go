@@ -68,7 +68,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		*call = p.call("/v1/messages")
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return err
 	})
 }

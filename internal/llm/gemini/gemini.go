@@ -69,7 +69,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
 		*call = p.call("/models/" + name + ":streamGenerateContent?alt=sse")
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return err
 	})
 }

@@ -94,7 +94,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 		*call = upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
 		p.ask(ctx, req.Model)
 		call.Body, err = encodeRequest(req, p.family(req.Model), p.context)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return err
 	})
 }

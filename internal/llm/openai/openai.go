@@ -122,7 +122,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 			return err
 		}
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return err
 	})
 }

@@ -103,6 +103,7 @@ type Call struct {
 	// everything but Err, and may be given what is no error object.
 	Failure func(body []byte) *llm.Error
 	Decoder Decoder // of a stream
+	Whole   bool    // texts that have come at once are passed on as one; see llm.Request.Whole
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
@@ -233,7 +234,17 @@ func (p *payload) Close() error {
 // pump passes the events of a stream on until its end.
 func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *watchdog,
 	yield func(llm.Chunk, error) bool) error {
-	events := call.Framing.reader(body)
+	events := call.reader(body)
+	out := joiner{yield: yield}
+	err := c.decode(ctx, events, call, watchdog, &out)
+	if !out.flush() { // what came before an error was received all the same
+		return errLeft
+	}
+	return err
+}
+
+// decode passes the chunks of a stream on until its end.
+func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog *watchdog, out *joiner) error {
 	for {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -246,22 +257,26 @@ func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog 
 			return ctx.Err()
 		}
 		watchdog.hear()
-		if done, err := call.pass(event, yield); err != nil || done {
+		if done, err := call.pass(event, events, out); err != nil || done {
 			return err
 		}
 	}
 }
 
-// pass passes an event on, and reports whether it was the last one. It is not inlined, since a chunk
-// would take stack while the next event is waited for.
+// pass passes the chunk of an event on, and reports whether it was the last one. It is not inlined, since
+// a chunk would take stack while the next event is waited for.
 //
 //go:noinline
-func (c *Call) pass(event []byte, yield func(llm.Chunk, error) bool) (done bool, err error) {
+func (c *Call) pass(event []byte, events events, out *joiner) (done bool, err error) {
 	chunk, ok, done, err := c.Decoder.Decode(event)
-	if err == nil && ok && !yield(chunk, nil) {
-		err = errLeft
+	if err != nil {
+		return false, err
 	}
-	return done, err
+	more := c.Whole && events.Ready()
+	if ok && !out.add(&chunk, more) || !ok && !more && !out.flush() {
+		return false, errLeft
+	}
+	return done, nil
 }
 
 // maxDocument is the most that Get reads.

@@ -120,6 +120,7 @@ func (s *session) last(u llm.Usage) error {
 
 // reply answers with the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	x.req.Whole = true
 	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
 	if err != nil {
 		h.fail(w, r, x, wire.CauseOf(r.Context(), err))
