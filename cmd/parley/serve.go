@@ -79,7 +79,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
-	spareSmallHeaps(os.LookupEnv)
+	paceCollector(os.LookupEnv)
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()
