@@ -124,12 +124,6 @@ func unprocessable(format string, args ...any) error {
 	}}
 }
 
-// full is the answer when the disk is.
-var full = wire.Failure{
-	Status: http.StatusInsufficientStorage, Code: "insufficient_storage",
-	Text: "There is no room left on the server's disk. Nothing was stored.",
-}
-
 // failure gives an error of the service its status.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
@@ -139,7 +133,7 @@ func failure(err error) error {
 	case badName:
 		return wire.Invalidf("%s", sentence(name.Error()))
 	case errors.Is(err, intake.ErrFull):
-		return &wire.RefusalError{Failure: full, Err: err}
+		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
 		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
 	case errors.Is(err, intake.ErrQueue):
