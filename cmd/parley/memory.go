@@ -75,8 +75,14 @@ func readLimit(path string) int64 {
 // it would collect sixty times for a thousand answers. What is in use above half of it is collected as ever.
 const smallHeap = 16 << 20
 
-// spareSmallHeaps has the collector wait for smallHeap, for as long as the process lives. GOGC wins.
-func spareSmallHeaps(lookupEnv func(string) (string, bool)) {
+// largeHeap is how much may be in use, in bytes, before less garbage is let pile up than is in use, as a
+// crowd of streams or a large corpus makes it: largeHeap of it, but no less than leastGrowth has it, since
+// collecting costs the more the less garbage there is between two times. That of a stream comes slowly.
+const largeHeap = 32 << 20
+
+// paceCollector has the collector wait for smallHeap and be stricter with a large heap, for as long as the
+// process lives. GOGC wins.
+func paceCollector(lookupEnv func(string) (string, bool)) {
 	if _, set := lookupEnv("GOGC"); set {
 		return
 	}
@@ -92,14 +98,20 @@ func spareSmallHeaps(lookupEnv func(string) (string, bool)) {
 	collected(&sentinel{percent: usualGrowth})
 }
 
-// usualGrowth is by how much a heap grows until it is collected, in percent of what is in use.
-const usualGrowth = 100
+// How much a heap grows until it is collected, in percent of what is in use: usually, and at the least.
+const (
+	usualGrowth = 100
+	leastGrowth = 50
+)
 
 // growthOf returns the growth for a heap of which live bytes are in use. It is in steps, because to set it
 // stops the process for a moment.
 func growthOf(live uint64) int {
-	const step = 50
-	if live == 0 || live >= smallHeap/2 {
+	const step, smallStep = 50, 10
+	switch {
+	case live > largeHeap:
+		return max(leastGrowth, int(usualGrowth*largeHeap/live)/smallStep*smallStep)
+	case live == 0 || live >= smallHeap/2:
 		return usualGrowth
 	}
 	return max(usualGrowth, int((smallHeap-live)*100/max(live, 1<<20))/step*step)

@@ -97,12 +97,12 @@ func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 			repeat(claim.answered.Events)(yield)
 			return
 		}
-		r.run(ctx, req, claim, yield)
+		r.run(ctx, &req, claim, yield)
 	}
 }
 
 // run runs a turn that was not answered before.
-func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield func(chat.Event, error) bool) {
+func (r *Runner) run(ctx context.Context, req *chat.Request, claim *claim, yield func(chat.Event, error) bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
@@ -125,7 +125,7 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 		return
 	}
 	defer leave()
-	if err := r.resume(ctx, &req, t); err != nil {
+	if err := r.resume(ctx, req, t); err != nil {
 		yield(nil, err)
 		return
 	}
@@ -142,8 +142,8 @@ func (r *Runner) run(ctx context.Context, req chat.Request, claim *claim, yield 
 }
 
 // pump ranges over the engine until the turn ends or the consumer leaves.
-func (r *Runner) pump(ctx context.Context, req chat.Request, t *running, yield func(chat.Event, error) bool) {
-	for e, err := range r.engine.Run(ctx, req) {
+func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, yield func(chat.Event, error) bool) {
+	for e, err := range chat.Start(ctx, r.engine, req) {
 		if err != nil {
 			yield(nil, r.fail(ctx, t, err))
 			return
@@ -319,7 +319,7 @@ const (
 )
 
 // estimate returns what a turn will about take; it is meant to be too high rather than too low.
-func (r *Runner) estimate(req chat.Request) spent {
+func (r *Runner) estimate(req *chat.Request) spent {
 	u := llm.Usage{Input: instructionTokens + passageTokens*req.Options.Top, Output: req.Options.MaxOutputTokens}
 	for _, m := range req.Messages {
 		u.Input += readings * max(m.Tokens, r.opts.Count(m.Text()))

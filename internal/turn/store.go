@@ -68,7 +68,7 @@ type Record struct {
 }
 
 // home returns the scope of the record's conversation.
-func (r Record) home() Scope {
+func (r *Record) home() Scope {
 	return Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
 }
 

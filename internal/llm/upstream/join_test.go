@@ -75,7 +75,7 @@ func TestStream_JoinsWhatCameAtOnce(t *testing.T) {
 				Failure: func([]byte) *llm.Error { return &llm.Error{} }}
 			var got []string
 			var failed error
-			for chunk, err := range NewClient(Config{}).Stream(t.Context(), func() (Call, error) { return call, nil }) {
+			for chunk, err := range NewClient(Config{}).Stream(t.Context(), func(c *Call) error { *c = call; return nil }) {
 				if failed = err; err == nil {
 					got = append(got, chunk.Text)
 					passed <- struct{}{}
@@ -103,7 +103,7 @@ func TestStream_AsksNobodyWhoLeftWithWhatItHolds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	call := Call{URL: server.URL, Decoder: plain{}, Whole: true, Failure: func([]byte) *llm.Error { return &llm.Error{} }}
-	for chunk, err := range NewClient(Config{}).Stream(ctx, func() (Call, error) { return call, nil }) {
+	for chunk, err := range NewClient(Config{}).Stream(ctx, func(c *Call) error { *c = call; return nil }) {
 		if err != nil || chunk.Text != "aaa" {
 			t.Fatalf("%q, %v", chunk.Text, err)
 		}

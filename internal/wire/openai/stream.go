@@ -43,7 +43,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 // run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
 // which cancels the turn.
 func (s *session) run(ctx context.Context) error {
-	for e, err := range s.h.cfg.Runner.Run(ctx, s.x.req) {
+	for e, err := range chat.Start(ctx, s.h.cfg.Runner, &s.x.req) {
 		if err != nil {
 			return err
 		}

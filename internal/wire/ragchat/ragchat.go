@@ -186,7 +186,7 @@ func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) er
 	var t chat.Turn
 	ended := false
 	x.req.Whole = each == nil
-	for e, err := range h.cfg.Runner.Run(ctx, x.req) {
+	for e, err := range chat.Start(ctx, h.cfg.Runner, &x.req) {
 		if err != nil {
 			return nil, err
 		}
