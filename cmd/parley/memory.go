@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -80,16 +81,20 @@ const smallHeap = 16 << 20
 // collecting costs the more the less garbage there is between two times. That of a stream comes slowly.
 const largeHeap = 32 << 20
 
-// paceCollector has the collector wait for smallHeap and be stricter with a large heap, for as long as the
-// process lives. GOGC wins.
-func paceCollector(lookupEnv func(string) (string, bool)) {
+// paceCollector has the collector wait for smallHeap while the process is at work, and be stricter with a large
+// heap, for as long as the process lives. GOGC wins.
+func paceCollector(lookupEnv func(string) (string, bool), atWork *atomic.Bool) {
 	if _, set := lookupEnv("GOGC"); set {
 		return
 	}
 	type sentinel struct{ percent int }
 	var collected func(*sentinel)
 	collected = func(s *sentinel) { // at each collection, since nothing refers to s
-		if percent := growthOf(liveHeap()); percent != s.percent {
+		percent := growthOf(liveHeap())
+		if !atWork.Load() {
+			percent = min(percent, usualGrowth)
+		}
+		if percent != s.percent {
 			s.percent = percent
 			debug.SetGCPercent(percent)
 		}
@@ -140,7 +145,9 @@ func (s *serving) releaseAtRest(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !work.over(allocated()) {
+		now := allocated()
+		s.atWork.Store(now-work.last >= restBytes)
+		if !work.over(now) {
 			continue
 		}
 		if err := s.db.Shrink(ctx); err != nil && ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/access"
@@ -85,7 +86,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	})
 	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
-	paceCollector(os.LookupEnv)
+	paceCollector(os.LookupEnv, &s.atWork)
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()
@@ -137,8 +138,9 @@ type serving struct {
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
 	progress   ingest.Progress
-	embedding  bool // with an embedder, from the start until the first look has found nothing to do
-	unembedded int  // chunks, as of the last look
+	embedding  bool        // with an embedder, from the start until the first look has found nothing to do
+	unembedded int         // chunks, as of the last look
+	atWork     atomic.Bool // it allocates; see releaseAtRest
 }
 
 var _ server.Status = (*serving)(nil)
