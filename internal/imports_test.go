@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"transcript": {},
 
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
-	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "upload"},
+	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "retrieval", "upload"},
 	"wire/ragchat":    {"wire", "turn", "chat", "retrieval", "llm", "eval"},
 }
 

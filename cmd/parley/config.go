@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/alecthomas/kong"
 
 	"parley/internal/llm/ollama"
+	"parley/internal/retrieval"
 )
 
 // Config is every setting of Parley. A field's tags are the one place that knows its flag, its
@@ -87,11 +87,14 @@ type Config struct {
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
 	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
 
-	UploadsEnabled string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
+	UploadsEnabled    string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
+	UploadsQuota      size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes that all uploaded files may take, those that wait to be indexed included; 0 means no limit."`
+	UploadsOwnerQuota size   `name:"uploads-owner-quota" env:"PARLEY_UPLOADS_OWNER_QUOTA" yaml:"uploads.owner_quota" default:"5GiB" help:"The same for each owner; whoever has not signed in is one of them."`
 
 	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
 	IngestWatch  bool `name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Have a server follow all that was ingested from its disk: what changes there is indexed, and what goes is forgotten, at once."`
 
+	IngestNamespaces  []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that ingested files, their sidecars and the parley.yaml of their folders may name, other than the one that is ingested into; an asterisk at the end stands for any text; none for none. Uploaded files may name none."`
 	IngestSchedule    duration `name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; 0 means never. At least 1m."`
 	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads; it stands in the User-Agent of requests to them."`
 	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Least time between two requests to a web site; a longer Crawl-delay of its robots.txt counts, up to 30s."`
@@ -167,7 +170,8 @@ func (c *Config) validate() *settingError {
 		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
 		{"stages-synthesis", c.checkSynthesis()},
 		{"models-allow", c.checkAllow()},
-		{"namespace", checkNamespace(c.Namespace)},
+		{"namespace", retrieval.CheckNamespace(c.Namespace)},
+		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
@@ -191,6 +195,8 @@ func (c *Config) validate() *settingError {
 		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
 			"%q is none of auto, true and false", c.UploadsEnabled)},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
+		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},
+		{"uploads-owner-quota", unless(c.UploadsOwnerQuota >= 0, "must not be negative; 0 means no limit")},
 		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
 			"%q is not a web or mail address", c.CrawlContact)},
@@ -248,9 +254,27 @@ func checkAddr(s string) error {
 	return nil
 }
 
-func checkNamespace(s string) error {
-	return unless(s != "" && len(s) <= 128 && !strings.ContainsFunc(s, unicode.IsControl),
-		"%q is not a name of 1 to 128 bytes without control characters", s)
+// checkNamespacePatterns checks patterns of names, which may end with an asterisk.
+func checkNamespacePatterns(patterns []string) error {
+	for _, p := range patterns {
+		if name, all := strings.CutSuffix(p, "*"); all && name == "" {
+			continue
+		} else if err := retrieval.CheckNamespace(name); err != nil {
+			return fmt.Errorf("%q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// noNamespaces in place of patterns says that there are none.
+const noNamespaces = "none"
+
+// mayName reports whether files may name a namespace other than that of their ingestion.
+func (c *Config) mayName(namespace string) bool {
+	return slices.ContainsFunc(c.IngestNamespaces, func(pattern string) bool {
+		begin, open := strings.CutSuffix(pattern, "*")
+		return pattern != noNamespaces && namespace == pattern || open && strings.HasPrefix(namespace, begin)
+	})
 }
 
 func checkOptionalURL(s string) error {

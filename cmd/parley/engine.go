@@ -180,7 +180,7 @@ func (p *program) ingestConfig(in *instance, pool *extract.Pool) ingest.Config {
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
 		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
-		Crawler: newCrawler(in.cfg, in.web),
+		Crawler: newCrawler(in.cfg, in.web), MayName: in.cfg.mayName,
 	}
 }
 

@@ -33,6 +33,7 @@ func (p *program) newIntake(in *instance) *intake.Service {
 		Ingest: s.ingestUploads, IngestFile: s.ingestFile, Survey: s.surveyFile,
 		Crawl: s.crawl, SurveySites: s.surveySites, Forget: s.forget,
 		IsFull:    store.IsFull,
+		Quota:     intake.Quota{All: int64(in.cfg.UploadsQuota), Owner: int64(in.cfg.UploadsOwnerQuota)},
 		Retention: time.Duration(in.cfg.Retention),
 		Logger:    p.log,
 	})
@@ -62,6 +63,7 @@ func (s *intakeSources) ingestUploads(ctx context.Context, r intake.Run) (ingest
 	defer pool.Close()
 	c := s.ofScope(r.Scope, pool, r.Outcome)
 	c.Uploads = r.Folder
+	c.MayName = nil // whoever sends files has a say in the namespace of the request only
 	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
 }
 
@@ -103,7 +105,8 @@ func (s *intakeSources) survey(ctx context.Context, namespace string,
 	pool := newPool(s.cfg, s.cfg.readers(), false)
 	defer pool.Close()
 	c := s.ofScope(upload.Scope{Namespace: namespace}, pool, nil)
-	c.DataDir = "" // the file lies in there
+	c.DataDir = ""  // the file lies in there
+	c.MayName = nil // as for ingestUploads
 	report, err := read(ingest.New(c), func(put retrieval.Put) error {
 		e.Documents++
 		e.Chunks += len(put.Chunks)

@@ -35,6 +35,7 @@ func writeReport(w io.Writer, r ingest.Report) {
 		parts = append(parts, fmt.Sprintf("%s led to the same pages", plural(r.Duplicates, "URL")))
 	}
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
+	writeElsewhere(w, r.Elsewhere)
 	writeResults(w, "Skipped", r.Skipped)
 	writeResults(w, "Failed", r.Failed)
 }
@@ -51,8 +52,20 @@ func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, price
 	default:
 		fmt.Fprintf(w, "Would embed %s.\n", planned(plan, prices))
 	}
+	writeElsewhere(w, r.Elsewhere)
 	writeResults(w, "Would skip", r.Skipped)
 	writeResults(w, "Could not read", r.Failed)
+}
+
+// writeElsewhere tells how many documents are in the namespaces that files have named.
+func writeElsewhere(w io.Writer, documents map[string]int) {
+	var parts []string
+	for _, namespace := range slices.Sorted(maps.Keys(documents)) {
+		parts = append(parts, fmt.Sprintf("%s in %s", plural(documents[namespace], "document"), namespace))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "In namespaces that files name: %s.\n", strings.Join(parts, ", "))
+	}
 }
 
 // writeResults lists files with their reasons. Of those that an earlier run has listed already

@@ -85,6 +85,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	})
 	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
+	paceCollector(os.LookupEnv)
 	beside.Go(func() { s.releaseAtRest(ctx) })
 	err = s.server().Serve(ctx, listener)
 	stop()

@@ -36,6 +36,8 @@ type Meta struct {
 	Category string   `yaml:"category"`
 	Users    []string `yaml:"users"`  // subjects that may see the document
 	Groups   []string `yaml:"groups"` // groups that may see the document
+
+	Namespace string `yaml:"namespace"` // in which it is to be found; "" when it does not say
 }
 
 // Page is one page of a paged format, or the whole text of an unpaged one.

@@ -95,6 +95,15 @@ var hopeless = map[string]bool{
 	"jar": true, "war": true, "apk": true, "whl": true, "xpi": true, "nupkg": true, "vsix": true, "crx": true,
 }
 
+// Formats names all formats that are read.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
 // FormatOf names the format that a file's name stands for.
 func FormatOf(name string) string {
 	ext := extOf(name)

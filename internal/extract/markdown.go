@@ -37,7 +37,7 @@ func readMarkdown(ctx context.Context, _ *Extractor, f *file) (*Document, error)
 		case err == nil:
 			source = body
 		case accessKey.MatchString(matter):
-			return nil, damaged("its front matter is not valid YAML, so who may see the document is not known")
+			return nil, damaged("its front matter is not valid, so who may see the document is not known")
 		default:
 			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
 		}
@@ -72,10 +72,11 @@ func cutFrontMatter(source string) (matter, body string, ok bool) {
 
 var (
 	frontMatterEnd = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
-	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups)["']?\s*:`)
+	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|namespace)["']?\s*:`)
 )
 
-// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name.
+// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
+// namespace is one.
 func parseMeta(matter string) (Meta, error) {
 	var m struct {
 		Title    string    `yaml:"title"`
@@ -83,6 +84,8 @@ func parseMeta(matter string) (Meta, error) {
 		Category string    `yaml:"category"`
 		Users    yaml.Node `yaml:"users"`
 		Groups   yaml.Node `yaml:"groups"`
+
+		Namespace yaml.Node `yaml:"namespace"`
 	}
 	if err := yaml.Unmarshal([]byte(matter), &m); err != nil {
 		return Meta{}, fmt.Errorf("parse front matter: %w", err)
@@ -95,7 +98,11 @@ func parseMeta(matter string) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	return Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups}, nil
+	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
+		return Meta{}, fmt.Errorf("parse a namespace: line %d is not a name", n.Line)
+	}
+	return Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups,
+		Namespace: strings.TrimSpace(m.Namespace.Value)}, nil
 }
 
 // yamlNames returns the names of a list, or of a single name. A key that is there must name

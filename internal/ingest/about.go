@@ -22,6 +22,7 @@ type layer struct {
 	Category  *string      `json:",omitempty"`
 	Access    *access.List `json:",omitempty"`
 	Passwords []string     `json:",omitempty"`
+	Namespace *string      `json:",omitempty"`
 
 	SkipSections []string `json:",omitempty"` // see Site
 	MaxChunks    int      `json:",omitempty"`
@@ -41,6 +42,9 @@ func (l layer) over(by layer) layer {
 	}
 	if by.Access != nil {
 		l.Access = by.Access
+	}
+	if by.Namespace != nil {
+		l.Namespace = by.Namespace
 	}
 	if by.SkipSections != nil {
 		l.SkipSections = by.SkipSections
@@ -97,15 +101,19 @@ func (a about) passwords() []string {
 	return append(append([]string(nil), a.Says.Passwords...), a.Defaults.Passwords...)
 }
 
+// namespace is the one that is said of a file outside of it; nil for none.
+func (a about) namespace() *string { return a.Defaults.over(a.Says).Namespace }
+
 // metadata is what a document is stored with.
 type metadata struct {
 	title, url, category string
+	namespace            *string // nil when nothing names one
 	access               access.List
 }
 
 // describe merges what a document says of itself with what is said about it.
 func describe(doc *extract.Document, a about, file string) (metadata, error) {
-	own := layer{Title: said(doc.Meta.Title), Category: said(doc.Meta.Category)}
+	own := layer{Title: said(doc.Meta.Title), Category: said(doc.Meta.Category), Namespace: said(doc.Meta.Namespace)}
 	if isWebURL(doc.Meta.URL) {
 		own.URL = said(doc.Meta.URL)
 	}
@@ -113,7 +121,9 @@ func describe(doc *extract.Document, a about, file string) (metadata, error) {
 		own.Access = &access.List{Users: doc.Meta.Users, Groups: doc.Meta.Groups}
 	}
 	all := a.Defaults.over(own).over(a.Says)
-	m := metadata{title: value(all.Title), url: value(all.URL), category: oneLine(value(all.Category))}
+	m := metadata{
+		title: value(all.Title), url: value(all.URL), category: oneLine(value(all.Category)), namespace: all.Namespace,
+	}
 	if all.Access != nil {
 		m.access = *all.Access
 	}

@@ -54,18 +54,30 @@ func (f *fakeCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
 		}
 	}
 	f.batches++
-	for _, id := range b.Delete {
-		delete(f.docs, id)
+	parts := append([]retrieval.Batch{b}, b.Others...)
+	for _, part := range parts {
+		for _, id := range part.Delete {
+			if d, ok := f.docs[id]; ok && d.Document.Namespace != part.Namespace {
+				return fmt.Errorf("%s is not in %q", id, part.Namespace)
+			}
+			delete(f.docs, id)
+		}
 	}
-	for _, p := range b.Put {
-		f.docs[p.Document.ID] = p
+	for _, part := range parts {
+		for _, p := range part.Put {
+			if p.Document.Namespace != part.Namespace {
+				return fmt.Errorf("a document of %q is put into %q", p.Document.Namespace, part.Namespace)
+			}
+			f.docs[p.Document.ID] = p
+		}
 	}
-	names := map[string]bool{}
+	names := map[[2]string]bool{}
 	for _, p := range f.docs {
-		if names[p.Document.Name] {
+		name := [2]string{p.Document.Namespace, p.Document.Name}
+		if names[name] {
 			return fmt.Errorf("two documents are named %q", p.Document.Name)
 		}
-		names[p.Document.Name] = true
+		names[name] = true
 	}
 	for _, root := range b.PutRoots {
 		f.roots = append(slices.DeleteFunc(f.roots, func(r retrieval.Root) bool { return r.Path == root.Path }), root)
@@ -79,6 +91,7 @@ func (f *fakeCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
 		}
 	}
 	for _, row := range b.PutFiles {
+		row.Namespace = b.Namespace
 		f.files[row.FileKey] = row
 	}
 	for _, key := range b.DropFiles {
@@ -106,12 +119,12 @@ func (f *fakeCorpus) Files(_ context.Context, _, root string) ([]retrieval.File,
 	return out, nil
 }
 
-func (f *fakeCorpus) AllDocuments(_ context.Context, _, after string, limit int) ([]retrieval.Document, error) {
+func (f *fakeCorpus) AllDocuments(_ context.Context, namespace, after string, limit int) ([]retrieval.Document, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []retrieval.Document
 	for _, p := range f.docs {
-		if p.Document.Name > after {
+		if p.Document.Namespace == namespace && p.Document.Name > after {
 			out = append(out, p.Document)
 		}
 	}
@@ -119,9 +132,22 @@ func (f *fakeCorpus) AllDocuments(_ context.Context, _, after string, limit int)
 	return out[:min(limit, len(out))], nil
 }
 
-// names returns the names of all documents, sorted.
-func (f *fakeCorpus) names() []string {
-	docs, _ := f.AllDocuments(context.Background(), "", "", 1<<30)
+func (f *fakeCorpus) FilesOf(_ context.Context, namespace, documentID string) (all []retrieval.File, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, row := range f.files {
+		if row.DocumentID == documentID && row.In() == namespace {
+			all = append(all, row)
+		}
+	}
+	return all, nil
+}
+
+// names returns the names of all documents of the namespace default, sorted.
+func (f *fakeCorpus) names() []string { return f.namesIn("default") }
+
+func (f *fakeCorpus) namesIn(namespace string) []string {
+	docs, _ := f.AllDocuments(context.Background(), namespace, "", 1<<30)
 	var out []string
 	for _, d := range docs {
 		out = append(out, d.Name)
@@ -129,13 +155,18 @@ func (f *fakeCorpus) names() []string {
 	return out
 }
 
-// doc returns the document with a name.
+// doc returns the document of the namespace default with a name.
 func (f *fakeCorpus) doc(t *testing.T, name string) retrieval.Put {
+	t.Helper()
+	return f.docIn(t, "default", name)
+}
+
+func (f *fakeCorpus) docIn(t *testing.T, namespace, name string) retrieval.Put {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.docs {
-		if p.Document.Name == name {
+		if p.Document.Namespace == namespace && p.Document.Name == name {
 			return p
 		}
 	}
@@ -226,6 +257,9 @@ func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extrac
 		d := doc(page(0, "p: "+text))
 		if who, ok := strings.CutPrefix(text, "only for "); ok {
 			d.Meta.Users = []string{who}
+		}
+		if ns, ok := strings.CutPrefix(text, "goes to "); ok {
+			d.Meta.Namespace = ns
 		}
 		result := &extract.Result{Document: d}
 		if len(text)%2 == 0 { // both ways must give the same

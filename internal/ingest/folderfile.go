@@ -46,6 +46,7 @@ type folderKeys struct {
 	Users     yaml.Node `yaml:"users"`
 	Groups    yaml.Node `yaml:"groups"`
 	Passwords yaml.Node `yaml:"passwords"`
+	Namespace yaml.Node `yaml:"namespace"`
 	Files     yaml.Node `yaml:"files"`
 }
 
@@ -87,7 +88,9 @@ func (r *rules) parse(data []byte) error {
 		return err
 	}
 	var err error
-	r.defaults, err = keys{URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Passwords: k.Passwords}.layer()
+	r.defaults, err = keys{
+		URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Passwords: k.Passwords, Namespace: k.Namespace,
+	}.layer()
 	if err != nil {
 		return err
 	}

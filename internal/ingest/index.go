@@ -167,29 +167,35 @@ func (w *writer) flush(ctx context.Context) error {
 	if len(w.results) == 0 {
 		return nil
 	}
-	b := retrieval.Batch{Namespace: w.run.cfg.Namespace}
+	b, documents := retrieval.Batch{Namespace: w.run.cfg.Namespace}, 0
+	drop := func(f retrieval.File) {
+		if f.DocumentID != "" {
+			in := b.In(f.In())
+			in.Delete = append(in.Delete, f.DocumentID)
+		}
+	}
 	for _, res := range w.results {
 		if res.leave {
 			continue
 		}
 		if res.gone {
 			b.DropFiles = append(b.DropFiles, res.file.FileKey)
-			if res.file.DocumentID != "" {
-				b.Delete = append(b.Delete, res.file.DocumentID)
-			}
+			drop(res.file)
 			continue
 		}
 		b.PutFiles = append(b.PutFiles, res.file)
-		switch {
-		case res.put != nil:
-			b.Put = append(b.Put, *res.put)
-		case !res.same && res.from.known.DocumentID != "":
-			b.Delete = append(b.Delete, res.from.known.DocumentID)
+		if res.put != nil {
+			in := b.In(res.namespace)
+			in.Put = append(in.Put, *res.put)
+			documents++
+		}
+		if known := res.from.known; !res.same && known.DocumentID != res.file.DocumentID {
+			drop(known.File)
 		}
 	}
-	if len(b.PutFiles)+len(b.DropFiles)+len(b.Delete) > 0 {
+	if len(b.PutFiles)+len(b.DropFiles) > 0 {
 		if err := w.run.cfg.Corpus.Apply(ctx, b); err != nil {
-			return fmt.Errorf("commit %d documents: %w", len(b.Put), err)
+			return fmt.Errorf("commit %d documents: %w", documents, err)
 		}
 	}
 	for _, res := range w.results {
@@ -227,6 +233,9 @@ func (r *run) tally(res result) {
 		return
 	}
 	r.report.noteFormat(res)
+	if res.file.PutIn != "" {
+		r.report.noteElsewhere(res.file.PutIn, 1)
+	}
 	r.tellOutcome(res)
 	switch {
 	case res.file.Reason == string(crawl.IsDuplicate):

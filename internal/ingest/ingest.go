@@ -43,6 +43,7 @@ type Store interface {
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
+	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
 
 // Blobs keeps the originals, durably once Put has returned.
@@ -84,6 +85,9 @@ type Config struct {
 	Crawler       *crawl.Crawler // reads web sites; nil when there is none
 	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
 	Logger        *slog.Logger   // nil discards
+	// MayName reports whether files, and what is said of them, may name a namespace other than
+	// Namespace, in which their documents are put; nil when they may name none.
+	MayName func(namespace string) bool
 
 	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
 	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
@@ -92,7 +96,7 @@ type Config struct {
 	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
 }
 
-// Ingester brings files into one namespace of a corpus. It is safe for concurrent use, but
+// Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use, but
 // only one run at a time gets the lock of a data folder.
 type Ingester struct {
 	cfg Config
@@ -198,7 +202,7 @@ type run struct {
 	cfg     Config
 	meter   *meter
 	targets []*target
-	names   *catalog
+	names   *catalogs
 	pending []*candidate // files to read, in order
 	report  Report
 	spools  string       // folder of spools
@@ -327,18 +331,18 @@ func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
 	if err := r.forget(ctx, gone); err != nil {
 		return err
 	}
-	if len(r.pending) > 0 || r.anyFresh() {
-		var err error
-		if r.names, err = loadCatalog(ctx, r.cfg.Store, r.cfg.Namespace); err != nil {
-			return err
-		}
-	}
+	r.names = newCatalogs(r.cfg.Store)
 	b := retrieval.Batch{Namespace: r.cfg.Namespace}
 	for _, t := range r.targets {
-		if t.fresh {
-			t.root.Prefix = r.names.prefix(t)
-			b.PutRoots = append(b.PutRoots, t.root)
+		if !t.fresh {
+			continue
 		}
+		names, err := r.names.of(ctx, r.cfg.Namespace)
+		if err != nil {
+			return err
+		}
+		t.root.Prefix = names.prefix(t)
+		b.PutRoots = append(b.PutRoots, t.root)
 	}
 	if len(b.PutRoots) > 0 {
 		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
@@ -346,18 +350,11 @@ func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
 		}
 	}
 	for _, c := range r.pending {
-		c.name = r.names.assign(c)
-	}
-	return nil
-}
-
-func (r *run) anyFresh() bool {
-	for _, t := range r.targets {
-		if t.fresh {
-			return true
+		if err := r.name(ctx, c, r.expected(c)); err != nil {
+			return err
 		}
 	}
-	return false
+	return nil
 }
 
 // forget deletes the documents and rows of files that are gone.
@@ -365,17 +362,20 @@ func (r *run) forget(ctx context.Context, gone []retrieval.File) error {
 	for len(gone) > 0 {
 		part := gone[:min(len(gone), maxBatchDeletes)]
 		gone = gone[len(part):]
+		deleted := 0
 		b := retrieval.Batch{Namespace: r.cfg.Namespace}
 		for _, f := range part {
 			b.DropFiles = append(b.DropFiles, f.FileKey)
 			if f.DocumentID != "" {
-				b.Delete = append(b.Delete, f.DocumentID)
+				deleted++
+				in := b.In(f.In())
+				in.Delete = append(in.Delete, f.DocumentID)
 			}
 		}
 		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
-			return fmt.Errorf("delete %d documents: %w", len(b.Delete), err)
+			return fmt.Errorf("delete %d documents: %w", deleted, err)
 		}
-		r.report.Deleted += len(b.Delete)
+		r.report.Deleted += deleted
 	}
 	return nil
 }

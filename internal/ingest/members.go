@@ -24,6 +24,8 @@ type part struct {
 	name   string   // in the file around it
 	around []string // paths of the files around it, outermost first
 	budget *budget
+	// namespace is where the file goes, whatever it says itself; "" when what it says counts.
+	namespace string
 	// inFolder says that the file around it is an archive, which may hold a sidecar beside it.
 	inFolder bool
 }
@@ -161,7 +163,9 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 			}
 			continue
 		}
-		m.name = r.names.assign(m)
+		if err := r.name(ctx, m, r.expected(m)); err != nil {
+			return seen, send(result{error: err})
+		}
 		if !r.take(ctx, m, send) {
 			return nil, false
 		}
@@ -172,8 +176,8 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 // refused makes the result of a file that could not be taken out of the file around it.
 func (r *run) refused(m *candidate, why *extract.Error) result {
 	res := result{from: m, format: why.Format, file: retrieval.File{
-		FileKey: retrieval.FileKey{Root: m.target.root.Path, Path: m.key},
-		Size:    m.size, ModTime: m.modTime, Generation: Generation,
+		FileKey: retrieval.FileKey{Root: m.target.root.Path, Path: m.key}, Namespace: r.cfg.Namespace,
+		Size: m.size, ModTime: m.modTime, Generation: Generation,
 	}}
 	return res.failed(why.Reason, why.Detail)
 }
@@ -197,8 +201,11 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 	}
 	m := &candidate{
 		target: c.target, path: c.path + "/" + name, key: rowPath(c.innerKey() + "/" + name),
-		size: p.Size, modTime: res.file.ModTime, rules: inner[path.Dir(name)],
+		size: p.Size, modTime: res.file.ModTime, rules: inner[path.Dir(name)], said: &res.namespace,
 		part: &part{spool: s, index: i, name: p.Name, around: around, budget: res.budget, inFolder: isFolder(res)},
+	}
+	if c.page != nil || c.part != nil && c.part.namespace != "" || !isFolder(res) {
+		m.part.namespace = res.namespace // of strangers: see place
 	}
 	m.inside, m.known = inside(c.inside, m.key)
 	m.known.adopted = c.known.adopted

@@ -74,6 +74,42 @@ func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, erro
 	}
 }
 
+// catalogs are those of the namespaces that a run comes to.
+type catalogs struct {
+	store Store
+	mu    sync.Mutex
+	all   map[string]*catalog
+}
+
+func newCatalogs(s Store) *catalogs { return &catalogs{store: s, all: map[string]*catalog{}} }
+
+// of returns the catalog of a namespace, which it reads when it is first asked for.
+func (c *catalogs) of(ctx context.Context, namespace string) (*catalog, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if names := c.all[namespace]; names != nil {
+		return names, nil
+	}
+	names, err := loadCatalog(ctx, c.store, namespace)
+	if err == nil {
+		c.all[namespace] = names
+	}
+	return names, err
+}
+
+// name gives a file's document its name in a namespace, unless it has that already.
+func (r *run) name(ctx context.Context, c *candidate, namespace string) error {
+	if c.name != "" && c.namespace == namespace {
+		return nil
+	}
+	names, err := r.names.of(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	c.name, c.namespace = names.assign(c), namespace
+	return nil
+}
+
 // prefix chooses what stands before the paths of a new root: nothing, or where one of its names
 // is taken, the name of its folder.
 func (c *catalog) prefix(t *target) string {

@@ -33,13 +33,14 @@ type result struct {
 	first  bool           // it is the page for which a site was named
 	error  error          // ends the run
 
-	sidecar layer   // what its own sidecar says
-	budget  *budget // for the files inside it
+	sidecar   layer   // what its own sidecar says
+	budget    *budget // for the files inside it
+	namespace string  // in which its document is to be found
 }
 
 // failed makes the result of a file that gives no document.
 func (r result) failed(reason extract.Reason, detail string) result {
-	r.file.DocumentID, r.file.Reason, r.file.Detail = "", string(reason), detail
+	r.file.DocumentID, r.file.PutIn, r.file.Reason, r.file.Detail = "", "", string(reason), detail
 	r.put = nil
 	return r
 }
@@ -49,8 +50,8 @@ func (r result) failed(reason extract.Reason, detail string) result {
 func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	s := &spool{dir: r.spoolDir()}
 	res := result{from: c, file: retrieval.File{
-		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key},
-		Size:    c.size, ModTime: c.modTime, Generation: Generation,
+		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key}, Namespace: r.cfg.Namespace,
+		Size: c.size, ModTime: c.modTime, Generation: Generation,
 	}}
 	if c.page != nil {
 		res.first, res.file.State = c.page.first, c.page.state
@@ -70,7 +71,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	res.file.SHA256 = original.seen + res.file.SHA256
 	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted && !c.mayPass() {
 		res.same = true
-		res.file.DocumentID, res.file.Reason, res.file.Detail = k.DocumentID, k.Reason, k.Detail
+		res.file.DocumentID, res.file.PutIn, res.file.Reason, res.file.Detail = k.DocumentID, k.PutIn, k.Reason, k.Detail
 		return res, s
 	}
 	return r.makeDocument(ctx, res, original, said, s), s
@@ -96,6 +97,10 @@ func (r *run) describe(c *candidate, res *result) (about, error) {
 		res.file.SHA256 = "+" + hash
 	}
 	res.sidecar = said.Sidecar
+	if err != nil {
+		return said, err
+	}
+	res.file.State, err = c.limits(said).encode()
 	return said, err
 }
 
@@ -115,23 +120,40 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 	case err != nil:
 		res.error = err
 		return res
-	case len(x.doc.Pages) == 0:
-		return res // the files inside it are the documents
 	}
 	m, err := describe(x.doc, said, path.Base(c.fileName()))
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
 	}
+	if res.namespace, err = r.place(c, m.namespace); err != nil {
+		s.parts = nil // nor is it known where these go
+		return res.failed(BadMetadata, err.Error())
+	}
+	if len(x.doc.Pages) == 0 {
+		return res // the files inside it are the documents
+	}
+	return r.putDocument(ctx, res, o, m, x)
+}
+
+// putDocument makes the document of a file, under the id and name that it has had in its namespace.
+func (r *run) putDocument(ctx context.Context, res result, o original, m metadata, x extracted) result {
+	c := res.from
+	if res.error = r.name(ctx, c, res.namespace); res.error != nil {
+		return res
+	}
 	if r.cfg.Access.Restricted() {
 		m.access = r.cfg.Access
 	}
+	if res.namespace != r.cfg.Namespace {
+		res.file.PutIn = res.namespace
+	}
 	res.file.DocumentID = c.known.DocumentID
-	if res.file.DocumentID == "" {
+	if res.file.DocumentID == "" || c.known.In() != res.namespace {
 		res.file.DocumentID = ulid.Make().String()
 	}
 	res.put = &retrieval.Put{
 		Document: retrieval.Document{
-			ID: res.file.DocumentID, Namespace: r.cfg.Namespace, Name: c.name,
+			ID: res.file.DocumentID, Namespace: res.namespace, Name: c.name,
 			Title: m.title, URL: m.url, Category: m.category, Access: m.access,
 			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
 			Chunks: len(x.chunks), Generation: Generation, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
@@ -346,7 +368,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.without(said),
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.limits(said).SkipSections,
 		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
 	}
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -361,7 +383,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	r.noteParts(s, x.doc, res.budget, spooling)
 	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
 		x.chunks, err = r.chunks(result)
-		x.chunks = x.chunks[:c.mostChunks(said, len(x.chunks))]
+		x.chunks = x.chunks[:c.limits(said).most(len(x.chunks))]
 	}
 	return x, err
 }

@@ -3,9 +3,7 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +38,7 @@ type RebuildReport struct {
 func (in *Ingester) Rebuild(ctx context.Context, aside Aside, progress func(Progress)) (report RebuildReport, err error) {
 	_, err = in.locked(func(spools string) (Report, error) {
 		r := &rebuild{run: &run{cfg: in.cfg, meter: newMeter(progress, time.Now()), spools: spools}, aside: aside}
+		r.sites.store = in.cfg.Store
 		began := time.Now()
 		err := r.all(ctx)
 		r.report.Duration = time.Since(began)
@@ -54,6 +53,7 @@ type rebuild struct {
 	*run
 	aside  Aside
 	report RebuildReport
+	sites  siteOptions
 }
 
 func (r *rebuild) all(ctx context.Context) error {
@@ -218,35 +218,4 @@ func (r *rebuild) commitAll(ctx context.Context, results <-chan remade) error {
 		return err
 	}
 	return flush()
-}
-
-// remake makes a document anew from its original. What is said of it stays as it is, be it by files
-// beside the original or by itself.
-func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
-	m := remade{of: d}
-	o, err := r.cfg.Blobs.Open(d.SHA256)
-	if err != nil {
-		m.kept = &extract.Error{Reason: extract.Unreadable, Detail: "its original is missing"}
-		return m
-	}
-	defer o.Close()
-	x, err := r.cfg.Extractor.Extract(ctx, extract.Request{Name: nameOfType(path.Base(d.Name), d.MediaType), Path: o.Name()})
-	var chunks []retrieval.Chunk
-	if err == nil {
-		chunks, err = r.chunks(x)
-	}
-	switch {
-	case err == nil:
-	case errors.As(err, &m.kept):
-		return m
-	default:
-		m.error = err
-		return m
-	}
-	m.put.Document, m.put.Chunks = d, chunks
-	n := &m.put.Document
-	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
-	n.Generation, n.IndexedAt = Generation, time.Now().UTC().Truncate(time.Microsecond)
-	m.put.Pages, n.Pages = pagesOf(x.Document)
-	return m
 }

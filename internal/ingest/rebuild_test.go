@@ -154,3 +154,34 @@ func TestRebuild_OneAtATime(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Passwords are not stored, but found again where they were.
+func TestRebuild_OpensFilesWithThePasswordsBesideThem(t *testing.T) {
+	b := newBench(t)
+	b.write("own.txt", "locked with sesame")
+	b.write("own.txt.parley.yaml", "password: sesame\n")
+	b.write("sub/deep/folder.txt", "locked with folder")
+	b.write("sub/entry.txt", "locked with entry")
+	b.write("sub/parley.yaml", "passwords: [wrong, folder]\nfiles: {entry.txt: {password: entry}}\n")
+	b.write("z.zip", zipped(t, "in/a.txt", "locked with zip"))
+	b.write("z.zip.parley.yaml", "password: zip\n")
+	b.write("lost.txt", "locked with lost")
+	b.write("lost.txt.parley.yaml", "password: lost\n")
+	b.want(b.run(), counts{Indexed: 5})
+	b.remove("lost.txt.parley.yaml")
+	a := &asideCorpus{fakeCorpus: b.corpus, aside: map[string]retrieval.Put{}}
+	b.cfg.Store = a
+	r := b.rebuild(a)
+	if r.Switched != 4 || len(r.Kept) != 1 || r.Kept[0].Path != "lost.txt" || r.Kept[0].Reason != extract.Encrypted {
+		t.Errorf("%+v", r)
+	}
+	alone := newBench(t)
+	alone.write("own.txt", "locked with sesame")
+	alone.write("own.txt.parley.yaml", "password: sesame\n")
+	alone.want(alone.run("own.txt"), counts{Indexed: 1})
+	a = &asideCorpus{fakeCorpus: alone.corpus, aside: map[string]retrieval.Put{}}
+	alone.cfg.Store = a
+	if r := alone.rebuild(a); r.Switched != 1 {
+		t.Errorf("a root that is a file: %+v", r)
+	}
+}

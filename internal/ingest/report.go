@@ -27,6 +27,8 @@ type Report struct {
 	Failed     []FileResult // files that should have given a document
 	Duration   time.Duration
 
+	// Elsewhere counts the documents in other namespaces than that of the run, unchanged ones too.
+	Elsewhere map[string]int
 	// Formats counts the files of each format by what became of them: Indexed, Opened, or the
 	// reason for which they gave no document.
 	Formats map[string]map[string]int
@@ -55,6 +57,13 @@ func (r *Report) noteFormat(res result) {
 		outcome = OutcomeOpened
 	}
 	r.noteOutcome(format, outcome, 1)
+}
+
+func (r *Report) noteElsewhere(namespace string, n int) {
+	if r.Elsewhere == nil {
+		r.Elsewhere = map[string]int{}
+	}
+	r.Elsewhere[namespace] += n
 }
 
 func (r *Report) noteOutcome(format, outcome string, n int) {
@@ -127,6 +136,9 @@ func (r *Report) Add(o Report) {
 	r.Skipped = append(r.Skipped, o.Skipped...)
 	r.Failed = append(r.Failed, o.Failed...)
 	r.Duration += o.Duration
+	for namespace, n := range o.Elsewhere {
+		r.noteElsewhere(namespace, n)
+	}
 	for format, outcomes := range o.Formats {
 		for outcome, n := range outcomes {
 			r.noteOutcome(format, outcome, n)

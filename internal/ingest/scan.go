@@ -20,18 +20,20 @@ import (
 
 // candidate is a file that may become a document.
 type candidate struct {
-	target  *target
-	path    string // relative to target.dir, as the system knows it, "/"-separated
-	key     string // path in the store's rows: valid UTF-8, "." when the root is the file
-	size    int64
-	modTime time.Time
-	rules   *rules // of its folders; nil when there are none
-	about   string // hash of what is said of it, see aboutFile
-	known   knownFile
-	inside  []retrieval.File // what is known of the files inside it, by path
-	name    string           // of its document
-	part    *part            // set when it is a file inside another
-	page    *webPage         // set when it is a page of the web
+	target    *target
+	path      string // relative to target.dir, as the system knows it, "/"-separated
+	key       string // path in the store's rows: valid UTF-8, "." when the root is the file
+	size      int64
+	modTime   time.Time
+	rules     *rules // of its folders; nil when there are none
+	about     string // hash of what is said of it, see aboutFile
+	known     knownFile
+	inside    []retrieval.File // what is known of the files inside it, by path
+	said      *string          // the namespace that is said of it outside of it; nil for none
+	name      string           // of its document, in the namespace
+	namespace string
+	part      *part    // set when it is a file inside another
+	page      *webPage // set when it is a page of the web
 }
 
 // baseName is the name of the file's document before any prefix.
@@ -160,6 +162,17 @@ func (w *walker) rules(dir string, around *rules) *rules {
 	return readRules(rootTree{w.dir}, dir, around)
 }
 
+// rulesAbove reads what the files of the folders around a path say.
+func (w *walker) rulesAbove(path string) *rules {
+	rules := w.rules(".", nil)
+	for i, c := range path {
+		if c == '/' {
+			rules = w.rules(path[:i], rules)
+		}
+	}
+	return rules
+}
+
 // start walks from a path within the root.
 func (w *walker) start(ctx context.Context, scope string) error {
 	st, err := w.dir.Lstat(filepath.FromSlash(scope))
@@ -172,12 +185,7 @@ func (w *walker) start(ctx context.Context, scope string) error {
 	case err != nil:
 		return &PathError{Path: w.display(scope), Reason: "it cannot be read any more", Err: err}
 	}
-	rules := w.rules(".", nil)
-	for i, c := range scope {
-		if c == '/' {
-			rules = w.rules(scope[:i], rules)
-		}
-	}
+	rules := w.rulesAbove(scope)
 	if st.IsDir() {
 		return w.folder(ctx, scope, rules)
 	}
@@ -322,7 +330,8 @@ func (w *walker) entry(p string, typ fs.FileMode, r *rules, described bool) {
 	if described {
 		sidecarOf = p
 	}
-	_, c.about, _ = aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	said, hash, _ := aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	c.about, c.said = hash, said.namespace()
 	w.candidates = append(w.candidates, c)
 }
 

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"parley/internal/access"
+	"parley/internal/retrieval"
 )
 
 // The endings of a sidecar: report.pdf.parley.yaml says what report.pdf does not say of itself.
@@ -38,6 +39,7 @@ type keys struct {
 	Groups    yaml.Node `yaml:"groups"`
 	Password  yaml.Node `yaml:"password"`
 	Passwords yaml.Node `yaml:"passwords"`
+	Namespace yaml.Node `yaml:"namespace"`
 
 	SkipSections yaml.Node `yaml:"skip_sections"`
 	MaxChunks    *int      `yaml:"max_chunks"`
@@ -70,6 +72,9 @@ func (k keys) layer() (layer, error) {
 	}
 	if users != nil || groups != nil {
 		l.Access = &access.List{Users: users, Groups: groups}
+	}
+	if l.Namespace, err = namespaceIn(k.Namespace); err != nil {
+		return layer{}, err
 	}
 	for _, node := range []yaml.Node{k.Password, k.Passwords} {
 		words, err := passwordsIn(node)
@@ -207,6 +212,21 @@ func namesIn(n yaml.Node, key string) ([]string, error) {
 		return nil, fmt.Errorf("line %d: %s names nobody; leave it out to let everyone in", n.Line, key)
 	}
 	return names, nil
+}
+
+// namespaceIn returns the name of a namespace; nil when there is none.
+func namespaceIn(n yaml.Node) (*string, error) {
+	if n.Kind == 0 {
+		return nil, nil //nolint:nilnil // nothing was said, which is no mistake
+	}
+	name := strings.TrimSpace(n.Value)
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		name = ""
+	}
+	if err := retrieval.CheckNamespace(name); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	return &name, nil
 }
 
 // maxPasswords bounds how many passwords are tried on a file.

@@ -40,7 +40,7 @@ func (r *run) site(ctx context.Context, s Site) error {
 	if err := run.record(ctx); err != nil {
 		return err
 	}
-	r.names = nil // those of the corpus as it is now
+	r.names = newCatalogs(r.cfg.Store) // of the corpus as it is now
 	return r.work(ctx, r.cfg.Workers, run.produce)
 }
 
@@ -161,7 +161,7 @@ func (s *siteRun) produce(ctx context.Context, read func(*candidate) bool, done 
 // visited makes of a visit what is to be read or written.
 func (s *siteRun) visited(ctx context.Context, v crawl.Visit, read func(*candidate) bool, done func(result) bool) bool {
 	known, row := s.rows[v.URL], retrieval.File{
-		FileKey:    retrieval.FileKey{Root: s.target.root.Path, Path: v.URL},
+		FileKey: retrieval.FileKey{Root: s.target.root.Path, Path: v.URL}, Namespace: s.cfg.Namespace,
 		Generation: Generation, Reason: string(v.Reason), Detail: v.Detail,
 	}
 	c := &candidate{target: s.target, path: crawl.Name(v.URL), key: v.URL, known: knownFile{File: known}, inside: s.inside[v.URL]}
@@ -205,14 +205,11 @@ func (s *siteRun) fetched(ctx context.Context, c *candidate, v crawl.Visit, read
 		row.State = p.state
 		return s.keepAll(c, row, v.First, done)
 	}
-	if s.names == nil {
-		if s.names, err = loadCatalog(ctx, s.cfg.Store, s.cfg.Namespace); err != nil {
-			return done(result{error: err})
-		}
-	}
 	c.page = p
 	c.known.SHA256 = "" // it is read whatever it was
-	c.name = s.names.assign(c)
+	if err := s.name(ctx, c, s.cfg.Namespace); err != nil {
+		return done(result{error: err})
+	}
 	return read(c)
 }
 

@@ -50,9 +50,11 @@ var (
 
 // Apply shows the batch's documents and commits nothing.
 func (s *survey) Apply(_ context.Context, b retrieval.Batch) error {
-	for _, p := range b.Put {
-		if err := s.visit(p); err != nil {
-			return err
+	for _, part := range append([]retrieval.Batch{b}, b.Others...) {
+		for _, p := range part.Put {
+			if err := s.visit(p); err != nil {
+				return err
+			}
 		}
 	}
 	for _, f := range b.PutFiles {

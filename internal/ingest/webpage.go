@@ -84,27 +84,6 @@ func (s *Site) suffix() string {
 	return "+" + hex.EncodeToString(sum[:])
 }
 
-// without returns the headings whose sections are left out of a file: what is said of the file, or of
-// its site.
-func (c *candidate) without(said about) []string {
-	if c.target.site != nil {
-		return c.target.site.SkipSections
-	}
-	return said.Defaults.over(said.Says).SkipSections
-}
-
-// mostChunks is how many of n chunks of a file are kept.
-func (c *candidate) mostChunks(said about, n int) int {
-	most := said.Defaults.over(said.Says).MaxChunks
-	if c.target.site != nil {
-		most = c.target.site.MaxChunks
-	}
-	if most > 0 {
-		return min(n, most)
-	}
-	return n
-}
-
 // innerKey is what stands before the keys of the files inside a file. Addresses below that of a
 // page are pages of their own, so that its files lie behind a fragment, which no page has.
 func (c *candidate) innerKey() string {

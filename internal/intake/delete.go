@@ -112,8 +112,9 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 			}
 			b.Delete = nil
 		default:
-			row.DocumentID, row.Reason, row.Detail = "", string(ingest.Deleted), "Its document was deleted by a request."
-			b.PutFiles = append(b.PutFiles, row)
+			of := b.In(row.Namespace)
+			row.DocumentID, row.PutIn, row.Reason, row.Detail = "", "", string(ingest.Deleted), "Its document was deleted by a request."
+			of.PutFiles = append(of.PutFiles, row)
 		}
 	}
 	if len(b.Delete) == 0 {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,7 @@ const (
 	PDF    = "pdf"    // the same, by another route
 )
 
-// The errors that callers tell apart. A *upload.NameError, job.ErrNotFound and job.ErrState are
+// The errors that callers tell apart. A *upload.NameError, *QuotaError, job.ErrNotFound and job.ErrState are
 // others.
 var (
 	ErrNotFound = errors.New("no such document")
@@ -74,7 +75,7 @@ type Estimate struct {
 	Refused           []ingest.FileResult // what would give no document
 }
 
-// Config is what a Service works with. All but Lock, Retention and Logger is required.
+// Config is what a Service works with. All but Lock, Quota, Retention and Logger is required.
 type Config struct {
 	Jobs   job.Store
 	Lock   func() (unlock func(), err error) // see job.Options
@@ -95,6 +96,7 @@ type Config struct {
 	Forget      func(ctx context.Context, namespace, url string) (int, error)
 	// IsFull reports whether an error says that there is no room left on the disk.
 	IsFull    func(error) bool
+	Quota     Quota         // of uploads
 	Retention time.Duration // how long jobs are kept after their end; 0 for ever
 	Logger    *slog.Logger  // nil discards
 }
@@ -104,6 +106,7 @@ type Service struct {
 	cfg    Config
 	runner *job.Runner
 
+	admission sync.Mutex   // held while an upload that was received becomes a job
 	deletions atomic.Int64 // so far, so that a job knows when one came between
 }
 

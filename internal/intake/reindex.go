@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,8 @@ type File struct {
 type reindexRequest struct {
 	Root string `json:"root"`
 	Path string `json:"path"`
+
+	Namespace string `json:"namespace,omitempty"` // of the row; "" for that of the job
 }
 
 // ErrSite says that a document is a page of the web, which is read with its site.
@@ -51,7 +54,7 @@ func (s *Service) Reindex(ctx context.Context, who access.Principal, doc retriev
 		ID: job.NewID(), Kind: Reindex, Namespace: doc.Namespace, Owner: who.Subject,
 		Files: []job.File{{Name: doc.Name, State: job.FileQueued}},
 	}
-	if j.Request, err = json.Marshal(reindexRequest{rows[0].Root, rows[0].Path}); err != nil {
+	if j.Request, err = json.Marshal(reindexRequest{rows[0].Root, rows[0].Path, rows[0].Namespace}); err != nil {
 		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
 	}
 	j, err = s.runner.Add(ctx, j)
@@ -70,7 +73,8 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 	if err := json.Unmarshal(j.Request, &request); err != nil {
 		return fmt.Errorf("read the request of the job: %w", err)
 	}
-	outermost, err := s.lookAgain(ctx, j.Namespace, request)
+	namespace := cmp.Or(request.Namespace, j.Namespace)
+	outermost, err := s.lookAgain(ctx, namespace, request)
 	if err != nil {
 		return s.full(err)
 	}
@@ -95,9 +99,9 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 	}
 	t.Doing("Reading the file.")
 	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
-		err = s.follow(ctx, upload.Scope{Namespace: j.Namespace, Owner: owner}, 1, outcome, wait)
+		err = s.follow(ctx, upload.Scope{Namespace: namespace, Owner: owner}, 1, outcome, wait)
 	} else {
-		err = s.readFile(ctx, File{Namespace: j.Namespace, Path: filepath.Join(request.Root, filepath.FromSlash(outermost)), Outcome: outcome}, wait)
+		err = s.readFile(ctx, File{Namespace: namespace, Path: filepath.Join(request.Root, filepath.FromSlash(outermost)), Outcome: outcome}, wait)
 	}
 	if err == nil && !told {
 		gone := job.File{Name: j.Files[0].Name, State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file is not there any more."}

@@ -24,6 +24,12 @@ type Batch struct {
 	kind    string
 	id      string // of the job to be
 	files   []job.File
+
+	bytes   int64 // of the files
+	freed   int64 // by the files that they take the places of
+	counted bool  // how many it may have was looked up
+	left    int64 // the most bytes that it may have, if over is set
+	over    *QuotaError
 }
 
 // Begin begins an upload. The caller ends it with Commit or Discard.
@@ -45,9 +51,15 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	if slices.ContainsFunc(b.files, func(f job.File) bool { return strings.EqualFold(f.Name, name) }) {
 		return fmt.Errorf("%w: %s", ErrTwice, name)
 	}
-	if _, err := b.service.cfg.Files.Stage(ctx, b.id, name, r); err != nil {
+	if r, err = b.within(ctx, name, r); err != nil {
+		return err
+	}
+	n, err := b.service.cfg.Files.Stage(ctx, b.id, name, r)
+	if err != nil {
 		return b.service.full(err)
 	}
+	b.bytes += n
+	b.freed += b.service.cfg.Files.Size(b.at, name)
 	b.files = append(b.files, job.File{Name: name, State: job.FileQueued})
 	return nil
 }
@@ -87,6 +99,11 @@ func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 	s := b.service
 	if err := s.cfg.Files.Seal(b.id); err != nil {
 		return job.Job{}, s.full(err)
+	}
+	s.admission.Lock()
+	defer s.admission.Unlock()
+	if err := b.admit(ctx); err != nil {
+		return job.Job{}, err
 	}
 	return s.add(ctx, job.Job{
 		ID: b.id, Kind: b.kind, Namespace: b.at.Namespace, Owner: b.at.Owner, Request: []byte("{}"), Files: b.files,
@@ -142,17 +159,9 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 	if err != nil {
 		return ErrNotFound
 	}
-	waiting, err := s.waiting(ctx, at)
+	found, err := s.unstage(ctx, at, name)
 	if err != nil {
 		return err
-	}
-	found := false
-	for _, j := range waiting {
-		gone, err := s.cfg.Files.Unstage(j.ID, name)
-		if err != nil {
-			return err
-		}
-		found = found || gone
 	}
 	gone, err := s.cfg.Files.Remove(at, name)
 	if err != nil {
@@ -168,6 +177,30 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 		return ErrNotFound
 	}
 	return nil
+}
+
+// unstage removes what is staged under a name for the jobs of a scope, those too that have ended and
+// could be tried again, and reports whether there was something.
+func (s *Service) unstage(ctx context.Context, at upload.Scope, name string) (found bool, err error) {
+	ids, err := s.cfg.Files.StagedJobs()
+	if err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		j, err := s.cfg.Jobs.Job(ctx, at.Owner, id)
+		if errors.Is(err, job.ErrNotFound) || err == nil && scopeOf(j) != at {
+			continue
+		}
+		if err != nil {
+			return found, fmt.Errorf("look for the owner of an upload: %w", err)
+		}
+		gone, err := s.cfg.Files.Unstage(id, name)
+		if err != nil {
+			return found, err
+		}
+		found = found || gone
+	}
+	return found, nil
 }
 
 // dropFile deletes the documents of a file and of the files inside it, with their rows, and returns

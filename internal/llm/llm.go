@@ -92,6 +92,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
 	Schema   json.RawMessage
 	Evidence *Evidence
+	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
+	// one chunk.
+	Whole bool
 }
 
 // Evidence is the material of a grounded answer in structured form. Models that read prompts
@@ -186,6 +189,15 @@ type Model interface {
 	// which is terminal; an error before the first chunk means that nothing was produced. It can
 	// be ranged once. Cancelling ctx, or breaking out of the range, ends the upstream call.
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// Start returns m.Stream(ctx, *req), for who ranges over the completion. The copy of a request is large,
+// and in the frame of who ranges it would take stack for as long as the stream lasts, once for each
+// Model.
+//
+//go:noinline
+func Start(ctx context.Context, m Model, req *Request) iter.Seq2[Chunk, error] {
+	return m.Stream(ctx, *req)
 }
 
 // ModelInfo is what a provider says of one of its models.

@@ -78,7 +78,7 @@ type retried struct {
 func (m *retried) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		err := m.try(ctx, func() (final bool, err error) {
-			o := once(ctx, m.model, req, yield)
+			o := once(ctx, m.model, &req, yield)
 			return o.begun || o.left, o.err
 		})
 		if err != nil {

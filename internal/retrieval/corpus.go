@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,29 +56,52 @@ func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option)
 // Store returns the store below, for reading documents and pages.
 func (c *Corpus) Store() Store { return c.store }
 
-// Apply commits a batch. The caller leaves Revision of documents, Key of chunks and the segments
-// unset: Apply fills them in. Either everything is visible to all searches that begin afterwards,
-// or, when there is an error, nothing is.
+// Apply commits a batch with its others. The caller leaves Revision of documents, Key of chunks and
+// the segments unset: Apply fills them in. Either everything is visible to all searches that begin
+// afterwards, or, when there is an error, nothing is.
 func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 	c.write.Lock()
 	defer c.write.Unlock()
-	if len(b.Put) > 0 {
-		first, err := c.store.NextRevisions(ctx, len(b.Put))
-		if err != nil {
-			return fmt.Errorf("reserve %d revisions: %w", len(b.Put), err)
+	b.Others = slices.Clone(b.Others)
+	for _, part := range b.parts() {
+		if err := c.number(ctx, part); err != nil {
+			return err
 		}
-		for i := range b.Put {
-			number(&b.Put[i], first+int64(i))
-		}
-		b.AddSegments = []Segment{buildSegment(b.Put)}
 	}
 	if err := c.commit(ctx, b); err != nil {
 		return err
 	}
-	if err := c.compact(ctx, b.Namespace); err != nil && !errors.Is(err, ErrConflict) {
-		// The batch is committed; a compaction that did not happen is made up for by a later one.
-		c.log.Warn("compact the index", "namespace", b.Namespace, "error", err)
+	for _, part := range b.parts() {
+		if err := c.compact(ctx, part.Namespace); err != nil && !errors.Is(err, ErrConflict) {
+			// The batch is committed; a compaction that did not happen is made up for by a later one.
+			c.log.Warn("compact the index", "namespace", part.Namespace, "error", err)
+		}
 	}
+	return nil
+}
+
+// parts returns the batch and its others: one for each namespace.
+func (b *Batch) parts() []*Batch {
+	all := []*Batch{b}
+	for i := range b.Others {
+		all = append(all, &b.Others[i])
+	}
+	return all
+}
+
+// number numbers the new revisions of a namespace, and indexes them.
+func (c *Corpus) number(ctx context.Context, b *Batch) error {
+	if len(b.Put) == 0 {
+		return nil
+	}
+	first, err := c.store.NextRevisions(ctx, len(b.Put))
+	if err != nil {
+		return fmt.Errorf("reserve %d revisions: %w", len(b.Put), err)
+	}
+	for i := range b.Put {
+		number(&b.Put[i], first+int64(i))
+	}
+	b.AddSegments = []Segment{buildSegment(b.Put)}
 	return nil
 }
 
@@ -90,25 +114,38 @@ func number(p *Put, revision int64) {
 	}
 }
 
-// commit applies a batch to the store and brings the index in memory up to date with it. The
+// commit applies a batch to the store and brings the indexes in memory up to date with it. The
 // caller holds write.
 func (c *Corpus) commit(ctx context.Context, b Batch) error {
 	done, err := c.store.Apply(ctx, b)
 	if err != nil {
 		return err
 	}
+	parts, changes := b.parts(), append([]Applied{done}, done.Others...)
+	changed := map[*space]bool{}
+	for _, part := range parts {
+		changed[c.space(part.Namespace)] = true
+	}
+	c.skip(changed, done)
+	for i, part := range parts {
+		c.follow(ctx, *part, changes[i])
+	}
+	return nil
+}
+
+// follow brings the index of a namespace in memory up to date with its part of a committed batch.
+func (c *Corpus) follow(ctx context.Context, b Batch, done Applied) {
 	s := c.space(b.Namespace)
-	c.skip(s, done)
 	s.load.Lock()
 	defer s.load.Unlock()
 	old := s.state.Load()
 	if old != nil && old.version.Load() >= done.Version {
-		return nil // a search has loaded it already
+		return // a search has loaded it already
 	}
 	if old != nil && old.version.Load() == done.Before {
 		if next, err := old.follow(b, done); err == nil {
 			s.state.Store(next)
-			return nil
+			return
 		}
 	}
 	// Another process changed the corpus in between, or this is the first use of the namespace.
@@ -119,15 +156,14 @@ func (c *Corpus) commit(ctx context.Context, b Batch) error {
 			old.expired.Store(true)
 		}
 	}
-	return nil
 }
 
 // skip tells the other namespaces' indexes that a change was none of theirs.
-func (c *Corpus) skip(changed *space, done Applied) {
+func (c *Corpus) skip(changed map[*space]bool, done Applied) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.spaces {
-		if st := s.state.Load(); s != changed && st != nil {
+		if st := s.state.Load(); !changed[s] && st != nil {
 			st.version.CompareAndSwap(done.Before, done.Version)
 		}
 	}

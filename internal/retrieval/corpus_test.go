@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,34 @@ func TestCorpus_FollowsItsOwnChangesWithoutReadingTheIndexAgain(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what followed the changes differs from what was read (-read +followed):\n%s", diff)
+	}
+}
+
+func TestApply_MovesADocumentToAnotherNamespaceAtOnce(t *testing.T) {
+	w := newWorld(t)
+	counting := &countingStore{Store: w.db.Corpus()}
+	w.corpus = w.open(counting)
+	w.put(document("zoo.txt", "The zebra lives here."), document("farm.txt", "The goat lives here."))
+	w.apply(retrieval.Batch{Namespace: "elsewhere", Put: []retrieval.Put{document("barn.txt", "The cow lives there.")}})
+	elsewhere := func(text string) []string {
+		return names(w.search(retrieval.Query{Filter: retrieval.Filter{Namespace: "elsewhere"}, Text: text}))
+	}
+	w.ask("zebra")
+	before := counting.snapshots
+	moved := document("moved.txt", "The zebra lives there.")
+	w.apply(retrieval.Batch{Namespace: "ns", Delete: []string{document("zoo.txt").Document.ID},
+		Others: []retrieval.Batch{{Namespace: "elsewhere", Put: []retrieval.Put{moved}}}})
+	if got := names(w.ask("zebra")); len(got) != 0 {
+		t.Errorf("the old namespace still finds %v", got)
+	}
+	if got := elsewhere("zebra"); !slices.Equal(got, []string{"moved.txt"}) {
+		t.Errorf("the new namespace finds %v", got)
+	}
+	if got := elsewhere("cow"); !slices.Equal(got, []string{"barn.txt"}) {
+		t.Errorf("what was in the new namespace is gone: it finds %v", got)
+	}
+	if counting.snapshots != before {
+		t.Errorf("the index was read %d times", counting.snapshots-before)
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *Corpus) repairNamespace(ctx context.Context, namespace string) error {
 		c.log.Warn("the index is made anew from the stored chunks; until that is done searches see a part of it",
 			"namespace", namespace, "documents", len(index.missing), "segments", len(broken))
 		err = c.repair(ctx, namespace, index.missing, broken, func(done Applied) error {
-			c.skip(s, done)
+			c.skip(map[*space]bool{s: true}, done)
 			s.load.Lock()
 			defer s.load.Unlock()
 			_, err := c.reload(ctx, namespace, s)

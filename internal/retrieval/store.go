@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -75,13 +76,14 @@ type Catalog interface {
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
 	// Page returns the page with a number of a revision, and the highest number of its pages.
 	Page(ctx context.Context, revision int64, number int) (Page, int, error)
-	// FilesOf returns the rows of the files that gave a document.
+	// FilesOf returns the rows of the files that gave a document of a namespace, whatever their own is.
 	FilesOf(ctx context.Context, namespace, documentID string) ([]File, error)
 }
 
-// Batch is one atomic change of a namespace.
+// Batch is one atomic change of a namespace, and of others where a change concerns several.
 type Batch struct {
 	Namespace    string
+	Others       []Batch   // changes of other namespaces, one each; they have no Others
 	Put          []Put     // documents to add, or to replace by ID; Revision is set by the caller
 	Delete       []string  // ids of documents to delete, with all their rows
 	AddSegments  []Segment // cover the revisions they list
@@ -92,12 +94,25 @@ type Batch struct {
 	DropFiles    []FileKey
 }
 
+// In returns the part of the batch that changes a namespace, which it adds when there is none. It is
+// good until the next In.
+func (b *Batch) In(namespace string) *Batch {
+	for _, part := range b.parts() {
+		if part.Namespace == namespace {
+			return part
+		}
+	}
+	b.Others = append(b.Others, Batch{Namespace: namespace})
+	return &b.Others[len(b.Others)-1]
+}
+
 // Applied says what an Apply did, so that an index in memory can follow it without reading the
 // store again. Between Before and Version nothing else was committed.
 type Applied struct {
-	Before, Version int64   // the store's versions before and after
-	Gone            []int64 // revisions that were deleted or replaced, in no particular order
-	Segments        []int64 // the ids of Batch.AddSegments, in their order
+	Before, Version int64     // the store's versions before and after
+	Gone            []int64   // revisions that were deleted or replaced, in no particular order
+	Segments        []int64   // the ids of Batch.AddSegments, in their order
+	Others          []Applied // of Batch.Others, in their order
 }
 
 // Put is a document's new revision with everything that belongs to it.
@@ -146,7 +161,7 @@ type Root struct {
 	Source string // how it is read, where that is not clear from Path: the ingester's business
 }
 
-// FileKey names a file below a root.
+// FileKey names a file below a root of a namespace.
 type FileKey struct {
 	Root string // Root.Path
 	Path string // relative to the root, "/"-separated; "." when the root is the file
@@ -155,15 +170,20 @@ type FileKey struct {
 // File is what the last ingestion saw of a file, so that an unchanged one costs a stat.
 type File struct {
 	FileKey
+	Namespace  string // whose root that is; the store's answer, for an Apply that of the batch counts
 	Size       int64
 	ModTime    time.Time // UTC
 	SHA256     string    // of the content, and of its sidecar when it has one
 	DocumentID string    // "" when it gave no document
+	PutIn      string    // the namespace of its document, where that is another one than Namespace; else ""
 	Reason     string    // why it gave none (extract.Reason); "" when it did
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
 	State      string    // what its origin said of it, for the next time: the ingester's business
 }
+
+// In returns the namespace of the file's document.
+func (f File) In() string { return cmp.Or(f.PutIn, f.Namespace) }
 
 // MaySee reports whether the filter lets a document with these properties through. Stores use it
 // or say the same in SQL.

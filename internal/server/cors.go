@@ -7,7 +7,7 @@ const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsHeaders = "content-type, authorization, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, x-on-disconnect, " +
 		openAIHeaders
-	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, ETag, Accept-Ranges, Content-Range, Content-Disposition"
+	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, X-Uploads-Used, X-Uploads-Limit, ETag, Accept-Ranges, Content-Range, Content-Disposition"
 	corsMaxAge  = "600" // seconds for which a browser need not ask again
 
 	// What OpenAI's JavaScript client sends from a browser, beside those above.

@@ -220,18 +220,23 @@ func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.R
 
 // Files returns what is known of the files below a root, sorted by path.
 func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retrieval.File, err error) {
-	rows, err := c.db.read.QueryContext(ctx, `SELECT path, size, mod_time, sha256, document_id, reason,
-		detail, generation, state FROM files WHERE namespace = ? AND root = ? ORDER BY path`, namespace, root)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		f := retrieval.File{FileKey: retrieval.FileKey{Root: root}}
+	all, err = c.files(ctx, "namespace = ? AND root = ? ORDER BY path", namespace, root)
+	return all, c.db.fail("list files", err)
+}
+
+// files returns the rows of files that meet a condition.
+func (c *Corpus) files(ctx context.Context, condition string, args ...any) (all []retrieval.File, err error) {
+	rows, err := c.db.read.QueryContext(ctx, `SELECT namespace, root, path, size, mod_time, sha256, document_id,
+		put_in, reason, detail, generation, state FROM files WHERE `+condition, args...)
+	return all, scanAll(rows, err, func(r *sql.Rows) error {
+		var f retrieval.File
 		var modTime int64
-		err := r.Scan(&f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason,
-			&f.Detail, &f.Generation, &f.State)
+		err := r.Scan(&f.Namespace, &f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID,
+			&f.PutIn, &f.Reason, &f.Detail, &f.Generation, &f.State)
 		f.ModTime = fromNanos(modTime)
 		all = append(all, f)
 		return err
 	})
-	return all, c.db.fail("list files", err)
 }
 
 // usesBlob reports whether a document's original has that SHA-256.

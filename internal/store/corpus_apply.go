@@ -21,34 +21,53 @@ const (
 	kindGroup = 1
 )
 
-// Apply commits one batch in one durable transaction: all of it or nothing. Deletions come
-// before additions, so a batch may give one document the name that another one loses.
-func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (done retrieval.Applied, err error) {
-	err = c.db.update(ctx, "apply batch to "+b.Namespace, func(tx *sql.Tx) error {
-		a := applier{ctx: context.WithoutCancel(ctx), tx: tx, namespace: b.Namespace}
-		if done.Gone, err = a.deleteAll(b); err != nil {
-			return err
+// Apply commits one batch in one durable transaction: all of it or nothing. Deletions come before
+// additions, in all namespaces, so a batch may give one document the name that another one loses.
+func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (retrieval.Applied, error) {
+	parts := append([]retrieval.Batch{b}, b.Others...)
+	done := make([]retrieval.Applied, len(parts))
+	err := c.db.update(ctx, "apply batch to "+b.Namespace, func(tx *sql.Tx) (err error) {
+		of := func(part retrieval.Batch) applier {
+			return applier{ctx: context.WithoutCancel(ctx), tx: tx, namespace: part.Namespace}
 		}
-		if err := a.putDocuments(ctx, b.Put); err != nil {
-			return err
+		for i, part := range parts {
+			done[i] = retrieval.Applied{}
+			if done[i].Gone, err = of(part).deleteAll(part); err != nil {
+				return err
+			}
 		}
-		if done.Segments, err = a.addSegments(b.AddSegments); err != nil {
-			return err
+		for i, part := range parts {
+			if done[i].Segments, err = of(part).putAll(ctx, part); err != nil {
+				return err
+			}
 		}
-		if err := a.putRoots(b.PutRoots); err != nil {
-			return err
+		version, err := advance(of(b).ctx, tx, "version", 1)
+		for i := range done {
+			done[i].Before, done[i].Version = version-1, version
 		}
-		if err := a.putFiles(b.PutFiles); err != nil {
-			return err
-		}
-		done.Version, err = advance(a.ctx, tx, "version", 1)
-		done.Before = done.Version - 1
 		return err
 	})
 	if err != nil {
 		return retrieval.Applied{}, err
 	}
-	return done, nil
+	if len(done) > 1 {
+		done[0].Others = done[1:]
+	}
+	return done[0], nil
+}
+
+// putAll adds what a batch adds to its namespace, and returns the ids of the segments.
+func (a applier) putAll(ctx context.Context, b retrieval.Batch) (segments []int64, err error) {
+	if err := a.putDocuments(ctx, b.Put); err != nil {
+		return nil, err
+	}
+	if segments, err = a.addSegments(b.AddSegments); err != nil {
+		return nil, err
+	}
+	if err := a.putRoots(b.PutRoots); err != nil {
+		return nil, err
+	}
+	return segments, a.putFiles(b.PutFiles)
 }
 
 // applier carries out the parts of one batch. Its context has no end: the driver starts a
@@ -273,10 +292,10 @@ func (a applier) putFiles(files []retrieval.File) error {
 		return nil
 	}
 	stmt, err := a.tx.PrepareContext(a.ctx, `INSERT INTO files (namespace, root, path, size, mod_time,
-		sha256, document_id, reason, detail, generation, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		sha256, document_id, put_in, reason, detail, generation, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (namespace, root, path) DO UPDATE SET size = excluded.size,
 		mod_time = excluded.mod_time, sha256 = excluded.sha256, document_id = excluded.document_id,
-		reason = excluded.reason, detail = excluded.detail, generation = excluded.generation,
+		put_in = excluded.put_in, reason = excluded.reason, detail = excluded.detail, generation = excluded.generation,
 		state = excluded.state`)
 	if err != nil {
 		return fmt.Errorf("prepare files: %w", err)
@@ -284,7 +303,7 @@ func (a applier) putFiles(files []retrieval.File) error {
 	defer stmt.Close()
 	for _, f := range files {
 		_, err := stmt.ExecContext(a.ctx, a.namespace, f.Root, f.Path, f.Size, nanos(f.ModTime),
-			f.SHA256, f.DocumentID, f.Reason, f.Detail, f.Generation, f.State)
+			f.SHA256, f.DocumentID, f.PutIn, f.Reason, f.Detail, f.Generation, f.State)
 		if err != nil {
 			return fmt.Errorf("put file: %w", err)
 		}

@@ -54,8 +54,8 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	if err != nil {
 		return nil, 0, fmt.Errorf("drop documents that have changed meanwhile: %w", err)
 	}
-	_, err = a.exec(`UPDATE files SET generation = ? WHERE namespace = ? AND document_id IN
-		(SELECT substr(id, instr(id, '/') + 1) FROM documents WHERE namespace = ?)`,
+	_, err = a.exec(`UPDATE files SET generation = ? WHERE CASE put_in WHEN '' THEN namespace ELSE put_in END = ?
+		AND document_id IN (SELECT substr(id, instr(id, '/') + 1) FROM documents WHERE namespace = ?)`,
 		s.Generation, s.Namespace, aside)
 	if err != nil {
 		return nil, 0, fmt.Errorf("mark files: %w", err)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"parley/internal/retrieval"
 )
@@ -23,17 +22,9 @@ func (c *Corpus) DocumentsAt(ctx context.Context, f retrieval.Filter, urls []str
 	return c.documents(ctx, condition+" AND url IN ("+placeholders(len(urls))+")", args, maxAt)
 }
 
-// FilesOf returns the rows of the files that gave a document.
-func (c *Corpus) FilesOf(ctx context.Context, namespace, documentID string) (all []retrieval.File, err error) {
-	rows, err := c.db.read.QueryContext(ctx, `SELECT root, path, size, mod_time, sha256, document_id, reason, detail,
-		generation, state FROM files WHERE namespace = ? AND document_id = ? ORDER BY root, path`, namespace, documentID)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var f retrieval.File
-		var modTime int64
-		err := r.Scan(&f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID, &f.Reason, &f.Detail, &f.Generation, &f.State)
-		f.ModTime = fromNanos(modTime)
-		all = append(all, f)
-		return err
-	})
+// FilesOf returns the rows of the files that gave a document of a namespace, whatever their own is.
+func (c *Corpus) FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error) {
+	all, err := c.files(ctx, `document_id = ? AND document_id <> '' AND
+		CASE put_in WHEN '' THEN namespace ELSE put_in END = ? ORDER BY namespace, root, path`, documentID, namespace)
 	return all, c.db.fail("read files", err)
 }

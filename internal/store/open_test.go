@@ -161,7 +161,8 @@ func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
 	// As the first version left it.
 	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
 		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')",
-		"ALTER TABLE roots DROP COLUMN source", "ALTER TABLE files DROP COLUMN state", "DELETE FROM migrations WHERE version >= 2"} {
+		"ALTER TABLE roots DROP COLUMN source", "ALTER TABLE files DROP COLUMN state",
+		"DROP INDEX files_document", "ALTER TABLE files DROP COLUMN put_in", "DELETE FROM migrations WHERE version >= 2"} {
 		if _, err := db.corpus.db.write.Exec(s); err != nil {
 			t.Fatal(err)
 		}

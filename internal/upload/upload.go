@@ -42,11 +42,14 @@ func (s *Store) Dir() string { return s.dir }
 
 // Folder is the folder in which the published files of a scope lie; it need not exist.
 func (s *Store) Folder(at Scope) string {
-	owner := "shared"
-	if at.Owner != "" {
-		owner = "user-" + plain(at.Owner)
+	return filepath.Join(s.dir, "files", plain(at.Namespace), ownerFolder(at.Owner))
+}
+
+func ownerFolder(owner string) string {
+	if owner == "" {
+		return "shared"
 	}
-	return filepath.Join(s.dir, "files", plain(at.Namespace), owner)
+	return "user-" + plain(owner)
 }
 
 // staged is the folder of a job, whose id is a ULID.

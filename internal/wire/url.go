@@ -32,6 +32,20 @@ func BaseURL(r *http.Request, public string, trustForwarded bool) string {
 // escaped, the fragment stays, because it is the browser that goes to the page.
 func ContentURL(base, citation string) string { return base + ContentPath(citation) }
 
+// ContentURLIn is ContentURL for a document of another namespace than the server's; "" for that one.
+func ContentURLIn(base, citation, namespace string) string {
+	link := ContentURL(base, citation)
+	if namespace == "" {
+		return link
+	}
+	path, page, paged := strings.Cut(link, "#")
+	path += "?namespace=" + url.QueryEscape(namespace)
+	if paged {
+		path += "#" + page
+	}
+	return path
+}
+
 // ContentPath returns the path and fragment of a citation below /content/.
 func ContentPath(citation string) string {
 	name, page := citation, ""

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -52,6 +53,16 @@ func TestContentURL_EscapesThePathAndKeepsThePage(t *testing.T) {
 		}
 		if _, err := url.Parse(got); err != nil {
 			t.Error(err)
+		}
+		path, page, paged := strings.Cut(want, "#")
+		if path += "?namespace=h+r%26"; paged {
+			path += "#" + page
+		}
+		if got := ContentURLIn("https://h", citation, "h r&"); got != "https://h"+path {
+			t.Errorf("%s in another namespace: got %s, want %s", citation, got, path)
+		}
+		if got := ContentURLIn("https://h", citation, ""); got != "https://h"+want {
+			t.Errorf("%s: got %s, want %s", citation, got, want)
 		}
 	}
 }

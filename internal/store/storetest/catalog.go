@@ -91,15 +91,20 @@ func testEmbeddedChunks(t *testing.T, c corpus) {
 
 func testFilesOf(t *testing.T, c corpus) {
 	file := func(root, path, document string) retrieval.File {
-		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, SHA256: "ab", DocumentID: document, Generation: "g"}
+		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, Namespace: "ns", SHA256: "ab", DocumentID: document, Generation: "g"}
 	}
 	mail, part := file("/r", "x/a.zip/m.eml", id(1)), file("/r", "x/a.zip/m.eml/p.pdf", id(2))
+	moved := file("/s", "moved.md", id(5))
+	moved.PutIn = "other"
 	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/r"}, {Path: "/s"}},
-		PutFiles: []retrieval.File{file("/r", "x/a.zip", ""), mail, part, file("/s", "x/a.zip", id(4))}})
+		PutFiles: []retrieval.File{file("/r", "x/a.zip", ""), mail, part, file("/s", "x/a.zip", id(4)), moved}})
 	files, err := c.FilesOf(t.Context(), "ns", id(2))
 	c.must(err)
 	c.equal("files", []retrieval.File{part}, files)
-	for _, q := range [][2]string{{"ns", id(9)}, {"other", id(2)}} {
+	files, err = c.FilesOf(t.Context(), "other", id(5))
+	c.must(err)
+	c.equal("files of a document in another namespace", []retrieval.File{moved}, files)
+	for _, q := range [][2]string{{"ns", id(9)}, {"other", id(2)}, {"ns", id(5)}, {"ns", ""}} {
 		files, err = c.FilesOf(t.Context(), q[0], q[1])
 		c.must(err)
 		c.equal("of another document", 0, len(files))

@@ -45,6 +45,7 @@ func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
 		{"chunks come in the order of keys", testChunks},
 		{"roots and files", testRoots},
 		{"namespaces share nothing", testNamespaces},
+		{"a batch changes several namespaces at once", testOthers},
 		{"documents are found by what their names and titles hold", testFind},
 		{"a page is read by its number", testPage},
 		{"vectors are counted by document", testEmbeddedChunks},
@@ -338,7 +339,7 @@ func testChunks(t *testing.T, c corpus) {
 func testRoots(t *testing.T, c corpus) {
 	ctx := t.Context()
 	file := func(root, path string) retrieval.File {
-		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, Size: 10,
+		return retrieval.File{FileKey: retrieval.FileKey{Root: root, Path: path}, Namespace: "ns", Size: 10,
 			ModTime: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC), SHA256: "ab", DocumentID: id(1),
 			Generation: "g", State: "etag"}
 	}
@@ -404,4 +405,39 @@ func testNamespaces(t *testing.T, c corpus) {
 	if len(files) != 1 || files[0].SHA256 != "ns" {
 		t.Errorf("files of ns: %+v", files)
 	}
+}
+
+func testOthers(t *testing.T, c corpus) {
+	ctx := t.Context()
+	first, second := c.put(id(1), "a.pdf"), c.put(id(2), "a.pdf")
+	second.Document.Namespace = "other"
+	key := retrieval.FileKey{Root: "/r", Path: "a.pdf"}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{first}, PutRoots: []retrieval.Root{{Path: "/r"}},
+		PutFiles: []retrieval.File{{FileKey: key, DocumentID: id(1)}}})
+	move := retrieval.Batch{Namespace: "ns", Delete: []string{id(1)},
+		PutFiles: []retrieval.File{{FileKey: key, DocumentID: id(2), PutIn: "other"}},
+		Others: []retrieval.Batch{{Namespace: "other", Put: []retrieval.Put{second},
+			AddSegments: []retrieval.Segment{{Generation: "g", Revisions: []int64{second.Document.Revision}}}}}}
+	refused := move
+	refused.Others = []retrieval.Batch{{Namespace: "other", Put: []retrieval.Put{second}, DropSegments: []int64{99}}}
+	if _, err := c.Apply(ctx, refused); !errors.Is(err, retrieval.ErrConflict) {
+		t.Errorf("a batch whose other part drops a missing segment: %v, want ErrConflict", err)
+	}
+	if _, err := c.Document(ctx, everyone, "a.pdf"); err != nil {
+		t.Errorf("the refused batch has deleted a document: %v", err)
+	}
+	done, err := c.Apply(ctx, move)
+	c.must(err)
+	snap, err := c.Snapshot(ctx, "other")
+	c.must(err)
+	c.equal("what was done", retrieval.Applied{Before: done.Version - 1, Version: snap.Version, Gone: []int64{first.Document.Revision},
+		Others: []retrieval.Applied{{Before: done.Version - 1, Version: snap.Version, Segments: []int64{snap.Segments[0].ID}}}}, done)
+	if _, err := c.Document(ctx, everyone, "a.pdf"); !errors.Is(err, retrieval.ErrNotFound) {
+		t.Errorf("the document is still in its old namespace: %v", err)
+	}
+	there := everyone
+	there.Namespace = "other"
+	d, err := c.Document(ctx, there, "a.pdf")
+	c.must(err)
+	c.equal("the document in its new namespace", second.Document, d)
 }

@@ -80,6 +80,11 @@ type site struct {
 
 func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
 	t.Helper()
+	return newSiteWith(t, intake.Quota{}, change)
+}
+
+func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config)) *site {
+	t.Helper()
 	s := &site{t: t, data: t.TempDir(), reader: &reader{gate: make(chan struct{}), read: make(chan string, 100)}}
 	var err error
 	if s.db, err = store.Open(t.Context(), s.data, nil); err != nil {
@@ -110,6 +115,7 @@ func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
 			return intake.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
 		},
 		IsFull: func(err error) bool { return errors.Is(err, errFull) },
+		Quota:  quota,
 	})
 	cfg := ingestapi.Config{
 		Service: s.service, Principal: func(*http.Request) (access.Principal, error) { return s.who, nil },

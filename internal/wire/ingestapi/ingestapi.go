@@ -15,12 +15,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/intake"
 	"parley/internal/job"
+	"parley/internal/retrieval"
 	"parley/internal/upload"
 	"parley/internal/wire"
 )
@@ -102,8 +102,8 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	if namespace == "" {
 		namespace = h.cfg.Namespace
 	}
-	if len(namespace) > 128 || strings.ContainsFunc(namespace, unicode.IsControl) {
-		return upload.Scope{}, wire.Invalidf("the namespace must be a name of 1 to 128 bytes without control characters")
+	if err := retrieval.CheckNamespace(namespace); err != nil {
+		return upload.Scope{}, wire.Invalidf("%s", err)
 	}
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
@@ -124,14 +124,29 @@ func unprocessable(format string, args ...any) error {
 	}}
 }
 
+// overQuota is the answer to an upload for which there is no room in a quota.
+func overQuota(e *intake.QuotaError) wire.Failure {
+	whose := "your uploaded files"
+	if e.All {
+		whose = "all uploaded files of this server"
+	}
+	return wire.Failure{
+		Status: http.StatusInsufficientStorage, Code: "quota_exceeded",
+		Text: fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit),
+	}
+}
+
 // failure gives an error of the service its status.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
+	quota, exceeded := errors.AsType[*intake.QuotaError](err)
 	switch {
 	case err == nil:
 		return nil
 	case badName:
 		return wire.Invalidf("%s", sentence(name.Error()))
+	case exceeded:
+		return &wire.RefusalError{Failure: overQuota(quota)}
 	case errors.Is(err, intake.ErrFull):
 		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 
 	"parley/internal/access"
 	"parley/internal/chat"
@@ -110,7 +111,8 @@ func takeParts(r *http.Request, batch *intake.Batch, parts *multipart.Reader) er
 	}
 }
 
-// Uploaded answers GET /list_uploaded with the names of the caller's files.
+// Uploaded answers GET /list_uploaded with the names of the caller's files. Headers tell how many bytes
+// his files take, in all namespaces, and how many they may.
 func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
 	who, err := h.cfg.Principal(r)
 	if err != nil {
@@ -123,6 +125,14 @@ func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
 	names, err := h.cfg.Service.Uploaded(r.Context(), at)
 	if err != nil {
 		return failure(err)
+	}
+	used, limit, err := h.cfg.Service.Used(r.Context(), who.Subject)
+	if err != nil {
+		return failure(err)
+	}
+	w.Header().Set("X-Uploads-Used", strconv.FormatInt(used, 10))
+	if limit > 0 {
+		w.Header().Set("X-Uploads-Limit", strconv.FormatInt(limit, 10))
 	}
 	return answer(w, http.StatusOK, names)
 }

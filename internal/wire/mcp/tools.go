@@ -105,7 +105,7 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 	}
 	turn, err := chat.Collect(c.cfg.Runner.Run(ctx, chat.Request{
 		TurnID: ulid.Make().String(), Principal: c.Principal, Namespace: ns,
-		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults,
+		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults, Whole: true,
 	}))
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
@@ -118,7 +118,7 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 	for i, cited := range m.Citations {
 		out.Citations[i] = citation{
 			Citation: cited.Label, Title: cited.Title, Page: cited.Page, Snippet: cited.Snippet,
-			URL: c.link(retrieval.Document{URL: cited.URL}, cited.Label),
+			URL: c.link(retrieval.Document{URL: cited.URL, Namespace: ns}, cited.Label),
 		}
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: m.Text}}}, out, nil
@@ -129,7 +129,11 @@ func (c *client) link(d retrieval.Document, label string) string {
 	if d.URL != "" || c.base == "" {
 		return d.URL
 	}
-	return wire.ContentURL(c.base, label)
+	other := ""
+	if d.Namespace != c.cfg.Namespace {
+		other = d.Namespace
+	}
+	return wire.ContentURLIn(c.base, label, other)
 }
 
 // read answers resources/read with the text of a document. One that the caller may not see is as if it

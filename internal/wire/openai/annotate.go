@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"iter"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -122,10 +121,11 @@ func parts(list string) iter.Seq[span] {
 // linkOf returns the absolute URL at which this server shows the page that a citation points to.
 // Documents of a namespace other than the server's are asked for by its name.
 func (h *Handler) linkOf(x *exchange, c *chat.Citation) string {
-	link := wire.ContentURL(x.base, c.Name)
+	other := ""
 	if x.req.Namespace != h.cfg.Namespace {
-		link += "?namespace=" + url.QueryEscape(x.req.Namespace)
+		other = x.req.Namespace
 	}
+	link := wire.ContentURLIn(x.base, c.Name, other)
 	if c.Page > 0 {
 		link += "#page=" + strconv.Itoa(c.Page)
 	}

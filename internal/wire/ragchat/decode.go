@@ -15,7 +15,7 @@ import (
 // decode fills x from a body. The query id comes first, so that even a refusal reaches those who
 // watch the steps.
 func (h *Handler) decode(r *http.Request, x *exchange, body []byte) error {
-	x.base = wire.BaseURL(r, h.cfg.PublicURL, false)
+	x.base, x.home = wire.BaseURL(r, h.cfg.PublicURL, false), h.cfg.Namespace
 	x.req.Namespace = h.cfg.Namespace
 	var err error
 	if x.req.Principal, err = h.cfg.Principal(r); err != nil {

@@ -345,6 +345,7 @@ func nameOfURL(base, label string) string {
 		return label
 	}
 	path, page, paged := cutPage(path)
+	path, _, _ = strings.Cut(path, "?") // the namespace
 	name, err := url.PathUnescape(path)
 	if err != nil {
 		return label

@@ -42,7 +42,7 @@ var (
 // Evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
 // the original's page has it, or for questions whose documents are known, whose ranks it measures.
 func (h *Handler) Evaluate(w http.ResponseWriter, r *http.Request, body []byte) {
-	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false)}
+	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false), home: h.cfg.Namespace}
 	e, err := h.evaluationOf(r, x, body)
 	if err != nil {
 		h.fail(w, r, err)

@@ -21,7 +21,7 @@ const maxFiltered = 1000
 
 // Search answers POST /search: passages for a query, without an answer.
 func (h *Handler) Search(w http.ResponseWriter, r *http.Request, body []byte) {
-	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false)}
+	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false), home: h.cfg.Namespace}
 	q, limit, keep, err := h.searchOf(r, body)
 	var found retrieval.Result
 	if err == nil {

@@ -1,6 +1,7 @@
 package ragchat
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -112,7 +113,7 @@ func citedSources(base string, citations []chat.Citation) []source {
 	var all []source
 	for _, c := range citations {
 		all = append(all, source{ID: c.DocumentID, Payload: payload{
-			URL: urlOf(base, c.URL, c.Label), Title: c.Title, Text: c.Snippet, Page: pageOf(c.Page), Citation: c.Label,
+			URL: cmp.Or(c.URL, wire.ContentURL(base, c.Label)), Title: c.Title, Text: c.Snippet, Page: pageOf(c.Page), Citation: c.Label,
 		}})
 	}
 	return all

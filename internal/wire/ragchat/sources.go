@@ -43,7 +43,7 @@ func (x *exchange) sourceOf(p *retrieval.Passage) source {
 		ID:    sourceID(p),
 		Score: &p.Score,
 		Payload: payload{
-			URL: urlOf(x.base, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
+			URL: x.urlOf(p.Document.Namespace, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
 			Section: section(p.Chunk.Headings), Page: pageOf(p.Chunk.Spans[0].Page),
 			ChunkIndex: &p.Chunk.Key.Ordinal, Citation: label,
 		},
@@ -54,13 +54,16 @@ func sourceID(p *retrieval.Passage) string {
 	return fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal)
 }
 
-// urlOf returns where people find what a label cites: the document's own address, or its original
-// on this server.
-func urlOf(base, own, label string) string {
+// urlOf returns where people find what a label cites in a namespace: the document's own address, or its
+// original on this server.
+func (x *exchange) urlOf(namespace, own, label string) string {
 	if own != "" {
 		return own
 	}
-	return wire.ContentURL(base, label)
+	if namespace == x.home {
+		namespace = ""
+	}
+	return wire.ContentURLIn(x.base, label, namespace)
 }
 
 func pageOf(n int) *int {
@@ -81,7 +84,7 @@ func (x *exchange) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 	var b strings.Builder
 	b.WriteString("\n\nSources:")
 	for _, c := range m.Citations {
-		fmt.Fprintf(&b, "\n[%s] %s", c.Label, urlOf(x.base, c.URL, c.Label))
+		fmt.Fprintf(&b, "\n[%s] %s", c.Label, x.urlOf(x.req.Namespace, c.URL, c.Label))
 		if c.Passage < len(t.Retrieved.Passages) {
 			if s := section(t.Retrieved.Passages[c.Passage].Chunk.Headings); s != "" {
 				fmt.Fprintf(&b, " (Section: %s)", strings.Join(strings.Fields(s), " "))

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// askIn returns the reply to a question in a namespace.
+func (w *watched) askIn(namespace, question string) string {
+	w.Helper()
+	status, body, err := call(http.MethodPost, "http://"+w.addr+"/chat",
+		`{"message": "`+question+`", "params": {"namespace": "`+namespace+`", "stream": false}}`)
+	if err != nil || status != http.StatusOK {
+		w.Fatalf("%q in %s: status %d, %v: %s", question, namespace, status, err, body)
+	}
+	return body
+}
+
+// search returns what POST /search finds in a namespace.
+func (w *watched) search(namespace, text string) string {
+	w.Helper()
+	status, body, err := call(http.MethodPost, "http://"+w.addr+"/search", `{"query": "`+text+`", "namespace": "`+namespace+`"}`)
+	if err != nil || status != http.StatusOK {
+		w.Fatalf("search in %s: status %d, %v: %s", namespace, status, err, body)
+	}
+	return body
+}
+
+// foundIn waits until a question leads to a document in exactly one of the namespaces, whatever way it
+// is asked for.
+func (w *watched) foundIn(want, question, document string) {
+	w.Helper()
+	for _, namespace := range []string{"default", "hr", "legal"} {
+		found := namespace == want
+		err := poll(document, func() bool { return strings.Contains(w.askIn(namespace, question), document) == found })
+		if err != nil {
+			w.Fatalf("%s is found in %s: %t for too long", document, namespace, !found)
+		}
+		status := http.StatusNotFound
+		if found {
+			status = http.StatusOK
+		}
+		if got := w.content(document + "?namespace=" + namespace); got != status {
+			w.Errorf("the content of %s in %s has status %d, want %d", document, namespace, got, status)
+		}
+		_, list, err := call(http.MethodGet, "http://"+w.addr+"/api/documents?namespace="+namespace, "")
+		if err != nil || strings.Contains(list, document) != found {
+			w.Errorf("%s is listed in %s: %t (%v)", document, namespace, !found, err)
+		}
+	}
+}
+
+func TestServeWatch_DocumentsGoIntoTheNamespaceThatTheirFolderNames(t *testing.T) {
+	w := startWatched(t, nil, "--watch")
+	const question = "What do parking permits cost?"
+	w.write("parking.md", "Parking permits cost nine euros.")
+	w.foundIn("default", question, "parking.md")
+	for _, namespace := range []string{"hr", "legal"} {
+		w.write("parley.yaml", "namespace: "+namespace+"\n")
+		w.foundIn(namespace, question, "parking.md")
+	}
+	for _, reply := range []string{
+		w.askIn("legal", question), w.search("legal", "parking permits"),
+	} {
+		if !strings.Contains(reply, "/content/parking.md?namespace=legal") {
+			t.Errorf("the source's URL does not lead into its namespace: %s", reply)
+		}
+	}
+	w.write("parking.md.parley.yaml", "namespace: hr\n")
+	w.foundIn("hr", question, "parking.md")
+	w.write("parking.md", "---\nnamespace: default\n---\nParking permits cost nine euros.")
+	w.foundIn("hr", question, "parking.md") // the sidecar file has the last word
+	if err := os.Remove(filepath.Join(w.docs, "parking.md.parley.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w.foundIn("default", question, "parking.md")
+	if err := os.Remove(filepath.Join(w.docs, "parley.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w.foundIn("default", "How many days of leave do employees have?", "leave.md")
+	if err := os.Remove(filepath.Join(w.docs, "parking.md")); err != nil {
+		t.Fatal(err)
+	}
+	w.foundIn("none", question, "parking.md")
+}
+
+// parleyCode runs a command of the binary that may fail, and returns its standard output and code.
+func parleyCode(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	out, err := cmd.Output()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
+	dir := t.TempDir()
+	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
+	for name, text := range map[string]string{
+		"a.md": "---\nnamespace: team-a\n---\nThe alpha room is green.", "b.md": "---\nnamespace: board\n---\nThe beta room is red.",
+	} {
+		if err := os.MkdirAll(docs, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, code := parleyCode(t, "ingest", "--data", data, "--ingest-namespaces", "team-*", docs)
+	for _, want := range []string{"1 document in team-a", `b.md (metadata): it names the namespace "board"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("ingestion does not say %q: %s", want, got)
+		}
+	}
+	if code != 3 {
+		t.Errorf("it ended with code %d", code)
+	}
+	if got := parley(t, "ask", "--data", data, "--namespace", "team-a", "Which colour has the alpha room?"); !strings.Contains(got, "green") {
+		t.Errorf("the answer is %s", got)
+	}
+	if got, _ := parleyCode(t, "ask", "--data", data, "--namespace", "board", "Which colour has the beta room?"); strings.Contains(got, "red") {
+		t.Errorf("the answer is %s", got)
+	}
+}
+
+// Whoever uploads a file chooses the namespace with the request, and not with the file.
+func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
+	w := startWatched(t, nil)
+	id := uploadTo(t, w.addr, map[string]string{
+		"out.md": "---\nnamespace: hr\n---\nSecret plans say parking is free.", "in.md": "---\nnamespace: default\n---\nThe kiosk sells soup.",
+	})
+	if err := poll("the job", func() bool { j := jobAt(t, w.addr, id); return j.State != "queued" && j.State != "running" }); err != nil {
+		t.Fatal(err)
+	}
+	j := jobAt(t, w.addr, id)
+	if j.State != "partial" || j.Indexed != 1 || j.Failed != 1 {
+		t.Errorf("the job is %+v", j)
+	}
+	for _, f := range j.Files {
+		if f.Name == "out.md" && f.Reason != "metadata" {
+			t.Errorf("the file is %+v", f)
+		}
+	}
+	w.foundIn("default", "What does the kiosk sell?", "in.md")
+	w.foundIn("none", "Is parking free?", "out.md")
+}

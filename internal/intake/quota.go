@@ -1,0 +1,122 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"parley/internal/job"
+)
+
+// Quota is how many bytes uploads may take, waiting ones included; 0 for no limit.
+type Quota struct {
+	All   int64 // of everybody
+	Owner int64 // of each owner, in all namespaces
+}
+
+// QuotaError says that an upload would exceed a quota.
+type QuotaError struct {
+	Limit int64 // in bytes
+	All   bool  // it is that of everybody
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("the uploads would take more than %d bytes", e.Limit)
+}
+
+// Used returns how many bytes the uploads of an owner take, and how many they may; 0 for no limit.
+func (s *Service) Used(ctx context.Context, owner string) (used, limit int64, err error) {
+	_, used, err = s.used(ctx, owner, "")
+	return used, s.cfg.Quota.Owner, err
+}
+
+// used returns what the uploads of everybody, and of an owner, take without what is staged for a job.
+func (s *Service) used(ctx context.Context, owner, except string) (all, own int64, err error) {
+	u, err := s.cfg.Files.Usage(owner)
+	if err != nil {
+		return 0, 0, err
+	}
+	own = u.Owner
+	for id, n := range u.Staged {
+		if id == except {
+			u.All -= n
+			continue
+		}
+		_, err := s.cfg.Jobs.Job(ctx, owner, id)
+		switch {
+		case err == nil:
+			own += n
+		case !errors.Is(err, job.ErrNotFound):
+			return 0, 0, fmt.Errorf("look for the owner of an upload: %w", err)
+		}
+	}
+	return u.All, own, nil
+}
+
+// left returns how many bytes a batch of an owner may have, and the error of one that has more; nil
+// when there is no limit.
+func (s *Service) left(ctx context.Context, owner, batch string) (left int64, over *QuotaError, err error) {
+	q := s.cfg.Quota
+	if q.All == 0 && q.Owner == 0 {
+		return 0, nil, nil
+	}
+	all, own, err := s.used(ctx, owner, batch)
+	if err != nil {
+		return 0, nil, err
+	}
+	if q.Owner > 0 {
+		left, over = q.Owner-own, &QuotaError{Limit: q.Owner}
+	}
+	if q.All > 0 && (over == nil || q.All-all < left) {
+		left, over = q.All-all, &QuotaError{Limit: q.All, All: true}
+	}
+	return left, over, nil
+}
+
+// within returns a reader of a file of the batch that fails where a quota ends. A file that takes the
+// place of another one may have what that one has.
+func (b *Batch) within(ctx context.Context, name string, r io.Reader) (io.Reader, error) {
+	if !b.counted {
+		left, over, err := b.service.left(ctx, b.at.Owner, b.id)
+		if err != nil {
+			return nil, err
+		}
+		b.counted, b.left, b.over = true, left, over
+	}
+	if b.over == nil {
+		return r, nil
+	}
+	return &quotaReader{r: r, left: b.left - b.bytes + b.freed + b.service.cfg.Files.Size(b.at, name), over: b.over}, nil
+}
+
+// quotaReader fails with the first byte that is too many.
+type quotaReader struct {
+	r    io.Reader
+	left int64
+	over *QuotaError
+}
+
+func (q *quotaReader) Read(p []byte) (int, error) {
+	n, err := q.r.Read(p)
+	if q.left -= int64(n); n > 0 && q.left < 0 {
+		return n, q.over
+	}
+	return n, err
+}
+
+// admit checks a whole batch against what there is when it becomes a job: others may have come in
+// beside it. The caller holds admission.
+func (b *Batch) admit(ctx context.Context) error {
+	left, over, err := b.service.left(ctx, b.at.Owner, b.id)
+	if err != nil || over == nil {
+		return err
+	}
+	for _, f := range b.files {
+		left += b.service.cfg.Files.Size(b.at, f.Name)
+	}
+	if b.bytes > left {
+		return over
+	}
+	return nil
+}
