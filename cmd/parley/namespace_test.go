@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"parley/internal/store"
 )
 
 // askIn returns the reply to a question in a namespace.
@@ -149,4 +153,64 @@ func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	}
 	w.foundIn("default", "What does the kiosk sell?", "in.md")
 	w.foundIn("none", "Is parking free?", "out.md")
+}
+
+// An ingestion that is killed while documents move leaves each of them in one namespace, and the next
+// one ends what it began.
+func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
+	dir := t.TempDir()
+	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(docs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const documents = 200
+	for i := range documents {
+		write(fmt.Sprintf("locker-%d.md", i), fmt.Sprintf("Locker number w%dx belongs to the person in room %d.", i, i*7))
+	}
+	counts := func() map[string]int {
+		t.Helper()
+		db, err := store.Open(t.Context(), data, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		n := map[string]int{}
+		for _, namespace := range []string{"default", "one", "two"} {
+			all, err := db.Corpus().AllDocuments(t.Context(), namespace, "", documents+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n[namespace] = len(all)
+		}
+		return n
+	}
+	parley(t, "ingest", "--data", data, docs)
+	last := ""
+	for i, after := range []int{100, 200, 300, 400} {
+		last = []string{"one", "two"}[i%2]
+		write("parley.yaml", "namespace: "+last+"\n")
+		cmd := exec.Command(binary, "ingest", "--data", data, docs)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(after) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if n := counts(); n["default"]+n["one"]+n["two"] != documents {
+			t.Fatalf("there are %v documents", n)
+		}
+	}
+	parley(t, "ingest", "--data", data, docs)
+	if n := counts(); n[last] != documents || n["default"]+n["one"]+n["two"] != documents {
+		t.Errorf("there are %v documents, all should be in %s", n, last)
+	}
+	if got := parley(t, "ask", "--data", data, "--namespace", last, "Who has locker w77x?"); !strings.Contains(got, "room 539") {
+		t.Errorf("the answer is %s", got)
+	}
 }
