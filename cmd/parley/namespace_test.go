@@ -133,6 +133,39 @@ func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
 	}
 }
 
+// What is known of the file belongs to the namespace that was ingested into; the document is asked for
+// in its own.
+func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
+	w := startWatched(t, nil, "--watch")
+	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
+	w.foundIn("hr", "What do parking permits cost?", "parking.md")
+	_, list, err := call(http.MethodGet, "http://"+w.addr+"/api/documents?namespace=hr", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id, _ := strings.Cut(list, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	document := "http://" + w.addr + "/api/documents/" + id
+	if status, _, _ := call(http.MethodPost, document+"/reindex", ""); status != http.StatusNotFound {
+		t.Errorf("in the server's namespace it is read anew with status %d", status)
+	}
+	_, body, err := call(http.MethodPost, document+"/reindex?namespace=hr", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, job, _ := strings.Cut(body, `"job_id":"`)
+	job, _, _ = strings.Cut(job, `"`)
+	if err := poll("the job", func() bool { return jobAt(t, w.addr, job).State == "done" }); err != nil {
+		t.Errorf("the job is %+v", jobAt(t, w.addr, job))
+	}
+	if status, body, _ := call(http.MethodDelete, document+"?namespace=hr", ""); status != http.StatusOK {
+		t.Errorf("it is deleted with status %d: %s", status, body)
+	}
+	w.foundIn("none", "What do parking permits cost?", "parking.md")
+	w.write("parking.md", "---\nnamespace: legal\n---\nParking permits cost nine euros.")
+	w.foundIn("legal", "What do parking permits cost?", "parking.md")
+}
+
 // Whoever uploads a file chooses the namespace with the request, and not with the file.
 func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	w := startWatched(t, nil)
