@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -67,6 +68,60 @@ func readLimit(path string) int64 {
 		return 0
 	}
 	return n
+}
+
+// smallHeap is the size up to which the heap may grow without being collected, in bytes. The collector by
+// itself would let it grow to twice what is in use; that is 7 MiB in a server with a few documents, which
+// it would collect sixty times for a thousand answers. What is in use above half of it is collected as ever.
+const smallHeap = 16 << 20
+
+// largeHeap is how much may be in use, in bytes, before less garbage is let pile up than is in use, as a
+// crowd of streams or a large corpus makes it: largeHeap of it, but no less than leastGrowth has it, since
+// collecting costs the more the less garbage there is between two times. That of a stream comes slowly.
+const largeHeap = 32 << 20
+
+// paceCollector has the collector wait for smallHeap and be stricter with a large heap, for as long as the
+// process lives. GOGC wins.
+func paceCollector(lookupEnv func(string) (string, bool)) {
+	if _, set := lookupEnv("GOGC"); set {
+		return
+	}
+	type sentinel struct{ percent int }
+	var collected func(*sentinel)
+	collected = func(s *sentinel) { // at each collection, since nothing refers to s
+		if percent := growthOf(liveHeap()); percent != s.percent {
+			s.percent = percent
+			debug.SetGCPercent(percent)
+		}
+		runtime.SetFinalizer(s, collected)
+	}
+	collected(&sentinel{percent: usualGrowth})
+}
+
+// How much a heap grows until it is collected, in percent of what is in use: usually, and at the least.
+const (
+	usualGrowth = 100
+	leastGrowth = 50
+)
+
+// growthOf returns the growth for a heap of which live bytes are in use. It is in steps, because to set it
+// stops the process for a moment.
+func growthOf(live uint64) int {
+	const step, smallStep = 50, 10
+	switch {
+	case live > largeHeap:
+		return max(leastGrowth, int(usualGrowth*largeHeap/live)/smallStep*smallStep)
+	case live == 0 || live >= smallHeap/2:
+		return usualGrowth
+	}
+	return max(usualGrowth, int((smallHeap-live)*100/max(live, 1<<20))/step*step)
+}
+
+// liveHeap returns how many bytes the last collection has found in use, 0 before the first one.
+func liveHeap() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // restInterval is how often a server looks whether it is at rest.

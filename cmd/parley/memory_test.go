@@ -61,3 +61,27 @@ func TestWorkload_IsOverOnceInTheFirstRestAfterIt(t *testing.T) {
 		}
 	}
 }
+
+func TestGrowthOf_LetsASmallHeapGrowToOneSizeAndALargeOneByHalf(t *testing.T) {
+	for live, want := range map[uint64]int{
+		0:        usualGrowth, // nothing has been collected
+		1 << 10:  1550,
+		1 << 20:  1500,
+		3 << 20:  400,
+		7 << 20:  100,
+		8 << 20:  usualGrowth,
+		16 << 20: usualGrowth,
+		32 << 20: usualGrowth,
+		40 << 20: 80,
+		64 << 20: leastGrowth,
+		1 << 30:  leastGrowth,
+	} {
+		got := growthOf(live)
+		if got != want {
+			t.Errorf("growthOf(%d) = %d, want %d", live, got, want)
+		}
+		if goal := live * uint64(100+got) / 100; got > usualGrowth && goal > smallHeap {
+			t.Errorf("a heap of %d may grow to %d", live, goal)
+		}
+	}
+}

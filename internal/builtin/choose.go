@@ -38,15 +38,16 @@ type need struct {
 	total   float64
 	aside   []weighted // of the conversation
 	asides  float64
-	unknown float64 // share of the question's weight that no document knows
+	unknown float64 // of an essence: share of its weight that no document knows
 
 	definition bool // it asks what something is
 	quantity   bool // it asks for a number or a date
 }
 
 type weighted struct {
-	text   string
-	weight float64
+	text    string
+	weight  float64
+	unknown bool // no document holds it
 }
 
 // contextLimit is the weight below which a term comes from the conversation, not the question.
@@ -56,22 +57,43 @@ func needOf(terms []llm.Term) need {
 	var n need
 	for _, t := range terms {
 		if t.Weight > contextLimit {
-			n.terms = append(n.terms, weighted{t.Text, t.IDF})
-			n.total += t.IDF
-			if !t.Known {
-				n.unknown += t.IDF
-			}
+			n.terms = append(n.terms, weighted{t.Text, t.IDF, !t.Known})
 		} else {
-			n.aside = append(n.aside, weighted{t.Text, t.IDF * t.Weight})
-			n.asides += t.IDF * t.Weight
+			n.aside = append(n.aside, weighted{t.Text, t.IDF * t.Weight, !t.Known})
 		}
 	}
-	if n.total > 0 {
-		n.unknown /= n.total
-	} else { // "why?": the conversation is all there is to go by
+	n.total, n.asides = sum(n.terms), sum(n.aside)
+	if n.total == 0 { // "why?": the conversation is all there is to go by
 		n.terms, n.total = n.aside, n.asides
 	}
 	return n
+}
+
+func sum(terms []weighted) (total float64) {
+	for _, t := range terms {
+		total += t.weight
+	}
+	return total
+}
+
+// essence is the need with less weight on words in which questions are put about anything: what they
+// are about must be there, and "how long", "where can I send" or "colour" may be said in other words.
+func (n need) essence() need {
+	e := n
+	e.terms = slices.Clone(n.terms)
+	unknown := 0.0
+	for i := range e.terms {
+		t := &e.terms[i]
+		if general()[t.text] {
+			t.weight *= generalShare
+		}
+		if t.unknown {
+			unknown += t.weight
+		}
+	}
+	e.total = sum(e.terms)
+	e.unknown = unknown / e.total
+	return e
 }
 
 // choose returns the quotes that answer the question, in reading order and within limits; none when
@@ -105,6 +127,7 @@ func choose(ev *llm.Evidence, most limits) []quote {
 // sentence, hold enough of what the question asks for. Of a question of few words they must hold
 // nearly everything, of one with many words less; words that no document knows count against it.
 func (n need) answered(ev *llm.Evidence, units []unit) bool {
+	n = n.essence()
 	passage, matched := 0.0, 0
 	for _, p := range ev.Passages {
 		held := termSet(p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text)

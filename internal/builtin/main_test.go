@@ -77,10 +77,10 @@ func index(t *testing.T, dir string, x ingest.Extractor) *retrieval.Corpus {
 	return corpus
 }
 
-// manual returns a corpus of the documents in manual.txtar.
-func manual(t *testing.T) *retrieval.Corpus {
+// collection returns a corpus of the documents in an archive below testdata.
+func collection(t *testing.T, name string) *retrieval.Corpus {
 	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "manual.txtar"))
+	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

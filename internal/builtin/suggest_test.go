@@ -14,7 +14,7 @@ import (
 )
 
 func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
-	p := newProduct(manual(t))
+	p := newProduct(collection(t, "manual.txtar"))
 	suggested := 0
 	for _, line := range readLines(t, "manual.tsv") {
 		question, _, _ := strings.Cut(line, "\t")

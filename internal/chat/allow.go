@@ -66,6 +66,14 @@ type Runner interface {
 	Run(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
+// Start returns r.Run(ctx, *req), for who ranges over the turn. The copy of a request is large, and in
+// the frame of who ranges it would take stack for as long as the stream lasts, once for each Runner.
+//
+//go:noinline
+func Start(ctx context.Context, r Runner, req *Request) iter.Seq2[Event, error] {
+	return r.Run(ctx, *req)
+}
+
 // Restricted is a Runner that refuses requests whose models are not allowed. It stands where
 // requests come from clients: what is behind it may choose models itself.
 type Restricted struct {

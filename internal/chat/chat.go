@@ -58,6 +58,7 @@ type Request struct {
 	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
+	Whole   bool    // nobody waits for the pieces of the answer: deltas that come at once may be one
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
 	Kind    string  // of the conversation; one of a kind other than "" must exist already
 	Account Account // on whose bill the turn stands

@@ -176,7 +176,7 @@ func (e *Engine) events(ctx context.Context, req Request, stages func(*turn) []s
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		out := &output{yield: yield}
-		t, err := e.begin(req)
+		t, err := e.begin(&req)
 		if err == nil {
 			err = t.run(ctx, out, stages(t))
 		}
@@ -279,8 +279,9 @@ func (t *turn) runStage(ctx context.Context, out *output, s stage) error {
 	if err := out.emit(StageStarted{Stage: s.name}); err != nil {
 		return err
 	}
+	var done StageFinished
 	start := time.Now()
-	done, err := t.guard(ctx, out, s)
+	err := t.guard(ctx, out, s, &done)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -288,13 +289,17 @@ func (t *turn) runStage(ctx context.Context, out *output, s stage) error {
 		return fmt.Errorf("stage %s: %w", s.name, err)
 	}
 	done.Stage, done.Duration = s.name, time.Since(start)
+	return t.finishStage(out, &done)
+}
+
+func (t *turn) finishStage(out *output, done *StageFinished) error {
 	t.usage = t.usage.Add(done.Usage)
-	return out.emit(done)
+	return out.emit(*done)
 }
 
 // guard turns a panic of a stage into an error. A panic of the consumer passes through: it is
 // not the engine's.
-func (t *turn) guard(ctx context.Context, out *output, s stage) (done StageFinished, err error) {
+func (t *turn) guard(ctx context.Context, out *output, s stage, done *StageFinished) (err error) {
 	defer func() {
 		if out.yielding {
 			return
@@ -303,5 +308,6 @@ func (t *turn) guard(ctx context.Context, out *output, s stage) (done StageFinis
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return s.run(ctx, out)
+	*done, err = s.run(ctx, out)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,26 +17,41 @@ import (
 // runGenerate has the model answer. A model that fails before its first token may be replaced by
 // the configured fallback; after that, nothing is tried again.
 func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, error) {
-	id := ulid.Make().String()
-	if err := out.emit(MessageStarted{ID: id, Model: cmp.Or(t.model.given(), t.model.name)}); err != nil {
+	a, err := t.open(out)
+	if err != nil {
 		return StageFinished{}, err
 	}
-	a := t.newAnswer(id, t.model, out)
-	err := a.complete(ctx)
-	var done StageFinished
-	if err != nil && t.mayFallBack(ctx, a, err) {
-		m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
-		if fallbackErr != nil {
-			return done, fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
+	note := ""
+	if err = a.complete(ctx); err != nil && t.mayFallBack(ctx, a, err) {
+		if a, note, err = t.fallBack(a, err); err == nil {
+			err = a.complete(ctx)
 		}
-		done.Note = fmt.Sprintf("answered by %s, because %s failed", m.key, t.model.key)
-		t.cfg.Logger.Warn("model failed, falling back", "turn_id", t.req.TurnID, "model", t.model.key, "error", err)
-		a = t.newAnswer(id, m, out)
-		err = a.complete(ctx)
 	}
 	if err != nil {
-		return done, err
+		return StageFinished{Note: note}, err
 	}
+	return a.conclude(ctx, note)
+}
+
+// open begins the message.
+func (t *turn) open(out *output) (*answer, error) {
+	a := t.newAnswer(ulid.Make().String(), t.model, out)
+	return a, out.emit(MessageStarted{ID: a.done.ID, Model: cmp.Or(t.model.given(), t.model.name)})
+}
+
+// fallBack returns the same message by the fallback of the model that failed, and a note of that.
+func (t *turn) fallBack(failed *answer, err error) (a *answer, note string, _ error) {
+	m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
+	if fallbackErr != nil {
+		return nil, "", fmt.Errorf("%w (fallback: %w)", err, fallbackErr)
+	}
+	t.cfg.Logger.Warn("model failed, falling back", "turn_id", t.req.TurnID, "model", t.model.key, "error", err)
+	return t.newAnswer(failed.done.ID, m, failed.out), fmt.Sprintf("answered by %s, because %s failed", m.key, t.model.key), nil
+}
+
+// conclude runs the tools that the completion has asked for, and ends the message.
+func (a *answer) conclude(ctx context.Context, note string) (StageFinished, error) {
+	t, done := a.turn, StageFinished{Note: note}
 	if len(a.wanted) > 0 {
 		done.Model, done.Usage = a.done.Model, a.spent()
 		if err := a.useTools(ctx); err != nil {
@@ -53,7 +69,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	if a.refused > 0 {
 		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
 	}
-	return done, out.emit(finished)
+	return done, a.out.emit(finished)
 }
 
 func (t *turn) mayFallBack(ctx context.Context, a *answer, err error) bool {
@@ -106,21 +122,7 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 
 // complete runs the model and emits what it says.
 func (a *answer) complete(ctx context.Context) error {
-	o := &a.req.Options
-	req := llm.Request{
-		Model:           a.model.name,
-		Messages:        slices.Concat(a.prompt.Messages, a.behind),
-		Temperature:     o.Temperature,
-		TopP:            o.TopP,
-		MaxOutputTokens: o.MaxOutputTokens,
-		Stop:            o.Stop,
-		Effort:          o.Effort,
-		Schema:          o.Schema,
-		Tools:           slices.Concat(o.Tools, a.offered),
-		ToolChoice:      o.ToolChoice,
-		Evidence:        a.evidence(),
-	}
-	for c, err := range a.model.Stream(ctx, req) {
+	for c, err := range a.completion(ctx) {
 		if err != nil {
 			return fmt.Errorf("complete with %s: %w", a.model.key, err)
 		}
@@ -132,6 +134,25 @@ func (a *answer) complete(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// completion asks the model for one.
+func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
+	o := &a.req.Options
+	return a.model.Stream(ctx, llm.Request{
+		Model:           a.model.name,
+		Messages:        slices.Concat(a.prompt.Messages, a.behind),
+		Temperature:     o.Temperature,
+		TopP:            o.TopP,
+		MaxOutputTokens: o.MaxOutputTokens,
+		Stop:            o.Stop,
+		Effort:          o.Effort,
+		Schema:          o.Schema,
+		Tools:           slices.Concat(o.Tools, a.offered),
+		ToolChoice:      o.ToolChoice,
+		Evidence:        a.evidence(),
+		Whole:           a.req.Whole,
+	})
 }
 
 func (a *answer) add(c *llm.Chunk) error {

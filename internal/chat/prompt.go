@@ -51,7 +51,9 @@ func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error
 		before += history[n-1].Text() + "\n\n" // nobody answered it: one user turn with the question
 		history = history[:n-1]
 	}
-	p.Messages = t.messages(system, history, before+t.asked+t.format()+"\n\nSources:\n"+strings.Join(p.Sources, "\n"))
+	user := before + t.asked + t.format() + "\n\nSources:\n" + strings.Join(p.Sources, "\n")
+	shareText(p.Sources, user)
+	p.Messages = t.messages(system, history, user)
 	showImages(p.Messages, images)
 	t.prompt = p
 
@@ -63,6 +65,15 @@ func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error
 		notes = append(notes, fmt.Sprintf("%d passages are left out: the prompt is full", dropped))
 	}
 	return StageFinished{Note: strings.Join(notes, "; ")}, out.emit(p)
+}
+
+// shareText makes sources, with which a text ends, one a line, parts of that text, so that they are in
+// memory once for as long as the turn lasts.
+func shareText(sources []string, text string) {
+	for i, s := range slices.Backward(sources) {
+		from := len(text) - len(s)
+		sources[i], text = text[from:], strings.TrimSuffix(text[:from], "\n")
+	}
 }
 
 func (t *turn) messages(system string, history []Message, user string) []llm.Message {

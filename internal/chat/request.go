@@ -35,8 +35,8 @@ func isBadStop(s string) bool { return s == "" || len(s) > maxStopBytes || !utf8
 func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
 
 // begin checks a request before anything is done for it.
-func (e *Engine) begin(req Request) (*turn, error) {
-	t := &turn{Engine: e, req: req}
+func (e *Engine) begin(req *Request) (*turn, error) {
+	t := &turn{Engine: e, req: *req}
 	if t.req.Namespace == "" {
 		t.req.Namespace = e.cfg.Namespace
 	}

@@ -10,19 +10,12 @@ import (
 
 // runRetrieve finds the passages that the answer may cite.
 func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, error) {
-	o := &t.req.Options
-	q := t.newQuery(t.query.Query)
-	q.Context = t.query.Context
-	q.Captions = o.Captions
-	q.Limit = t.candidates()
-	found, err := t.cfg.Retriever.Search(ctx, q)
+	var err error
+	aside(func() { err = t.search(ctx) })
 	if err != nil {
-		return StageFinished{}, fmt.Errorf("search passages: %w", err)
+		return StageFinished{}, err
 	}
-	found.Passages = slices.DeleteFunc(slices.Clone(found.Passages), func(p retrieval.Passage) bool {
-		return len(p.Chunk.Spans) == 0
-	})
-	t.found = found
+	o, found := &t.req.Options, &t.found
 	done := StageFinished{Model: found.Model, Usage: found.Usage}
 	if found.Mode != o.Mode {
 		done.Note = fmt.Sprintf("searched by %s instead of %s", found.Mode, o.Mode)
@@ -31,6 +24,22 @@ func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, err
 		}
 	}
 	return done, out.emit(t.retrieved())
+}
+
+func (t *turn) search(ctx context.Context) error {
+	q := t.newQuery(t.query.Query)
+	q.Context = t.query.Context
+	q.Captions = t.req.Options.Captions
+	q.Limit = t.candidates()
+	found, err := t.cfg.Retriever.Search(ctx, q)
+	if err != nil {
+		return fmt.Errorf("search passages: %w", err)
+	}
+	found.Passages = slices.DeleteFunc(slices.Clone(found.Passages), func(p retrieval.Passage) bool {
+		return len(p.Chunk.Spans) == 0
+	})
+	t.found = found
+	return nil
 }
 
 func (t *turn) retrieved() PassagesRetrieved {

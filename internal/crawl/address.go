@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -66,15 +67,16 @@ func normalise(u *url.URL) (*url.URL, error) {
 }
 
 func normaliseHost(u *url.URL, scheme string) (string, error) {
-	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if name == "" || strings.HasSuffix(name, ".") {
-		return "", errNoHost
-	}
+	name := strings.ToLower(u.Hostname())
 	if strings.Contains(name, ":") {
 		name = "[" + name + "]"
 	} else if ascii, err := idna.Lookup.ToASCII(name); err == nil {
 		name = ascii
 	} else if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e || r <= ' ' }) {
+		return "", errNoHost
+	}
+	name = strings.TrimSuffix(name, ".")
+	if name == "" || strings.HasSuffix(name, ".") {
 		return "", errNoHost
 	}
 	port := u.Port()
@@ -149,13 +151,22 @@ func isTracking(parameter string) bool {
 	return name == "" || strings.HasPrefix(name, "utm_") || slices.Contains(tracking, name)
 }
 
-// normaliseQuery drops tracking parameters. The order of the others stays: it may mean something.
+// normaliseQuery drops tracking parameters, and escapes what is no ASCII or is a space. The order of the
+// other parameters stays: it may mean something.
 func normaliseQuery(query string) string {
 	if query == "" {
 		return ""
 	}
-	parameters := strings.Split(normaliseEscapes(query), "&")
-	return strings.Join(slices.DeleteFunc(parameters, isTracking), "&")
+	parameters := slices.DeleteFunc(strings.Split(normaliseEscapes(query), "&"), isTracking)
+	var b strings.Builder
+	for _, c := range []byte(strings.Join(parameters, "&")) {
+		if ' ' < c && c < 0x7f {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // withoutSessions drops the parameter of a path that Java servers keep sessions with.

@@ -92,6 +92,7 @@ func FuzzNormalise(f *testing.F) {
 	f.Add("https://example.com/%7ea/../b;jsessionid=1?utm_x=1&b#c")
 	for _, raw := range []string{
 		"http://$/.//\xd7", "http://h/a;jsessionid=1/b;%6asessionid=2", "http://h/?%75tm_x=1&%%37%35tm_x=2",
+		"http://0? #", "http://h/?q=é\u00a0", "http://\ufeff", "http://a。",
 	} {
 		f.Add(raw)
 	}

@@ -69,7 +69,7 @@ func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error
 			return
 		}
 		begun := false
-		for c, err := range m.model.Stream(ctx, req) {
+		for c, err := range Start(ctx, m.model, &req) {
 			if err != nil {
 				if isDown(err) {
 					m.fail(m.endpoint)

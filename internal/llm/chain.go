@@ -31,7 +31,7 @@ func (m *chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 	return func(yield func(Chunk, error) bool) {
 		for i, link := range m.links {
 			req.Model = link.Name
-			o := once(ctx, link.Model, req, yield)
+			o := once(ctx, link.Model, &req, yield)
 			if o.left || o.err == nil {
 				return
 			}

@@ -29,6 +29,7 @@ func Complete(ctx context.Context, m Model, req Request, limit int) (Completion,
 		usage     *Usage
 		err       error
 	)
+	req.Whole = true
 	for chunk, failed := range m.Stream(ctx, req) {
 		if err = failed; err != nil {
 			break

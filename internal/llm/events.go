@@ -31,8 +31,18 @@ type EventReader struct {
 }
 
 // NewEventReader returns a reader of the events of src, which it does not close.
-func NewEventReader(src io.Reader) *EventReader {
-	return &EventReader{src: src, buf: make([]byte, eventBuffer)}
+func NewEventReader(src io.Reader) *EventReader { return NewEventReaderSize(src, eventBuffer) }
+
+// NewEventReaderSize is NewEventReader with a buffer of size bytes.
+func NewEventReaderSize(src io.Reader, size int) *EventReader {
+	return &EventReader{src: src, buf: make([]byte, size)}
+}
+
+// Ready reports whether an event stands in the buffer, so that Next does not wait. It may say no though
+// one does.
+func (r *EventReader) Ready() bool {
+	event, _, whole := bytes.Cut(r.buf[r.start:r.end], []byte("\n\n"))
+	return whole && (bytes.HasPrefix(event, []byte("data:")) || bytes.Contains(event, []byte("\ndata:")))
 }
 
 // Next returns the data of the next event, never empty, which is valid until the next call. At

@@ -92,6 +92,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
 	Schema   json.RawMessage
 	Evidence *Evidence
+	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
+	// one chunk.
+	Whole bool
 }
 
 // Evidence is the material of a grounded answer in structured form. Models that read prompts
@@ -188,6 +191,15 @@ type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
+// Start returns m.Stream(ctx, *req), for who ranges over the completion. The copy of a request is large,
+// and in the frame of who ranges it would take stack for as long as the stream lasts, once for each
+// Model.
+//
+//go:noinline
+func Start(ctx context.Context, m Model, req *Request) iter.Seq2[Chunk, error] {
+	return m.Stream(ctx, *req)
+}
+
 // ModelInfo is what a provider says of one of its models.
 type ModelInfo struct {
 	Name    string // as in Request.Model
@@ -204,6 +216,7 @@ type Lister interface {
 type Error struct {
 	Status     int           // the upstream's HTTP status, 0 when there was none
 	Retryable  bool          // the same call may succeed later
+	Silent     bool          // the upstream has had its time: another attempt would take as long again
 	Filtered   bool          // a content filter refused the prompt or the answer
 	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
 	Err        error         // internal text: for logs, never for clients

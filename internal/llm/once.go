@@ -14,7 +14,7 @@ type outcome struct {
 
 // once passes a model's stream on, but for its error. Chunks that have only names are held back
 // until one says something: what fails before that has shown nothing to anybody.
-func once(ctx context.Context, m Model, req Request, yield func(Chunk, error) bool) (o outcome) {
+func once(ctx context.Context, m Model, req *Request, yield func(Chunk, error) bool) (o outcome) {
 	var held []Chunk
 	release := func() bool {
 		o.begun = true
@@ -26,7 +26,7 @@ func once(ctx context.Context, m Model, req Request, yield func(Chunk, error) bo
 		held = nil
 		return true
 	}
-	for c, err := range m.Stream(ctx, req) {
+	for c, err := range Start(ctx, m, req) {
 		if err != nil {
 			o.err = err
 			return o

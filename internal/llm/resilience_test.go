@@ -105,6 +105,7 @@ func TestRetry_TriesNothingAgainThatCannotHelp(t *testing.T) {
 	for name, err := range map[string]error{
 		"refused":         &llm.Error{Status: 400, Err: errors.New("bad")},
 		"filtered":        &llm.Error{Retryable: true, Filtered: true, Err: errors.New("bad")},
+		"silent":          &llm.Error{Retryable: true, Silent: true, Err: errors.New("bad")},
 		"too long a wait": &llm.Error{Status: 429, Retryable: true, RetryAfter: time.Minute, Err: errors.New("bad")},
 		"another error":   errors.New("bad"),
 	} {

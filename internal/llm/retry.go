@@ -18,9 +18,10 @@ type RetryOptions struct {
 	Random   func() float64                                   // in [0,1); nil is math/rand's
 }
 
-// Retrier tries calls again that failed, completions only before their first token. All that it
-// wraps shares one budget: retries are at most a fifth of all calls, and ten more, so that an
-// upstream in trouble is not given more of it. Its methods may be called concurrently.
+// Retrier tries calls again that failed, completions only before their first token, and not those
+// whose upstream was silent until its time was over. All that it wraps shares one budget: retries
+// are at most a fifth of all calls, and ten more, so that an upstream in trouble is not given more
+// of it. Its methods may be called concurrently.
 type Retrier struct {
 	opts RetryOptions
 
@@ -77,7 +78,7 @@ type retried struct {
 func (m *retried) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		err := m.try(ctx, func() (final bool, err error) {
-			o := once(ctx, m.model, req, yield)
+			o := once(ctx, m.model, &req, yield)
 			return o.begun || o.left, o.err
 		})
 		if err != nil {
@@ -134,7 +135,7 @@ func (r *Retrier) try(ctx context.Context, call func() (final bool, err error)) 
 // again waits for the next attempt. It reports whether there is to be one.
 func (r *Retrier) again(ctx context.Context, attempt int, err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || !e.Retryable || e.Filtered || e.RetryAfter > r.opts.MaxWait || attempt >= r.opts.Attempts || ctx.Err() != nil {
+	if !ok || !e.Retryable || e.Silent || e.Filtered || e.RetryAfter > r.opts.MaxWait || attempt >= r.opts.Attempts || ctx.Err() != nil {
 		return false
 	}
 	wait := r.wait(attempt, e.RetryAfter)

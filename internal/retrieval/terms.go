@@ -87,7 +87,7 @@ func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
 
 const (
 	maxNameWords = 8   // of a document's name that a query is searched for
-	nameWeight   = 2.0 // of a name that a query spells out, relative to one of its words
+	nameWeight   = 5.0 // of a name that a query spells out, relative to one of its words
 )
 
 // namesIn returns the names of documents that the text spells out, as terms that only chunks of

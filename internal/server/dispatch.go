@@ -105,8 +105,11 @@ func byBody(p wire.Probe) (protocol, error) {
 }
 
 // isMultipart tells the two content types that are accepted apart: multipart forms, and JSON,
-// which a missing content type counts as.
+// which a missing content type counts as. No encoding of a body is undone.
 func isMultipart(h http.Header) (bool, error) {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return false, &refusalError{unsupportedEncoding}
+	}
 	value := h.Get("Content-Type")
 	if value == "" {
 		return false, nil
@@ -125,6 +128,11 @@ func isMultipart(h http.Header) (bool, error) {
 		return false, &refusalError{unsupportedType}
 	}
 	return false, nil
+}
+
+var unsupportedEncoding = wire.Failure{
+	Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
+	Text: "The body has a content encoding; expected it as it is.",
 }
 
 var unsupportedType = wire.Failure{

@@ -52,6 +52,14 @@ func (s *Server) authSetup(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
+// speech answers the front ends that would have a text spoken: 400 tells them that nobody can.
+func (s *Server) speech(w http.ResponseWriter, r *http.Request) error {
+	if _, err := s.jsonBody(w, r); err != nil {
+		return err
+	}
+	return wire.Invalidf("speech is not configured on this server")
+}
+
 // controls says which controls a front end shows. A control appears only where the server
 // can really do what it promises, so most are off.
 type controls struct {

@@ -23,6 +23,17 @@ func TestAuthSetup_IsWhatFrontEndsExpect(t *testing.T) {
 	}
 }
 
+// specs/README.md section 2: 400 where speech is not configured, which front ends take for "off".
+func TestSpeech_IsRefusedAsNotConfigured(t *testing.T) {
+	s := newServer(t, options{})
+	for _, path := range slashed("/speech") {
+		w := do(s, http.MethodPost, path, `{"text":"Everything is covered."}`, "Content-Type", "application/json")
+		if w.Code != http.StatusBadRequest || w.Body.String() != `{"error":"speech is not configured on this server"}`+"\n" {
+			t.Errorf("POST %s: status %d, body %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 	keys := "showGPT4VOptions, showMultimodalOptions, showSemanticRankerOption, showQueryRewritingOption, " +
 		"showReasoningEffortOption, showVectorOption, showUserUpload, showLanguagePicker, showSpeechInput, " +

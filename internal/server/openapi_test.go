@@ -208,6 +208,9 @@ func success(op *operation) int {
 			return status
 		}
 	}
+	if op.OperationID == "speech" {
+		return http.StatusBadRequest // there is none
+	}
 	return http.StatusOK
 }
 

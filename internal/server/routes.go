@@ -83,8 +83,9 @@ func (s *Server) table() []*route {
 	for _, rt := range ofOpenAI {
 		rt.errors = openai.WriteFailure
 	}
+	completions, models := withSlashes(ofOpenAI[:1]), ofOpenAI[1:] // below /v1/models/ is every id
 	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
-	routes = append(routes, ofOpenAI...)
+	routes = slices.Concat(routes, completions, models, withSlashes([]*route{post("/speech", s.speech)}))
 	routes = append(routes, s.intakeRoutes()...)
 	if s.deps.MCP != nil {
 		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)

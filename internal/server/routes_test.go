@@ -14,8 +14,8 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	}
 	wantPost := slashed("/chat_history", "/ask", "/chat", "/chat/stream", "/p/azure-0128/chat", "/p/azure-0529/chat", "/p/azure-0529/chat/stream",
 		"/p/ragchat/chat", "/search", "/retrieval-evals/run", "/p/ragchat/retrieval-evals/run", "/api/chat/stream",
-		"/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
-	wantPost = append(wantPost, "/api/chat/", completionPath, "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")
+		"/speech", "/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
+	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")
 	wantGet := slashed("/list_uploaded", "/chat_history/sessions", "/chat_history/sessions/"+stored, "/api/config", "/api/models")
 	wantDelete := slashed("/chat_history/sessions/" + stored)
 	for _, at := range []string{"/chat", "/p/ragchat/chat"} {
@@ -91,7 +91,7 @@ func TestRoutes_OfOtherProtocolsAndUnknownPathsAre404AndNeverARedirect(t *testin
 	paths := []string{
 		"/api", "/api/multi-agent-chat/x", "/chat-history/x/y", "/api/chat-history/x/messages/y", "/p/chatui/chat-history",
 		"/chat_history/sessions/x/y", "/chat_history/x", "/chat/01ABC/messages", "/p/ragchat", "/p/ragchat/chat/01ABC/messages",
-		"/p/azure-0128/chat/stream", "/p/azure-0529", "/speech", "/delete", "/api/jobs/x/y",
+		"/p/azure-0128/chat/stream", "/p/azure-0529", "/delete", "/api/jobs/x/y",
 		"/content", "/favicon.ico", "/.git/config", "//chat", "/chat//stream", "/./chat", "/x/../chat", "/Chat",
 		"/chat/stream//", "/auth_setup/", "/%63hat%00", "/..%2f", "/debug/pprof/",
 	}

@@ -309,7 +309,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return path == completionPath || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
+		return strings.HasPrefix(path, completionPath) || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
 	})
 }
 

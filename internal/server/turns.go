@@ -125,6 +125,7 @@ func (f runFunc) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 func LimitTurns(n int, next Runner) Runner {
 	places := make(chan struct{}, n)
 	return runFunc(func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+		events := next.Run(ctx, req)
 		return func(yield func(chat.Event, error) bool) {
 			select {
 			case places <- struct{}{}:
@@ -133,7 +134,7 @@ func LimitTurns(n int, next Runner) Runner {
 				yield(nil, errBusy)
 				return
 			}
-			for e, err := range next.Run(ctx, req) {
+			for e, err := range events {
 				if !yield(e, err) {
 					return
 				}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"parley/internal/turn"
 )
 
@@ -94,13 +96,14 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 	query.WriteString(`COUNT(DISTINCT turn_id), COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),
 		COALESCE(SUM(cached_tokens), 0), COALESCE(SUM(reasoning_tokens), 0), COALESCE(SUM(cost_micros), 0),
 		COALESCE(SUM(CASE WHEN cost_micros IS NULL THEN 1 ELSE 0 END), 0), COALESCE(SUM(estimated), 0)
-		FROM ledger WHERE status <> 'intent'`)
+		FROM ledger WHERE TRUE`)
 	var args []any
 	for _, c := range []struct {
 		condition string
 		is        bool
 		value     any
 	}{
+		{" AND id >= ?", !q.From.IsZero(), firstID(q.From)}, // finds what the next one decides
 		{" AND created_at >= ?", !q.From.IsZero(), micros(q.From)},
 		{" AND created_at < ?", !q.To.IsZero(), micros(q.To)},
 		{" AND owner = ?", q.Owner != nil, q.Owner},
@@ -127,6 +130,15 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 		return err
 	})
 	return all, s.db.fail("read usage", err)
+}
+
+// firstID returns the least id that can have been given at a time: ids are ULIDs, which begin with theirs.
+func firstID(at time.Time) string {
+	var id ulid.ULID
+	if err := id.SetTime(ulid.Timestamp(at)); err != nil {
+		return "" // before 1970, or too late for any
+	}
+	return id.String()
 }
 
 func scanUsage(r *sql.Rows, by []turn.Dimension) (u turn.UsageRow, err error) {

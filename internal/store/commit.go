@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -75,6 +76,7 @@ var errUncommitted = errors.New("a transaction of somebody else panicked")
 
 // lead commits all that wait, c among them, and then lets the next one lead.
 func (d *database) lead(c *commit) {
+	runtime.Gosched() // whoever is about to enter does so; where nobody runs, it takes no time
 	batch := d.commits.take()
 	for _, each := range batch {
 		each.err = errUncommitted

@@ -9,48 +9,45 @@ import (
 	"parley/internal/turn"
 )
 
+// callColumns are what is known of a call before it is made, in both tables that have calls.
+const callColumns = `id, namespace, owner, conversation_id, account_user, account_conversation, turn_id, stage,
+	provider, model, estimated_input, created_at`
+
 // Intend commits a new entry durably.
 func (s *State) Intend(ctx context.Context, e turn.Entry) error {
-	return s.db.updateOne(ctx, "write ledger", `INSERT INTO ledger (id, namespace, owner, conversation_id,
-		account_user, account_conversation, turn_id, stage, provider, model, status, estimated_input,
-		input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?)`,
+	return s.db.updateOne(ctx, "write ledger", `INSERT INTO intents (`+callColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.Account.User, e.Account.Conversation,
-		e.TurnID, string(e.Stage), e.Provider, e.Model, string(turn.EntryIntent), e.EstimatedInput, micros(e.CreatedAt))
+		e.TurnID, string(e.Stage), e.Provider, e.Model, e.EstimatedInput, micros(e.CreatedAt))
 }
 
 // insertFree enters a call that is settled already, because it costs nothing.
-const insertFree = `INSERT INTO ledger (id, namespace, owner, conversation_id,
-	account_user, account_conversation, turn_id, stage, provider, model, status, estimated_input,
-	input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, created_at, settled_at)
+const insertFree = `INSERT INTO ledger (` + callColumns + `, status, input_tokens, output_tokens, cached_tokens,
+	reasoning_tokens, estimated, cost_micros, settled_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func insertEntry(ctx context.Context, into *sql.Stmt, e turn.Entry) error {
 	_, err := into.ExecContext(ctx, e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID,
 		e.Account.User, e.Account.Conversation, e.TurnID, string(e.Stage), e.Provider, e.Model,
-		string(e.Status), e.EstimatedInput, e.Usage.Input, e.Usage.Output, e.Usage.Cached, e.Usage.Reasoning,
-		flag(e.Usage.Estimated), costOf(e), micros(e.CreatedAt), micros(e.SettledAt))
+		e.EstimatedInput, micros(e.CreatedAt), string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached,
+		e.Usage.Reasoning, flag(e.Usage.Estimated), costOf(e), micros(e.SettledAt))
 	return err
 }
 
-// The statements that write the end of a call, if its status is what they are told, or one of two.
+// The statements that write the end of a call: they move it to the ledger with its end, or where it is
+// there as interrupted, change its end.
 const (
-	settleEntry = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?,
-	reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ? AND status = ?`
-	settleEither = settleEntry + " OR id = ? AND status = ?"
+	settleCall = `INSERT INTO ledger (` + callColumns + `, status, input_tokens, output_tokens, cached_tokens,
+		reasoning_tokens, estimated, cost_micros, settled_at)
+		SELECT ` + callColumns + `, ?, ?, ?, ?, ?, ?, ?, ? FROM intents WHERE id = ?`
+	forgetIntent = "DELETE FROM intents WHERE id = ?"
+	settleAgain  = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?,
+		reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ?`
 )
 
 // Settle writes what became of an entry, and adds it to its account. What is settled stays, except
 // that an interrupted entry yields to the real end of its call.
 func (s *State) Settle(ctx context.Context, e turn.Entry) error {
-	key := e.AccountKey()
-	if key.IsZero() && e.Status == turn.EntryInterrupted {
-		return s.db.updateOne(ctx, "settle ledger", settleEntry, settleArgs(e, turn.EntryIntent)...)
-	}
-	if key.IsZero() {
-		return s.db.updateOne(ctx, "settle ledger", settleEither,
-			append(settleArgs(e, turn.EntryIntent), e.ID, string(turn.EntryInterrupted))...)
-	}
 	into, err := s.settling(ctx)
 	if err != nil {
 		return s.db.fail("settle ledger", err)
@@ -59,45 +56,48 @@ func (s *State) Settle(ctx context.Context, e turn.Entry) error {
 }
 
 // settleStatements are the statements that settle an entry within a transaction.
-type settleStatements struct{ settle, add *sql.Stmt }
+type settleStatements struct{ settle, forget, add *sql.Stmt }
 
 func (s *State) settling(ctx context.Context) (into settleStatements, err error) {
-	if into.settle, err = s.db.preparedWrite(ctx, settleEntry); err == nil {
-		into.add, err = s.db.preparedWrite(ctx, addToAccount)
+	for query, stmt := range map[string]**sql.Stmt{
+		settleCall: &into.settle, forgetIntent: &into.forget, addToAccount: &into.add,
+	} {
+		if *stmt, err = s.db.preparedWrite(ctx, query); err != nil {
+			return into, err
+		}
 	}
-	return into, err
+	return into, nil
 }
 
 func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry) error {
 	var sum turn.Totals
-	settle := tx.StmtContext(ctx, into.settle)
-	done, err := affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryIntent)...))
+	moved, err := affects(tx.StmtContext(ctx, into.settle).ExecContext(ctx, settleArgs(e)...))
 	if err != nil {
 		return err
 	}
-	if !done && e.Status != turn.EntryInterrupted {
-		old, err := interrupted(ctx, tx, e.ID)
-		if errors.Is(err, sql.ErrNoRows) {
+	if moved {
+		_, err = tx.StmtContext(ctx, into.forget).ExecContext(ctx, e.ID)
+	} else {
+		old, found := interrupted(ctx, tx, e.ID)
+		if errors.Is(found, sql.ErrNoRows) || found == nil && e.Status == turn.EntryInterrupted {
 			return nil // settled already
 		}
-		if err != nil {
-			return err
+		if found != nil {
+			return found
 		}
 		sum.Add(old, -1)
-		if done, err = affects(settle.ExecContext(ctx, settleArgs(e, turn.EntryInterrupted)...)); err != nil {
-			return err
-		}
+		_, err = tx.ExecContext(ctx, settleAgain, settleArgs(e)...)
 	}
-	if !done {
-		return nil
+	if err != nil {
+		return err
 	}
 	sum.Add(e, 1)
 	return addTotals(ctx, tx.StmtContext(ctx, into.add), e.AccountKey(), sum)
 }
 
-func settleArgs(e turn.Entry, was turn.EntryStatus) []any {
+func settleArgs(e turn.Entry) []any {
 	return []any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached, e.Usage.Reasoning,
-		flag(e.Usage.Estimated), costOf(e), micros(e.SettledAt), e.ID, string(was)}
+		flag(e.Usage.Estimated), costOf(e), micros(e.SettledAt), e.ID}
 }
 
 func costOf(e turn.Entry) sql.NullInt64 {
@@ -129,34 +129,38 @@ func interrupted(ctx context.Context, tx *sql.Tx, id string) (e turn.Entry, err 
 
 // Unsettled returns up to limit intents, oldest first.
 func (s *State) Unsettled(ctx context.Context, limit int) ([]turn.Entry, error) {
-	all, err := s.entries(ctx, "WHERE status = 'intent' ORDER BY created_at, id LIMIT ?", limit)
+	all, err := s.entries(ctx, selectIntents+" ORDER BY created_at, id LIMIT ?", limit)
 	return all, s.db.fail("read unsettled entries", err)
 }
 
-// Entries returns the entries of a turn, oldest first.
+// Entries returns the entries of a turn, oldest first. It goes over the whole ledger.
 func (s *State) Entries(ctx context.Context, turnID string) ([]turn.Entry, error) {
-	all, err := s.entries(ctx, "WHERE turn_id = ? ORDER BY created_at, id", turnID)
+	all, err := s.entries(ctx, selectIntents+` WHERE turn_id = ? UNION ALL SELECT `+callColumns+`, status, input_tokens,
+		output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, settled_at FROM ledger WHERE turn_id = ?
+		ORDER BY created_at, id`, turnID, turnID)
 	return all, s.db.fail("read entries of a turn", err)
 }
 
-func (s *State) entries(ctx context.Context, where string, args ...any) (all []turn.Entry, err error) {
-	stmt, err := s.db.prepared(`SELECT id, namespace, owner, conversation_id, account_user, account_conversation,
-		turn_id, stage, provider, model, status, estimated_input, input_tokens, output_tokens, cached_tokens,
-		reasoning_tokens, estimated, cost_micros, created_at, settled_at FROM ledger ` + where)
+// selectIntents reads intents as if they stood in the ledger.
+const selectIntents = `SELECT ` + callColumns + `, 'intent' AS status, 0 AS input_tokens, 0 AS output_tokens,
+	0 AS cached_tokens, 0 AS reasoning_tokens, 0 AS estimated, NULL AS cost_micros, 0 AS settled_at FROM intents`
+
+func (s *State) entries(ctx context.Context, query string, args ...any) (all []turn.Entry, err error) {
+	stmt, err := s.db.prepared(query)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var e turn.Entry
-		var cost, settled sql.NullInt64
-		var created int64
+		var cost sql.NullInt64
+		var created, settled int64
 		err := r.Scan(&e.ID, &e.Scope.Namespace, &e.Scope.Owner, &e.ConversationID, &e.Account.User,
-			&e.Account.Conversation, &e.TurnID, &e.Stage, &e.Provider, &e.Model, &e.Status, &e.EstimatedInput,
-			&e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning, &e.Usage.Estimated, &cost,
-			&created, &settled)
+			&e.Account.Conversation, &e.TurnID, &e.Stage, &e.Provider, &e.Model, &e.EstimatedInput,
+			&created, &e.Status, &e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning,
+			&e.Usage.Estimated, &cost, &settled)
 		e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
-		e.CreatedAt, e.SettledAt = fromMicros(created), fromMicros(settled.Int64)
+		e.CreatedAt, e.SettledAt = fromMicros(created), fromMicros(settled)
 		all = append(all, e)
 		return err
 	})

@@ -52,8 +52,8 @@ func (s *State) Said(ctx context.Context, id string) (said turn.Said, err error)
 	return said, nil
 }
 
-const forgetSaid = `DELETE FROM said WHERE turn_id IN
-	(SELECT turn_id FROM said WHERE finished_at < ? ORDER BY finished_at LIMIT ?)`
+// forgetSaid looks at the first rows only, which are the oldest: ids are in the order in which turns began.
+const forgetSaid = `DELETE FROM said WHERE finished_at < ? AND turn_id IN (SELECT turn_id FROM said ORDER BY turn_id LIMIT ?)`
 
 // ForgetSaid deletes what up to limit turns said that finished before a time.
 func (s *State) ForgetSaid(ctx context.Context, before time.Time, limit int) (n int, err error) {

@@ -211,8 +211,22 @@ const insertTurns = `INSERT INTO turns (id, namespace, owner, conversation_id, p
 	reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
+// storedStage is a chat.StageFinished as it is stored.
+type storedStage struct {
+	Stage    chat.Stage    `json:"stage"`
+	Agent    string        `json:"agent,omitempty"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+	Model    string        `json:"model,omitempty"`
+	Usage    llm.Usage     `json:"usage,omitzero"`
+	Note     string        `json:"note,omitempty"`
+}
+
 func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int64) error {
-	stages, err := json.Marshal(r.Stages)
+	stored := make([]storedStage, len(r.Stages))
+	for i, s := range r.Stages {
+		stored[i] = storedStage(s)
+	}
+	stages, err := json.Marshal(stored)
 	if err != nil {
 		return fmt.Errorf("encode stages: %w", err)
 	}
@@ -407,8 +421,12 @@ func scanTurn(row row, r *turn.Record) error {
 	r.ConversationID = conversation.String
 	r.FirstToken = time.Duration(firstToken) * time.Microsecond
 	r.StartedAt, r.FinishedAt = fromMicros(started), fromMicros(finished)
-	if err := json.Unmarshal(stages, &r.Stages); err != nil {
+	var stored []storedStage
+	if err := json.Unmarshal(stages, &stored); err != nil {
 		return fmt.Errorf("decode stages: %w", err)
+	}
+	for _, s := range stored {
+		r.Stages = append(r.Stages, chat.StageFinished(s))
 	}
 	return nil
 }

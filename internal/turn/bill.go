@@ -38,8 +38,8 @@ func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, 
 		if req.Namespace == "" {
 			req.Namespace = r.opts.Namespace
 		}
-		t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
-		estimate, first := r.estimate(req), b.count()
+		t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, &req)
+		estimate, first := r.estimate(&req), b.count()
 		if !first {
 			estimate.requests = 0
 		}
@@ -59,7 +59,7 @@ func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, 
 			settle(took)
 		}()
 		defer t.meta.finish(ctx)
-		for e, err := range b.engine.Run(withMeta(ctx, t.meta), req) {
+		for e, err := range chat.Start(withMeta(ctx, t.meta), b.engine, &req) {
 			if err == nil {
 				t.add(e, r.opts.Now())
 			}

@@ -80,6 +80,11 @@ func (k *Keeper) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 	if policyOf(ctx, req) != Finish || c != nil && c.again {
 		return k.next.Run(ctx, req)
 	}
+	return k.follow(ctx, req, c)
+}
+
+// follow starts a turn that is to finish, and says what it says.
+func (k *Keeper) follow(ctx context.Context, req chat.Request, c *claim) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		if req.TurnID == "" {
 			req.TurnID = newID(time.Now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -90,6 +91,19 @@ func (l *Log) addText(delta entry, text string) {
 // joins reports whether a delta can be run together with those of e.
 func (e *entry) joins(delta entry) bool {
 	return e.event == nil && delta.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
+}
+
+// text returns what a message has said.
+func (l *Log) text(message string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	for i := range l.entries {
+		if e := &l.entries[i]; e.event == nil && !e.thought && e.message == message {
+			b.Write(e.text)
+		}
+	}
+	return b.String()
 }
 
 // length returns how many positions the entry takes.

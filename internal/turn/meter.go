@@ -31,15 +31,14 @@ type metered struct {
 // before the range over it does.
 func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		c, err := m.ledger.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(req)})
+		c, err := m.begin(ctx, &req)
 		if err != nil {
 			yield(llm.Chunk{}, &llm.Error{Err: err})
 			return
 		}
-		c.input = func() int { return countInput(req, c.counter()) }
 		// Deferred, so that a panic of whoever reads the stream is settled too.
 		defer c.settle(ctx)
-		for chunk, err := range m.model.Stream(ctx, req) {
+		for chunk, err := range llm.Start(ctx, m.model, &req) {
 			if err != nil {
 				c.fail(ctx, err)
 				yield(chunk, err)
@@ -52,6 +51,16 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		}
 		c.status = EntryCompleted
 	}
+}
+
+// begin commits the intent of a completion.
+func (m *metered) begin(ctx context.Context, req *llm.Request) (*call, error) {
+	c, err := m.ledger.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(*req)})
+	if err != nil {
+		return nil, err
+	}
+	c.input = func() int { return countInput(*req, c.counter()) }
+	return c, nil
 }
 
 // call is a model call that is being made.

@@ -25,7 +25,7 @@ type running struct {
 }
 
 // begin returns the fold of a turn before its first event.
-func (r *Runner) begin(scope Scope, req chat.Request) *running {
+func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	now := trim(r.opts.Now())
 	rec := Record{
 		ID: req.TurnID, Scope: scope, ConversationID: req.ConversationID, Home: req.Home, Kind: req.Kind,
@@ -59,7 +59,7 @@ func identify(m *chat.Message, now time.Time) {
 // add folds one event into the turn.
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
-	t.turn.Add(e)
+	t.fold(e)
 	if t.packed != nil {
 		t.seq++
 		t.packed.add(t.seq, e)
@@ -78,6 +78,17 @@ func (t *running) add(e chat.Event, now time.Time) {
 		}
 	case chat.TurnFinished:
 		t.total = &e.Usage
+	}
+}
+
+// fold folds an event, without what the log has of it already: the text.
+func (t *running) fold(e chat.Event) {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		t.turn.Add(chat.TextDelta{ID: e.ID})
+	case chat.ReasoningDelta:
+	default:
+		t.turn.Add(e)
 	}
 }
 
@@ -109,6 +120,11 @@ func (t *running) answer(now time.Time) error {
 // end says how the turn ended, and so the answers that are still open.
 func (t *running) end(status chat.Status, kind chat.Kind) {
 	t.record.Status, t.record.ErrorKind = status, kind
+	for i := range t.turn.Messages {
+		if m := &t.turn.Messages[i]; m.Status == "" {
+			m.Text = t.log.text(m.ID)
+		}
+	}
 	t.turn.End(status)
 }
 

@@ -68,7 +68,7 @@ type Record struct {
 }
 
 // home returns the scope of the record's conversation.
-func (r Record) home() Scope {
+func (r *Record) home() Scope {
 	return Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
 }
 
@@ -97,7 +97,7 @@ type Store interface {
 	// ErrConflict when the conversation's Completed is not r.Seen any more, or when the key of
 	// r.Answered was answered by another turn; ErrForeign when the conversation is not r.Scope's or
 	// not of r.Kind; ErrNotFound when a conversation of another kind than "" is gone. Nothing is
-	// written with an error.
+	// written with an error. The events of r.Said are the caller's again when it returns.
 	Save(ctx context.Context, r Record) error
 	// Turn returns a turn of the scope, or ErrNotFound.
 	Turn(ctx context.Context, scope Scope, id string) (Record, error)
@@ -158,7 +158,7 @@ type Cost struct {
 
 // Entry is a line of the ledger: one paid model call.
 type Entry struct {
-	ID             string // ULID
+	ID             string // ULID of CreatedAt
 	TurnID         string // "" for a call outside a turn
 	ConversationID string // "" outside a conversation
 	Scope          Scope

@@ -37,7 +37,7 @@ func Clean(name string) (string, error) {
 		}
 		return r
 	}, name)
-	name = strings.TrimRight(strings.TrimSpace(name), ". ")
+	name = strings.TrimRightFunc(strings.TrimSpace(name), func(r rune) bool { return r == '.' || unicode.IsSpace(r) })
 	if err := check(name); err != nil {
 		return "", err
 	}

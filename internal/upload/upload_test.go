@@ -60,6 +60,7 @@ func TestClean_RefusesNamesThatNoFileCanHave(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add("../a\x00b.txt")
 	f.Add("ａ／ｂ．ｔｘｔ")
+	f.Add("0\u00a0.")
 	f.Fuzz(func(t *testing.T, given string) {
 		name, err := upload.Clean(given)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ const (
 // client slows its own turn and nothing else. It is not safe for concurrent use. Its first error is
 // final; it wraps ErrClientGone unless the program is at fault.
 type Stream struct {
-	mu          sync.Mutex // for what flushes late, which runs beside the request
+	mu          sync.Mutex // for what flushes late or is sent aside, which runs beside the request
 	w           http.ResponseWriter
 	rc          *http.ResponseController
 	contentType string
@@ -46,6 +47,7 @@ type Stream struct {
 	earned  time.Time   // when the credit was last counted
 	late    *time.Timer // flushes; nil until a line waits
 	waiting bool        // a line was written that was not flushed
+	held    bool        // what waits does so for the next line only
 }
 
 // NDJSON returns a stream of JSON objects, one a line, "\n" after every one.
@@ -68,7 +70,13 @@ func newStream(w http.ResponseWriter, contentType, prefix, suffix string) *Strea
 
 // Line returns the stream's buffer to append one JSON text to and to hand back to Send. The
 // buffer is used again for the next line.
-func (s *Stream) Line() []byte { return append(s.buf[:0], s.prefix...) }
+func (s *Stream) Line() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line()
+}
+
+func (s *Stream) line() []byte { return append(s.buf[:0], s.prefix...) }
 
 // Send writes and flushes a line that was begun with Line. The first one commits the status 200
 // and the headers.
@@ -81,14 +89,56 @@ func (s *Stream) Send(line []byte) error {
 	return s.flush()
 }
 
-// SendSoon is Send for a line that may wait for up to flushEvery, so that others can go with it. Who
-// calls it calls Close at the end.
-func (s *Stream) SendSoon(line []byte) error {
+// SendAside sends the line that render appends to what it is given, beside the caller, who goes on
+// meanwhile; whatever is done with the stream next waits for it. An error meets the next line. Who calls
+// it calls Close at the end, which waits too.
+func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
+	s.mu.Lock()
+	go func() {
+		defer s.mu.Unlock()
+		defer func() {
+			if p := recover(); p != nil {
+				_ = s.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		line, err := render(s.line())
+		if err == nil {
+			err = s.writeLine(line)
+		}
+		if err == nil {
+			err = s.flush()
+		}
+		if s.err == nil && err != nil {
+			_ = s.fail(err)
+		}
+	}()
+}
+
+// Wait waits for what is being sent aside, as every other method does.
+func (s *Stream) Wait() { _ = s.Begun() }
+
+// SendWithNext is Send for a line that another one follows at once, with which it is flushed; or in
+// flushEvery, if none comes. Who calls it calls Close at the end.
+func (s *Stream) SendWithNext(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writeLine(line); err != nil || s.waiting {
 		return err
 	}
+	s.waiting, s.held = true, true
+	s.flushLater()
+	return nil
+}
+
+// SendSoon is Send for a line that may wait for up to flushEvery, so that others can go with it. Who
+// calls it calls Close at the end.
+func (s *Stream) SendSoon(line []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writeLine(line); err != nil || s.waiting && !s.held {
+		return err
+	}
+	s.held = false
 	now := time.Now()
 	if earned := int(now.Sub(s.earned) / flushEvery); earned > 0 {
 		s.credit, s.earned = min(s.credit+earned, flushCredit), now
@@ -98,12 +148,16 @@ func (s *Stream) SendSoon(line []byte) error {
 		return s.flush()
 	}
 	s.waiting = true
+	s.flushLater()
+	return nil
+}
+
+func (s *Stream) flushLater() {
 	if s.late == nil {
 		s.late = time.AfterFunc(flushEvery, s.flushLate)
 	} else {
 		s.late.Reset(flushEvery)
 	}
-	return nil
 }
 
 // Close flushes what waits. The stream must not be used any more.
@@ -155,7 +209,11 @@ func (s *Stream) Comment(text string) error {
 }
 
 // Begun reports whether the status is committed, so that an error can only be one more line.
-func (s *Stream) Begun() bool { return s.begun }
+func (s *Stream) Begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
+}
 
 var errTwoLines = errors.New("a line holds a newline")
 
@@ -182,7 +240,7 @@ func (s *Stream) write(b []byte) error {
 }
 
 func (s *Stream) flush() error {
-	s.waiting = false
+	s.waiting, s.held = false, false
 	err := s.rc.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		return s.fail(fmt.Errorf("a wrapped http.ResponseWriter hides its Flush: %w", err))

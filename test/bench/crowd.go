@@ -40,19 +40,30 @@ func (b *bench) crowd(ctx context.Context) error {
 	return nil
 }
 
-// whole measures what a JSON answer costs beside the floor's, beyond the search.
+// whole measures what a JSON answer costs beside the floor's, beyond the search, and what the floor costs
+// when it commits what a turn commits.
 func (b *bench) whole(ctx context.Context) error {
-	l := load{name: "JSON", stub: "chunks=50,tps=0", clients: 4, answers: 300, rounds: 7, mode: "json", body: questionWhole,
-		paths: []string{"/p/azure-0529/chat", "/p/azure-0128/chat"}}
+	l := load{name: "JSON", stub: "chunks=50,tps=0", clients: 4, answers: 1500, rounds: 7, mode: "json", body: questionWhole,
+		paths: []string{"/p/azure-0529/chat", "/p/azure-0128/chat"}, durable: true}
+	search, err := b.lone(ctx, l)
+	if err != nil {
+		return err
+	}
 	rounds, err := b.drive(ctx, l)
 	if err != nil {
 		return err
 	}
+	var durable, committed []float64
+	for _, r := range rounds {
+		committed = append(committed, r.durable.Server.PerRequest)
+		durable = append(durable, r.durable.Server.PerRequest/r.floor.Server.PerRequest)
+	}
+	b.add("CPU of a JSON answer of the floor with two durable commits, of an intent and of a turn", "",
+		"%.1f × floor (%.0f µs)", median(durable), median(committed))
 	for i, e := range endpoints {
 		var ratio, own, floor []float64
 		for _, r := range rounds {
-			// The search's time is processor time: nothing in it waits.
-			beyond := r.parley[i].Server.PerRequest - 1e3*r.search[i]
+			beyond := r.parley[i].Server.PerRequest - 1e3*search[i]
 			own, floor = append(own, beyond), append(floor, r.floor.Server.PerRequest)
 			ratio = append(ratio, beyond/r.floor.Server.PerRequest)
 		}
@@ -60,4 +71,23 @@ func (b *bench) whole(ctx context.Context) error {
 			"%.1f × floor (%.0f µs / %.0f µs)", median(ratio), median(own), median(floor))
 	}
 	return nil
+}
+
+// lone returns how long the search of an answer takes by endpoint, in ms, while nothing else runs: it is
+// processor time then, since nothing in it waits.
+func (b *bench) lone(ctx context.Context, l load) ([]float64, error) {
+	l.clients, l.answers, l.rounds, l.durable = 1, 200, 3, false
+	rounds, err := b.drive(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	search := make([]float64, len(endpoints))
+	for i := range search {
+		var times []float64
+		for _, r := range rounds {
+			times = append(times, r.search[i])
+		}
+		search[i] = median(times)
+	}
+	return search, nil
 }

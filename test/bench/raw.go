@@ -89,7 +89,7 @@ func openRaw(ctx context.Context, dir string) (*sql.DB, error) {
 
 // readRows reads a whole table.
 func readRows(ctx context.Context, db *sql.DB, table, by string) (rows, error) {
-	found, err := db.QueryContext(ctx, "SELECT "+by+", * FROM "+table+" ORDER BY rowid")
+	found, err := db.QueryContext(ctx, "SELECT "+by+", * FROM "+table)
 	if err != nil {
 		return rows{}, fmt.Errorf("read %s: %w", table, err)
 	}
@@ -132,7 +132,7 @@ func prepareRaw(ctx context.Context, db *sql.DB, tables map[string]rows) (w rawW
 		}
 	}
 	for query, to := range map[string]**sql.Stmt{
-		"UPDATE ledger SET status = 'completed', settled_at = created_at WHERE turn_id = ?":                               &w.settle,
+		"UPDATE ledger SET status = 'completed', settled_at = created_at WHERE id = ?":                                    &w.settle,
 		"UPDATE conversations SET turns = turns + 1, completed = completed + 1, updated_at = updated_at + 1 WHERE id = ?": &w.touch,
 		`INSERT INTO accounts (owner, stored, account_user, conversation, turns, embedding_tokens, embedding_micros,
 			input_tokens, output_tokens, micros, unpriced, estimated) VALUES ('', 1, '', ?, 1, 0, 0, 900, 240, 118, 0, 0)
@@ -162,8 +162,10 @@ func (w rawWriter) turn(ctx context.Context, k durable, conversation, id string,
 	defer tx.Rollback() // after a commit it has nothing to do
 	for _, t := range turnTables {
 		if k.paid && t[0] == "ledger" {
-			if _, err := tx.StmtContext(ctx, w.settle).ExecContext(ctx, id); err != nil {
-				return err
+			for _, row := range tables["ledger"].byTurn[id] {
+				if _, err := tx.StmtContext(ctx, w.settle).ExecContext(ctx, row[0]); err != nil {
+					return err
+				}
 			}
 			continue
 		}

@@ -31,6 +31,7 @@ type load struct {
 	paths      []string // of the endpoints; their own when nil
 	warmup     string   // requests; 5 when empty
 	flags      []string // further ones of loadgen
+	durable    bool     // the floor that commits is loaded too
 }
 
 var (
@@ -105,9 +106,10 @@ type quantiles struct{ P50, P99 float64 }
 
 // round is what one round has measured; parley and search are by endpoint.
 type round struct {
-	floor  report
-	parley []report
-	search []float64 // mean, ms
+	floor   report
+	durable report // where it was asked for
+	parley  []report
+	search  []float64 // mean, ms
 }
 
 // drive starts upstream, floor and program, and loads the two in turn.
@@ -127,6 +129,13 @@ func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 		return nil, err
 	}
 	defer floor.stop()
+	var durable *server
+	if l.durable {
+		if durable, err = b.durableFloor(ctx, base); err != nil {
+			return nil, err
+		}
+		defer durable.stop()
+	}
 	data := filepath.Join(b.work, "stream-"+strconv.Itoa(l.clients))
 	if _, err := consume(exec.CommandContext(ctx, b.program, "ingest", "--data", data, filepath.Join(b.root, "docs"))); err != nil {
 		return nil, err
@@ -139,7 +148,7 @@ func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 	defer own.stop()
 	var all []round
 	for range l.rounds {
-		r, err := b.round(ctx, l, floor, own)
+		r, err := b.round(ctx, l, floor, durable, own)
 		if err != nil {
 			return nil, err
 		}
@@ -148,9 +157,15 @@ func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 	return all, nil
 }
 
-func (b *bench) round(ctx context.Context, l load, floor, own *server) (r round, err error) {
+// round loads each of the servers once; durable may be nil.
+func (b *bench) round(ctx context.Context, l load, floor, durable, own *server) (r round, err error) {
 	if r.floor, err = b.loadgen(ctx, l, floor, "/"); err != nil {
 		return r, err
+	}
+	if durable != nil {
+		if r.durable, err = b.loadgen(ctx, l, durable, "/"); err != nil {
+			return r, err
+		}
 	}
 	for i, e := range endpoints {
 		path := e.path
@@ -173,6 +188,27 @@ func (b *bench) round(ctx context.Context, l load, floor, own *server) (r round,
 		r.search = append(r.search, 1e3*(after.seconds-before.seconds)/max(1, after.searches-before.searches))
 	}
 	return r, nil
+}
+
+// durableFloor starts the floor that commits.
+func (b *bench) durableFloor(ctx context.Context, upstream string) (*server, error) {
+	program := filepath.Join(b.work, "durablefloor")
+	if err := output(ctx, b.root, "go", "build", "-o", program, "./test/bench/durablefloor"); err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve(ctx, addr, nil, program, "-addr", addr, "-upstream", upstream, "-data", filepath.Join(b.work, "durablefloor.db"))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listening(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 // tooling starts a server of the folder shared.

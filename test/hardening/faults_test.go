@@ -45,6 +45,9 @@ func TestR4_EveryFaultInEveryProtocolEndsWell(t *testing.T) {
 				})
 			}
 			wg.Wait()
+			if calls := s.up.Calls(); fault == "hang" && calls != len(protocols) {
+				t.Errorf("an upstream that says nothing was called %d times for %d requests: each is a wait to its end", calls, len(protocols))
+			}
 			if log := s.log.String(); strings.Contains(log, "canary") || strings.Contains(log, llmtest.Key) {
 				t.Errorf("a key is in the log: %.2000s", log)
 			}

@@ -65,12 +65,11 @@ func New(cfg Config) (*Provider, error) {
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return p.client.Stream(ctx, func() (upstream.Call, error) {
-		call := p.call("/v1/messages")
-		var err error
+	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
+		*call = p.call("/v1/messages")
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
-		return call, err
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
+		return err
 	})
 }
 

@@ -65,13 +65,12 @@ func New(cfg Config) (*Provider, error) {
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return p.client.Stream(ctx, func() (upstream.Call, error) {
+	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
-		call := p.call("/models/" + name + ":streamGenerateContent?alt=sse")
-		var err error
+		*call = p.call("/models/" + name + ":streamGenerateContent?alt=sse")
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
-		return call, err
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
+		return err
 	})
 }
 

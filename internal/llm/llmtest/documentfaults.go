@@ -16,11 +16,12 @@ import (
 // DocumentWants returns what should come of each of DocumentFaults, and of "none".
 func DocumentWants() map[string]Want {
 	failed := func(says string) Want { return Want{Err: &llm.Error{Retryable: true}, Says: says} }
+	silent := Want{Err: &llm.Error{Retryable: true, Silent: true}, Says: "in time"}
 	wants := map[string]Want{
 		"none": {}, "odd": {}, "controls": {}, "usage": {}, "absurd": {}, "enormous": {}, "nousage": {},
-		"html": failed("text/html"), "badjson": failed("decode answer"), "hang": failed("in time"),
+		"html": failed("text/html"), "badjson": failed("decode answer"), "hang": silent,
 		"reset": failed("request answer"), "empty": failed("decode answer"), "cut": failed("read answer"),
-		"eof": failed("decode answer"), "stall": failed("in time"),
+		"eof": failed("decode answer"), "stall": silent,
 		"never": {Err: &llm.Error{}, Says: "bytes"},
 	}
 	same := Wants(nil)

@@ -92,6 +92,9 @@ func Wants(usage *llm.Usage) map[string]Want {
 	failed := func(text, says string) Want {
 		return Want{Text: text, Err: &llm.Error{Retryable: true}, Says: says}
 	}
+	silent := func(text string) Want {
+		return Want{Text: text, Err: &llm.Error{Retryable: true, Silent: true}, Says: "in time"}
+	}
 	refused := func(status int, says string) Want { return Want{Err: &llm.Error{Status: status}, Says: says} }
 	return map[string]Want{
 		"none": answer, "nodone": answer, "nofinish": answer, "controls": answer, "usage": guess, "nousage": guess,
@@ -105,10 +108,10 @@ func Wants(usage *llm.Usage) map[string]Want {
 		"500":       {Err: &llm.Error{Status: 500, Retryable: true}, Says: "status 500"},
 		"503":       {Err: &llm.Error{Status: 503, Retryable: true, RetryAfter: 7 * time.Second}, Says: "status 503"},
 		"jsonerror": {Err: &llm.Error{Status: 429, Retryable: true}, Says: "application/json"},
-		"html":      failed("", "text/html"), "badjson": failed("", "application/json"), "hang": failed("", "in time"),
+		"html":      failed("", "text/html"), "badjson": failed("", "application/json"), "hang": silent(""),
 		"reset": failed("", "request completion"), "empty": failed("", "cut off"),
 		"cut": failed(half, "read completion"), "eof": failed(half, "cut off"), "garbage": failed(half, "decode event"),
-		"errchunk": failed(half, "server error [redacted]"), "stall": failed(half, "in time"),
+		"errchunk": failed(half, "server error [redacted]"), "stall": silent(half),
 		"huge":  {Text: half, Err: &llm.Error{}, Says: "1 MiB"},
 		"never": {Err: &llm.Error{}, Says: "longer than the request allows"},
 	}

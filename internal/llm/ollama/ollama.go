@@ -90,13 +90,12 @@ func BaseURL(host string) (string, error) {
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return p.client.Stream(ctx, func() (upstream.Call, error) {
-		call := upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
-		var err error
+	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
+		*call = upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
 		p.ask(ctx, req.Model)
 		call.Body, err = encodeRequest(req, p.family(req.Model), p.context)
-		call.Decoder = newDecoder(req, call.Failed)
-		return call, err
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
+		return err
 	})
 }
 

@@ -87,7 +87,7 @@ func (d *decoder) Decode(data []byte) (c llm.Chunk, ok, done bool, err error) {
 	}
 	d.name(&c, &w)
 	if c.Text != "" && d.named {
-		d.shape.learn(data, &w)
+		d.shape.teach(data, &w)
 	}
 	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != "" || c.Vendor != nil
 	return c, ok && d.named, false, d.tally.Add(&c)

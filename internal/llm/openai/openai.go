@@ -113,18 +113,17 @@ func bearer(key string) func(context.Context, http.Header) (upstream.Secret, err
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return p.client.Stream(ctx, func() (upstream.Call, error) {
+	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		path, err := p.cfg.Path(req.Model)
 		if err != nil {
-			return upstream.Call{}, err
+			return err
 		}
-		call, err := p.call(ctx, path)
-		if err != nil {
-			return call, err
+		if *call, err = p.call(ctx, path); err != nil {
+			return err
 		}
 		call.Body, err = p.encodeRequest(req)
-		call.Decoder = newDecoder(req, call.Failed)
-		return call, err
+		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
+		return err
 	})
 }
 

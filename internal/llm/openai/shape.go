@@ -15,6 +15,8 @@ type shape struct {
 	prefix  []byte // ends after the quote that opens the text
 	suffix  []byte // begins with the quote that closes it
 	lessons int
+	event   []byte // to be learned from; nil for none
+	parsed  *wireChunk
 }
 
 // maxLessons bounds the cost for an upstream whose events differ by more than the text.
@@ -24,6 +26,7 @@ var contentKey = []byte(`"content":"`)
 
 // match returns the text of an event that has the learned shape.
 func (s *shape) match(data []byte) (string, bool) {
+	s.study()
 	if s.prefix == nil || len(data) < len(s.prefix)+len(s.suffix) ||
 		!bytes.HasPrefix(data, s.prefix) || !bytes.HasSuffix(data, s.suffix) {
 		return "", false
@@ -47,12 +50,25 @@ func (s *shape) match(data []byte) (string, bool) {
 	return text, true
 }
 
-// learn takes the shape of an event that was parsed as w and has a text.
-func (s *shape) learn(data []byte, w *wireChunk) {
-	if s.lessons == maxLessons {
+// teach gives an event that was parsed as w and has a text to be learned from. That is done when the
+// next event comes, so that this one, which may be the first text of the answer, need not wait.
+func (s *shape) teach(data []byte, w *wireChunk) {
+	if s.lessons < maxLessons {
+		s.lessons++
+		s.event, s.parsed = bytes.Clone(data), w
+	}
+}
+
+// study takes the shape of the event that was given last, unless that was done.
+func (s *shape) study() {
+	if s.event == nil {
 		return
 	}
-	s.lessons++
+	s.learn(s.event, s.parsed)
+	s.event, s.parsed = nil, nil
+}
+
+func (s *shape) learn(data []byte, w *wireChunk) {
 	s.prefix, s.suffix = nil, nil
 	start := bytes.Index(data, contentKey) + len(contentKey)
 	if start < len(contentKey) {

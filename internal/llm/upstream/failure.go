@@ -96,7 +96,8 @@ func (c *Call) broken(parent, ctx context.Context, doing string, err error) erro
 		return e
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return &llm.Error{Retryable: true, Err: fmt.Errorf("%s: %w", doing, cause)}
+		silent := errors.Is(cause, errSilent) || errors.Is(cause, errOverall)
+		return &llm.Error{Retryable: true, Silent: silent, Err: fmt.Errorf("%s: %w", doing, cause)}
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // the URL may hold a secret

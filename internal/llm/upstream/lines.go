@@ -13,11 +13,17 @@ import (
 const maxLine = 1 << 20
 
 // events are what a stream consists of; at its end the error is io.EOF.
-type events interface{ Next() ([]byte, error) }
+type events interface {
+	Next() ([]byte, error)
+	Ready() bool // reports whether the next one has come already; it may say no though it has
+}
 
-func (f Framing) reader(body io.Reader) events {
-	if f == Lines {
+func (c *Call) reader(body io.Reader) events {
+	switch {
+	case c.Framing == Lines:
 		return &lines{src: bufio.NewReader(body)}
+	case c.Whole:
+		return llm.NewEventReaderSize(body, wholeBuffer)
 	}
 	return llm.NewEventReader(body)
 }
@@ -59,6 +65,12 @@ func (l *lines) Next() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// Ready implements events.
+func (l *lines) Ready() bool {
+	come, _ := l.src.Peek(l.src.Buffered()) // it is there
+	return bytes.IndexByte(bytes.TrimLeft(come, "\r\n"), '\n') >= 0
 }
 
 func (l *lines) read() error {

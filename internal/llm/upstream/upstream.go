@@ -103,6 +103,7 @@ type Call struct {
 	// everything but Err, and may be given what is no error object.
 	Failure func(body []byte) *llm.Error
 	Decoder Decoder // of a stream
+	Whole   bool    // texts that have come at once are passed on as one; see llm.Request.Whole
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
@@ -119,42 +120,40 @@ type Decoder interface {
 // errLeft says that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
-// errSilent is the cause of a context that ended because the upstream sent nothing for too long.
-var errSilent = errors.New("nothing came from the upstream in time")
-
-// errOverall is the cause of a context that ended because the call took too long.
-var errOverall = errors.New("the call took longer than allowed")
-
-// Stream makes the call that prepare returns, each time it is ranged. The error is an *llm.Error,
+// Stream makes the call that prepare sets, each time it is ranged. The error is an *llm.Error,
 // or the context's when that ended.
-func (c *Client) Stream(ctx context.Context, prepare func() (Call, error)) iter.Seq2[llm.Chunk, error] {
+func (c *Client) Stream(ctx context.Context, prepare func(*Call) error) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		call, err := prepare()
-		if err != nil && ctx.Err() != nil {
-			yield(llm.Chunk{}, fmt.Errorf("prepare completion request: %w", ctx.Err()))
-			return
+		call, err := prepared(ctx, prepare)
+		if err == nil {
+			err = c.stream(ctx, call, yield)
 		}
-		if err != nil {
-			if _, ok := errors.AsType[*llm.Error](err); !ok {
-				err = &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}
-			}
-			yield(llm.Chunk{}, err)
-			return
-		}
-		err = c.stream(ctx, &call, yield)
 		if err != nil && !errors.Is(err, errLeft) {
 			yield(llm.Chunk{}, err)
 		}
 	}
 }
 
+func prepared(ctx context.Context, prepare func(*Call) error) (*Call, error) {
+	call := &Call{}
+	err := prepare(call)
+	if err == nil {
+		return call, nil
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("prepare completion request: %w", ctx.Err())
+	}
+	if _, ok := errors.AsType[*llm.Error](err); !ok {
+		err = &llm.Error{Err: fmt.Errorf("encode completion request: %w", err)}
+	}
+	return nil, err
+}
+
 func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk, error) bool) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	ctx, stop := context.WithTimeoutCause(ctx, c.cfg.Overall, errOverall)
-	defer stop()
-	watchdog := time.AfterFunc(c.cfg.FirstByte, func() { cancel(errSilent) })
-	defer watchdog.Stop()
+	watchdog := newWatchdog(cancel, c.cfg.FirstByte, c.cfg.Overall)
+	defer watchdog.stop()
 
 	resp, err := c.post(ctx, call)
 	if err != nil {
@@ -164,21 +163,26 @@ func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk
 	if err := call.refusal(resp); err != nil {
 		return err
 	}
-	watchdog.Reset(c.cfg.Idle)
+	watchdog.wait(c.cfg.Idle)
 	if err := c.pump(ctx, resp.Body, call, watchdog, yield); err != nil {
 		if errors.Is(err, errLeft) {
 			return err
 		}
 		return call.broken(parent, ctx, "read completion", err)
 	}
-	if last := call.Decoder.Last(); !yield(last, nil) {
+	if !call.conclude(yield) {
 		return errLeft
 	}
 	// What is left is the end of the response; reading it lets the connection be used again.
-	watchdog.Reset(100 * time.Millisecond)
+	watchdog.wait(100 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	return nil
 }
+
+// conclude passes the chunk after the last event on. Like pass, it is not inlined.
+//
+//go:noinline
+func (c *Call) conclude(yield func(llm.Chunk, error) bool) bool { return yield(c.Decoder.Last(), nil) }
 
 func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, newPayload(call.Body))
@@ -228,9 +232,19 @@ func (p *payload) Close() error {
 }
 
 // pump passes the events of a stream on until its end.
-func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *time.Timer,
+func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *watchdog,
 	yield func(llm.Chunk, error) bool) error {
-	events := call.Framing.reader(body)
+	events := call.reader(body)
+	out := joiner{yield: yield}
+	err := c.decode(ctx, events, call, watchdog, &out)
+	if !out.flush() { // what came before an error was received all the same
+		return errLeft
+	}
+	return err
+}
+
+// decode passes the chunks of a stream on until its end.
+func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog *watchdog, out *joiner) error {
 	for {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -242,18 +256,27 @@ func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog 
 		if ctx.Err() != nil { // events that are in the buffer already do not outlive the context
 			return ctx.Err()
 		}
-		watchdog.Reset(c.cfg.Idle)
-		chunk, ok, done, err := call.Decoder.Decode(event)
-		if err != nil {
+		watchdog.hear()
+		if done, err := call.pass(event, events, out); err != nil || done {
 			return err
 		}
-		if ok && !yield(chunk, nil) {
-			return errLeft
-		}
-		if done {
-			return nil
-		}
 	}
+}
+
+// pass passes the chunk of an event on, and reports whether it was the last one. It is not inlined, since
+// a chunk would take stack while the next event is waited for.
+//
+//go:noinline
+func (c *Call) pass(event []byte, events events, out *joiner) (done bool, err error) {
+	chunk, ok, done, err := c.Decoder.Decode(event)
+	if err != nil {
+		return false, err
+	}
+	more := c.Whole && events.Ready()
+	if ok && !out.add(&chunk, more) || !ok && !more && !out.flush() {
+		return false, errLeft
+	}
+	return done, nil
 }
 
 // maxDocument is the most that Get reads.

@@ -184,6 +184,7 @@ func testUsage(t *testing.T, s state) {
 	entries[1].Scope.Namespace, entries[1].TurnID, entries[1].Stage = "other", "t2", chat.StageRewrite
 	entries[2].Scope.Owner, entries[2].Model = "bob", "small"
 	entries[3].CreatedAt = started.Add(24 * time.Hour)
+	entries[3].ID = entryID(entries[3].CreatedAt, 4)
 	for i, e := range entries {
 		s.must(s.Intend(ctx, e))
 		micros := int64(100 * (i + 1))

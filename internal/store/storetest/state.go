@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/oklog/ulid/v2"
 
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -278,9 +279,19 @@ func testPurge(t *testing.T, s state) {
 }
 
 func entry(n int) turn.Entry {
-	return turn.Entry{ID: id(n), TurnID: "t", ConversationID: "c", Scope: alice, Stage: chat.StageGenerate,
+	at := started.Add(time.Duration(n) * time.Second)
+	return turn.Entry{ID: entryID(at, n), TurnID: "t", ConversationID: "c", Scope: alice, Stage: chat.StageGenerate,
 		Provider: "openai", Model: "large", Status: turn.EntryIntent, EstimatedInput: 40,
-		CreatedAt: started.Add(time.Duration(n) * time.Second)}
+		CreatedAt: at}
+}
+
+// entryID returns the nth id that a ledger may give to an entry that is made at a time.
+func entryID(at time.Time, n int) string {
+	id := ulid.ULID{15: byte(n)}
+	if err := id.SetTime(ulid.Timestamp(at)); err != nil {
+		panic(err) // at is before 1970
+	}
+	return id.String()
 }
 
 func testLedger(t *testing.T, s state) {

@@ -44,11 +44,16 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 // run ranges over the turn and sends its lines. An error of the stream ends the range at once,
 // which cancels the turn.
 func (s *session) run(ctx context.Context, runner Runner) error {
-	for e, err := range runner.Run(ctx, s.x.req) {
+	for e, err := range chat.Start(ctx, runner, &s.x.req) {
 		if err != nil {
 			return err
 		}
-		if err := s.event(e); err != nil {
+		if delta, ok := e.(chat.TextDelta); ok {
+			err = s.text(delta.Text, delta.Vendor)
+		} else {
+			err = s.event(e)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -58,15 +63,16 @@ func (s *session) run(ctx context.Context, runner Runner) error {
 	return nil
 }
 
+// event takes every event but text, of which most of a stream consists.
 func (s *session) event(e chat.Event) error {
+	s.stream.Wait() // the first line is made from the turn as it was then
 	switch e := e.(type) {
-	case chat.TextDelta:
-		return s.text(e.Text, e.Vendor)
 	case chat.ReasoningDelta:
 		return nil // no place for it in this protocol
 	case chat.MessageStarted:
 		s.turn.Add(e)
-		return s.first(e)
+		s.first(e)
+		return nil
 	case chat.CompletionStarted:
 		return s.started(e)
 	case chat.MessageFinished:
@@ -82,12 +88,15 @@ func (s *session) event(e chat.Event) error {
 	return nil
 }
 
-func (s *session) first(e chat.MessageStarted) error {
-	c, err := s.x.openingContext(&s.turn).render()
-	if err != nil {
-		return err
-	}
-	return s.stream.Send(s.format.first(s.stream.Line(), c, e.Model))
+// first sends the line with the context, which takes a while to make, while the model is being called.
+func (s *session) first(e chat.MessageStarted) {
+	s.stream.SendAside(func(line []byte) ([]byte, error) {
+		c, err := s.x.openingContext(&s.turn).render()
+		if err != nil {
+			return nil, err
+		}
+		return s.format.first(line, c, e.Model), nil
+	})
 }
 
 // started sends its line once: a message may take several completions, one after each tool.
@@ -97,7 +106,7 @@ func (s *session) started(e chat.CompletionStarted) error {
 		return nil
 	}
 	s.begun = true
-	return s.stream.Send(line)
+	return s.stream.SendWithNext(line)
 }
 
 func (s *session) text(text string, v *llm.Vendor) error {
@@ -151,6 +160,7 @@ func (s *session) last() error {
 
 // reply answers with the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+	x.req.Whole = true
 	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
 	if err != nil {
 		err = wire.CauseOf(r.Context(), err)

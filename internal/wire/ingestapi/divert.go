@@ -139,8 +139,11 @@ func (s *stringReader) Read(b []byte) (n int, err error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		if err == nil && c == '\\' {
+		switch {
+		case err == nil && c == '\\':
 			c, err = s.escape()
+		case err == nil && c < ' ':
+			err = errNotBase64 // which JSON wants escaped
 		}
 		switch {
 		case err != nil:

@@ -15,6 +15,7 @@ func FuzzDivert(f *testing.F) {
 	f.Add(`{"a":["file",{"file":"x"}],"file" : "A\/=","\"file":1}`)
 	f.Add(`{"file":"data:a/b;base64,QUJD","file2":{"file":"x"}}`)
 	f.Add(`{"file":"` + "\x00")
+	f.Add(`{"file":"data:` + "\x00" + `"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		var taken []byte
 		var calls int

@@ -185,7 +185,8 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
 	ended := false
-	for e, err := range h.cfg.Runner.Run(ctx, x.req) {
+	x.req.Whole = each == nil
+	for e, err := range chat.Start(ctx, h.cfg.Runner, &x.req) {
 		if err != nil {
 			return nil, err
 		}
