@@ -26,7 +26,12 @@ type ragChatServer struct {
 
 func startRAGChat(t *testing.T, args ...string) *ragChatServer {
 	t.Helper()
-	s := &ragChatServer{openai: llmtest.NewUpstream(t), gemini: llmtest.NewUpstreamFor(t, llmtest.Gemini), data: filepath.Join(t.TempDir(), "data")}
+	return startRAGChatOn(t, filepath.Join(t.TempDir(), "data"), args...)
+}
+
+func startRAGChatOn(t *testing.T, data string, args ...string) *ragChatServer {
+	t.Helper()
+	s := &ragChatServer{openai: llmtest.NewUpstream(t), gemini: llmtest.NewUpstreamFor(t, llmtest.Gemini), data: data}
 	docs := t.TempDir()
 	const text = "# Peaks\n\nMount Everest is 8,848 metres high. Kilimanjaro is 5,895 metres high.\n\n# Pipeline\n\nThe RAG chat pipeline searches and answers.\n"
 	if err := os.WriteFile(filepath.Join(docs, "peaks.md"), []byte(text), 0o600); err != nil {

@@ -15,6 +15,7 @@ import (
 	"parley/internal/intake"
 	"parley/internal/retrieval"
 	"parley/internal/server"
+	"parley/internal/store"
 	"parley/internal/turn"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
@@ -62,7 +63,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads, intake: p.newIntake(in)}
 	var beside sync.WaitGroup
-	var ingested error
+	var ingested, damage error
 	done := make(chan struct{})
 	beside.Go(func() {
 		defer close(done)
@@ -77,6 +78,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		beside.Go(func() { s.keepWatching(ctx, done) })
 	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
+	beside.Go(func() {
+		if damage = s.checkStored(ctx); damage != nil {
+			stop()
+		}
+	})
 	beside.Go(func() { s.keepWhole(ctx) })
 	beside.Go(func() { s.keepHouse(ctx) })
 	paceCollector(os.LookupEnv)
@@ -86,6 +92,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	beside.Wait()
 	if isUsage(ingested) {
 		return ingested
+	}
+	if damage != nil {
+		return damage
 	}
 	return err
 }
@@ -277,6 +286,20 @@ func (s *serving) Ingestion() server.Ingestion {
 		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
 		Embedding: s.embedding, Unembedded: s.unembedded,
 	}
+}
+
+// checkStored returns the damage to what is stored that has not kept it from being opened. A server
+// that went on would answer from a part of it, and write to the rest.
+func (s *serving) checkStored(ctx context.Context) error {
+	err := s.db.Check(ctx)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	s.log.Error("check what is stored", "error", err)
+	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
+		return damaged
+	}
+	return nil
 }
 
 // repairInterval is how long a server waits after a repair of the index that has failed.

@@ -36,19 +36,30 @@ func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	if !ok {
 		return b, fmt.Errorf("encode event %T: unknown type", n.Event)
 	}
-	turn, err := json.Marshal(n.Turn)
-	if err != nil {
-		return b, fmt.Errorf("encode turn id: %w", err)
+	turn := []byte(`""`)
+	if n.Turn != "" {
+		var err error
+		if turn, err = json.Marshal(n.Turn); err != nil {
+			return b, fmt.Errorf("encode turn id: %w", err)
+		}
 	}
-	body, err := json.Marshal(n.Event)
-	if err != nil {
+	out := sink(strconv.AppendInt(append(b, `{"v":`...), eventVersion, 10))
+	out = append(append(out, `,"turn":`...), turn...)
+	out = strconv.AppendInt(append(out, `,"seq":`...), int64(n.Seq), 10)
+	out = append(append(append(out, `,"type":"`...), name...), `","event":`...)
+	if err := json.NewEncoder(&out).Encode(n.Event); err != nil {
 		return b, fmt.Errorf("encode event %s: %w", name, err)
 	}
-	b = strconv.AppendInt(append(b, `{"v":`...), eventVersion, 10)
-	b = append(append(b, `,"turn":`...), turn...)
-	b = strconv.AppendInt(append(b, `,"seq":`...), int64(n.Seq), 10)
-	b = append(append(append(b, `,"type":"`...), name...), `","event":`...)
-	return append(append(b, body...), '}'), nil
+	out[len(out)-1] = '}' // in place of the line end
+	return out, nil
+}
+
+// sink appends what is written to it, so that what is encoded is not copied once more.
+type sink []byte
+
+func (s *sink) Write(b []byte) (int, error) {
+	*s = append(*s, b...)
+	return len(b), nil
 }
 
 // UnmarshalJSON decodes what MarshalJSON wrote.

@@ -20,6 +20,7 @@ const (
 	Filtered    // a content filter refused the question or the answer
 	RateLimited // here or upstream
 	Unavailable // a model or another part could not be reached in time
+	Full        // nothing can be stored any more, because the server's disk is full
 )
 
 // Error is an error with a kind and a sentence that may be shown to clients.

@@ -25,6 +25,17 @@ func TestChats_AreReadInTheirOrder(t *testing.T) {
 	}
 }
 
+// What turns said is forgotten from the oldest on, and a report from some day on reads what came since.
+func TestForgetSaidAndUsage_ReadInTheOrderOfIDs(t *testing.T) {
+	if got := plan(t, forgetSaid, 0, 1); strings.Contains(got, "TEMP B-TREE") {
+		t.Errorf("what turns said is forgotten by\n%s", got)
+	}
+	got := plan(t, "SELECT COUNT(*) FROM ledger WHERE TRUE AND id >= ? AND created_at >= ?", "01", 0)
+	if !strings.Contains(got, "SEARCH ledger USING PRIMARY KEY (id>?)") {
+		t.Errorf("usage is read by\n%s", got)
+	}
+}
+
 func plan(t *testing.T, query string, args ...any) string {
 	t.Helper()
 	db, err := Open(t.Context(), t.TempDir(), nil)

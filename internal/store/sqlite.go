@@ -18,6 +18,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"parley/internal/chat"
 	"parley/internal/retrieval"
 )
 
@@ -174,13 +175,17 @@ func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stm
 	return stmt, nil
 }
 
-// fail wraps err with what was attempted; damage to the file becomes a *DamagedError.
+// fail wraps err with what was attempted; damage to the file becomes a *DamagedError, and a full
+// disk a *chat.Error.
 func (d *database) fail(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if isDamage(err) {
 		err = &DamagedError{Path: d.path, Err: err}
+	}
+	if IsFull(err) {
+		err = &chat.Error{Kind: chat.Full, Err: err}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -21,6 +21,20 @@ type packer struct {
 	err   error
 }
 
+// packers are kept, because each turn needs one that is as large as what it said, for a moment.
+var packers = sync.Pool{New: func() any { return &packer{lines: make([]byte, 0, usualLines)} }}
+
+// usualLines is about what the events of an ordinary turn take, in bytes.
+const usualLines = 16 << 10
+
+// putBack empties a packer for the next turn, unless it has become large.
+func (p *packer) putBack() {
+	if cap(p.lines) <= compressOver {
+		p.lines, p.err = p.lines[:0], nil
+		packers.Put(p)
+	}
+}
+
 func (p *packer) add(seq int, e chat.Event) {
 	if p.err != nil {
 		return

@@ -77,7 +77,7 @@ func TestLog_PacksDeltasTogetherWhateverTheirProviderSays(t *testing.T) {
 	}
 	l.add(chat.ReasoningDelta{ID: "m", Text: "hm"})
 	l.add(chat.TextDelta{ID: "n", Text: strings.Repeat("ü", maxDelta)})
-	packed, err := l.pack(chat.TurnFinished{})
+	packed, err := l.pack(&packer{}, chat.TurnFinished{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type Options struct {
 	HistoryTurns int                   // completed turns given to the engine; 0 means 100
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 10 s
-	Saved        func(Record)          // is told of each turn that was saved; nil tells nobody
+	Saved        func(Record)          // is told of each turn that was saved, but keeps nothing of its Said; nil tells nobody
 	Budgets      *Budgets              // nil refuses nothing
 	Price        Price                 // of a call, to reserve from budgets of money; nil knows no price
 	Now          func() time.Time      // nil means time.Now
@@ -283,25 +283,28 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 	t.finish(r.opts.Now(), r.opts.Count)
 	rec := &t.record
 	rec.Ended = t.meta.kept()
-	said, err := t.said(last, ended)
+	packed := packers.Get().(*packer)
+	defer packed.putBack()
+	said, err := t.said(packed, last, ended)
 	if err != nil {
 		r.opts.Log.ErrorContext(ctx, "keep what a turn said", "turn_id", rec.ID, "error", err)
 	}
 	rec.Said = said
+	defer func() { rec.Said = nil }() // it goes with the packer
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
 	defer cancel()
-	log := r.opts.Log.With("turn_id", rec.ID, "conversation_id", rec.ConversationID,
-		"namespace", rec.Scope.Namespace, "status", rec.Status)
+	about := []any{"turn_id", rec.ID, "conversation_id", rec.ConversationID,
+		"namespace", rec.Scope.Namespace, "status", rec.Status}
 	if err := r.store.Save(ctx, *rec); err != nil {
-		log.ErrorContext(ctx, "save turn", "error", err)
+		r.opts.Log.ErrorContext(ctx, "save turn", append(about, "error", err)...)
 		return fmt.Errorf("save turn %s: %w", rec.ID, err)
 	}
 	t.meta.written()
 	if r.opts.Saved != nil {
 		r.opts.Saved(*rec)
 	}
-	log.InfoContext(ctx, "turn", "model", rec.Model, "tokens", rec.Usage.Input+rec.Usage.Output,
-		"first_token", rec.FirstToken, "duration", rec.FinishedAt.Sub(rec.StartedAt))
+	r.opts.Log.InfoContext(ctx, "turn", append(about, "model", rec.Model, "tokens", rec.Usage.Input+rec.Usage.Output,
+		"first_token", rec.FirstToken, "duration", rec.FinishedAt.Sub(rec.StartedAt))...)
 	return nil
 }
 

@@ -23,9 +23,6 @@ type Said struct {
 // SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
 const SaidLifetime = 24 * time.Hour
 
-// usualLines is about what the events of an ordinary turn take, in bytes.
-const usualLines = 16 << 10
-
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
 
@@ -95,13 +92,14 @@ func kept(e chat.Event) chat.Event {
 // PictureLeftOut stands for a picture in the stored messages of a prompt.
 const PictureLeftOut = "data:,"
 
-// said packs what the turn has said, with its last event if that is not nil, for the store.
-func (t *running) said(last chat.Event, ended error) (*Said, error) {
+// said packs what the turn has said, with its last event if that is not nil, for the store. It is valid for
+// as long as p is not used again.
+func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	said := &Said{Scope: t.record.Scope, Err: told(ended)}
 	if last != nil {
 		said.Err = nil
 	}
-	events, err := t.log.pack(last)
+	events, err := t.log.pack(p, last)
 	if err != nil {
 		return nil, fmt.Errorf("pack what was said: %w", err)
 	}
@@ -125,9 +123,8 @@ func told(err error) *chat.Error {
 }
 
 // pack returns the events that are stored, with deltas run together, and last behind them
-// where it is not nil.
-func (l *Log) pack(last chat.Event) ([]byte, error) {
-	p := packer{lines: make([]byte, 0, usualLines)}
+// where it is not nil. It packs them with p.
+func (l *Log) pack(p *packer, last chat.Event) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := 0; i < len(l.entries); {

@@ -97,7 +97,7 @@ type Store interface {
 	// ErrConflict when the conversation's Completed is not r.Seen any more, or when the key of
 	// r.Answered was answered by another turn; ErrForeign when the conversation is not r.Scope's or
 	// not of r.Kind; ErrNotFound when a conversation of another kind than "" is gone. Nothing is
-	// written with an error.
+	// written with an error. The events of r.Said are the caller's again when it returns.
 	Save(ctx context.Context, r Record) error
 	// Turn returns a turn of the scope, or ErrNotFound.
 	Turn(ctx context.Context, scope Scope, id string) (Record, error)

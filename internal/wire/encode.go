@@ -69,13 +69,22 @@ func escapeOf(r rune, size int) string {
 // AppendJSON appends v to dst as compact JSON, with the characters that AppendString escapes
 // escaped and no others: < and & stay as they are.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	out := sink(dst)
+	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return dst, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return append(dst, escapeLineEnds(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...), nil
+	raw := out[len(dst) : len(out)-1] // without the line end
+	return append(out[:len(dst)], escapeLineEnds(raw)...), nil
+}
+
+// sink appends what is written to it, so that what is encoded is not copied once more.
+type sink []byte
+
+func (s *sink) Write(b []byte) (int, error) {
+	*s = append(*s, b...)
+	return len(b), nil
 }
 
 // escapeLineEnds escapes what ends a line for some reader in JSON, where it can only stand in a

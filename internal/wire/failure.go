@@ -41,6 +41,10 @@ var failures = map[chat.Kind]Failure{
 		Text: "Too many requests. Please try again later.", RetryAfter: time.Second,
 	},
 	chat.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", Text: InternalSentence, RetryAfter: time.Second},
+	chat.Full: {
+		Status: http.StatusInsufficientStorage, Code: "insufficient_storage",
+		Text: "There is no room left on the server's disk. Nothing was stored.",
+	},
 }
 
 // RefusalError is an error with a Failure of its own, for statuses that no kind of package chat has.

@@ -32,6 +32,7 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 		{&chat.Error{Kind: chat.TooLarge}, 413, "The request is too large.", ""},
 		{&chat.Error{Kind: chat.RateLimited, Msg: "Slow down."}, 429, "Slow down.", "1"},
 		{&chat.Error{Kind: chat.RateLimited, RetryAfter: 2100 * time.Millisecond}, 429, "Too many requests. Please try again later.", "3"},
+		{fmt.Errorf("save: %w", &chat.Error{Kind: chat.Full, Err: secret}), 507, "There is no room left on the server's disk. Nothing was stored.", ""},
 		{&chat.Error{Kind: chat.Unavailable, Err: secret}, 503, InternalSentence, "1"},
 		{&chat.Error{Kind: chat.Unavailable, Msg: "The model is away.", Err: secret}, 503, "The model is away.", "1"},
 	}

@@ -40,7 +40,7 @@ func LevelOf(ctx context.Context, err error) slog.Level {
 	switch kind := chat.KindOf(err); {
 	case errors.Is(err, ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
 		return slog.LevelDebug
-	case kind == chat.Internal:
+	case kind == chat.Internal, kind == chat.Full:
 		return slog.LevelError
 	case kind == chat.Unavailable, kind == chat.RateLimited:
 		return slog.LevelWarn

@@ -124,12 +124,6 @@ func unprocessable(format string, args ...any) error {
 	}}
 }
 
-// full is the answer when the disk is.
-var full = wire.Failure{
-	Status: http.StatusInsufficientStorage, Code: "insufficient_storage",
-	Text: "There is no room left on the server's disk. Nothing was stored.",
-}
-
 // overQuota is the answer to an upload for which there is no room in a quota.
 func overQuota(e *intake.QuotaError) wire.Failure {
 	whose := "your uploaded files"
@@ -154,7 +148,7 @@ func failure(err error) error {
 	case exceeded:
 		return &wire.RefusalError{Failure: overQuota(quota)}
 	case errors.Is(err, intake.ErrFull):
-		return &wire.RefusalError{Failure: full, Err: err}
+		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
 		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
 	case errors.Is(err, intake.ErrQueue):

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Row R3: damage that lets a database be opened, and would only make searches find less, ends the
+// program with a sentence that names the file and what to do.
+func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
+	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	writeCorpus(t, docs, 20)
+	p := startServe(t, nil, docs, "--data", data)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.signal(t, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	corpus := filepath.Join(data, "corpus.db")
+	hideChunks(t, corpus)
+
+	p = startServe(t, nil, "--data", data)
+	var err error
+	select {
+	case err = <-p.ended:
+		close(p.ended)
+	case <-time.After(patience):
+		t.Fatal("the program goes on")
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 1 {
+		t.Errorf("the program ended with %v", err)
+	}
+	if said := p.stderr.String(); !strings.Contains(said, "parley: the database "+corpus+" is damaged") || !strings.Contains(said, "ingest the documents again") {
+		t.Errorf("it said %s", said)
+	}
+}
+
+// hideChunks overwrites a part of the index by which chunks are found.
+func hideChunks(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root, size int64
+	err = db.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_chunks_1'").Scan(&root)
+	err = errors.Join(err, db.QueryRow("PRAGMA page_size").Scan(&size), db.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(make([]byte, 100), (root-1)*size+8)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/internal/retrieval"
+)
+
+func TestCheck_FindsDamageThatWouldHideRows(t *testing.T) {
+	whole := damagedSource(t)
+	for _, broken := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "corpus.db")
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if broken {
+			zeroIndexOfChunks(t, dir)
+		}
+		db, err := Open(t.Context(), dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		found, err := db.Corpus().Chunks(t.Context(), "ns", []retrieval.ChunkKey{{Revision: 1}})
+		if err != nil || broken == (len(found) > 0) {
+			t.Fatalf("broken: %v, but %d chunks are found, %v: nothing is hidden, and so nothing tested", broken, len(found), err)
+		}
+		err = db.Check(t.Context())
+		if e, ok := errors.AsType[*DamagedError](err); ok != broken || ok && e.Path != path {
+			t.Errorf("broken: %v; Check: %v", broken, err)
+		}
+	}
+}
+
+// zeroIndexOfChunks overwrites what leads to the cells of the index by which chunks are found.
+func zeroIndexOfChunks(t *testing.T, dir string) {
+	t.Helper()
+	db, err := Open(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root, size int64
+	err = db.corpus.db.read.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_chunks_1'").Scan(&root)
+	err = errors.Join(err, db.corpus.db.read.QueryRow("PRAGMA page_size").Scan(&size), db.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := overwrite(filepath.Join(dir, "corpus.db"), (root-1)*size+8, strings.Repeat("\x00", 240)); err != nil {
+		t.Fatal(fmt.Errorf("page %d: %w", root, err))
+	}
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/chat"
+	"parley/internal/turn"
+)
+
+// A ledger of the former form holds intents too, and what turns said stands in the order of its storing.
+func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.db")
+	old, err := sql.Open("sqlite", dsn(path, pragmas))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := readMigrations("state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := old.Begin()
+	if err == nil {
+		err = applyMigrations(t.Context(), tx, all[:6])
+	}
+	for _, query := range []string{
+		`INSERT INTO turns (id, namespace, owner, position, status, error_kind, query, requested_model, model, input_tokens,
+			output_tokens, cached_tokens, reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
+			VALUES ('t', 'ns', 'alice', 0, 'completed', 0, '', '', '', 0, 0, 0, 0, 0,
+			'[{"stage":"history","duration":5,"usage":{"input":0,"output":0,"cached":0,"reasoning":0,"estimated":false}}]', 0, 1, 2)`,
+		`INSERT INTO said (turn_id, events, failed, error_kind, error, finished_at) VALUES ('t', x'7b7d', 0, 0, '', 2)`,
+		`INSERT INTO ledger (id, namespace, owner, conversation_id, turn_id, stage, provider, model, status, estimated_input, input_tokens,
+			output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, created_at, settled_at, account_user) VALUES
+			('e1', 'ns', 'alice', '', 't', 'generate', 'openai', 'm', 'completed', 40, 41, 9, 3, 2, 1, NULL, 5, 6, 'u'),
+			('e2', 'ns', 'alice', 'c', 't', 'generate', 'openai', 'm', 'intent', 40, 0, 0, 0, 0, 0, NULL, 7, NULL, '')`,
+	} {
+		if err == nil {
+			_, err = tx.Exec(query)
+		}
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Close()
+
+	s := mustOpen(t, dir).State()
+	scope := turn.Scope{Namespace: "ns", Owner: "alice"}
+	settled := turn.Entry{ID: "e1", TurnID: "t", Scope: scope, Account: chat.Account{User: "u"}, Stage: chat.StageGenerate, Provider: "openai",
+		Model: "m", Status: turn.EntryCompleted, EstimatedInput: 40, CreatedAt: fromMicros(5), SettledAt: fromMicros(6)}
+	settled.Usage.Input, settled.Usage.Output, settled.Usage.Cached, settled.Usage.Reasoning, settled.Usage.Estimated = 41, 9, 3, 2, true
+	open := turn.Entry{ID: "e2", TurnID: "t", ConversationID: "c", Scope: scope, Stage: chat.StageGenerate, Provider: "openai",
+		Model: "m", Status: turn.EntryIntent, EstimatedInput: 40, CreatedAt: fromMicros(7)}
+	entries, err := s.Entries(t.Context(), "t")
+	if diff := cmp.Diff([]turn.Entry{settled, open}, entries); diff != "" || err != nil {
+		t.Errorf("entries (-want +got), %v:\n%s", err, diff)
+	}
+	unsettled, err := s.Unsettled(t.Context(), 10)
+	if diff := cmp.Diff([]turn.Entry{open}, unsettled); diff != "" || err != nil {
+		t.Errorf("unsettled (-want +got), %v:\n%s", err, diff)
+	}
+	said, err := s.Said(t.Context(), "t")
+	if string(said.Events) != "{}" || said.Scope != scope || err != nil {
+		t.Errorf("said %+v, %v", said, err)
+	}
+	r, err := s.Turn(t.Context(), scope, "t")
+	if diff := cmp.Diff([]chat.StageFinished{{Stage: chat.StageHistory, Duration: 5}}, r.Stages); diff != "" || err != nil {
+		t.Errorf("stages (-want +got), %v:\n%s", err, diff)
+	}
+}
