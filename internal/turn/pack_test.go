@@ -119,7 +119,7 @@ func TestLog_KeepsALongTextOfShortDeltasWhole(t *testing.T) {
 	if followed.String() != want {
 		t.Errorf("followed are %d bytes, want %d", followed.Len(), len(want))
 	}
-	packed, err := l.pack(nil)
+	packed, err := l.pack(&packer{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
