@@ -298,7 +298,7 @@ func (s *serving) checkStored(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("check what is stored", "error", err)
 	}
-	return nil //nolint:nilerr // what could not be checked is not known to be damaged
+	return nil // what could not be checked is not known to be damaged
 }
 
 // repairInterval is how long a server waits after a repair of the index that has failed.
