@@ -56,22 +56,25 @@ func TestStream_JoinsWhatCameAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			passed := make(chan struct{}, len(c.want)+1)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewServer(typed(c.framing.accept(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				for i, part := range c.parts {
 					if i > 0 {
-						<-passed
+						select {
+						case <-passed:
+						case <-r.Context().Done():
+							return
+						}
 					}
 					_, _ = io.WriteString(w, part)
 					_ = http.NewResponseController(w).Flush()
 				}
-			}))
+			})))
 			defer server.Close()
 			call := Call{URL: server.URL, Framing: c.framing, Decoder: plain{}, Whole: c.whole,
 				Failure: func([]byte) *llm.Error { return &llm.Error{} }}
 			var got []string
 			var failed error
-			server.Config.Handler = typed(c.framing.accept(), server.Config.Handler)
 			for chunk, err := range NewClient(Config{}).Stream(t.Context(), func(c *Call) error { *c = call; return nil }) {
 				if failed = err; err == nil {
 					got = append(got, chunk.Text)
