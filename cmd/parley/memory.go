@@ -106,7 +106,7 @@ func paceCollector(lookupEnv func(string) (string, bool), atWork *atomic.Bool) {
 // How much a heap grows until it is collected, in percent of what is in use: usually, and at the least.
 const (
 	usualGrowth = 100
-	leastGrowth = 50
+	leastGrowth = 40
 )
 
 // growthOf returns the growth for a heap of which live bytes are in use. It is in steps, because to set it

@@ -73,7 +73,8 @@ func TestGrowthOf_LetsASmallHeapGrowToOneSizeAndALargeOneByHalf(t *testing.T) {
 		16 << 20: usualGrowth,
 		32 << 20: usualGrowth,
 		40 << 20: 80,
-		64 << 20: leastGrowth,
+		64 << 20: 50,
+		80 << 20: leastGrowth,
 		1 << 30:  leastGrowth,
 	} {
 		got := growthOf(live)

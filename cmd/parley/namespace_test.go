@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"parley/internal/store"
 )
 
 // askIn returns the reply to a question in a namespace.
@@ -129,6 +133,39 @@ func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
 	}
 }
 
+// What is known of the file belongs to the namespace that was ingested into; the document is asked for
+// in its own.
+func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
+	w := startWatched(t, nil, "--watch")
+	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
+	w.foundIn("hr", "What do parking permits cost?", "parking.md")
+	_, list, err := call(http.MethodGet, "http://"+w.addr+"/api/documents?namespace=hr", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id, _ := strings.Cut(list, `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	document := "http://" + w.addr + "/api/documents/" + id
+	if status, _, _ := call(http.MethodPost, document+"/reindex", ""); status != http.StatusNotFound {
+		t.Errorf("in the server's namespace it is read anew with status %d", status)
+	}
+	_, body, err := call(http.MethodPost, document+"/reindex?namespace=hr", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, job, _ := strings.Cut(body, `"job_id":"`)
+	job, _, _ = strings.Cut(job, `"`)
+	if err := poll("the job", func() bool { return jobAt(t, w.addr, job).State == "done" }); err != nil {
+		t.Errorf("the job is %+v", jobAt(t, w.addr, job))
+	}
+	if status, body, _ := call(http.MethodDelete, document+"?namespace=hr", ""); status != http.StatusOK {
+		t.Errorf("it is deleted with status %d: %s", status, body)
+	}
+	w.foundIn("none", "What do parking permits cost?", "parking.md")
+	w.write("parking.md", "---\nnamespace: legal\n---\nParking permits cost nine euros.")
+	w.foundIn("legal", "What do parking permits cost?", "parking.md")
+}
+
 // Whoever uploads a file chooses the namespace with the request, and not with the file.
 func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	w := startWatched(t, nil)
@@ -149,4 +186,64 @@ func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	}
 	w.foundIn("default", "What does the kiosk sell?", "in.md")
 	w.foundIn("none", "Is parking free?", "out.md")
+}
+
+// An ingestion that is killed while documents move leaves each of them in one namespace, and the next
+// one ends what it began.
+func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
+	dir := t.TempDir()
+	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(docs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const documents = 200
+	for i := range documents {
+		write(fmt.Sprintf("locker-%d.md", i), fmt.Sprintf("Locker number w%dx belongs to the person in room %d.", i, i*7))
+	}
+	counts := func() map[string]int {
+		t.Helper()
+		db, err := store.Open(t.Context(), data, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		n := map[string]int{}
+		for _, namespace := range []string{"default", "one", "two"} {
+			all, err := db.Corpus().AllDocuments(t.Context(), namespace, "", documents+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n[namespace] = len(all)
+		}
+		return n
+	}
+	parley(t, "ingest", "--data", data, docs)
+	last := ""
+	for i, after := range []int{100, 200, 300, 400} {
+		last = []string{"one", "two"}[i%2]
+		write("parley.yaml", "namespace: "+last+"\n")
+		cmd := exec.Command(binary, "ingest", "--data", data, docs)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(after) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if n := counts(); n["default"]+n["one"]+n["two"] != documents {
+			t.Fatalf("there are %v documents", n)
+		}
+	}
+	parley(t, "ingest", "--data", data, docs)
+	if n := counts(); n[last] != documents || n["default"]+n["one"]+n["two"] != documents {
+		t.Errorf("there are %v documents, all should be in %s", n, last)
+	}
+	if got := parley(t, "ask", "--data", data, "--namespace", last, "Who has locker w77x?"); !strings.Contains(got, "room 539") {
+		t.Errorf("the answer is %s", got)
+	}
 }

@@ -294,14 +294,13 @@ func (s *serving) Ingestion() server.Ingestion {
 // that went on would answer from a part of it, and write to the rest.
 func (s *serving) checkStored(ctx context.Context) error {
 	err := s.db.Check(ctx)
-	if err == nil || ctx.Err() != nil {
-		return nil
+	if _, ok := errors.AsType[*store.DamagedError](err); ok {
+		return err
 	}
-	s.log.Error("check what is stored", "error", err)
-	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
-		return damaged
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("check what is stored", "error", err)
 	}
-	return nil
+	return nil // what could not be checked is not known to be damaged
 }
 
 // repairInterval is how long a server waits after a repair of the index that has failed.

@@ -127,11 +127,14 @@ func newEntry(name, value *yaml.Node) (*entry, error) {
 	return &entry{pattern: name.Value, matches: matches, layer: l}, nil
 }
 
+// asterisks mean the same as two of them, and cost more.
+var asterisks = regexp.MustCompile(`\*{3,}`)
+
 // patternOf makes a pattern of names an expression on paths below the folder: * stands for any
 // characters but /, ** for any, ? for one. A pattern without / is matched with the last part of the
 // path.
 func patternOf(pattern string) (*regexp.Regexp, error) {
-	clean := strings.TrimPrefix(pattern, "./")
+	clean := asterisks.ReplaceAllString(strings.TrimPrefix(pattern, "./"), "**")
 	if clean == "" || strings.HasPrefix(clean, "/") || slices.Contains(strings.Split(clean, "/"), "..") {
 		return nil, fmt.Errorf("%q is not a pattern of names below the folder", pattern)
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -186,4 +187,37 @@ func FuzzRules(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A rule file that fits nothing, or is made to be slow, costs one line of the report and little time.
+func TestRun_EntriesWithoutFilesAreOneLine(t *testing.T) {
+	b := newBench(t)
+	var rules strings.Builder
+	rules.WriteString("files:\n")
+	for i := range 800 {
+		fmt.Fprintf(&rules, "  \"%sa%d\": {category: c}\n", strings.Repeat("*", 30), i)
+	}
+	b.write("parley.yaml", rules.String())
+	b.write(strings.Repeat("a", 200)+".md", "Alpha.")
+	r := b.run()
+	b.want(r, counts{Indexed: 1, Skipped: 1})
+	if d := r.Skipped[0].Detail; !strings.Contains(d, "a9\"]") || !strings.HasSuffix(d, " and 790 others") {
+		t.Errorf("the report says %s", d)
+	}
+}
+
+func TestPatternOf_AsterisksInARowAreAnyFolders(t *testing.T) {
+	for pattern, paths := range map[string]map[string]bool{
+		"***/a.md": {"a.md": true, "x/y/a.md": true, "xa.md": false}, "x****": {"x": true, "xy/z.md": true, "a/x": true},
+	} {
+		matches, err := patternOf(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range paths {
+			if matches.MatchString(path) != want {
+				t.Errorf("%s matches %s: %t", pattern, path, !want)
+			}
+		}
+	}
 }

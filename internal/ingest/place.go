@@ -21,13 +21,13 @@ func (r *run) place(c *candidate, named *string) (string, error) {
 		return r.cfg.Namespace, nil
 	}
 	if err := retrieval.CheckNamespace(*named); err != nil {
-		return "", fmt.Errorf("it names the namespace %q: %w", printable(shortened(*named)), err)
+		return "", fmt.Errorf("it names the namespace %q: %w", shortened(*named), err)
 	}
 	switch {
 	case r.cfg.MayName == nil:
-		return "", fmt.Errorf("it names the namespace %q, but goes into %q, and nowhere else", printable(*named), r.cfg.Namespace)
+		return "", fmt.Errorf("it names the namespace %q, but may only go into %q", *named, r.cfg.Namespace)
 	case !r.cfg.MayName(*named):
-		return "", fmt.Errorf("it names the namespace %q, which is not one of those that files may name", printable(*named))
+		return "", fmt.Errorf("it names the namespace %q, which is not one of those that files may name", *named)
 	}
 	return *named, nil
 }

@@ -107,7 +107,7 @@ func TestRun_KeepsNothingWhereItMayNotBe(t *testing.T) {
 		"reserved":        {"namespace: \U0010FFFFold/x", func(string) bool { return true }, "U+10FFFF"},
 		"empty":           {"namespace: ", func(string) bool { return true }, "is not valid"},
 		"not of the list": {"namespace: other", func(ns string) bool { return ns == "team" }, "not one of those"},
-		"none":            {"namespace: other", nil, "and nowhere else"},
+		"none":            {"namespace: other", nil, "may only go into"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t).open()

@@ -265,10 +265,23 @@ func (w *walker) reportUnused(r *rules) {
 	if w.scopes != nil || slices.ContainsFunc(w.candidates, holdsFiles) {
 		return
 	}
-	for _, pattern := range r.unused() {
-		w.skip(path.Join(r.dir, folderFiles[0]), BadMetadata, fmt.Sprintf("no file is named like its entry %q", pattern))
+	unused := r.unused()
+	if len(unused) == 0 {
+		return
 	}
+	detail := fmt.Sprintf("no file is named like its entry %q", unused[0])
+	if len(unused) > 1 {
+		shown := unused[:min(len(unused), maxUnused)]
+		detail = fmt.Sprintf("no file is named like its entries %q", shown)
+		if n := len(unused) - len(shown); n > 0 {
+			detail += fmt.Sprintf(" and %d others", n)
+		}
+	}
+	w.skip(path.Join(r.dir, folderFiles[0]), BadMetadata, detail)
 }
+
+// maxUnused is how many entries without a file are named.
+const maxUnused = 10
 
 // archiveExtensions are those of files that hold others, for which entries may be meant.
 var archiveExtensions = []string{".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".tbz2", ".eml", ".msg", ".mbox", ".xml"}

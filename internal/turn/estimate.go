@@ -1,6 +1,10 @@
 package turn
 
-import "parley/internal/llm"
+import (
+	"bytes"
+
+	"parley/internal/llm"
+)
 
 // Count returns the tokens of a text.
 type Count func(text string) int
@@ -14,19 +18,30 @@ const (
 
 // tally is text that is counted once it is known that nobody else will do so.
 type tally struct {
-	text []byte
-	rest llm.TokenEstimate
+	blocks [][]byte // see blockSize
+	size   int      // of them
+	rest   llm.TokenEstimate
 }
 
 func (t *tally) add(s string) {
-	if len(t.text)+len(s) > maxKept {
+	if s == "" {
+		return
+	}
+	if t.size+len(s) > maxKept {
 		t.rest.Add(s)
 		return
 	}
-	t.text = append(t.text, s...)
+	t.size += len(s)
+	last := len(t.blocks) - 1
+	if last < 0 || len(t.blocks[last])+len(s) > cap(t.blocks[last]) {
+		t.blocks, last = append(t.blocks, make([]byte, 0, max(blockSize, len(s)))), last+1
+	}
+	t.blocks[last] = append(t.blocks[last], s...)
 }
 
-func (t *tally) tokens(count Count) int { return count(string(t.text)) + t.rest.Tokens() }
+func (t *tally) tokens(count Count) int {
+	return count(string(bytes.Join(t.blocks, nil))) + t.rest.Tokens()
+}
 
 // countInput returns the tokens of a request, which no upstream has counted.
 func countInput(req llm.Request, count Count) int {

@@ -188,6 +188,40 @@ func TestMeter_MakesNoCallOffTheRecord(t *testing.T) {
 	}
 }
 
+// hasty is a ledger whose client leaves while an intent is committed, so that nobody hears of it.
+type hasty struct {
+	turn.LedgerStore
+	leave   context.CancelFunc
+	settled []turn.Entry
+}
+
+func (h *hasty) Intend(ctx context.Context, _ turn.Entry) error {
+	h.leave()
+	return ctx.Err()
+}
+
+func (h *hasty) Settle(ctx context.Context, e turn.Entry) error {
+	h.settled = append(h.settled, e)
+	return ctx.Err()
+}
+
+func TestMeter_SettlesAnIntentWhoseClientLeftMeanwhile(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	store := &hasty{leave: leave}
+	m := turn.NewLedger(store, turn.LedgerOptions{}).Meter("openai", model(func(context.Context, func(llm.Chunk) bool) error {
+		t.Error("the call was made")
+		return nil
+	}))
+	for _, err := range m.Stream(ctx, prompt) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Stream: %v", err)
+		}
+	}
+	if len(store.settled) != 1 || store.settled[0].Status != turn.EntryCancelled || store.settled[0].Usage != (llm.Usage{}) {
+		t.Errorf("settled: %+v, want one cancelled call that took nothing", store.settled)
+	}
+}
+
 func TestMeter_LeavesBuiltinModelsAlone(t *testing.T) {
 	m := turn.NewLedger(broken{}, turn.LedgerOptions{}).Meter(turn.Builtin, chunks(nil, llm.Chunk{Text: "x"}))
 	for _, err := range m.Stream(t.Context(), prompt) {

@@ -49,6 +49,10 @@ const (
 	maxDelta = 64 << 10
 )
 
+// blockSize is the size of the pieces in which the text of a turn that runs is kept, in bytes. It grows by
+// pieces, so that what is there already is not copied again and again: there are many streams.
+const blockSize = 1 << 10
+
 var errTooLong = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
 
 func newLog(id string, scope Scope) *Log { return &Log{id: id, scope: scope} }
@@ -79,9 +83,7 @@ func (l *Log) add(e chat.Event) bool {
 // addText appends a delta, to the one before it if that is alike.
 func (l *Log) addText(delta entry, text string) {
 	l.at += len(text)
-	if n := len(l.entries); n > 0 && l.entries[n-1].joins(delta) {
-		l.entries[n-1].text = append(l.entries[n-1].text, text...)
-		l.entries[n-1].end = l.at
+	if n := len(l.entries); n > 0 && l.entries[n-1].joins(delta) && l.entries[n-1].extend(text, l.at) {
 		return
 	}
 	delta.text, delta.end = []byte(text), l.at
@@ -91,6 +93,19 @@ func (l *Log) addText(delta entry, text string) {
 // joins reports whether a delta can be run together with those of e.
 func (e *entry) joins(delta entry) bool {
 	return e.event == nil && delta.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
+}
+
+// extend appends a text where its block has room for it, which a block gets with its second text.
+func (e *entry) extend(text string, end int) bool {
+	size := len(e.text) + len(text)
+	if size > max(blockSize, cap(e.text)) {
+		return false
+	}
+	if size > cap(e.text) {
+		e.text = append(make([]byte, 0, blockSize), e.text...)
+	}
+	e.text, e.end = append(e.text, text...), end
+	return true
 }
 
 // text returns what a message has said.

@@ -97,6 +97,9 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
 	if err := l.store.Intend(ctx, e); err != nil {
+		if ctx.Err() != nil { // it may have been committed all the same, and the next start would bill it
+			l.end(ctx, l.settled(e, EntryCancelled))
+		}
 		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
 	}
 	return c, nil

@@ -95,3 +95,35 @@ func TestLog_PacksDeltasTogetherWhateverTheirProviderSays(t *testing.T) {
 		t.Errorf("packing has changed the log: %v", first)
 	}
 }
+
+func TestLog_KeepsALongTextOfShortDeltasWhole(t *testing.T) {
+	l := newLog("t", Scope{})
+	var said strings.Builder
+	for i := range 1000 {
+		text := strings.Repeat("ü", i%50) + "."
+		said.WriteString(text)
+		l.add(chat.TextDelta{ID: "m", Text: text})
+	}
+	l.end(nil)
+	want := said.String()
+	if got := l.text("m"); got != want {
+		t.Errorf("the text is %d bytes, want %d", len(got), len(want))
+	}
+	var followed strings.Builder
+	for n, err := range l.Follow(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		followed.WriteString(n.Event.(chat.TextDelta).Text)
+	}
+	if followed.String() != want {
+		t.Errorf("followed are %d bytes, want %d", followed.Len(), len(want))
+	}
+	packed, err := l.pack(&packer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]chat.Numbered{{Seq: len(want), Event: chat.TextDelta{ID: "m", Text: want}}}, unpacked(t, packed)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
