@@ -294,8 +294,8 @@ func (s *serving) Ingestion() server.Ingestion {
 // that went on would answer from a part of it, and write to the rest.
 func (s *serving) checkStored(ctx context.Context) error {
 	err := s.db.Check(ctx)
-	if _, ok := errors.AsType[*store.DamagedError](err); ok {
-		return err
+	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
+		return damaged
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("check what is stored", "error", err)

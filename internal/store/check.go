@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // checkLimit bounds the databases that Check reads, since it reads all of them.
@@ -34,7 +35,7 @@ func (d *database) check(ctx context.Context) error {
 			return err
 		}
 		if verdict != "ok" {
-			return &DamagedError{Path: d.path, Err: fmt.Errorf("%.200s", verdict)}
+			return &DamagedError{Path: d.path, Err: fmt.Errorf("%.200s", strings.Join(strings.Fields(verdict), " "))}
 		}
 		return nil
 	})
