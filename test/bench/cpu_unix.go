@@ -15,3 +15,6 @@ func spent() time.Duration {
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
+
+// settle waits until what was written is on the disk.
+func settle() { syscall.Sync() }

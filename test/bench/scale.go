@@ -59,6 +59,7 @@ func (b *bench) scaleTo(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	settle() // what is still being written slows down what is read
 	if err := c.measure(ctx); err != nil {
 		return err
 	}
