@@ -79,13 +79,26 @@ func (d *database) openError(err error) error {
 	return fmt.Errorf("open %s: %w", d.path, err)
 }
 
+// schemaVersion returns the number of the last migration applied. It is the first that is asked of a
+// database, which others may be opening or closing: SQLite does not wait for who changes the mode of
+// its log.
 func (d *database) schemaVersion(ctx context.Context) (version int, err error) {
-	err = d.view(ctx, "read schema version", func(tx *sql.Tx) error {
-		version, err = schemaVersion(ctx, tx)
-		return err
-	})
-	return version, err
+	for deadline := time.Now().Add(openPatience); ; {
+		err = d.view(ctx, "read schema version", func(tx *sql.Tx) error {
+			version, err = schemaVersion(ctx, tx)
+			return err
+		})
+		if !isBusy(err) || ctx.Err() != nil || time.Now().After(deadline) {
+			return version, err
+		}
+		time.Sleep(openPause)
+	}
 }
+
+const (
+	openPatience = 30 * time.Second
+	openPause    = 10 * time.Millisecond
+)
 
 // errForeign says that the file was made by another program.
 var errForeign = errors.New("a database in it is not Parley's")

@@ -217,6 +217,12 @@ func isUnopenable(err error) bool {
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM
 }
 
+// isBusy reports whether err says that somebody else holds a database.
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // isFull reports whether err says that a database cannot grow.
 func isFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
