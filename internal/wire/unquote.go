@@ -52,7 +52,7 @@ func unescaped(b byte) byte {
 	return b // a quotation mark, a backslash or a slash
 }
 
-// codePoint decodes what begins with "uXXXX", and the "\uXXXX" behind it when both are halves of
+// codePoint decodes what begins with "u" and four digits, and the escape behind it when both are halves of
 // one surrogate pair. It returns what follows.
 func codePoint(s []byte) (rune, []byte) {
 	r, rest := hex4(s[1:]), s[5:]

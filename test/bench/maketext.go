@@ -26,10 +26,16 @@ func makeCSV(passages []string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// numbered is a passage as a record.
+type numbered struct {
+	Number int    `json:"number"`
+	Text   string `json:"text"`
+}
+
 func makeJSON(passages []string) ([]byte, error) {
-	rows := make([]map[string]any, len(passages))
+	rows := make([]numbered, len(passages))
 	for i, p := range passages {
-		rows[i] = map[string]any{"number": i, "text": p}
+		rows[i] = numbered{i, p}
 	}
 	return json.Marshal(rows)
 }
@@ -56,7 +62,7 @@ func makeJSONL(passages []string) ([]byte, error) {
 	var b bytes.Buffer
 	lines := json.NewEncoder(&b)
 	for i, p := range passages {
-		if err := lines.Encode(map[string]any{"number": i, "text": p}); err != nil {
+		if err := lines.Encode(numbered{i, p}); err != nil {
 			return nil, err
 		}
 	}
