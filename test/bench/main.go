@@ -3,7 +3,7 @@
 //	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
 //		[crowd] [turns] [sessions]
 //	go run ./test/bench busy formats
-//	go run ./test/bench scale -passages 200000,1000000
+//	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
 //
 // Without a name it measures everything on the first two lines, which takes about eight minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
@@ -68,6 +68,7 @@ func main() {
 func run(ctx context.Context) error {
 	shared := flag.String("shared", "", "folder with data and tools (default: shared beside the repository)")
 	sizes := flag.String("passages", "100000,200000", "sizes of the generated corpora that scale measures")
+	keep := flag.String("keep", "", "folder that keeps what scale generates and ingests for its next run (default: a temporary one)")
 	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
@@ -85,7 +86,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, sessionCount: max(1, *sessions)}
+	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions)}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
 			continue
@@ -137,6 +138,7 @@ type bench struct {
 	shared string
 	work   string // a temporary folder
 	sizes  string // of the corpora of scale: numbers of passages with commas between them
+	keep   string // a folder for generated corpora, or ""
 
 	sessionCount int // see sessions
 

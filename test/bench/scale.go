@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,24 +41,14 @@ func (b *bench) scale(ctx context.Context) error {
 	return nil
 }
 
-// scaleTo measures one corpus, and removes it.
+// scaleTo measures one corpus, and removes it unless it is to be kept.
 func (b *bench) scaleTo(ctx context.Context, n int) error {
-	dir, err := os.MkdirTemp(b.work, "scale-")
+	c, took, err := b.generated(ctx, n)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	c := &generatedCorpus{passages: passages{data: filepath.Join(dir, "data")}, folder: filepath.Join(dir, "documents")}
-	if err := c.write(ctx, n); err != nil {
-		return fmt.Errorf("generate it: %w", err)
-	}
-	program, err := b.build(ctx)
-	if err != nil {
-		return err
-	}
-	took, err := consume(exec.CommandContext(ctx, program, "ingest", "--data", c.data, c.folder))
-	if err != nil {
-		return err
+	if b.keep == "" {
+		defer os.RemoveAll(filepath.Dir(c.data))
 	}
 	settle() // what is still being written slows down what is read
 	if err := c.measure(ctx); err != nil {
@@ -65,8 +56,10 @@ func (b *bench) scaleTo(ctx context.Context, n int) error {
 	}
 	what := fmt.Sprintf("generated corpus, %d passages", c.stats.Chunks)
 	chunks, text := float64(c.stats.Chunks), float64(c.stats.Bytes)/(1<<20)
-	b.add(what+", ingested", "", "%.0f s, %.0f passages/s, %.1f MB/s (CPU %.0f s)", took.wall.Seconds(),
-		chunks/took.wall.Seconds(), text/took.wall.Seconds(), took.cpu.Seconds())
+	if took != nil {
+		b.add(what+", ingested", "", "%.0f s, %.0f passages/s, %.1f MB/s (CPU %.0f s)", took.wall.Seconds(),
+			chunks/took.wall.Seconds(), text/took.wall.Seconds(), took.cpu.Seconds())
+	}
 	b.add(what+", size a passage", "", "index %.0f bytes in %d segments, database %.0f (text %.0f)",
 		float64(c.index)/chunks, c.segments, float64(c.database)/chunks, float64(c.stats.Bytes)/chunks)
 	if err := c.search(ctx); err != nil {
@@ -79,6 +72,31 @@ func (b *bench) scaleTo(ctx context.Context, n int) error {
 	b.add(what+", search, last turn, p50 / p99", goal, "%s", c.asIs)
 	b.add(what+", search, with context, p50 / p99", goal, "%s", c.inContext)
 	return b.scaleServer(ctx, c, what, n)
+}
+
+// generated returns a corpus of n passages and what its ingestion took, or nil if it was kept by an earlier run.
+func (b *bench) generated(ctx context.Context, n int) (*generatedCorpus, *cost, error) {
+	dir := filepath.Join(cmp.Or(b.keep, b.work), fmt.Sprintf("scale-%d", n))
+	c := &generatedCorpus{passages: passages{data: filepath.Join(dir, "data")}, folder: filepath.Join(dir, "documents")}
+	program, err := b.build(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	complete := filepath.Join(dir, "complete")
+	if _, err := os.Stat(complete); err == nil {
+		return c, nil, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, nil, err
+	}
+	if err := c.write(ctx, n); err != nil {
+		return nil, nil, fmt.Errorf("generate it: %w", err)
+	}
+	took, err := consume(exec.CommandContext(ctx, program, "ingest", "--data", c.data, c.folder))
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, &took, os.WriteFile(complete, nil, 0o600)
 }
 
 // scaleServer measures the start of the server over a corpus, and its size.
