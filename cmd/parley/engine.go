@@ -35,6 +35,7 @@ type instance struct {
 	runner *turn.Runner
 	keys   *turn.Keys
 	prices *price.Table
+	lacks  *coverage // what is not there yet
 	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 
@@ -62,11 +63,13 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, append(options, embedding(cfg, models)...)...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
+	in.lacks = &coverage{corpus: db.Corpus(), namespace: cfg.Namespace, log: p.log}
 	in.web = newWebClient(cfg)
 	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
+		Coverage:     in.lacks,
 		Rerankers:    models,
 		Capabilities: models.Capabilities,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,

@@ -63,6 +63,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	defer stop()
 	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads, intake: p.newIntake(in)}
+	in.lacks.progress, in.lacks.uploads = s.reading, uploads
 	var beside sync.WaitGroup
 	var ingested, damage error
 	done := make(chan struct{})

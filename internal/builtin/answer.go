@@ -12,7 +12,17 @@ import (
 const ModelName = "extractive"
 
 // Refusal is what the answerer says when the passages do not hold an answer.
-const Refusal = "I don't know. The documents that I can search do not answer this question."
+const Refusal = unknown + "The documents that I can search do not answer this question."
+
+const unknown = "I don't know. "
+
+// refusal returns what the answerer says without an answer, and why that may be so.
+func refusal(ev *llm.Evidence) string {
+	if ev == nil || ev.Missing == "" {
+		return Refusal
+	}
+	return unknown + ev.Missing
+}
 
 // limits bound an answer, and what a further sentence must add to it.
 type limits struct {
@@ -42,7 +52,7 @@ func (Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 			parts, name = findings(req.Evidence), FindingsName
 		}
 		if len(parts) == 0 {
-			parts = append(parts, Refusal)
+			parts = append(parts, refusal(req.Evidence))
 		}
 		var input, output llm.TokenEstimate
 		for _, p := range parts {

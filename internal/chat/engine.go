@@ -30,6 +30,15 @@ type RerankerResolver interface {
 	ResolveReranker(key string) (llm.Reranker, string, error)
 }
 
+// Coverage knows what cannot be found, because it is not there yet. Both methods return sentences for
+// users, made by the server alone, and "" when there is nothing to say.
+type Coverage interface {
+	// Reading says that documents of a namespace are being read, and how far that has come.
+	Reading(namespace string) string
+	// Empty says that a namespace holds no documents, and how to add some.
+	Empty(ctx context.Context, namespace string) string
+}
+
 // RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns
 // either the query or, as Candidate with its confidence, what the engine may take for it.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
@@ -57,6 +66,7 @@ type Config struct {
 	Models    ModelResolver
 	Rerankers RerankerResolver // nil: models that answer rerank
 	Rewrite   RewriteFunc      // nil: the question is the query
+	Coverage  Coverage         // nil: nothing is known to be missing
 	Tools     Toolbox          // that the server runs [none]
 	OnRequest []string         // of those, the ones that only Options.MoreTools makes callable [none]
 	Suggest   SuggestFunc      // nil: only models suggest questions
@@ -224,7 +234,9 @@ type turn struct {
 
 	query      QueryRewritten
 	clarifying string // the question to ask back when the user's is ambiguous
+	reading    string // what Coverage said before the search
 	found      retrieval.Result
+	missing    string // what Coverage says of the answer
 	prompt     PromptBuilt
 	sent       []retrieval.Passage // those that are in the prompt
 

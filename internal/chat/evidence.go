@@ -14,6 +14,7 @@ func (t *turn) evidence() *llm.Evidence {
 		Terms:    make([]llm.Term, len(t.found.Terms)),
 		Passages: make([]llm.Passage, len(t.sent)),
 		Previous: t.previous,
+		Missing:  t.missing,
 	}
 	for i, term := range t.found.Terms {
 		e.Terms[i] = llm.Term(term)

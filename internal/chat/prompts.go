@@ -29,6 +29,7 @@ type promptName string
 const (
 	answerPrompt    promptName = "answer"
 	followUpsPrompt promptName = "followups" // put after answer when follow-ups were asked for
+	missingPrompt   promptName = "missing"   // put after answer while documents are missing
 	rewritePrompt   promptName = "rewrite"
 	clarifyPrompt   promptName = "clarify" // put after rewrite when questions may be asked back
 	summaryPrompt   promptName = "summary"
@@ -36,13 +37,15 @@ const (
 	judgePrompt     promptName = "judge"
 )
 
-var promptNames = []promptName{answerPrompt, followUpsPrompt, rewritePrompt, clarifyPrompt, summaryPrompt, rerankPrompt, judgePrompt}
+var promptNames = []promptName{answerPrompt, followUpsPrompt, missingPrompt, rewritePrompt, clarifyPrompt, summaryPrompt, rerankPrompt, judgePrompt}
 
 // promptData is what the templates can use. It has nothing of clients or documents, so that
 // nothing of them can reach the system role.
 type promptData struct {
 	Questions int // to suggest
 	Words     int // that a reply may have: a query's, or a summary's
+
+	Missing string // why documents may be missing, in the server's own sentences
 }
 
 // maxQueryWords is what a rewritten question may have.
@@ -50,10 +53,14 @@ const maxQueryWords = 40
 
 // sampleData is what templates are tried with when they are read.
 func sampleData(name promptName) promptData {
-	if name == summaryPrompt {
-		return promptData{Questions: maxFollowUps, Words: 200}
+	data := promptData{Questions: maxFollowUps, Words: maxQueryWords}
+	switch name {
+	case summaryPrompt:
+		data.Words = 200
+	case missingPrompt:
+		data.Missing = "Documents are still being read."
 	}
-	return promptData{Questions: maxFollowUps, Words: maxQueryWords}
+	return data
 }
 
 // Prompts are what models are told, by prompt domain. They are read once and then only read.
@@ -71,9 +78,9 @@ type prompt struct {
 }
 
 // LoadPrompts returns the built-in prompts with those of a folder laid over them: a folder for
-// each domain, in it any of the files answer.txt, followups.txt, rewrite.txt, clarify.txt,
-// summary.txt, rerank.txt and judge.txt, which are text/template. What a domain lacks it takes from the domain "default",
-// which the folder may have too. Names that begin with a dot are skipped. With "" there are only
+// each domain, in it any of the files answer.txt, followups.txt, missing.txt, rewrite.txt,
+// clarify.txt, summary.txt, rerank.txt and judge.txt, which are text/template. What a domain lacks it takes
+// from the domain "default", which the folder may have too. Names that begin with a dot are skipped. With "" there are only
 // the built-in ones. An error names the file, and the line if it is in a template.
 func LoadPrompts(folder string) (*Prompts, error) {
 	p := &Prompts{domains: map[string]map[promptName]prompt{}}
@@ -260,6 +267,14 @@ func (p *Prompts) summary(domain string, words int) (string, error) {
 	data := s.sample
 	data.Words = words
 	return s.execute(data)
+}
+
+// missing returns the prompt that says why documents may be missing.
+func (p *Prompts) missing(domain, why string) (string, error) {
+	m := p.find(domain, missingPrompt)
+	data := m.sample
+	data.Missing = why
+	return m.execute(data)
 }
 
 func (p *Prompts) find(domain string, name promptName) prompt {

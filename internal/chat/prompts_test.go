@@ -56,7 +56,7 @@ func TestLoadPrompts_LaysAFolderOverTheBuiltInOnes(t *testing.T) {
 	for _, text := range p.List() {
 		origins[text.Domain+"/"+text.Name] = text.Origin
 	}
-	if len(origins) != 14 || origins["default/answer"] != "built in" || origins["legal/answer"] != filepath.Join(dir, "legal", "answer.txt") ||
+	if len(origins) != 16 || origins["default/answer"] != "built in" || origins["legal/answer"] != filepath.Join(dir, "legal", "answer.txt") ||
 		origins["legal/followups"] != filepath.Join(dir, "default", "followups.txt") {
 		t.Errorf("origins = %v", origins)
 	}
@@ -74,7 +74,7 @@ func TestLoadPrompts_RefusesWhatCannotWork(t *testing.T) {
 		"empty":         {"default/answer.txt", " \n", ": is empty"},
 		"not text":      {"default/answer.txt", "\xff", ": is not valid UTF-8"},
 		"too long":      {"default/answer.txt", strings.Repeat("x", 65<<10), ": is longer than 65536 bytes"},
-		"unknown name":  {"default/anwser.txt", "x", ": there is no such prompt; there are answer.txt, followups.txt, rewrite.txt, clarify.txt, summary.txt, rerank.txt, judge.txt"},
+		"unknown name":  {"default/anwser.txt", "x", ": there is no such prompt; there are answer.txt, followups.txt, missing.txt, rewrite.txt, clarify.txt, summary.txt, rerank.txt, judge.txt"},
 		"other ending":  {"default/answer", "x", ": there is no such prompt"},
 		"folder":        {"default/answer.txt/x", "x", ": is not a file"},
 		"no domain":     {"answer.txt", "x", ": prompts stand in folders"},

@@ -10,6 +10,9 @@ import (
 
 // runRetrieve finds the passages that the answer may cite.
 func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, error) {
+	if t.cfg.Coverage != nil {
+		t.reading = t.cfg.Coverage.Reading(t.req.Namespace)
+	}
 	var err error
 	aside(func() { err = t.search(ctx) })
 	if err != nil {

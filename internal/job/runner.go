@@ -103,6 +103,19 @@ func (r *Runner) Jobs(ctx context.Context, l List) ([]Job, error) {
 	return all, err
 }
 
+// Current returns the job that is being carried out, without Files, if there is one.
+func (r *Runner) Current() (Job, bool) {
+	r.mu.Lock()
+	t := r.current
+	r.mu.Unlock()
+	if t == nil {
+		return Job{}, false
+	}
+	j := t.Job()
+	j.Files = nil
+	return j, !j.State.Final()
+}
+
 // Cancel asks to cancel a job. One that is running ends soon after; the error is ErrState when it
 // has ended already.
 func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {

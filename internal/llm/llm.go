@@ -105,6 +105,7 @@ type Evidence struct {
 	Terms    []Term    // the analysed terms of the query, with what the index knows of them
 	Passages []Passage // best first
 	Previous []string  // questions asked before in this conversation, oldest first
+	Missing  string    // why documents may be missing from what was searched, in sentences for the user; "" when nothing is known of that
 }
 
 // Term is one analysed term of a query.

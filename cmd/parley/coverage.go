@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"parley/internal/chat"
+	"parley/internal/intake"
+	"parley/internal/store"
+)
+
+// coverage says to whoever asks what cannot be found, because it is not there yet. What is not of the
+// data folder is set before the first turn.
+type coverage struct {
+	corpus    *store.Corpus
+	namespace string // of questions that name none
+	log       *slog.Logger
+
+	progress func(namespace string) (done, total int, running bool) // nil: nothing is being read
+	uploads  bool                                                   // documents may come in over the network
+}
+
+var _ chat.Coverage = (*coverage)(nil)
+
+// Reading implements chat.Coverage.
+func (c *coverage) Reading(namespace string) string {
+	if c.progress == nil {
+		return ""
+	}
+	done, total, running := c.progress(namespace)
+	switch {
+	case !running:
+		return ""
+	case total == 0:
+		return "Documents are still being read, and the answer may be in one of them. Please ask again in a moment."
+	}
+	return fmt.Sprintf("Documents are still being read (%d of %s so far), and the answer may be in one of them. Please ask again in a moment.",
+		done, plural(total, "file"))
+}
+
+// Empty implements chat.Coverage. The name of a namespace comes from whoever asks, and so does not
+// stand in the sentence.
+func (c *coverage) Empty(ctx context.Context, namespace string) string {
+	all, err := c.corpus.Namespaces(ctx)
+	if err != nil {
+		c.log.ErrorContext(ctx, "list the namespaces", "error", err)
+		return ""
+	}
+	switch {
+	case slices.Contains(all, namespace):
+		return ""
+	case namespace != c.namespace:
+		return "There are no documents in the namespace that was asked. Please check its name; " +
+			"parley ingest PATH --namespace NAME, on the server's machine, adds documents to one."
+	case c.uploads:
+		return "There are no documents yet. Add some on the server's web page, " +
+			"or with parley ingest PATH on its machine."
+	}
+	return "There are no documents yet. To add some, run parley ingest PATH on the server's machine, " +
+		"or start it with parley serve PATH."
+}
+
+// reading returns how far the documents of a namespace are read: by the ingestion that the server
+// began with, which may bring some into any, or else by the job that runs.
+func (s *serving) reading(namespace string) (done, total int, running bool) {
+	s.mu.Lock()
+	running, done, total = s.running, s.progress.FilesDone, s.progress.FilesTotal
+	s.mu.Unlock()
+	if running {
+		return done, total, true
+	}
+	j, ok := s.intake.Jobs().Current()
+	if !ok || j.Namespace != namespace || j.Kind == intake.Reindex { // the document that is read anew is found meanwhile
+		return 0, 0, false
+	}
+	return j.Counts.Done, j.Counts.Total, true
+}
