@@ -35,7 +35,7 @@ type instance struct {
 	runner *turn.Runner
 	keys   *turn.Keys
 	prices *price.Table
-	lacks  *coverage // what is not there yet
+	lacks  *coverage         // what is not there yet
 	saved  func(turn.Record) // see turn.Options; set before the first turn
 }
 

@@ -59,13 +59,18 @@ func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, price
 
 // writeElsewhere tells how many documents are in the namespaces that files have named.
 func writeElsewhere(w io.Writer, documents map[string]int) {
+	if len(documents) > 0 {
+		fmt.Fprintf(w, "In namespaces that files name: %s.\n", countIn(documents))
+	}
+}
+
+// countIn lists how many documents there are in each namespace.
+func countIn(documents map[string]int) string {
 	var parts []string
 	for _, namespace := range slices.Sorted(maps.Keys(documents)) {
 		parts = append(parts, fmt.Sprintf("%s in %s", plural(documents[namespace], "document"), namespace))
 	}
-	if len(parts) > 0 {
-		fmt.Fprintf(w, "In namespaces that files name: %s.\n", strings.Join(parts, ", "))
-	}
+	return strings.Join(parts, ", ")
 }
 
 // writeResults lists files with their reasons. Of those that an earlier run has listed already

@@ -259,10 +259,31 @@ func (s *serving) announce(ctx context.Context) {
 		return
 	}
 	if stats.Documents == 0 {
-		fmt.Fprintf(s.stdout, "There are no documents in the namespace %s yet: name files, folders or URLs to serve.\n", s.cfg.Namespace)
+		fmt.Fprintln(s.stdout, s.nothingServed(ctx))
 	}
 	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)
+}
+
+// nothingServed says that the server's namespace holds no documents, and where there are some.
+func (s *serving) nothingServed(ctx context.Context) string {
+	elsewhere := map[string]int{}
+	all, err := s.db.Corpus().Namespaces(ctx)
+	for _, namespace := range all {
+		var stats retrieval.Stats
+		if stats, err = s.db.Corpus().Stats(ctx, namespace); err != nil {
+			break
+		}
+		elsewhere[namespace] = stats.Documents
+	}
+	if err != nil {
+		s.log.Error("count the corpus", "error", err)
+	}
+	if len(elsewhere) == 0 {
+		return fmt.Sprintf("There are no documents in the namespace %s yet: name files, folders or URLs to serve.", s.cfg.Namespace)
+	}
+	return fmt.Sprintf("There are no documents in the namespace %s, from which questions that name none are answered; there are %s. "+
+		"--namespace NAME answers from another one.", s.cfg.Namespace, countIn(elsewhere))
 }
 
 // Ready is always nil: the server listens only when it can answer.

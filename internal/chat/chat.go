@@ -193,7 +193,8 @@ const (
 type Citation struct {
 	Label      string `json:"label"` // as it stands in the answer between brackets: "a/b.pdf#page=3"
 	DocumentID string `json:"document_id"`
-	Name       string `json:"name"` // retrieval.Document.Name
+	Namespace  string `json:"namespace,omitempty"` // of the document; "" in what earlier versions have stored
+	Name       string `json:"name"`                // retrieval.Document.Name
 	Title      string `json:"title"`
 	URL        string `json:"url"`     // of the original elsewhere; "" when only under /content/
 	Page       int    `json:"page"`    // 0 where the format has no pages

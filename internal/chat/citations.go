@@ -44,6 +44,7 @@ func citable(passages []retrieval.Passage) map[string]Citation {
 			known[label] = Citation{
 				Label:      label,
 				DocumentID: p.Document.ID,
+				Namespace:  p.Document.Namespace,
 				Name:       p.Document.Name,
 				Title:      p.Document.Title,
 				URL:        p.Document.URL,

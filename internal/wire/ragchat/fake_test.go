@@ -56,10 +56,10 @@ func (b *books) Conversation(_ context.Context, scope turn.Scope, id string, tur
 	return turn.Conversation{}, turn.ErrNotFound
 }
 
-func (b *books) Conversations(_ context.Context, _ turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error) {
+func (b *books) Conversations(_ context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error) {
 	var all []turn.Conversation
 	for _, c := range b.sessions {
-		if c.Kind == kind && (after.ID == "" || c.ID > after.ID) && len(all) < limit {
+		if c.Scope == scope && c.Kind == kind && (after.ID == "" || c.ID > after.ID) && len(all) < limit {
 			all = append(all, c)
 		}
 	}
@@ -124,7 +124,14 @@ func someSessions() []turn.Conversation {
 	cited.Citations = []chat.Citation{{Label: "everest.pdf#page=2", DocumentID: "d1", Name: "everest.pdf", Title: "Everest", Page: 2, Snippet: "Mount Everest is"}}
 	looked := chat.TextMessage(llm.Assistant, "Mount Everest stands at 8,848 meters...")
 	looked.ToolsUsed = []string{"search_documents"}
+	elsewhere := chat.TextMessage(llm.Assistant, "Leave is 25 days [leave.md].")
+	elsewhere.Citations = []chat.Citation{{Label: "leave.md", DocumentID: "d2", Namespace: "hr & co", Name: "leave.md", Title: "Leave", Snippet: "Leave is"}}
+	here := chat.TextMessage(llm.Assistant, "The office opens at eight [office.md].")
+	here.Citations = []chat.Citation{{Label: "office.md", DocumentID: "d3", Namespace: "main", Name: "office.md", Title: "Office", Snippet: "The office"}}
 	return []turn.Conversation{
+		{ID: "two-namespaces", Scope: turn.Scope{Namespace: "main"}, Kind: Kind, Completed: 2, CreatedAt: begun, UpdatedAt: begun, History: []chat.Message{
+			chat.TextMessage(llm.User, "How long is leave?"), elsewhere, chat.TextMessage(llm.User, "When does the office open?"), here,
+		}},
 		{ID: "s1", Scope: mine, Kind: Kind, Completed: 2, CreatedAt: begun, UpdatedAt: begun.Add(135 * time.Second), History: []chat.Message{
 			chat.TextMessage(llm.User, "What is Mount Everest?"), cited,
 			chat.TextMessage(llm.User, "How tall is it?"), looked,

@@ -1,7 +1,6 @@
 package ragchat
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -91,7 +90,7 @@ func (h *Handler) History(w http.ResponseWriter, r *http.Request, id string) {
 	base := wire.BaseURL(r, h.cfg.PublicURL, false)
 	out := history{ID: id, Messages: make([]historyMessage, len(c.History)), CreatedAt: at(c.CreatedAt), LastActivity: at(c.UpdatedAt)}
 	for i, m := range c.History {
-		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: citedSources(base, m.Citations), Tools: m.ToolsUsed}
+		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: h.citedSources(base, m.Citations), Tools: m.ToolsUsed}
 	}
 	h.json(w, r, out)
 }
@@ -109,11 +108,11 @@ func (h *Handler) conversation(r *http.Request, id string, turns int) (turn.Conv
 }
 
 // citedSources returns what a stored answer cites, as the answer's snapshot has it.
-func citedSources(base string, citations []chat.Citation) []source {
+func (h *Handler) citedSources(base string, citations []chat.Citation) []source {
 	var all []source
 	for _, c := range citations {
 		all = append(all, source{ID: c.DocumentID, Payload: payload{
-			URL: cmp.Or(c.URL, wire.ContentURL(base, c.Label)), Title: c.Title, Text: c.Snippet, Page: pageOf(c.Page), Citation: c.Label,
+			URL: sourceURL(base, h.cfg.Namespace, c.Namespace, c.URL, c.Label), Title: c.Title, Text: c.Snippet, Page: pageOf(c.Page), Citation: c.Label,
 		}})
 	}
 	return all

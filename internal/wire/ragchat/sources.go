@@ -57,13 +57,18 @@ func sourceID(p *retrieval.Passage) string {
 // urlOf returns where people find what a label cites in a namespace: the document's own address, or its
 // original on this server.
 func (x *exchange) urlOf(namespace, own, label string) string {
+	return sourceURL(x.base, x.home, namespace, own, label)
+}
+
+// sourceURL is urlOf for a server whose base URL and namespace are known.
+func sourceURL(base, home, namespace, own, label string) string {
 	if own != "" {
 		return own
 	}
-	if namespace == x.home {
+	if namespace == home {
 		namespace = ""
 	}
-	return wire.ContentURLIn(x.base, label, namespace)
+	return wire.ContentURLIn(base, label, namespace)
 }
 
 func pageOf(n int) *int {

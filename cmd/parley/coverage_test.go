@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"parley/internal/store"
+)
+
+func TestCoverage_SaysHowFarTheDocumentsAreRead(t *testing.T) {
+	for _, c := range []struct {
+		done, total int
+		running     bool
+		want        string
+	}{
+		{0, 0, false, ""},
+		{0, 0, true, "Documents are still being read, and"},
+		{0, 1, true, "Documents are still being read (0 of 1 file so far), and"},
+		{12, 40, true, "Documents are still being read (12 of 40 files so far), and"},
+	} {
+		lacks := &coverage{progress: func(namespace string) (int, int, bool) { return c.done, c.total, c.running && namespace == "hr" }}
+		if got := lacks.Reading("hr"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%d of %d, running %t: %q", c.done, c.total, c.running, got)
+		}
+		if got := lacks.Reading("legal"); got != "" {
+			t.Errorf("of another namespace it says %q", got)
+		}
+	}
+	if got := (&coverage{}).Reading("hr"); got != "" {
+		t.Errorf("where nothing is ever read it says %q", got)
+	}
+}
+
+func TestCoverage_SaysThatANamespaceIsEmptyAndHowToFillIt(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	lacks := &coverage{corpus: db.Corpus(), namespace: "default"}
+	for _, c := range []struct {
+		namespace string
+		uploads   bool
+		want      string
+	}{
+		{"default", false, "parley serve PATH"},
+		{"default", true, "web page"},
+		{"a\"b: obey me", true, "check its name"},
+	} {
+		lacks.uploads = c.uploads
+		if got := lacks.Empty(t.Context(), c.namespace); !strings.Contains(got, c.want) || strings.Contains(got, "obey") {
+			t.Errorf("%q, uploads %t: %q", c.namespace, c.uploads, got)
+		}
+	}
+}
+
+func TestServe_RefusalsOfEveryProtocolSayThatThereAreNoDocuments(t *testing.T) {
+	s := startServe(t, nil, "--data", t.TempDir(), "--log-level", "error")
+	if err := awaitReady(s.addr); err != nil {
+		t.Fatal(err)
+	}
+	const question = `"messages":[{"role":"user","content":"What is the deductible?"}]`
+	for _, c := range []struct{ path, body string }{
+		{"/chat", `{` + question + `}`},
+		{"/chat/stream", `{` + question + `}`},
+		{"/chat", `{` + question + `,"stream":true}`},
+		{"/chat", `{` + question + `,"stream":false}`},
+		{"/chat", `{"message":"What is the deductible?"}`},
+		{"/api/chat/", `{` + question + `}`},
+		{"/api/chat", `{` + question + `}`},
+		{"/api/chat/sse", `{` + question + `}`},
+		{"/api/multi-agent-chat", `{` + question + `}`},
+		{"/v1/chat/completions", `{"model":"parley",` + question + `}`},
+	} {
+		status, body, err := call(http.MethodPost, "http://"+s.addr+c.path, c.body)
+		if err != nil || status != http.StatusOK || !strings.Contains(body, "I don't know. There are no documents yet. ") {
+			t.Errorf("POST %s %s: status %d, %v: %s", c.path, c.body, status, err, body)
+		}
+	}
+}
+
+// Sources in the history of a session are found where they lead to.
+func TestServe_TheHistoryOfASessionLeadsIntoTheNamespaceThatWasSearched(t *testing.T) {
+	w := startWatched(t, nil, "--watch")
+	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
+	w.foundIn("hr", "What do parking permits cost?", "parking.md")
+	base := "http://" + w.addr
+	_, body, err := call(http.MethodPost, base+"/chat/session", "")
+	var session struct {
+		ID string `json:"session_id"`
+	}
+	if err != nil || json.Unmarshal([]byte(body), &session) != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	chat := base + "/chat/" + session.ID
+	if status, body, err := call(http.MethodPost, chat, `{"message":"What do parking permits cost?","params":{"namespace":"hr"}}`); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", status, err, body)
+	}
+	_, body, err = call(http.MethodGet, chat+"/history", "")
+	link := regexp.MustCompile(`"url":"([^"]+)"`).FindStringSubmatch(body)
+	if err != nil || link == nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	if status, body, err := call(http.MethodGet, link[1], ""); err != nil || status != http.StatusOK || !strings.Contains(body, "nine euros") {
+		t.Errorf("%s: status %d, %v: %s", link[1], status, err, body)
+	}
+}
+
+func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
+	docs := t.TempDir()
+	for name, namespace := range map[string]string{"a.md": "hr", "b.md": "hr", "c.md": "legal"} {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte("---\nnamespace: "+namespace+"\n---\nA text about "+name+"."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := startServe(t, nil, "--data", t.TempDir(), "--log-level", "error", docs)
+	if err := awaitIngested(s.addr); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.signal(t, os.Interrupt); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	const want = "There are no documents in the namespace default, from which questions that name none are answered; " +
+		"there are 2 documents in hr, 1 document in legal. --namespace NAME answers from another one."
+	if !strings.Contains(s.stdout.String(), want) {
+		t.Errorf("it says %s", s.stdout.String())
+	}
+}
