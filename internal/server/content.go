@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"parley/internal/access"
@@ -56,7 +55,7 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("read the original of %s: %w", doc.ID, err)
 	}
 	s.contentHeaders(w.Header(), doc, contentType)
-	http.ServeContent(w, r, "", time.Time{}, blob)
+	serveRanges(w, r, blob)
 	return nil
 }
 

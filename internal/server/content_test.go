@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -105,6 +106,16 @@ func TestContent_KnowsRangesAndETags(t *testing.T) {
 	w = do(s, http.MethodGet, "/content/handbook.txt", "", "Range", "bytes=900-")
 	if w.Code != http.StatusRequestedRangeNotSatisfiable {
 		t.Errorf("range beyond the end: status %d", w.Code)
+	}
+	var refused struct{ Error string }
+	if err := json.Unmarshal(w.Body.Bytes(), &refused); err != nil || refused.Error != noRange.Text ||
+		w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Content-Range") != "bytes */22" ||
+		w.Header().Get("Content-Disposition") != "" {
+		t.Errorf("range beyond the end: %v, body %q, header %v", err, w.Body, w.Header())
+	}
+	w = do(s, http.MethodGet, "/content/handbook.txt", "", "Range", "lines=1-2")
+	if w.Code != http.StatusOK || w.Body.Len() != 22 {
+		t.Errorf("a range of lines: status %d, body %q", w.Code, w.Body)
 	}
 	w = do(s, http.MethodHead, "/content/handbook.txt", "")
 	if w.Code != http.StatusOK || w.Header().Get("Content-Length") != "22" {

@@ -2,6 +2,7 @@
 import { api, toApiError, type ApiError } from "./api.ts";
 import { Cell, saved } from "./cell.ts";
 import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
+import { changed } from "./jobs.ts";
 import { LiveTurn, type Pending } from "./live.ts";
 import { ragchatRequest } from "./requests.ts";
 import { choices } from "./settings.ts";
@@ -92,12 +93,32 @@ export async function refresh(): Promise<void> {
 
 async function loadConfig(): Promise<void> {
   try {
-    config.value = await api.config();
+    const before = config.value;
+    const now = await api.config();
+    config.value = now;
     configError.value = null;
+    if (before?.ingestion.running && (!now.ingestion.running || before.documents === 0 && now.documents > 0)) changed.value++; // other lists
+    if (now.ingestion.running) watchIngestion();
   } catch (error) {
     configError.value = toApiError(error);
     throw error;
   }
+}
+
+const ingestionPause = 1000; // ms
+let watching: ReturnType<typeof setTimeout> | undefined;
+
+/** Asks again while documents are being read, as long as somebody looks. */
+function watchIngestion(): void {
+  clearTimeout(watching);
+  watching = setTimeout(() => {
+    if (document.visibilityState === "visible") void refreshDocuments();
+  }, ingestionPause);
+}
+
+async function refreshDocuments(): Promise<void> {
+  const [c] = await Promise.allSettled([loadConfig(), loadNamespaces()]);
+  if (c.status === "rejected") watchIngestion();
 }
 
 async function loadChats(): Promise<void> {
@@ -107,6 +128,8 @@ async function loadChats(): Promise<void> {
 
 async function loadNamespaces(): Promise<void> {
   namespaces.value = await api.namespaces();
+  const { namespace } = choices.value;
+  if (namespace && !namespaces.value.some((n) => n.name === namespace)) choices.value = { ...choices.value, namespace: "" };
 }
 
 let toasts = 0;

@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"fmt"
 	"net/http"
 
 	"parley/internal/retrieval"
@@ -97,17 +98,21 @@ func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out.Problems = append(emptyCorpus(out), out.Problems...)
+	out.Problems = append(corpusState(out), out.Problems...)
 	return sendTagged(w, r, out)
 }
 
-// emptyCorpus says that there is nothing to ask yet.
-func emptyCorpus(s shownSettings) []Problem {
-	switch {
-	case s.Documents > 0:
+// corpusState says that there is nothing to ask yet, or not all.
+func corpusState(s shownSettings) []Problem {
+	if i := s.Ingestion; i.Running {
+		message := "The documents are being read"
+		if i.Files > 0 {
+			message += fmt.Sprintf(": %d of %d files so far", i.Done, i.Files)
+		}
+		return []Problem{{"ingesting", Info, message + ". Until that is done, answers come from those that are read already."}}
+	}
+	if s.Documents > 0 {
 		return []Problem{}
-	case s.Ingestion.Running:
-		return []Problem{{"ingesting", Info, "The documents are being read. The first answers are possible in a moment."}}
 	}
 	message := "There are no documents yet: start the server with the files and folders to answer from."
 	if s.Capabilities.Uploads {

@@ -26,13 +26,14 @@ import (
 
 // site is the page's API over a real store and a real engine.
 type site struct {
-	t      *testing.T
-	db     *store.DB
-	corpus *retrieval.Corpus
-	runner *turn.Runner
-	http   http.Handler
-	who    access.Principal
-	closed bool
+	ingestion webapi.Ingestion
+	t         *testing.T
+	db        *store.DB
+	corpus    *retrieval.Corpus
+	runner    *turn.Runner
+	http      http.Handler
+	who       access.Principal
+	closed    bool
 }
 
 const otherNamespace = "hr"
@@ -61,7 +62,7 @@ func newSite(t *testing.T) *site {
 			return []string{"default", otherNamespace}, nil
 		},
 		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(),
-		Settings: func(context.Context) webapi.Settings { return webapi.Settings{} },
+		Settings: func(context.Context) webapi.Settings { return webapi.Settings{Ingestion: s.ingestion} },
 		Delete: func(ctx context.Context, d retrieval.Document) (bool, error) {
 			return false, s.corpus.Apply(ctx, retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}})
 		},
@@ -568,5 +569,28 @@ func TestConfig_SaysThatThereIsNothingToAskYet(t *testing.T) {
 	s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "one")
 	if c := get[config](s, "/api/ui/config"); c.Problems == nil || len(c.Problems) != 0 || c.Documents != 1 {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestConfig_SaysHowFarTheDocumentsAreRead(t *testing.T) {
+	s := newSite(t)
+	type config struct {
+		Problems []struct{ Code, Message string }
+	}
+	for _, c := range []struct {
+		ingestion webapi.Ingestion
+		want      string
+	}{
+		{webapi.Ingestion{Running: true}, "The documents are being read. "},
+		{webapi.Ingestion{Running: true, Files: 40, Done: 12}, "The documents are being read: 12 of 40 files so far. "},
+	} {
+		s.ingestion = c.ingestion
+		for range 2 { // empty at first
+			got := get[config](s, "/api/ui/config")
+			if len(got.Problems) != 1 || got.Problems[0].Code != "ingesting" || !strings.HasPrefix(got.Problems[0].Message, c.want) {
+				t.Errorf("%+v: %+v", c.ingestion, got)
+			}
+			s.put("D", "default", "a.pdf", "application/pdf", access.List{}, "one")
+		}
 	}
 }

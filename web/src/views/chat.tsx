@@ -5,9 +5,11 @@ import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { pathOf, type Message, type Shown } from "../conversation.ts";
 import { CopyButton, EmptyState, Icon, IconButton, Spinner } from "../parts/controls.tsx";
+import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import { AnswerView } from "./answer.tsx";
 import { Composer } from "./composer.tsx";
+import { NamespaceSelect } from "./documents.tsx";
 import { Problems } from "./problems.tsx";
 import { Versions } from "./versions.tsx";
 
@@ -137,15 +139,20 @@ export function edit(message: Message): void {
 
 function Welcome({ loading }: { loading: string }) {
   const config = useCell(app.config);
+  const namespaces = useCell(app.namespaces);
+  const chosen = useCell(choices).namespace;
   const online = useCell(app.online);
   const reachable = useCell(app.reachable);
   if (loading === "loading") return <div class="centered"><Spinner label={s.loading} /></div>;
   if (loading === "missing") return <EmptyState icon="chat" title={s.missing} actions={<button type="button" class="primary" onClick={app.begin}>{s.newChat}</button>}>{s.missingText}</EmptyState>;
   if (loading === "failed") return <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" class="primary" onClick={() => void app.reopen()}>{strings.tryAgain}</button>}>{s.notLoadedText}</EmptyState>;
-  if (config && config.documents === 0 && !config.ingestion.running) {
+  const count = namespaces.find((n) => n.name === (chosen || config?.namespace))?.documents ?? config?.documents ?? 0;
+  if (config && count === 0 && !config.ingestion.running) {
+    const elsewhere = namespaces.some((n) => n.documents > 0);
     return (
-      <EmptyState icon="files" title={s.noDocuments} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
-        <p>{s.noDocumentsText}</p>
+      <EmptyState icon="files" title={elsewhere ? s.noDocumentsIn(chosen || config.namespace) : s.noDocuments} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
+        <p>{elsewhere ? s.documentsElsewhere : s.noDocumentsText}</p>
+        {elsewhere && <NamespaceSelect />}
       </EmptyState>
     );
   }
@@ -153,7 +160,7 @@ function Welcome({ loading }: { loading: string }) {
     <div class="welcome">
       <div class="welcome-mark" aria-hidden="true"><Mark /></div>
       <h2>{s.welcome}</h2>
-      <p>{config ? s.welcomeText(config.documents) : online && reachable ? s.welcomeWait : strings.failures.offline.text}</p>
+      <p>{config ? s.welcomeText(count) : online && reachable ? s.welcomeWait : strings.failures.offline.text}</p>
       <Problems />
       <ul class="hints">
         {s.hints.map(([key, text]) => (

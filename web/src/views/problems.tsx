@@ -14,7 +14,12 @@ export function Problems({ only }: { only?: string[] }) {
       {problems.map((p) => (
         <li key={p.code} class={p.severity}>
           <Icon name={p.severity === "info" ? "bulb" : "warn"} />
-          <span>{p.message}</span>
+          <span>
+            {p.message}
+            {p.code === "ingesting" && config!.ingestion.files > 0 && (
+              <progress max={config!.ingestion.files} value={config!.ingestion.done} aria-label={strings.reading} />
+            )}
+          </span>
         </li>
       ))}
     </ul>
