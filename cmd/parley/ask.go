@@ -32,14 +32,11 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 	if p.config.LogLevel == "info" {
 		p.log = newLogger(p.stderr, "warn") // a person reads the answer, not the turn's log line
 	}
-	in, err := p.open(ctx, p.config)
+	in, err := p.openAnswering(ctx)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := p.openTools(ctx, in); err != nil {
-		return err
-	}
 	stats, err := in.db.Corpus().Stats(ctx, p.config.Namespace)
 	if err != nil {
 		return err

@@ -104,6 +104,22 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	return in, nil
 }
 
+// openAnswering is open for commands that answer: with the tools of models, and with budgets that limit
+// what they should.
+func (p *program) openAnswering(ctx context.Context, options ...retrieval.Option) (*instance, error) {
+	in, err := p.open(ctx, p.config, options...)
+	if err != nil {
+		return nil, err
+	}
+	if err = in.checkPriced(); err == nil {
+		err = p.openTools(ctx, in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
 // Close ends all use of the data folder.
 func (in *instance) Close() error {
 	in.tools.Close()

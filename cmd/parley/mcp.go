@@ -19,14 +19,11 @@ func (mcpCmd) Run(ctx context.Context, p *program) error {
 	if p.config.LogLevel == "info" {
 		p.log = newLogger(p.stderr, "warn") // a client shows what its servers log
 	}
-	in, err := p.open(ctx, p.config)
+	in, err := p.openAnswering(ctx)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := p.openTools(ctx, in); err != nil {
-		return err
-	}
 	if err := in.mcp(p, in.runner).Serve(ctx, access.Anonymous, &mcpsdk.StdioTransport{}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve the MCP client: %w", err)
 	}

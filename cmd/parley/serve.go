@@ -43,14 +43,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
-	in, err := p.open(ctx, p.config, retrieval.WithLateRepair())
+	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := p.openTools(ctx, in); err != nil {
-		return err
-	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
 	if err != nil {
 		return &listenError{p.config.Addr, err}

@@ -43,7 +43,7 @@ func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, 
 		if !first {
 			estimate.requests = 0
 		}
-		settle, err := r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, estimate)
+		settle, err := r.reserve(ctx, t, &req, estimate)
 		if err != nil {
 			b.uncount(first)
 			yield(nil, err)

@@ -13,7 +13,7 @@ import (
 type Limits struct {
 	Requests int64 // turns
 	Tokens   int64 // input and output
-	Micros   int64 // millionths of a US dollar; calls without a known price count as 0
+	Micros   int64 // millionths of a US dollar; models without a known price are refused
 }
 
 // BudgetOptions says what may be spent.
@@ -64,6 +64,9 @@ func NewBudgets(store LedgerStore, opts BudgetOptions) *Budgets {
 	}
 	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*spent{}}
 }
+
+// LimitsMoney reports whether any budget is one of money.
+func (b *Budgets) LimitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
 
 // retryReserved is when to ask again if only what others have reserved stands in the way.
 const retryReserved = 5 * time.Second

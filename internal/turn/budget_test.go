@@ -209,3 +209,30 @@ func TestBudgets_KeepOnlySoManyNamesApart(t *testing.T) {
 		t.Errorf("a user who was there before: %v", err)
 	}
 }
+
+func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		opts   turn.BudgetOptions
+		models chat.Models
+		want   chat.Kind
+	}{
+		{"of a user", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
+		{"of a namespace", turn.BudgetOptions{Namespace: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
+		{"another stage", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Judge: "openai:small"}, chat.Invalid},
+		{"known prices", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Rewrite: "builtin:rules"}, chat.Internal},
+		{"no limit of money", turn.BudgetOptions{User: turn.Limits{Tokens: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},
+	} {
+		s := newSpender(t, open(t), c.opts)
+		req := ask("", "why?")
+		req.Options.Models = c.models
+		for name, err := range map[string]error{
+			"turn": run(t.Context(), s.Runner, req),
+			"bill": run(t.Context(), s.NewBill(answeringBy(s.ledger.Meter("openai", saying))), req),
+		} {
+			if refused := err != nil; refused != (c.want != chat.Internal) || chat.KindOf(err) != c.want {
+				t.Errorf("%s, %s: %v", c.name, name, err)
+			}
+		}
+	}
+}

@@ -129,7 +129,7 @@ func (r *Runner) run(ctx context.Context, req *chat.Request, claim *claim, yield
 		yield(nil, err)
 		return
 	}
-	settle, err := r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, r.estimate(req))
+	settle, err := r.reserve(ctx, t, req, r.estimate(req))
 	if err != nil {
 		yield(nil, err)
 		return
@@ -330,6 +330,27 @@ func (r *Runner) estimate(req *chat.Request) spent {
 	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
 	cost := r.opts.Price(provider, model, u)
 	return spent{requests: 1, tokens: int64(u.Input + u.Output), micros: cost.Micros}
+}
+
+// reserve admits a turn to the budgets. A budget of money would not limit what a model costs whose
+// price is not known, so such a model is refused there.
+func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate spent) (settle func(spent), err error) {
+	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.LimitsMoney() {
+		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
+			"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
+	}
+	return r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, estimate)
+}
+
+// unpriced returns the first of the models that has no known price, "" for none.
+func (r *Runner) unpriced(m *chat.Models) string {
+	for _, key := range []string{m.Inference, m.Rewrite, m.Rerank, m.Summary, m.Judge, m.Synthesis} {
+		provider, model, _ := strings.Cut(key, ":")
+		if key != "" && provider != Builtin && !r.opts.Price(provider, model, llm.Usage{Input: 1, Output: 1}).Known {
+			return key
+		}
+	}
+	return ""
 }
 
 // purgeBatch is how many turns one transaction deletes, so that it does not hold up others.
