@@ -188,7 +188,7 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Uploads: s.uploads},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,

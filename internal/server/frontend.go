@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"parley/internal/wire"
+	"parley/internal/wire/azurechat"
 )
 
 // authSettings is what the front ends of both Azure versions ask for before anything else: how to
@@ -95,18 +96,23 @@ type controls struct {
 
 func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
 	can := s.cfg.Capabilities
+	efforts := []string{}
+	if can.Effort {
+		efforts = azurechat.Efforts
+	}
 	return writeJSON(w, http.StatusOK, controls{
-		ShowGPT4VOptions:         can.Vision,
-		ShowMultimodalOptions:    can.Vision,
-		ShowSemanticRankerOption: can.Rerank,
-		ShowVectorOption:         can.Vectors,
-		ShowChatHistoryCosmos:    true, // the routes of that name, whatever keeps the chats
-		StreamingEnabled:         true,
-		RAGSearchTextEmbeddings:  can.Vectors,
-		RAGSendTextSources:       true,
-		RAGSendImageSources:      can.Vision,
-		ReasoningEffortOptions:   []string{},
-		UploadsEnabled:           can.Uploads,
+		ShowGPT4VOptions:          can.Vision,
+		ShowMultimodalOptions:     can.Vision,
+		ShowSemanticRankerOption:  can.Rerank,
+		ShowReasoningEffortOption: can.Effort,
+		ShowVectorOption:          can.Vectors,
+		ShowChatHistoryCosmos:     true, // the routes of that name, whatever keeps the chats
+		StreamingEnabled:          true,
+		RAGSearchTextEmbeddings:   can.Vectors,
+		RAGSendTextSources:        true,
+		RAGSendImageSources:       can.Vision,
+		ReasoningEffortOptions:    efforts,
+		UploadsEnabled:            can.Uploads,
 	})
 }
 

@@ -48,10 +48,15 @@ func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 		{Capabilities{Vectors: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showVectorOption", "ragSearchTextEmbeddings"}},
 		{Capabilities{Rerank: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showSemanticRankerOption"}},
 		{Capabilities{Vision: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
+		{Capabilities{Effort: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showReasoningEffortOption"}},
 	}
 	for _, c := range cases {
+		efforts := []any{}
+		if c.can.Effort {
+			efforts = []any{"minimal", "low", "medium", "high"}
+		}
 		want := map[string]any{
-			"reasoningEffortOptions": []any{}, "defaultReasoningEffort": "", "defaultRetrievalReasoningEffort": "",
+			"reasoningEffortOptions": efforts, "defaultReasoningEffort": "", "defaultRetrievalReasoningEffort": "",
 		}
 		for _, key := range strings.Split(keys, ", ") {
 			want[key] = false

@@ -50,6 +50,7 @@ type Capabilities struct {
 	Vectors bool // an embedder is configured
 	Rerank  bool // a reranker is configured
 	Vision  bool // a model that reads images is configured
+	Effort  bool // the model that answers can be told how long to reason
 	Uploads bool // anybody who can reach the server may upload documents
 }
 

@@ -3,6 +3,7 @@ package azurechat
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"parley/internal/chat"
 	"parley/internal/retrieval"
@@ -20,7 +21,7 @@ const (
 // error messages. An unknown key is ignored and null means the default; a value that a known key
 // cannot have is refused.
 func overlay(defaults chat.Options, settings wire.Object, at string, vision bool) (chat.Options, error) {
-	o := overrides{Options: defaults, images: chat.TextAndImages}
+	o := overrides{Options: defaults, images: chat.TextAndImages, texts: true, textVectors: true}
 	for key, v := range settings.Members() {
 		if v.IsNull() {
 			continue
@@ -29,17 +30,30 @@ func overlay(defaults chat.Options, settings wire.Object, at string, vision bool
 			return chat.Options{}, wire.Invalidf(`"%s.%s" must be %s`, at, key, want)
 		}
 	}
-	if o.vision && vision {
-		o.Images = o.images
-	}
+	o.settle(vision)
 	return o.Options, nil
 }
 
 // overrides is the options with what only has a meaning together.
 type overrides struct {
 	chat.Options
-	vision bool            // use_gpt4v
+	vision bool            // use_gpt4v, send_image_sources
 	images chat.ImageInput // gpt4v_input
+	texts  bool            // send_text_sources
+
+	textVectors bool // search_text_embeddings
+}
+
+// settle decides what several settings say together.
+func (o *overrides) settle(vision bool) {
+	if o.vision && vision {
+		if o.Images = o.images; !o.texts {
+			o.Images = chat.ImagesOnly
+		}
+	}
+	if !o.textVectors {
+		o.Mode = retrieval.Text // there are no other vectors
+	}
 }
 
 // set applies one setting. It returns "" or what the value should have been.
@@ -77,8 +91,29 @@ func (o *overrides) set(key string, v wire.Value) string {
 		return o.setImages(v)
 	case "vector_fields":
 		return checkVectorFields(v)
+	default:
+		o.setLater(key, v)
 	}
 	return ""
+}
+
+// setLater takes what later front ends send. The documents do not know these keys, so a value that they
+// cannot have is ignored, as an unknown key is.
+func (o *overrides) setLater(key string, v wire.Value) {
+	on, isBool := v.Bool()
+	switch {
+	case key == "reasoning_effort":
+		if effort, ok := v.Text(); ok && slices.Contains(Efforts, effort) {
+			o.Effort = effort // "" is the model's own
+		}
+	case !isBool:
+	case key == "send_text_sources":
+		o.texts = on
+	case key == "send_image_sources":
+		o.vision = o.vision || on
+	case key == "search_text_embeddings":
+		o.textVectors = on
+	}
 }
 
 func (o *overrides) setTop(v wire.Value) string {
@@ -99,8 +134,6 @@ func (o *overrides) setTemperature(v wire.Value) string {
 	return ""
 }
 
-// setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
-// thresholds would find nothing here; the client is told rather.
 // azureRerankScale is the best score of Azure's own reranker.
 const azureRerankScale = 4
 
@@ -116,6 +149,8 @@ func (o *overrides) setMinRerankScore(v wire.Value) string {
 	return ""
 }
 
+// setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
+// thresholds would find nothing here; the client is told rather.
 func (o *overrides) setMinScore(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok || n < 0 || n > 1 {
@@ -149,6 +184,9 @@ func (o *overrides) setImages(v wire.Value) string {
 	}
 	return ""
 }
+
+// Efforts are what reasoning_effort may be.
+var Efforts = []string{"minimal", "low", "medium", "high"}
 
 // checkVectorFields accepts the names of the documents and of later front ends, in a list or
 // alone. There is one vector for each chunk here, so they select nothing.
