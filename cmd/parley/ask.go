@@ -26,8 +26,8 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 	if strings.TrimSpace(c.Question) == "" {
 		return usagef("the question is empty")
 	}
-	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
+	if err := p.checkStoredAnything(); err != nil {
+		return err
 	}
 	if p.config.LogLevel == "info" {
 		p.log = newLogger(p.stderr, "warn") // a person reads the answer, not the turn's log line
@@ -54,6 +54,14 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return p.printJSON(c.Question, events)
 	}
 	return p.printAnswer(events)
+}
+
+// checkStoredAnything refuses a data folder that holds nothing, before opening it would make it.
+func (p *program) checkStoredAnything() error {
+	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
+	}
+	return nil
 }
 
 func (p *program) printAnswer(events iter.Seq2[chat.Event, error]) error {

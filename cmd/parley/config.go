@@ -248,6 +248,9 @@ func unless(ok bool, format string, args ...any) error {
 
 func checkAddr(s string) error {
 	_, port, err := net.SplitHostPort(s)
+	if err == nil && port != "" {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil || port == "" {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:8000 or :8000", s)
 	}

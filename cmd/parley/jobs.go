@@ -93,6 +93,9 @@ func (c jobsCancelCmd) Run(ctx context.Context, p *program) error {
 
 // withJobs opens the data folder for a command.
 func (p *program) withJobs(ctx context.Context, do func(*store.Jobs) error) (err error) {
+	if err := p.checkStoredAnything(); err != nil {
+		return err
+	}
 	db, err := store.Open(ctx, p.config.Data, p.log)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,10 +126,19 @@ func (l *layers) open(kctx *kong.Context) error {
 		return nil
 	}
 	f, err := os.Open(l.path)
+	if err == nil {
+		defer f.Close()
+		var st os.FileInfo
+		if st, err = f.Stat(); err == nil && st.IsDir() {
+			return usagef("%s is a folder: name the configuration file", l.path)
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return usagef("there is no configuration file %s", l.path)
+	}
 	if err != nil {
 		return usagef("read the configuration file: %w", err)
 	}
-	defer f.Close()
 	l.file, err = readConfigFile(f)
 	if err != nil {
 		return usagef("%s%w", l.path, err)
@@ -140,11 +150,18 @@ func (l *layers) open(kctx *kong.Context) error {
 // with ":LINE: ", to be put after the file's name.
 func readConfigFile(r io.Reader) (map[string]fileValue, error) {
 	values := map[string]fileValue{}
-	dec := yaml.NewDecoder(io.LimitReader(r, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf(": %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
 			return values, nil
+		}
+		if line, ok := indentedWithTab(text); ok { // of that the parser says little
+			return nil, fmt.Errorf(":%d: is indented with a tab; YAML takes spaces only", line)
 		}
 		return nil, fmt.Errorf(": %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
@@ -152,6 +169,17 @@ func readConfigFile(r io.Reader) (map[string]fileValue, error) {
 		return nil, errors.New(": holds more than one YAML document")
 	}
 	return values, flatten(doc.Content[0], "", values)
+}
+
+// indentedWithTab returns the first line that begins with a tab before anything else.
+func indentedWithTab(text []byte) (line int, ok bool) {
+	for l := range bytes.Lines(text) {
+		line++
+		if rest := bytes.TrimLeft(l, " "); len(rest) > 0 && rest[0] == '\t' && len(bytes.TrimSpace(rest)) > 0 {
+			return line, true
+		}
+	}
+	return 0, false
 }
 
 func flatten(node *yaml.Node, prefix string, values map[string]fileValue) error {
@@ -236,14 +264,49 @@ func below(prefix string) string {
 	return fmt.Sprintf(" below %q", strings.TrimSuffix(prefix, "."))
 }
 
-// suggest names the key that was probably meant: one that differs only in letters' case, dashes
-// and dots, or that ends alike.
+// suggest names the key or section that was probably meant: one that differs only in letters' case,
+// dashes and dots, that ends alike, or that few letters make another one.
 func suggest(path string) string {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
+	best, least := "", len(path)/3+1 // so many letters may be wrong, but for one
 	for _, f := range fields() {
 		if strings.EqualFold(plain.Replace(f.Key), plain.Replace(path)) || strings.HasSuffix(f.Key, "."+path) {
-			return fmt.Sprintf("; did you mean %q?", f.Key)
+			return didYouMean(f.Key)
+		}
+		for key := f.Key; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] { // then its sections
+			if n := edits(path, key); n < least {
+				best, least = key, n
+			}
 		}
 	}
+	if best != "" {
+		return didYouMean(best)
+	}
 	return "; `parley config` prints the keys there are"
+}
+
+func didYouMean(key string) string { return fmt.Sprintf("; did you mean %q?", key) }
+
+// edits returns how many letters have to be changed, added, taken away, or swapped with the one before,
+// to make b of a (the distance of optimal string alignment).
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
 }

@@ -16,6 +16,9 @@ type reindexCmd struct{}
 // Run makes every document of the namespace anew from its stored original, beside those that searches
 // see, and then has the new ones take over at once. It returns errPartial when some could not be read.
 func (c reindexCmd) Run(ctx context.Context, p *program) error {
+	if err := p.checkStoredAnything(); err != nil {
+		return err
+	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
 	in, err := p.open(ctx, withBuiltin(p.config))

@@ -29,6 +29,9 @@ func (c usageCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
+	if err := p.checkStoredAnything(); err != nil {
+		return err
+	}
 	db, err := store.Open(ctx, p.config.Data, p.log)
 	if err != nil {
 		return err
