@@ -71,7 +71,7 @@ func (p *program) printAnswer(events iter.Seq2[chat.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
 			out.end()
-			return answerError(err)
+			return p.answerError(err)
 		}
 		if d, ok := e.(chat.TextDelta); ok {
 			out.add(d.Text)
@@ -121,7 +121,7 @@ type answer struct {
 func (p *program) printJSON(question string, events iter.Seq2[chat.Event, error]) error {
 	t, err := chat.Collect(events)
 	if err != nil {
-		return answerError(err)
+		return p.answerError(err)
 	}
 	a := answer{
 		Question: question, Query: t.Rewrite.Query, Citations: citationsOf(t), FollowUps: t.FollowUps,
@@ -153,9 +153,12 @@ func citationsOf(t *chat.Turn) []chat.Citation {
 
 // answerError says why there is no answer. Unlike a client, whoever runs the command may see the
 // cause.
-func answerError(err error) error {
+func (p *program) answerError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return fmt.Errorf("no answer from %s: %w%s", p.config.Model, e, modelRemedy(e, p.config.Model))
 	}
 	return fmt.Errorf("no answer: %w", err)
 }

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"strings"
 	"syscall"
 
+	"parley/internal/llm"
 	"parley/internal/store"
 )
 
@@ -27,6 +30,23 @@ func saysWhatToDo(err error) bool {
 	_, folder := errors.AsType[*store.FolderError](err)
 	_, listen := errors.AsType[*listenError](err)
 	return folder || listen || isUsage(err)
+}
+
+// modelRemedy returns what to do about the failure of a call, as the end of a sentence, "" where that is
+// not known.
+func modelRemedy(e *llm.Error, model string) string {
+	provider, _, _ := strings.Cut(model, ":")
+	switch {
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		return fmt.Sprintf(": check the API key of %s; parley config shows where it is set", provider)
+	case e.Status == http.StatusNotFound:
+		return fmt.Sprintf(": check the model's name, which parley models lists, and the address of %s, which parley config shows", provider)
+	case e.Status == http.StatusTooManyRequests:
+		return fmt.Sprintf(": %s limits how much it is asked; try again later", provider)
+	case e.Status == 0 && e.Retryable: // it did not answer, or not to the end
+		return fmt.Sprintf(": check that %s runs, and its address, which parley config shows", provider)
+	}
+	return ""
 }
 
 // listenError says why nobody can listen on an address, and what to do.

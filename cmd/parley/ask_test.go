@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
+	dir := t.TempDir()
+	docs := filepath.Join(dir, "leave.md")
+	if err := os.WriteFile(docs, []byte("Employees have twenty-five days of leave."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	parley(t, "ingest", "--data", data, docs)
+	for _, c := range []struct {
+		status int
+		want   string
+	}{
+		{http.StatusUnauthorized, ": check the API key of openai; parley config shows where it is set\n"},
+		{http.StatusForbidden, ": check the API key of openai; "},
+		{http.StatusNotFound, ": check the model's name, which parley models lists, and the address of openai, "},
+		{http.StatusBadRequest, "the upstream answered with status 400: "},
+		{0, ": check that openai runs, and its address, which parley config shows\n"},
+	} {
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			w.Write([]byte(`{"error":{"message":"No."}}`))
+		}))
+		if c.status == 0 {
+			upstream.Close() // nobody listens there any more
+		}
+		var out, errs bytes.Buffer
+		code := run(t.Context(), []string{"ask", "--data", data, "--model", "openai:gpt", "How many days of leave?"}, &out, &errs,
+			environment(map[string]string{"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": upstream.URL}))
+		upstream.Close()
+		if got := errs.String(); code != exitFailure || !strings.HasPrefix(got, "parley: no answer from openai:gpt: ") ||
+			!strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 || strings.Contains(got, "secret") {
+			t.Errorf("status %d: code %d, %s", c.status, code, got)
+		}
+	}
+}
