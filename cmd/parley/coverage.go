@@ -54,6 +54,9 @@ func (c *coverage) Empty(ctx context.Context, namespace string) string {
 	case namespace != c.namespace:
 		return "There are no documents in the namespace that was asked. Please check its name; " +
 			"parley ingest PATH --namespace NAME, on the server's machine, adds documents to one."
+	case len(all) > 0:
+		return "There are no documents in the namespace that answers come from by default, but there are in others. " +
+			"Please name one of those with the question; with --namespace NAME the server answers from it by default."
 	case c.uploads:
 		return "There are no documents yet. Add some on the server's web page, " +
 			"or with parley ingest PATH on its machine."

@@ -122,11 +122,15 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 	if err := awaitIngested(s.addr); err != nil {
 		t.Fatal(err)
 	}
+	const question = "What is there about a.md?"
+	if _, body, err := call(http.MethodPost, "http://"+s.addr+"/chat", `{"message":"`+question+`"}`); err != nil || !strings.Contains(body, "but there are in others. ") {
+		t.Errorf("it answers %s, %v", body, err)
+	}
 	if err := s.signal(t, os.Interrupt); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	const want = "There are no documents in the namespace default, from which questions that name none are answered; " +
-		"there are 2 documents in hr, 1 document in legal. --namespace NAME answers from another one."
+	const want = "There are no documents in the namespace default, from which questions that name none are answered, but there are in others: " +
+		"2 documents in hr, 1 document in legal. --namespace NAME answers from one of those."
 	if !strings.Contains(s.stdout.String(), want) {
 		t.Errorf("it says %s", s.stdout.String())
 	}

@@ -235,7 +235,8 @@ func (s *serving) follow(ctx context.Context, from sources) error {
 		s.mu.Unlock()
 	}()
 	if err != nil && ctx.Err() != nil {
-		return nil // the server is stopping; what was committed stays
+		fmt.Fprintln(s.stderr, "The ingestion was interrupted; what was indexed so far is kept, and the next start goes on from there.")
+		return nil // the server is stopping
 	}
 	if isUsage(err) {
 		return err
@@ -279,8 +280,8 @@ func (s *serving) nothingServed(ctx context.Context) string {
 	if len(elsewhere) == 0 {
 		return fmt.Sprintf("There are no documents in the namespace %s yet: name files, folders or URLs to serve.", s.cfg.Namespace)
 	}
-	return fmt.Sprintf("There are no documents in the namespace %s, from which questions that name none are answered; there are %s. "+
-		"--namespace NAME answers from another one.", s.cfg.Namespace, countIn(elsewhere))
+	return fmt.Sprintf("There are no documents in the namespace %s, from which questions that name none are answered, but there are in others: %s. "+
+		"--namespace NAME answers from one of those.", s.cfg.Namespace, countIn(elsewhere))
 }
 
 // Ready is always nil: the server listens only when it can answer.

@@ -133,7 +133,7 @@ func (s *serving) problems(embedding bool, waiting int) []webapi.Problem {
 	if isBuiltin(s.cfg.Model) {
 		out = append(out, webapi.Problem{Code: "no_key", Severity: webapi.Info,
 			Message: "Answers are sentences of your documents, because no language model is configured. " +
-				"Set a key, such as OPENAI_API_KEY, and --model to have them worded by one."})
+				"Set a key, such as OPENAI_API_KEY, and the setting model to have them worded by one."})
 	}
 	if embedding && waiting > 0 {
 		out = append(out, webapi.Problem{Code: "embedding", Severity: webapi.Info,
