@@ -166,7 +166,7 @@ func (h *Handler) follow(x *exchange) {
 func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 	res, err := h.run(r.Context(), x, nil)
 	if err != nil {
-		h.refuse(w, r, x, wire.CauseOf(r.Context(), err))
+		h.refuse(w, r, x, wire.CauseOf(r.Context(), x.missing(err)))
 		return
 	}
 	raw, err := wire.AppendJSON(nil, res)
@@ -178,6 +178,14 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 	if err := wire.WriteJSON(w, http.StatusOK, raw); err != nil {
 		h.log(r, x, err)
 	}
+}
+
+// missing returns the error of a turn, in the words of this API where the session is not there.
+func (x *exchange) missing(err error) error {
+	if x.session != "" && x.started == "" && chat.KindOf(err) == chat.NotFound {
+		return errNoSession
+	}
+	return err
 }
 
 // run ranges over the turn and folds it into the response. Each event goes to the steps, and to

@@ -16,7 +16,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 	if err == nil {
 		return
 	}
-	err = wire.CauseOf(r.Context(), err)
+	err = wire.CauseOf(r.Context(), x.missing(err))
 	if !s.Begun() {
 		h.refuse(w, r, x, err)
 		return
