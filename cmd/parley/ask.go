@@ -17,13 +17,14 @@ import (
 
 // askCmd answers one question.
 type askCmd struct {
-	Question string `arg:"" name:"question" help:"The question, in quotes."`
-	JSON     bool   `name:"json" help:"Print the answer as one JSON object."`
+	Question []string `arg:"" name:"question" help:"The question; in quotes where it holds what the shell would take for itself."`
+	JSON     bool     `name:"json" help:"Print the answer as one JSON object."`
 }
 
 // Run prints the answer as it comes, then its citations and follow-up questions.
 func (c askCmd) Run(ctx context.Context, p *program) error {
-	if strings.TrimSpace(c.Question) == "" {
+	question := strings.Join(c.Question, " ")
+	if strings.TrimSpace(question) == "" {
 		return usagef("the question is empty")
 	}
 	if err := p.checkStoredAnything(); err != nil {
@@ -48,10 +49,10 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 	options.FollowUps = true
 	events := in.runner.Run(ctx, chat.Request{
 		Namespace: p.config.Namespace, Options: options,
-		Messages: []chat.Message{chat.TextMessage(llm.User, c.Question)},
+		Messages: []chat.Message{chat.TextMessage(llm.User, question)},
 	})
 	if c.JSON {
-		return p.printJSON(c.Question, events)
+		return p.printJSON(question, events)
 	}
 	return p.printAnswer(events)
 }

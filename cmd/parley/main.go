@@ -116,6 +116,7 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 		kong.Writers(p.stdout, p.stderr),
 		kong.Vars{"version": version()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.Help(briefHelp),
 		kong.PostBuild(forgetEnv),
 		kong.Resolvers(l),
 		kong.Bind(p),
@@ -132,7 +133,7 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 		return l.err
 	}
 	if err != nil {
-		return usagef("%w; see parley --help", err)
+		return usagef("%w; see %s --help", err, commandOf(err))
 	}
 	for _, path := range kctx.Path {
 		if path.Flag != nil && !path.Resolved {

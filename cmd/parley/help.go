@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// briefSettings are the flags of settings that the help of every command shows.
+var briefSettings = []string{"addr", "data", "model", "namespace", "embedding", "public-url", "log-level", "openai-api-key", "openai-base-url"}
+
+// briefHelp prints the help of a command with the settings most often met. That of `parley config` has
+// all of them.
+func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
+	if node := kctx.Selected(); node != nil && node.Name == "config" {
+		return kong.DefaultHelpPrinter(options, kctx)
+	}
+	hidden := 0
+	for _, flag := range kctx.Model.Flags {
+		setting := slices.ContainsFunc(fields(), func(f field) bool { return f.Name == flag.Name })
+		if setting && !slices.Contains(briefSettings, flag.Name) {
+			flag.Hidden = true // the process ends with the help
+			hidden++
+		}
+	}
+	if err := kong.DefaultHelpPrinter(options, kctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(kctx.Stdout, "\nThere are %d more settings, as flags, variables or in the file: parley config --help has all of them.\n", hidden)
+	return err
+}
+
+// commandOf returns the command that a mistake on the command line is in.
+func commandOf(err error) string {
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil {
+		if node := e.Context.Selected(); node != nil {
+			path := []string{node.Name}
+			for node = node.Parent; node != nil; node = node.Parent {
+				path = append(path, node.Name)
+			}
+			slices.Reverse(path)
+			return strings.Join(path, " ")
+		}
+	}
+	return "parley"
+}
