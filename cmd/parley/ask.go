@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ingest"
 	"parley/internal/llm"
 )
 
@@ -43,7 +44,7 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if stats.Documents == 0 {
-		return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", p.config.Namespace)
+		return p.nothingToAsk()
 	}
 	options := in.engine.Defaults()
 	options.FollowUps = true
@@ -55,6 +56,14 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return p.printJSON(question, events)
 	}
 	return p.printAnswer(events)
+}
+
+// nothingToAsk says why there are no documents in the namespace.
+func (p *program) nothingToAsk() error {
+	if _, busy := errors.AsType[*ingest.LockedError](ingest.Busy(p.config.Data)); busy {
+		return fmt.Errorf("there are no documents in the namespace %s yet, but another process is reading some: ask again in a moment", p.config.Namespace)
+	}
+	return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", p.config.Namespace)
 }
 
 // checkStoredAnything refuses a data folder that holds nothing, before opening it would make it.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,5 +134,49 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 		"2 documents in hr, 1 document in legal. --namespace NAME answers from one of those."
 	if !strings.Contains(s.stdout.String(), want) {
 		t.Errorf("it says %s", s.stdout.String())
+	}
+}
+
+// A site that keeps the reader waiting makes an ingestion that lasts as long as the test.
+func TestServe_RefusalsOfEveryProtocolSayThatDocumentsAreStillBeingRead(t *testing.T) {
+	release := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.Write([]byte("<title>Leave</title><p>Employees have twenty-five days of leave."))
+	}))
+	t.Cleanup(site.Close)
+	s := startServe(t, nil, "--data", t.TempDir(), "--log-level", "error", "--crawl-allow-private", "127.0.0.1", site.URL+"/leave.html")
+	if err := awaitReady(s.addr); err != nil {
+		close(release)
+		t.Fatal(err)
+	}
+	const want = "I don't know. Documents are still being read"
+	for _, c := range []struct{ path, body string }{
+		{"/chat", `{"messages":[{"role":"user","content":"How many days of leave?"}]}`},
+		{"/chat/stream", `{"messages":[{"role":"user","content":"How many days of leave?"}]}`},
+		{"/chat", `{"messages":[{"role":"user","content":"How many days of leave?"}],"stream":true}`},
+		{"/chat", `{"message":"How many days of leave?"}`},
+		{"/api/chat", `{"messages":[{"role":"user","content":"How many days of leave?"}]}`},
+		{"/api/multi-agent-chat", `{"messages":[{"role":"user","content":"How many days of leave?"}]}`},
+		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"How many days of leave?"}],"model":"parley"}`},
+	} {
+		if status, body, err := call(http.MethodPost, "http://"+s.addr+c.path, c.body); err != nil || status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("POST %s: status %d, %v: %s", c.path, status, err, body)
+		}
+	}
+	_, body, err := call(http.MethodGet, "http://"+s.addr+"/api/ui/config", "")
+	if err != nil || !strings.Contains(body, `"code":"ingesting"`) {
+		t.Errorf("the page is told %s, %v", body, err)
+	}
+	close(release)
+	if err := awaitIngested(s.addr); err != nil {
+		t.Fatal(err)
+	}
+	_, body, err = call(http.MethodPost, "http://"+s.addr+"/chat", `{"message":"How many days of leave?"}`)
+	if err != nil || !strings.Contains(body, "twenty-five days of leave") {
+		t.Errorf("afterwards it answers %s, %v", body, err)
 	}
 }

@@ -145,7 +145,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 
 // locked runs f with the lock of the data folder, and a folder for the files inside files.
 func (in *Ingester) locked(f func(spools string) (Report, error)) (Report, error) {
-	unlock, err := lock(in.cfg.DataDir, "ingest.lock", "ingesting into")
+	unlock, err := lockIngestion(in.cfg.DataDir)
 	if err != nil {
 		return Report{}, err
 	}

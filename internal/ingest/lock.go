@@ -28,6 +28,20 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is %s %s at the moment; try again when it is done", who, e.Doing, e.DataDir)
 }
 
+// Busy returns a *LockedError while documents are being ingested into a data folder. It takes the lock
+// for a moment to find out, so that it is not for asking often.
+func Busy(dataDir string) error {
+	unlock, err := lockIngestion(dataDir)
+	if err == nil {
+		unlock()
+	}
+	return err
+}
+
+func lockIngestion(dataDir string) (unlock func(), err error) {
+	return lock(dataDir, "ingest.lock", "ingesting into")
+}
+
 // LockEmbedding takes the right to embed the documents of a data folder, so that no two processes
 // pay for the same texts, and returns what gives it back. A *LockedError says that another has it.
 func LockEmbedding(dataDir string) (unlock func(), err error) {

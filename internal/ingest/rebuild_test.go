@@ -145,7 +145,7 @@ func changedDocument(p retrieval.Put) retrieval.Put {
 
 func TestRebuild_OneAtATime(t *testing.T) {
 	b, a := ingested(t)
-	unlock, err := lock(b.data, "ingest.lock", "ingesting into")
+	unlock, err := lockIngestion(b.data)
 	if err != nil {
 		t.Fatal(err)
 	}
