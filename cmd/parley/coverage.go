@@ -36,8 +36,8 @@ func (c *coverage) Reading(namespace string) string {
 	case total == 0:
 		return "Documents are still being read, and the answer may be in one of them. Please ask again in a moment."
 	}
-	return fmt.Sprintf("Documents are still being read (%d of %s so far), and the answer may be in one of them. Please ask again in a moment.",
-		done, plural(total, "file"))
+	return fmt.Sprintf("Documents are still being read (%d of %d so far), and the answer may be in one of them. Please ask again in a moment.",
+		done, total)
 }
 
 // Empty implements chat.Coverage. The name of a namespace comes from whoever asks, and so does not

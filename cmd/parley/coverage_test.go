@@ -21,8 +21,8 @@ func TestCoverage_SaysHowFarTheDocumentsAreRead(t *testing.T) {
 	}{
 		{0, 0, false, ""},
 		{0, 0, true, "Documents are still being read, and"},
-		{0, 1, true, "Documents are still being read (0 of 1 file so far), and"},
-		{12, 40, true, "Documents are still being read (12 of 40 files so far), and"},
+		{0, 1, true, "Documents are still being read (0 of 1 so far), and"},
+		{12, 40, true, "Documents are still being read (12 of 40 so far), and"},
 	} {
 		lacks := &coverage{progress: func(namespace string) (int, int, bool) { return c.done, c.total, c.running && namespace == "hr" }}
 		if got := lacks.Reading("hr"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {

@@ -111,7 +111,9 @@ func (r *Runner) Current() (Job, bool) {
 	if t == nil {
 		return Job{}, false
 	}
-	j := t.Job()
+	t.mu.Lock()
+	j := t.job
+	t.mu.Unlock()
 	j.Files = nil
 	return j, !j.State.Final()
 }

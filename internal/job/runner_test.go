@@ -362,3 +362,24 @@ func TestRunner_OnlyWhoHasTheLockCarriesOutJobs(t *testing.T) {
 	cancel()
 	<-done
 }
+
+func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
+	begun := make(chan struct{})
+	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
+	if j, ok := r.Current(); ok {
+		t.Errorf("before there is any, it carries out %+v", j)
+	}
+	added := r.add("a.md", "b.md")
+	<-begun
+	if j, ok := r.Current(); !ok || j.ID != added.ID || j.Namespace != "ns" || j.Counts.Total != 2 || j.Counts.Done != 1 || j.Files != nil {
+		t.Errorf("it carries out %t %+v", ok, j)
+	}
+	if _, err := r.Cancel(t.Context(), "ann", added.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.ended(added.ID)
+	r.stop()
+	if j, ok := r.Current(); ok {
+		t.Errorf("afterwards it carries out %+v", j)
+	}
+}

@@ -109,7 +109,7 @@ export default async function ({ open, question, shots, size }) {
     let done = 12;
     const reading = () => ({
       ...empty, documents: 3, chunks: 9, ingestion: { ...empty.ingestion, running: done < 40, files: 40, done },
-      problems: done < 40 ? [{ code: "ingesting", severity: "info", message: `The documents are being read: ${done} of 40 files so far.` }] : [],
+      problems: done < 40 ? [{ code: "ingesting", severity: "info", message: `The documents are being read: ${done} of 40 so far.` }] : [],
     });
     await page.unroute("**/api/ui/config");
     await page.route("**/api/ui/config", (route) => route.fulfill({ json: reading() }));

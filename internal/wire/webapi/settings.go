@@ -107,7 +107,7 @@ func corpusState(s shownSettings) []Problem {
 	if i := s.Ingestion; i.Running {
 		message := "The documents are being read"
 		if i.Files > 0 {
-			message += fmt.Sprintf(": %d of %d files so far", i.Done, i.Files)
+			message += fmt.Sprintf(": %d of %d so far", i.Done, i.Files)
 		}
 		return []Problem{{"ingesting", Info, message + ". Until that is done, answers come from those that are read already."}}
 	}

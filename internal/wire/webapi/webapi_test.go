@@ -582,7 +582,7 @@ func TestConfig_SaysHowFarTheDocumentsAreRead(t *testing.T) {
 		want      string
 	}{
 		{webapi.Ingestion{Running: true}, "The documents are being read. "},
-		{webapi.Ingestion{Running: true, Files: 40, Done: 12}, "The documents are being read: 12 of 40 files so far. "},
+		{webapi.Ingestion{Running: true, Files: 40, Done: 12}, "The documents are being read: 12 of 40 so far. "},
 	} {
 		s.ingestion = c.ingestion
 		for range 2 { // empty at first
