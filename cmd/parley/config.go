@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -249,7 +250,7 @@ func unless(ok bool, format string, args ...any) error {
 func checkAddr(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil && port != "" {
-		_, err = net.LookupPort("tcp", port)
+		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port) // a number, or a name that the machine knows
 	}
 	if err != nil || port == "" {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:8000 or :8000", s)

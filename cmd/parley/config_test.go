@@ -159,7 +159,7 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		"unknown key":          {file: "addr: ':1'\nlisten: x\n", want: `parley.yaml:2: unknown key "listen"`},
 		"key without section":  {file: "max_body: 1MiB", want: `unknown key "max_body"; did you mean "limits.max_body"?`},
 		"key with dashes":      {file: "log-level: info", want: `did you mean "log_level"?`},
-		"misspelt key":         {file: "modle: 'builtin:extractive'", want: `unknown key "modle"; did you mean "model"?`},
+		"misspelt key":         {file: "mdoel: 'builtin:extractive'", want: `unknown key "mdoel"; did you mean "model"?`},
 		"misspelt nested key":  {file: "budgets:\n  user:\n    csot: 5\n", want: `parley.yaml:3: unknown key "budgets.user.csot"; did you mean "budgets.user.cost"?`},
 		"misspelt section":     {file: "limit: {max_body: 1MiB}", want: `unknown key "limit"; did you mean "limits"?`},
 		"nothing like a key":   {file: "colour: red", want: "unknown key \"colour\"; `parley config` prints the keys there are"},

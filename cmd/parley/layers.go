@@ -268,12 +268,15 @@ func below(prefix string) string {
 // dashes and dots, that ends alike, or that few letters make another one.
 func suggest(path string) string {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
-	best, least := "", len(path)/3+1 // so many letters may be wrong, but for one
+	best, least := "", len(path)/3+1 // fewer letters than that may be wrong
 	for _, f := range fields() {
 		if strings.EqualFold(plain.Replace(f.Key), plain.Replace(path)) || strings.HasSuffix(f.Key, "."+path) {
 			return didYouMean(f.Key)
 		}
 		for key := f.Key; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] { // then its sections
+			if far := len(path) - len(key); far >= least || -far >= least {
+				continue
+			}
 			if n := edits(path, key); n < least {
 				best, least = key, n
 			}

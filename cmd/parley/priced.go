@@ -10,7 +10,7 @@ import (
 // checkPriced refuses budgets of money that would limit nothing, because the price of a model that is
 // configured for answers is not known. The models that requests name are up to the runner.
 func (in *instance) checkPriced() error {
-	setting := ""
+	var setting string
 	switch {
 	case in.cfg.BudgetsUserCost > 0:
 		setting = "budgets.user.cost"
