@@ -125,8 +125,8 @@ func fits(before, r, after rune) float64 {
 	case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Co, r):
 		return -3
 	case unspaced(r) || unicode.Is(unicode.Hangul, r):
-		if isASCIILetter(before) && isASCIILetter(after) {
-			return -1 // one ideograph in the middle of a word
+		if isASCIILetter(before) && !unspaced(after) || isASCIILetter(after) && !unspaced(before) {
+			return -1 // one ideograph in a word
 		}
 		return 1
 	case unicode.IsLetter(r) || unicode.IsMark(r):

@@ -68,6 +68,7 @@ func TestDecodeText_FindsTheEncoding(t *testing.T) {
 		"windows-1250 a few words":  {"Zażółć gęślą jaźń, źródło wyschło.\n", charmap.Windows1250},
 		"iso-8859-2 a few words":    {"Zażółć gęślą jaźń, źródło wyschło.\n", charmap.ISO8859_2},
 		"windows-1254 Turkish":      {"Şişli'de ığdır ağacı, güneşli bir gün. İstanbul çok büyük.\n", charmap.Windows1254},
+		"windows-1252 one word":     {"Roher Text für alle.\n", charmap.Windows1252},
 		"windows-1252 not Turkish":  {"Ísland er lýðveldi; það er eyja þar sem menn búa við sjó og á ám.\n", charmap.Windows1252},
 		"gb18030 with Latin in it":  {"使用GPU进行计算，安装CUDA驱动程序，然后运行测试程序。\n", simplifiedchinese.GB18030},
 	} {

@@ -94,6 +94,9 @@ func isDrawing(name xml.Name) bool {
 	return name.Space == drawingNamespace || name.Space == strictDrawingNamespace
 }
 
+// isFormula holds for the elements of Office's formulas (ECMA-376 part 1, section 22.1).
+func isFormula(name xml.Name) bool { return strings.HasSuffix(name.Space, "/officeDocument/2006/math") }
+
 // drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
 func drawingParagraphs(ctx context.Context, archive *zip.Reader, name string, limit int64) ([]string, error) {
 	var paragraphs []string
