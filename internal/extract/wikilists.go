@@ -26,7 +26,9 @@ func wikiHTMLLists(lines []string) []string {
 }
 
 // startsBlock holds for a line that begins something of its own in a wiki's markup.
-func startsBlock(line string) bool { return line == "" || strings.ContainsRune("=*#:;{|-", rune(line[0])) }
+func startsBlock(line string) bool {
+	return line == "" || strings.ContainsRune("=*#:;{|-", rune(line[0]))
+}
 
 // wikiLists are the lines that were written, and the markers of the lists that are open.
 type wikiLists struct {
