@@ -49,3 +49,11 @@ func TestEPUB_LeavesTheTableOfContentsOut(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestHTML_ReadsTablesInsideEachOtherOnce(t *testing.T) {
+	const deep = 60 // a doubling with each level would never end
+	page := "<html><body>" + strings.Repeat("<table><tr><td>", deep) + "the one word" + strings.Repeat("</td></tr></table>", deep) + "</body></html>"
+	if diff := cmp.Diff("P the one word\n", outline(read(t, "a.html", []byte(page)))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -11,16 +11,17 @@ import (
 // table appends a table that holds data. One that lays out a page, or nests others, is walked
 // like any other element.
 func (w *htmlWalker) table(table *html.Node) {
+	if nestsTable(table) { // before any cell is read, which would double the work with each level
+		w.layoutTable(table)
+		return
+	}
 	var rows [][]string
 	hasHeader, reaching := false, htmlSpans{}
 	for n := range table.Descendants() {
-		if n == table || n.Type != html.ElementNode {
+		if n.Type != html.ElementNode {
 			continue
 		}
 		switch n.DataAtom {
-		case atom.Table:
-			w.layoutTable(table)
-			return
 		case atom.Caption:
 			if w.err == nil {
 				w.err = w.out.add(Paragraph, 0, oneLine(w.textOf(n)))
@@ -45,6 +46,15 @@ func (w *htmlWalker) table(table *html.Node) {
 	if w.err == nil {
 		w.err = w.out.addTable(rows, hasHeader)
 	}
+}
+
+func nestsTable(table *html.Node) bool {
+	for n := range table.Descendants() {
+		if n.DataAtom == atom.Table {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *htmlWalker) layoutTable(n *html.Node) {
