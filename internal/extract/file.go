@@ -97,7 +97,7 @@ func (x *Extractor) open(in Input) (o *opened, err error) {
 
 // extOf returns the extension of a name in lower case, without the dot.
 func extOf(name string) string {
-	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
+	return strings.ToLower(strings.TrimSpace(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")))
 }
 
 // read makes a document of the file, as Extractor.File has it.

@@ -19,6 +19,9 @@ func confine(l Limits) {
 	giveWay()
 }
 
+// nonblock keeps the opening of what has become a pipe from waiting for its other end.
+const nonblock = syscall.O_NONBLOCK
+
 // niceness is the priority of a worker (setpriority(2)); requests are answered with 0.
 const niceness = 10
 
