@@ -25,7 +25,7 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	corpus := filepath.Join(data, "corpus.db")
-	hideChunks(t, corpus)
+	hideDocuments(t, corpus)
 
 	p = startServe(t, nil, "--data", data)
 	var err error
@@ -44,15 +44,15 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	}
 }
 
-// hideChunks overwrites a part of the index by which chunks are found.
-func hideChunks(t *testing.T, path string) {
+// hideDocuments overwrites a part of the index by which the documents of chunks are found.
+func hideDocuments(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var root, size int64
-	err = db.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_chunks_1'").Scan(&root)
+	err = db.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_documents_2'").Scan(&root)
 	err = errors.Join(err, db.QueryRow("PRAGMA page_size").Scan(&size), db.Close())
 	if err != nil {
 		t.Fatal(err)

@@ -5,55 +5,77 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"parley/internal/retrieval"
 )
 
+// chunksEach is how many chunks are worth a connection of their own: several read side by side, because
+// those of a large corpus lie anywhere in a file that the system keeps a part of in memory, and a search
+// waits for the slowest one.
+const chunksEach = 3
+
 // Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
-// that are gone, or that belong to another namespace, are left out.
+// that are gone, or that belong to another namespace, are left out. Chunks may be read from
+// different versions of the corpus.
 func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
 	[]retrieval.Passage, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	chunks, err := c.db.prepared("SELECT tokens, layout, body FROM chunks WHERE revision = ? AND ordinal = ?")
+	chunks, err := c.db.prepared("SELECT tokens, layout, body FROM chunks WHERE id = ?")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	revisions, err := c.db.prepared("SELECT " + documentColumns + " FROM documents WHERE revision = ? AND namespace = ?")
+	documents, err := c.db.prepared("SELECT " + documentColumns + " FROM documents WHERE revision = ? AND namespace = ?")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	var all []retrieval.Passage
-	err = c.db.view(ctx, "read chunks", func(tx *sql.Tx) error {
-		chunk, document := tx.StmtContext(ctx, chunks), tx.StmtContext(ctx, revisions)
-		documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
-		for _, key := range keys {
-			d, ok := documents[key.Revision]
-			if !ok {
-				d, err = revision(ctx, tx, document, namespace, key.Revision)
-				if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
-					return err
-				}
-				documents[key.Revision] = d
-			}
-			if d.ID == "" {
-				continue
-			}
-			p := retrieval.Passage{Document: d}
-			p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, key.Revision, key.Ordinal), key)
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
-			if err != nil {
+	parts := make([][]retrieval.Passage, min(readers, (len(keys)+chunksEach-1)/chunksEach))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range parts {
+		group.Go(func() error {
+			part := keys[i*len(keys)/len(parts) : (i+1)*len(keys)/len(parts)]
+			return c.db.view(ctx, "read chunks", func(tx *sql.Tx) (err error) {
+				parts[i], err = readChunks(ctx, tx, tx.StmtContext(ctx, chunks), tx.StmtContext(ctx, documents), namespace, part)
 				return err
+			})
+		})
+	}
+	err = group.Wait()
+	return slices.Concat(parts...), err
+}
+
+// readChunks is Chunks in one transaction, with the statements that read a chunk and a document.
+func readChunks(ctx context.Context, tx *sql.Tx, chunk, document *sql.Stmt, namespace string, keys []retrieval.ChunkKey) (
+	all []retrieval.Passage, err error) {
+	documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
+	for _, key := range keys {
+		d, ok := documents[key.Revision]
+		if !ok {
+			d, err = revision(ctx, tx, document, namespace, key.Revision)
+			if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+				return nil, err
 			}
-			all = append(all, p)
+			documents[key.Revision] = d
 		}
-		return nil
-	})
-	return all, err
+		if d.ID == "" {
+			continue
+		}
+		p := retrieval.Passage{Document: d}
+		p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, chunkID(key)), key)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // revision returns the document of the namespace with that current revision, or ErrNotFound.
@@ -68,6 +90,12 @@ func revision(ctx context.Context, tx *sql.Tx, document *sql.Stmt, namespace str
 	}
 	return d, err
 }
+
+// ordinalBits is how many bits of a chunk's id its ordinal takes.
+const ordinalBits = 24
+
+// chunkID returns the number of a chunk's row. Chunks of a revision follow one another, in their order.
+func chunkID(key retrieval.ChunkKey) int64 { return key.Revision<<ordinalBits | int64(key.Ordinal) }
 
 // row is what one result is scanned from: *sql.Row or *sql.Rows.
 type row interface{ Scan(dest ...any) error }
@@ -87,11 +115,12 @@ func scanChunk(r row, key retrieval.ChunkKey) (retrieval.Chunk, error) {
 // RevisionChunks returns all chunks of one revision in order.
 func (c *Corpus) RevisionChunks(ctx context.Context, revision int64) (all []retrieval.Chunk, err error) {
 	stmt, err := c.db.prepared(
-		"SELECT tokens, layout, body, ordinal FROM chunks WHERE revision = ? ORDER BY ordinal")
+		"SELECT tokens, layout, body, ordinal FROM chunks WHERE id >= ? AND id < ? ORDER BY id")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	rows, err := stmt.QueryContext(ctx, revision)
+	rows, err := stmt.QueryContext(ctx, chunkID(retrieval.ChunkKey{Revision: revision}),
+		chunkID(retrieval.ChunkKey{Revision: revision + 1}))
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		chunk := retrieval.Chunk{Key: retrieval.ChunkKey{Revision: revision}}
 		var layout sql.RawBytes
