@@ -14,11 +14,12 @@ var charsetAliases = map[string]string{
 	"cp932": "shift_jis", "ms932": "shift_jis", "sjis": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
 	"cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr", "ms949": "euc-kr", "uhc": "euc-kr", "euckr": "euc-kr", "cp950": "big5",
 	"iso2022jp": "iso-2022-jp", "cp866": "ibm866", "koi8r": "koi8-r", "koi8u": "koi8-u",
-	"ansi": "windows-1252", "latin1": "iso-8859-1", "latin2": "iso-8859-2", "utf8": "utf-8", "unicode": "utf-16le",
+	"ansi": "windows-1252", "latin1": "iso-8859-1", "latin2": "iso-8859-2", "utf8": "utf-8",
 	"macroman": "macintosh", "xmacroman": "macintosh", "maccyrillic": "x-mac-cyrillic",
 }
 
-// charsetAlias is the name by which the web knows the encoding of a label.
+// charsetAlias is the name by which the web knows the encoding of a label. What could be read so far as
+// to declare that it is in UTF-16 or UTF-32 is not, and has none.
 func charsetAlias(label string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {
@@ -28,6 +29,11 @@ func charsetAlias(label string) string {
 	}, label)
 	if name, ok := charsetAliases[plain]; ok {
 		return name
+	}
+	for _, wide := range []string{"utf16", "utf32", "ucs2", "ucs4", "iso10646", "unicode"} {
+		if strings.HasPrefix(plain, wide) {
+			return ""
+		}
 	}
 	if number, ok := strings.CutPrefix(plain, "cp125"); ok {
 		return "windows-125" + number
@@ -106,7 +112,7 @@ func wordiness(text string) float64 {
 	before := ' '
 	for i, r := range text {
 		if r >= utf8.RuneSelf {
-			after, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+			after, _ := utf8.DecodeRuneInString(text[min(len(text), i+utf8.RuneLen(r)):])
 			total += fits(before, r, after)
 			n++
 		}

@@ -121,7 +121,7 @@ func TestFile_ReadsXMLWhoseEncodingHasAnotherName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"CP932", "Windows-31J", "nobody-knows-it"} {
+	for _, name := range []string{"CP932", "Windows-31J", "nobody-knows-it", "utf-16"} {
 		content := `<?xml version="1.0" encoding="` + name + `"?><r><p>` + words + `</p></r>`
 		doc, err := File(context.Background(), "a.xml", strings.NewReader(content), int64(len(content)), Limits{})
 		if err != nil || !strings.Contains(doc.Pages[0].Text, text) {

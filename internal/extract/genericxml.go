@@ -170,11 +170,11 @@ var xmlProse = map[string]bool{
 // xmlBreaks are the elements without content that end a line.
 var xmlBreaks = map[string]bool{"br": true, "lb": true, "pb": true}
 
-// mixed is the nearest open element that has text of its own, nil for none: what stands inside it
-// belongs to its text, as a footnote does.
+// mixed is the open element to whose text an element that has ended belongs, nil for none: the one
+// around it if that has text of its own, or a paragraph or cell farther out, as for a footnote's.
 func (w *xmlWalker) mixed() *xmlElement {
-	for _, e := range slices.Backward(w.open) {
-		if e.own {
+	for i, e := range slices.Backward(w.open) {
+		if e.own && (i == len(w.open)-1 || xmlProse[e.name] || xmlCells[e.name]) {
 			return e
 		}
 	}

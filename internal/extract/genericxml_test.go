@@ -18,6 +18,10 @@ func TestXML_ReadsElementsByTheirForm(t *testing.T) {
 			`<?xml version="1.0" encoding="ISO-8859-1"?><doc><title>On caf` + "\xe9" + `s</title><p>It is <b>here</b>, ` + long + `</p><p>short</p></doc>`,
 			"H1 On cafés\nP It is here, " + long + "\nP short\n",
 		},
+		"records beside a text": {
+			`<all>Some text<one><name>Ann</name><city>Bonn</city></one></all>`,
+			"P name: Ann⏎city: Bonn\nP all: Some text\n",
+		},
 		"a footnote": {
 			`<book><para>Before<footnote><para>Aside.</para></footnote> and after.</para><p>One.<br/>Two</p></book>`,
 			"P Before Aside. and after.⏎One. Two\n",

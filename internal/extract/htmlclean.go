@@ -41,8 +41,8 @@ func isWayfinding(n *html.Node) bool {
 		if inHeading(n) && utf8.RuneCountInString(strings.TrimSpace(nodeText(n))) <= 2 {
 			return true // the sign of a permanent link
 		}
-		switch attr(n, "role") + attr(n, "epub:type") {
-		case "doc-noteref", "doc-backlink", "noteref", "doc-noterefnoteref":
+		role := attr(n, "role")
+		if role == "doc-noteref" || role == "doc-backlink" || attr(n, "epub:type") == "noteref" {
 			return true
 		}
 	}

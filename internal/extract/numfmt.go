@@ -16,7 +16,7 @@ type numberFormat struct {
 	elapsed     bool // hours beyond 24
 	percent     bool
 	grouped     bool // thousands are set apart
-	thousands   int  // how many times 1,000 of it counts as one
+	thousands   int  // how many times it is divided by 1,000
 	decimals    int  // most digits after the point; -1 for as many as there are
 	least       int  // least digits after the point
 	prefix      string

@@ -27,7 +27,7 @@ func mendPDF(f *file) (mended *file, ok bool) {
 	if f.size > maxMended {
 		return nil, false
 	}
-	data, err := readAt(f.r, 0, f.size)
+	data, err := readStart(f.r, f.size)
 	if err != nil || bytes.Contains(data, []byte("/Encrypt")) {
 		return nil, false
 	}
@@ -56,10 +56,13 @@ func mendPDF(f *file) (mended *file, ok bool) {
 // pdfStructure finds the last catalog whose pages are there, the last root of a tree of pages, the
 // references to single pages, and the highest number of an object.
 func pdfStructure(data []byte, most int) (catalog, root string, kids []string, highest int) {
-	const longest = 4 << 10 // of a dictionary that matters here
+	const (
+		longest    = 4 << 10 // of a dictionary that matters here
+		maxObjects = 200_000
+	)
 	trees := map[string]bool{}
 	catalogs := map[string]string{} // the number of the pages of each
-	for _, m := range pdfObject.FindAllSubmatchIndex(data, -1) {
+	for _, m := range pdfObject.FindAllSubmatchIndex(data, maxObjects) {
 		number := string(data[m[2]:m[3]])
 		name := number + " " + string(data[m[4]:m[5]])
 		n := 0
