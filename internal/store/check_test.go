@@ -20,7 +20,7 @@ func TestCheck_FindsDamageThatWouldHideRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if broken {
-			zeroIndexOfChunks(t, dir)
+			zeroIndexOfRevisions(t, dir)
 		}
 		db, err := Open(t.Context(), dir, nil)
 		if err != nil {
@@ -38,15 +38,15 @@ func TestCheck_FindsDamageThatWouldHideRows(t *testing.T) {
 	}
 }
 
-// zeroIndexOfChunks overwrites what leads to the cells of the index by which chunks are found.
-func zeroIndexOfChunks(t *testing.T, dir string) {
+// zeroIndexOfRevisions overwrites what leads to the cells of the index by which the documents of chunks are found.
+func zeroIndexOfRevisions(t *testing.T, dir string) {
 	t.Helper()
 	db, err := Open(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var root, size int64
-	err = db.corpus.db.read.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_chunks_1'").Scan(&root)
+	err = db.corpus.db.read.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_documents_2'").Scan(&root)
 	err = errors.Join(err, db.corpus.db.read.QueryRow("PRAGMA page_size").Scan(&size), db.Close())
 	if err != nil {
 		t.Fatal(err)

@@ -182,7 +182,7 @@ func (a applier) prepareInserts() (in inserts, err error) {
 		{&in.access, `INSERT INTO document_access (revision, kind, value, position)
 			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`},
 		{&in.page, "INSERT INTO pages (revision, position, number, body, char_map) VALUES (?, ?, ?, ?, ?)"},
-		{&in.chunk, "INSERT INTO chunks (revision, ordinal, tokens, layout, body) VALUES (?, ?, ?, ?, ?)"},
+		{&in.chunk, "INSERT INTO chunks (id, tokens, layout, body) VALUES (?, ?, ?, ?)"},
 	} {
 		if *s.stmt, err = a.tx.PrepareContext(a.ctx, s.query); err != nil {
 			in.close()
@@ -223,7 +223,10 @@ func (in inserts) put(a applier, p retrieval.Put) error {
 		if chunk.Key.Revision != d.Revision {
 			return fmt.Errorf("chunk %d belongs to revision %d, not %d", chunk.Key.Ordinal, chunk.Key.Revision, d.Revision)
 		}
-		_, err := in.chunk.ExecContext(a.ctx, d.Revision, chunk.Key.Ordinal, chunk.Tokens,
+		if chunk.Key.Ordinal < 0 || chunk.Key.Ordinal >= 1<<ordinalBits {
+			return fmt.Errorf("chunk %d: a document has up to %d chunks", chunk.Key.Ordinal, 1<<ordinalBits)
+		}
+		_, err := in.chunk.ExecContext(a.ctx, chunkID(chunk.Key), chunk.Tokens,
 			encodeLayout(chunk.Spans, chunk.Headings), chunk.Text)
 		if err != nil {
 			return fmt.Errorf("chunk %d: %w", chunk.Key.Ordinal, err)

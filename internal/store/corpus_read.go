@@ -17,7 +17,7 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	chunks, err := c.db.prepared("SELECT tokens, layout, body FROM chunks WHERE revision = ? AND ordinal = ?")
+	chunks, err := c.db.prepared("SELECT tokens, layout, body FROM chunks WHERE id = ?")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
@@ -42,7 +42,7 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 				continue
 			}
 			p := retrieval.Passage{Document: d}
-			p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, key.Revision, key.Ordinal), key)
+			p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, chunkID(key)), key)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -69,6 +69,12 @@ func revision(ctx context.Context, tx *sql.Tx, document *sql.Stmt, namespace str
 	return d, err
 }
 
+// ordinalBits is how many bits of a chunk's id its ordinal takes.
+const ordinalBits = 24
+
+// chunkID returns the number of a chunk's row. Chunks of a revision follow one another, in their order.
+func chunkID(key retrieval.ChunkKey) int64 { return key.Revision<<ordinalBits | int64(key.Ordinal) }
+
 // row is what one result is scanned from: *sql.Row or *sql.Rows.
 type row interface{ Scan(dest ...any) error }
 
@@ -87,11 +93,12 @@ func scanChunk(r row, key retrieval.ChunkKey) (retrieval.Chunk, error) {
 // RevisionChunks returns all chunks of one revision in order.
 func (c *Corpus) RevisionChunks(ctx context.Context, revision int64) (all []retrieval.Chunk, err error) {
 	stmt, err := c.db.prepared(
-		"SELECT tokens, layout, body, ordinal FROM chunks WHERE revision = ? ORDER BY ordinal")
+		"SELECT tokens, layout, body, ordinal FROM chunks WHERE id >= ? AND id < ? ORDER BY id")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	rows, err := stmt.QueryContext(ctx, revision)
+	rows, err := stmt.QueryContext(ctx, chunkID(retrieval.ChunkKey{Revision: revision}),
+		chunkID(retrieval.ChunkKey{Revision: revision + 1}))
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		chunk := retrieval.Chunk{Key: retrieval.ChunkKey{Revision: revision}}
 		var layout sql.RawBytes

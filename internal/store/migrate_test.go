@@ -2,32 +2,21 @@ package store
 
 import (
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/retrieval"
 	"parley/internal/turn"
 )
 
 // A ledger of the former form holds intents too, and what turns said stands in the order of its storing.
 func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "state.db")
-	old, err := sql.Open("sqlite", dsn(path, pragmas))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := readMigrations("state")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx, err := old.Begin()
-	if err == nil {
-		err = applyMigrations(t.Context(), tx, all[:6])
-	}
-	for _, query := range []string{
+	writeOld(t, dir, "state", 6,
 		`INSERT INTO turns (id, namespace, owner, position, status, error_kind, query, requested_model, model, input_tokens,
 			output_tokens, cached_tokens, reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
 			VALUES ('t', 'ns', 'alice', 0, 'completed', 0, '', '', '', 0, 0, 0, 0, 0,
@@ -36,19 +25,7 @@ func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
 		`INSERT INTO ledger (id, namespace, owner, conversation_id, turn_id, stage, provider, model, status, estimated_input, input_tokens,
 			output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, created_at, settled_at, account_user) VALUES
 			('e1', 'ns', 'alice', '', 't', 'generate', 'openai', 'm', 'completed', 40, 41, 9, 3, 2, 1, NULL, 5, 6, 'u'),
-			('e2', 'ns', 'alice', 'c', 't', 'generate', 'openai', 'm', 'intent', 40, 0, 0, 0, 0, 0, NULL, 7, NULL, '')`,
-	} {
-		if err == nil {
-			_, err = tx.Exec(query)
-		}
-	}
-	if err == nil {
-		err = tx.Commit()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	old.Close()
+			('e2', 'ns', 'alice', 'c', 't', 'generate', 'openai', 'm', 'intent', 40, 0, 0, 0, 0, 0, NULL, 7, NULL, '')`)
 
 	s := mustOpen(t, dir).State()
 	scope := turn.Scope{Namespace: "ns", Owner: "alice"}
@@ -72,5 +49,63 @@ func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
 	r, err := s.Turn(t.Context(), scope, "t")
 	if diff := cmp.Diff([]chat.StageFinished{{Stage: chat.StageHistory, Duration: 5}}, r.Stages); diff != "" || err != nil {
 		t.Errorf("stages (-want +got), %v:\n%s", err, diff)
+	}
+}
+
+func TestMigrate_BringsChunksIntoTheirOrder(t *testing.T) {
+	dir := t.TempDir()
+	chunk := retrieval.Chunk{Key: retrieval.ChunkKey{Revision: 7, Ordinal: 1}, Tokens: 3, Text: "the second",
+		Spans: []retrieval.Span{{Page: 1, Start: 4, End: 14}}, Headings: []string{"Title"}}
+	writeOld(t, dir, "corpus", 1,
+		`INSERT INTO documents (id, namespace, owner, revision, name, title, url, category, media_type, restricted, sha256, size,
+			pages, chunks, generation, indexed_at) VALUES ('a', 'ns', '', 7, 'a', '', '', '', '', 0, '', 0, 1, 2, '', 0)`,
+		fmt.Sprintf(`INSERT INTO chunks (revision, ordinal, tokens, layout, body) VALUES
+			(7, 1, 3, x'%x', 'the second'), (7, 0, 2, x'010000', 'the first')`, encodeLayout(chunk.Spans, chunk.Headings)))
+
+	c := mustOpen(t, dir).Corpus()
+	if all, err := c.Unembedded(t.Context(), 1, retrieval.ChunkKey{}, 10); len(all) != 2 || err != nil {
+		t.Errorf("%d chunks without a vector (%v), want 2", len(all), err)
+	}
+	found, err := c.Chunks(t.Context(), "ns", []retrieval.ChunkKey{chunk.Key})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d chunks found, %v", len(found), err)
+	}
+	if diff := cmp.Diff(chunk, found[0].Chunk); diff != "" {
+		t.Errorf("chunk (-want +got):\n%s", diff)
+	}
+	if _, err := c.Apply(t.Context(), retrieval.Batch{Namespace: "ns", Delete: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := c.RevisionChunks(t.Context(), 7); len(left) > 0 || err != nil {
+		t.Errorf("%d chunks are left of a document that was deleted, %v", len(left), err)
+	}
+}
+
+// writeOld makes a database as the version of Parley left it that had so many migrations of it, and runs queries there.
+func writeOld(t *testing.T, dir, name string, version int, queries ...string) {
+	t.Helper()
+	old, err := sql.Open("sqlite", dsn(filepath.Join(dir, name+".db"), pragmas))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	all, err := readMigrations(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := old.Begin()
+	if err == nil {
+		err = applyMigrations(t.Context(), tx, all[:version])
+	}
+	for _, query := range queries {
+		if err == nil {
+			_, err = tx.Exec(query)
+		}
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

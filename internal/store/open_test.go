@@ -147,36 +147,6 @@ func TestOpen_RefusesAFolderOfANewerVersion(t *testing.T) {
 	}
 }
 
-func TestOpen_AddsVectorsToAFolderWithout(t *testing.T) {
-	dir := t.TempDir()
-	db := mustOpen(t, dir)
-	b := retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{{Document: retrieval.Document{ID: "a", Revision: 1, Name: "a"},
-		Chunks: []retrieval.Chunk{{Key: retrieval.ChunkKey{Revision: 1}, Text: "text"}}}}}
-	if _, err := db.Corpus().NextRevisions(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Corpus().Apply(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	// As the first version left it.
-	for _, s := range []string{"DROP TABLE chunk_vectors", "DROP TABLE vectors", "DROP TABLE generations",
-		"DELETE FROM counters WHERE name IN ('vectors', 'vector', 'generation')",
-		"ALTER TABLE roots DROP COLUMN source", "ALTER TABLE files DROP COLUMN state",
-		"DROP INDEX files_document", "ALTER TABLE files DROP COLUMN put_in", "DELETE FROM migrations WHERE version >= 2"} {
-		if _, err := db.corpus.db.write.Exec(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	db.Close()
-	c := mustOpen(t, dir).Corpus()
-	if v, err := c.VectorVersion(t.Context()); v != 0 || err != nil {
-		t.Errorf("version %d of the vectors (%v), want 0", v, err)
-	}
-	if all, err := c.Unembedded(t.Context(), 1, retrieval.ChunkKey{}, 10); len(all) != 1 || err != nil {
-		t.Errorf("%d chunks without a vector (%v), want 1", len(all), err)
-	}
-}
-
 func TestOpen_SaysThatADatabaseIsDamaged(t *testing.T) {
 	long := strings.Repeat("not a database. ", 1000)
 	for what, damage := range map[string]func(path string) error{

@@ -142,8 +142,8 @@ func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retriev
 	all []retrieval.Unembedded, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT c.tokens, c.layout, c.body, c.revision, c.ordinal, d.title
 		FROM chunks c JOIN documents d ON d.revision = c.revision
-		WHERE (c.revision, c.ordinal) > (?, ?) AND `+unlinked+`
-		ORDER BY c.revision, c.ordinal LIMIT ?`, after.Revision, after.Ordinal, generation, limit)
+		WHERE c.id > ? AND `+unlinked+`
+		ORDER BY c.id LIMIT ?`, chunkID(after), generation, limit)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var u retrieval.Unembedded
 		var layout sql.RawBytes

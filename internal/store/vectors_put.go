@@ -84,7 +84,7 @@ func (a applier) linkVectors(ctx context.Context, b retrieval.VectorBatch, versi
 		SELECT c.revision, c.ordinal, v.generation, d.namespace, v.id, ?
 		FROM chunks c JOIN documents d ON d.revision = c.revision
 			JOIN vectors v ON v.generation = ? AND v.hash = ?
-		WHERE c.revision = ? AND c.ordinal = ?
+		WHERE c.id = ?
 		ON CONFLICT (revision, ordinal, generation) DO NOTHING`)
 	if err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func (a applier) linkVectors(ctx context.Context, b retrieval.VectorBatch, versi
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		r, err := stmt.ExecContext(a.ctx, version, b.Generation, l.Hash[:], l.Key.Revision, l.Key.Ordinal)
+		r, err := stmt.ExecContext(a.ctx, version, b.Generation, l.Hash[:], chunkID(l.Key))
 		if err != nil {
 			return 0, err
 		}
