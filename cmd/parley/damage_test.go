@@ -44,7 +44,8 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	}
 }
 
-// hideChunks overwrites a part of the index by which chunks are found.
+// hideChunks overwrites a part of the index by which the documents of chunks are found, in a page
+// that another program has left without a checksum.
 func hideChunks(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -52,7 +53,7 @@ func hideChunks(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	var root, size int64
-	err = db.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_chunks_1'").Scan(&root)
+	err = db.QueryRow("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_documents_2'").Scan(&root)
 	err = errors.Join(err, db.QueryRow("PRAGMA page_size").Scan(&size), db.Close())
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,8 @@ func hideChunks(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	_, err = f.WriteAt(make([]byte, 100), (root-1)*size+8)
-	if err := errors.Join(err, f.Close()); err != nil {
+	_, err2 := f.WriteAt(make([]byte, 4), root*size-4)
+	if err := errors.Join(err, err2, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -59,12 +59,6 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// IsDamage reports whether err says that a database is damaged.
-func IsDamage(err error) bool {
-	_, ok := errors.AsType[*DamagedError](err)
-	return ok
-}
-
 // IsFull reports whether err says that there is no room left on the disk.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)

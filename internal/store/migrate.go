@@ -124,9 +124,6 @@ func applyMigrations(ctx context.Context, tx *sql.Tx, pending []migration) error
 			if _, err := tx.ExecContext(ctx, table); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, markSums); err != nil { // of an empty database: its pages have them
-				return err
-			}
 		}
 		if _, err := tx.ExecContext(ctx, m.script); err != nil {
 			return fmt.Errorf("apply %s: %w", m.name, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -33,7 +34,8 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 		}
 		log.Info("checksums are added to a database", "path", d.path)
 		if _, err := d.write.ExecContext(ctx, "VACUUM"); err != nil {
-			if err = d.fail("add checksums", err); ctx.Err() != nil || IsDamage(err) {
+			err = d.fail("add checksums", err)
+			if _, damaged := errors.AsType[*DamagedError](err); damaged || ctx.Err() != nil {
 				return d.openError(err)
 			}
 			log.Warn("checksums cannot be added to a database now", "path", d.path, "error", err)

@@ -60,6 +60,7 @@ func wrap(of uintptr) *methods {
 	m := &methods{system: at[sqlite3.Tsqlite3_io_methods](of)}
 	m.Tsqlite3_io_methods = *m.system
 	m.FxRead, m.FxWrite = pointer(read), pointer(write)
+	m.FiVersion = min(m.FiVersion, 2) // the third can map the file into memory, which would go past read
 	if wrapped.all == nil {
 		wrapped.all = map[uintptr]*methods{}
 	}
@@ -74,40 +75,40 @@ func systemOf(f uintptr) *sqlite3.Tsqlite3_io_methods {
 // read reads from the main file of a database.
 func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	with := function[transfer](systemOf(f).FxRead)
-	if n <= headerSize || offset%pageSize != 0 && n < pageSize {
+	if offset < pageSize && n < pageSize {
 		return with(tls, f, buffer, n, offset) // the header, which is checked with its page
 	}
 	is, code := summed(tls, f)
-	if !is || code != sqlite3.SQLITE_OK {
-		if code == sqlite3.SQLITE_OK {
-			code = with(tls, f, buffer, n, offset)
-		}
-		return code
-	}
 	switch {
+	case code != sqlite3.SQLITE_OK:
+		return code
+	case !is:
+		return with(tls, f, buffer, n, offset)
 	case n > pageSize || offset%pageSize != 0:
 		return Damage // a page of another size
 	case n < pageSize:
 		return readPart(tls, f, unsafe.Slice(at[byte](buffer), n), offset)
 	}
-	return readPage(tls, f, buffer, offset)
+	return readPage(tls, f, unsafe.Slice(at[byte](buffer), pageSize), offset, false)
 }
 
-// readPage reads a page and takes its checksum away.
-func readPage(tls *libc.TLS, f, buffer uintptr, offset int64) int32 {
-	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, pageSize, offset)
-	page := unsafe.Slice(at[byte](buffer), pageSize)
-	switch {
-	case code == sqlite3.SQLITE_IOERR_SHORT_READ && !empty(page):
-		return Damage // the file ends within the page
-	case code == sqlite3.SQLITE_OK && !whole(page, offset/pageSize+1):
+// readPage reads a page and takes its checksum away. Where it is in use, it must have been written.
+func readPage(tls *libc.TLS, f uintptr, page []byte, offset int64, inUse bool) int32 {
+	code := function[transfer](systemOf(f).FxRead)(tls, f, address(unsafe.SliceData(page)), pageSize, offset)
+	if code != sqlite3.SQLITE_OK && code != sqlite3.SQLITE_IOERR_SHORT_READ {
+		return code
+	}
+	switch blank := empty(page); {
+	case blank && inUse,
+		code == sqlite3.SQLITE_IOERR_SHORT_READ && !blank, // the file ends within the page
+		code == sqlite3.SQLITE_OK && !whole(page, offset/pageSize+1):
 		return Damage
 	}
 	clear(page[sumAt:])
 	return code
 }
 
-// empty reports whether a page was allocated and never written, which SQLite does not mind.
+// empty reports whether a page holds nothing: SQLite does not write one that is taken and given back.
 func empty(page []byte) bool {
 	for _, b := range page {
 		if b != 0 {
@@ -117,17 +118,15 @@ func empty(page []byte) bool {
 	return true
 }
 
-// pages are buffers for readPart.
+// pages are buffers for readPart and summed.
 var pages = sync.Pool{New: func() any { return new([pageSize]byte) }}
 
-// readPart reads the beginning of a page: that is how SQLite reads long values.
+// readPart reads the beginning of a page: that is how SQLite reads what a long value goes on with.
 func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
 	page := pages.Get().(*[pageSize]byte)
 	defer pages.Put(page)
-	code := readPage(tls, f, address(page), offset)
-	if code == sqlite3.SQLITE_OK || code == sqlite3.SQLITE_IOERR_SHORT_READ {
-		copy(into, page[:])
-	}
+	code := readPage(tls, f, page[:], offset, true)
+	copy(into, page[:])
 	return code
 }
 
@@ -139,15 +138,23 @@ func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	}
 	page := unsafe.Slice(at[byte](buffer), pageSize)
 	if offset == 0 {
-		if is, _ := marked(page); is {
+		is, fits := marked(page)
+		if is && !fits {
+			return Damage
+		}
+		if is {
 			*state(f) = 1
 		}
 	}
-	if is, _ := summed(tls, f); !is {
+	is, code := summed(tls, f)
+	if code != sqlite3.SQLITE_OK {
+		return code
+	}
+	if !is {
 		return with(tls, f, buffer, n, offset)
 	}
 	binary.BigEndian.PutUint32(page[sumAt:], sum(page, offset/pageSize+1))
-	code := with(tls, f, buffer, n, offset)
+	code = with(tls, f, buffer, n, offset)
 	clear(page[sumAt:])
 	return code
 }

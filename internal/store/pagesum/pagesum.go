@@ -9,10 +9,15 @@
 //	if err := pagesum.Register(); err != nil { … }
 //	db, err := sql.Open("sqlite", "file:/tmp/a.db?vfs="+pagesum.VFS)
 //
-// A new database has checksums from its first page on, an older one after VACUUM. The write-ahead log
-// has checksums of SQLite's. A checksum of zero stands for none: that is what pages have in memory
-// and in the log, and so other programs may read, copy and checkpoint the database as well. What they
-// change counts as damage.
+// A new database has checksums from its first page on, an older one after VACUUM. It must be in WAL
+// mode: a reader then never reads a page that is being written, and a page that a crash has left half
+// written is read from the log, which has checksums of SQLite's, until it is whole. A journal that
+// takes a VACUUM back would put pages without room for checksums into a file that still says it has some.
+//
+// A checksum of zero stands for none: that is what pages have in memory and in the log, and so other
+// programs may read, copy, back up and checkpoint the database. What they change counts as damage,
+// because nothing tells it from damage, until they run VACUUM, which takes all checksums away; pages
+// get theirs when they are written the next time.
 package pagesum
 
 import (
@@ -41,8 +46,8 @@ const (
 	sumSize     = 4
 	headerSize  = 100
 	sizeAt      = 16 // of a page, two bytes
-	reservedAt  = 20
-	markAt      = 68
+	reservedAt  = 20 // how many bytes a page reserves
+	markAt      = 68 // the application's id
 	sumAt       = pageSize - sumSize
 	unsummed    = 0 // no checksum
 	substituted = 1 // stands for a checksum that happens to be zero
@@ -50,9 +55,21 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// headerParts are the parts of page 1 that its checksum is of. It leaves out what SQLite's backup, or
+// another program that only opens a database, writes there: the mode of the journal, the counters of
+// changes and of schemas, and the writer's version. No answer depends on any.
+var headerParts = [][2]int{{0, 18}, {20, 24}, {28, 40}, {44, 92}, {headerSize, sumAt}}
+
 // sum returns the checksum of a page.
 func sum(page []byte, number int64) uint32 {
-	s := crc32.Update(uint32(number), castagnoli, page[:sumAt])
+	s := uint32(number)
+	if number == 1 {
+		for _, part := range headerParts {
+			s = crc32.Update(s, castagnoli, page[part[0]:part[1]])
+		}
+	} else {
+		s = crc32.Update(s, castagnoli, page[:sumAt])
+	}
 	if s == unsummed {
 		return substituted
 	}
@@ -65,14 +82,16 @@ func whole(page []byte, number int64) bool {
 	return stored == unsummed || stored == sum(page, number)
 }
 
-// marked reports whether the header is that of a database with checksums, and fits one.
+// marked reports whether the header is that of a database with checksums, and whether that can be:
+// nothing may be written to the end of pages that do not reserve it.
 func marked(header []byte) (is, fits bool) {
-	is = header[reservedAt] == sumSize || binary.BigEndian.Uint32(header[markAt:]) == ApplicationID
-	return is, binary.BigEndian.Uint16(header[sizeAt:]) == pageSize
+	reserved := header[reservedAt] == sumSize
+	is = reserved || binary.BigEndian.Uint32(header[markAt:]) == ApplicationID
+	return is, reserved && binary.BigEndian.Uint16(header[sizeAt:]) == pageSize
 }
 
 // Reserved reports whether the pages of a database with that header have room for checksums.
-func Reserved(header []byte) bool { return len(header) == headerSize && header[reservedAt] == sumSize }
+func Reserved(header []byte) bool { return len(header) >= headerSize && header[reservedAt] == sumSize }
 
 // Register makes the file system known to SQLite, once for the process.
 var Register = sync.OnceValue(register)

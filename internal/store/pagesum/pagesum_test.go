@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +26,11 @@ func openAs(t testing.TB, path, vfs string) *sql.DB {
 	if err := pagesum.Register(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file://"+filepath.ToSlash(path)+"?_pragma=journal_mode(WAL)&_pragma=cache_size(-64)&vfs="+vfs)
+	name := "file://" + filepath.ToSlash(path) + "?_pragma=journal_mode(WAL)&_pragma=cache_size(-64)"
+	if vfs != "" {
+		name += "&vfs=" + vfs
+	}
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +39,7 @@ func openAs(t testing.TB, path, vfs string) *sql.DB {
 	return db
 }
 
-func exec(t testing.TB, db *sql.DB, statements ...string) {
+func run(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -48,9 +53,9 @@ func makeDatabase(t testing.TB, vfs string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.db")
 	db := openAs(t, path, vfs)
-	exec(t, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)", "CREATE INDEX bodies ON rows (substr(body, 1, 20))")
+	run(t, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)", "CREATE INDEX bodies ON rows (substr(body, 1, 20))")
 	for i := range 40 {
-		exec(t, db, fmt.Sprintf("INSERT INTO rows (body) VALUES ('%s')", strings.Repeat(fmt.Sprint("text ", i, " "), 1+i*i)))
+		run(t, db, fmt.Sprintf("INSERT INTO rows (body) VALUES ('%s')", strings.Repeat(fmt.Sprint("text ", i, " "), 1+i*i)))
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -82,10 +87,7 @@ func isDamage(err error) bool {
 
 func TestRead_ReportsAChangedByteOfAnyPage(t *testing.T) {
 	path := makeDatabase(t, pagesum.VFS)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := read(t, path)
 	db := openAs(t, path, pagesum.VFS)
 	want, err := all(db)
 	if err != nil || len(want) != 40 {
@@ -113,6 +115,46 @@ func TestRead_ReportsAChangedByteOfAnyPage(t *testing.T) {
 	}
 }
 
+// SQLite reads no more of a long value's last page than it needs.
+func TestRead_ReportsDamageToTheEndOfALongValue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := openAs(t, path, pagesum.VFS)
+	run(t, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)")
+	const values = 60
+	end := func(i int) string { return fmt.Sprintf("end %02d", i) }
+	for i := range values { // their last pages hold from a few bytes to thousands
+		run(t, db, fmt.Sprintf("INSERT INTO rows (body) VALUES ('%s')", strings.Repeat("v", 9000+71*i)+end(i)))
+	}
+	db.Close()
+	whole := read(t, path)
+	tried := 0
+	for i := range values {
+		at := bytes.Index(whole, []byte(end(i)))
+		if at < 0 {
+			continue // it stands on two pages
+		}
+		tried++
+		for what, damage := range map[string]func(page []byte){
+			"changed": func(page []byte) { page[at%pageSize] ^= 1 },
+			"zeroed":  func(page []byte) { clear(page) },
+		} {
+			broken := bytes.Clone(whole)
+			damage(broken[at-at%pageSize:][:pageSize])
+			if err := os.WriteFile(path, broken, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db := openAs(t, path, pagesum.VFS)
+			if _, err := all(db); !isDamage(err) {
+				t.Errorf("a value of %d bytes whose end is %s: %v", 9000+71*i+6, what, err)
+			}
+			db.Close()
+		}
+	}
+	if tried < values/2 {
+		t.Errorf("only %d values tried", tried)
+	}
+}
+
 func TestRead_ReportsAFileThatEndsWithinAPage(t *testing.T) {
 	path := makeDatabase(t, pagesum.VFS)
 	info, err := os.Stat(path)
@@ -135,9 +177,9 @@ func TestVacuum_GivesAnOldDatabaseChecksums(t *testing.T) {
 		t.Fatalf("an old database: %d rows, %v", len(rows), err)
 	}
 	db := openAs(t, path, pagesum.VFS)
-	exec(t, db, "VACUUM")
+	run(t, db, "VACUUM")
 	// Another connection that knew it without checksums writes pages and checkpoints them.
-	exec(t, other, "UPDATE rows SET body = body || '.'", "PRAGMA wal_checkpoint(TRUNCATE)")
+	run(t, other, "UPDATE rows SET body = body || '.'", "PRAGMA wal_checkpoint(TRUNCATE)")
 	for _, db := range []*sql.DB{db, other} {
 		if rows, err := all(db); err != nil || len(rows) != 40 {
 			t.Errorf("after VACUUM: %d rows, %v", len(rows), err)
@@ -150,13 +192,65 @@ func TestVacuum_GivesAnOldDatabaseChecksums(t *testing.T) {
 	}
 }
 
-// flip changes a byte of the last place where a text stands.
-func flip(t *testing.T, path, text string) {
+// A crash amid the end of the log leaves some pages of the file as they were, some as they shall be, and
+// perhaps one half written. The log still has all of them.
+func TestRead_TakesPagesThatACrashHasTornFromTheLog(t *testing.T) {
+	for name, work := range map[string]func(db *sql.DB){
+		"changes": func(db *sql.DB) { run(t, db, "UPDATE rows SET body = body || '.'", "DELETE FROM rows WHERE id > 30") },
+		"VACUUM":  func(db *sql.DB) { run(t, db, "VACUUM") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := makeDatabase(t, map[string]string{"changes": pagesum.VFS}[name])
+			before := read(t, path)
+			db := openAs(t, path, pagesum.VFS)
+			run(t, db, "PRAGMA wal_autocheckpoint = 0")
+			work(db)
+			want, err := all(db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := read(t, path+"-wal")
+			run(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+			after := read(t, path)
+			for done := 0; done <= min(len(before), len(after))/pageSize; done += 7 {
+				torn := append(bytes.Clone(after[:done*pageSize]), before[done*pageSize:]...)
+				if done > 0 {
+					copy(torn[done*pageSize-2048:done*pageSize], before[done*pageSize-2048:])
+				}
+				path := filepath.Join(t.TempDir(), "a.db")
+				if err := errors.Join(os.WriteFile(path, torn, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				db := openAs(t, path, pagesum.VFS)
+				for _, state := range []string{"in the log", "out of it"} {
+					if got, err := all(db); err != nil || !slices.Equal(got, want) {
+						t.Errorf("%d pages done, %s: %d rows, %v", done, state, len(got), err)
+					}
+					run(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+				}
+				db.Close()
+				flip(t, path, "text 29")
+				if _, err := all(openAs(t, path, pagesum.VFS)); !isDamage(err) {
+					t.Errorf("%d pages done: a changed byte later: %v", done, err)
+				}
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data
+}
+
+// flip changes a byte of the last place where a text stands.
+func flip(t *testing.T, path, text string) {
+	t.Helper()
+	data := read(t, path)
 	at := bytes.LastIndex(data, []byte(text))
 	if at < 0 {
 		t.Fatalf("no %q", text)
@@ -167,29 +261,74 @@ func flip(t *testing.T, path, text string) {
 	}
 }
 
-// Other programs, here SQLite with the file system of the operating system, may read a database,
-// finish its log and copy it.
+// Other programs may read a database, finish its log, change its mode and copy it. What they write
+// there is told from damage after their VACUUM.
 func TestDatabase_IsWholeAfterOtherProgramsHaveReadIt(t *testing.T) {
-	path := makeDatabase(t, pagesum.VFS)
-	ours := openAs(t, path, pagesum.VFS)
-	exec(t, ours, "UPDATE rows SET body = body || '.'", "DELETE FROM rows WHERE id % 3 = 0")
-	want, err := all(ours)
-	if err != nil {
-		t.Fatal(err)
+	for name, do := range otherPrograms(t) {
+		t.Run(name, func(t *testing.T) {
+			path := makeDatabase(t, pagesum.VFS)
+			ours := openAs(t, path, pagesum.VFS)
+			run(t, ours, "UPDATE rows SET body = body || '.'", "DELETE FROM rows WHERE id % 3 = 0")
+			want, err := all(ours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(what, path string) {
+				t.Helper()
+				db := openAs(t, path, pagesum.VFS)
+				defer db.Close()
+				if got, err := all(db); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s: %d rows, %v", what, len(got), err)
+				}
+			}
+			dir := t.TempDir()
+			do(path, "SELECT SUM(LENGTH(body)) FROM rows")
+			do(path, "VACUUM INTO '"+filepath.Join(dir, "into.db")+"'")
+			check("a copy by VACUUM INTO", filepath.Join(dir, "into.db"))
+			do(path, ".backup "+filepath.Join(dir, "log.db"))
+			check("a backup while the log holds pages", filepath.Join(dir, "log.db"))
+			run(t, ours, "PRAGMA wal_checkpoint(TRUNCATE)")
+			do(path, ".backup "+filepath.Join(dir, "file.db"))
+			check("a backup of the file", filepath.Join(dir, "file.db"))
+			ours.Close()
+			do(path, "PRAGMA journal_mode=DELETE")
+			check("a database whose log was finished", path)
+			do(path, "UPDATE rows SET body = 'foreign'")
+			if _, err := all(openAs(t, path, pagesum.VFS)); !isDamage(err) {
+				t.Errorf("after a change by a program that makes no checksums: %v", err)
+			}
+			do(path, "VACUUM")
+			for i := range want {
+				want[i] = "foreign"
+			}
+			check("after VACUUM by the other program", path)
+		})
 	}
-	theirs := openAs(t, path, "")
-	if got, err := all(theirs); err != nil || !slices.Equal(got, want) {
-		t.Fatalf("the other program: %d rows, %v", len(got), err)
+}
+
+// otherPrograms are those that know nothing of checksums: SQLite with the file system of the operating
+// system, and its command line where there is one. They run a statement on a database.
+func otherPrograms(t *testing.T) map[string]func(path, statement string) {
+	programs := map[string]func(path, statement string){
+		"driver": func(path, statement string) {
+			db := openAs(t, path, "")
+			defer db.Close()
+			db.SetMaxOpenConns(1)
+			if to, ok := strings.CutPrefix(statement, ".backup "); ok {
+				backUp(t, db, to)
+				return
+			}
+			run(t, db, statement)
+		},
 	}
-	copied := filepath.Join(t.TempDir(), "b.db")
-	exec(t, theirs, "PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM INTO '"+copied+"'")
-	theirs.Close()
-	ours.Close()
-	for _, path := range []string{path, copied} {
-		if got, err := all(openAs(t, path, pagesum.VFS)); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %d rows, %v", path, len(got), err)
+	if program, err := exec.LookPath("sqlite3"); err == nil {
+		programs["command line"] = func(path, statement string) {
+			if out, err := exec.Command(program, path, statement).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", statement, err, out)
+			}
 		}
 	}
+	return programs
 }
 
 // TestDatabase_StaysWholeWhileItGrowsAndShrinks frees pages, uses them again and looks at all of it,
@@ -239,12 +378,12 @@ func BenchmarkRead(b *testing.B) {
 		b.Run("vfs="+vfs, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "a.db")
 			db := openAs(b, path, vfs)
-			exec(b, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)", "BEGIN")
+			run(b, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)", "BEGIN")
 			const rows = 10_000
 			for range rows {
-				exec(b, db, "INSERT INTO rows (body) VALUES (hex(zeroblob(1500)))")
+				run(b, db, "INSERT INTO rows (body) VALUES (hex(zeroblob(1500)))")
 			}
-			exec(b, db, "COMMIT", "PRAGMA wal_checkpoint(TRUNCATE)")
+			run(b, db, "COMMIT", "PRAGMA wal_checkpoint(TRUNCATE)")
 			read, err := db.Prepare("SELECT body FROM rows WHERE id = ?")
 			if err != nil {
 				b.Fatal(err)
@@ -257,5 +396,28 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// backUp copies a database with SQLite's backup, and the file system of the operating system.
+func backUp(t *testing.T, db *sql.DB, to string) {
+	t.Helper()
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	err = c.Raw(func(c any) error {
+		b, err := c.(interface {
+			NewBackup(to string) (*sqlite.Backup, error)
+		}).NewBackup("file://" + filepath.ToSlash(to))
+		if err != nil {
+			return err
+		}
+		_, err = b.Step(-1)
+		return errors.Join(err, b.Finish())
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
