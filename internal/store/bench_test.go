@@ -120,7 +120,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
-	for _, n := range []int{5, 50} {
+	for _, n := range []int{3, 10, 50} {
 		b.Run(fmt.Sprintf("chunks=%d", n), func(b *testing.B) {
 			for b.Loop() {
 				some := make([]retrieval.ChunkKey, n)

@@ -5,13 +5,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"parley/internal/retrieval"
 )
 
+// chunksEach is how many chunks are worth a connection of their own: several read side by side, because
+// those of a large corpus lie anywhere in a file that the system keeps a part of in memory, and a search
+// waits for the slowest one.
+const chunksEach = 3
+
 // Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
-// that are gone, or that belong to another namespace, are left out.
+// that are gone, or that belong to another namespace, are left out. Chunks may be read from
+// different versions of the corpus.
 func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
 	[]retrieval.Passage, error) {
 	if len(keys) == 0 {
@@ -21,39 +30,52 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	revisions, err := c.db.prepared("SELECT " + documentColumns + " FROM documents WHERE revision = ? AND namespace = ?")
+	documents, err := c.db.prepared("SELECT " + documentColumns + " FROM documents WHERE revision = ? AND namespace = ?")
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	var all []retrieval.Passage
-	err = c.db.view(ctx, "read chunks", func(tx *sql.Tx) error {
-		chunk, document := tx.StmtContext(ctx, chunks), tx.StmtContext(ctx, revisions)
-		documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
-		for _, key := range keys {
-			d, ok := documents[key.Revision]
-			if !ok {
-				d, err = revision(ctx, tx, document, namespace, key.Revision)
-				if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
-					return err
-				}
-				documents[key.Revision] = d
-			}
-			if d.ID == "" {
-				continue
-			}
-			p := retrieval.Passage{Document: d}
-			p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, chunkID(key)), key)
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
-			if err != nil {
+	parts := make([][]retrieval.Passage, min(readers, (len(keys)+chunksEach-1)/chunksEach))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range parts {
+		group.Go(func() error {
+			part := keys[i*len(keys)/len(parts) : (i+1)*len(keys)/len(parts)]
+			return c.db.view(ctx, "read chunks", func(tx *sql.Tx) (err error) {
+				parts[i], err = readChunks(ctx, tx, tx.StmtContext(ctx, chunks), tx.StmtContext(ctx, documents), namespace, part)
 				return err
+			})
+		})
+	}
+	err = group.Wait()
+	return slices.Concat(parts...), err
+}
+
+// readChunks is Chunks in one transaction, with the statements that read a chunk and a document.
+func readChunks(ctx context.Context, tx *sql.Tx, chunk, document *sql.Stmt, namespace string, keys []retrieval.ChunkKey) (
+	all []retrieval.Passage, err error) {
+	documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
+	for _, key := range keys {
+		d, ok := documents[key.Revision]
+		if !ok {
+			d, err = revision(ctx, tx, document, namespace, key.Revision)
+			if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+				return nil, err
 			}
-			all = append(all, p)
+			documents[key.Revision] = d
 		}
-		return nil
-	})
-	return all, err
+		if d.ID == "" {
+			continue
+		}
+		p := retrieval.Passage{Document: d}
+		p.Chunk, err = scanChunk(chunk.QueryRowContext(ctx, chunkID(key)), key)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // revision returns the document of the namespace with that current revision, or ErrNotFound.

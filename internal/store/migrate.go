@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -44,6 +45,10 @@ func (d *database) migrate(ctx context.Context, name string, log *slog.Logger) e
 	if have > want {
 		return &NewerError{Path: d.path, Have: have, Want: want}
 	}
+	if info, err := os.Stat(d.path); err == nil && info.Size() > longMigration {
+		log.Info("a database of an older version of Parley is made ready for this one, which may take a minute for each GiB",
+			"path", d.path)
+	}
 	err = d.update(ctx, "migrate "+d.path, func(tx *sql.Tx) error {
 		have, err := schemaVersion(ctx, tx) // again, now that nobody else can write
 		if err != nil {
@@ -60,6 +65,9 @@ func (d *database) migrate(ctx context.Context, name string, log *slog.Logger) e
 	log.Debug("database migrated", "path", d.path, "from", have, "to", want)
 	return nil
 }
+
+// longMigration is from how many bytes on users are told what they wait for.
+const longMigration = 64 << 20
 
 // openError turns err into a sentence for users where there is one.
 func (d *database) openError(err error) error {
