@@ -9,7 +9,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What SQLite's structures are here; they lie outside of Go's heap or are global.
+// What SQLite's structures are here. They, and all that SQLite reads, lie outside of Go's memory.
 type (
 	vfs  = sqlite3.Tsqlite3_vfs
 	file = sqlite3.Tsqlite3_file
@@ -40,7 +40,7 @@ func open(tls *libc.TLS, _, name, f uintptr, flags int32, outFlags uintptr) int3
 	code := function[opener](system.FxOpen)(tls, address(system), name, f, flags, outFlags)
 	if code == sqlite3.SQLITE_OK && flags&sqlite3.SQLITE_OPEN_MAIN_DB != 0 {
 		*state(f) = 0
-		at[file](f).FpMethods = address(wrap(at[file](f).FpMethods))
+		at[file](f).FpMethods = address(wrap(tls, at[file](f).FpMethods))
 	}
 	return code
 }
@@ -51,13 +51,14 @@ var wrapped struct {
 	all map[uintptr]*methods
 }
 
-func wrap(of uintptr) *methods {
+func wrap(tls *libc.TLS, of uintptr) *methods {
 	wrapped.mu.Lock()
 	defer wrapped.mu.Unlock()
 	if m, ok := wrapped.all[of]; ok {
 		return m
 	}
-	m := &methods{system: at[sqlite3.Tsqlite3_io_methods](of)}
+	m := create[methods](tls)
+	m.system = at[sqlite3.Tsqlite3_io_methods](of)
 	m.Tsqlite3_io_methods = *m.system
 	m.FxRead, m.FxWrite = pointer(read), pointer(write)
 	m.FiVersion = min(m.FiVersion, 2) // the third can map the file into memory, which would go past read
@@ -89,12 +90,13 @@ func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	case n < pageSize:
 		return readPart(tls, f, unsafe.Slice(at[byte](buffer), n), offset)
 	}
-	return readPage(tls, f, unsafe.Slice(at[byte](buffer), pageSize), offset, false)
+	return readPage(tls, f, buffer, offset, false)
 }
 
 // readPage reads a page and takes its checksum away. Where it is in use, it must have been written.
-func readPage(tls *libc.TLS, f uintptr, page []byte, offset int64, inUse bool) int32 {
-	code := function[transfer](systemOf(f).FxRead)(tls, f, address(unsafe.SliceData(page)), pageSize, offset)
+func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 {
+	page := unsafe.Slice(at[byte](buffer), pageSize)
+	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, pageSize, offset)
 	if code != sqlite3.SQLITE_OK && code != sqlite3.SQLITE_IOERR_SHORT_READ {
 		return code
 	}
@@ -118,15 +120,12 @@ func empty(page []byte) bool {
 	return true
 }
 
-// pages are buffers for readPart and summed.
-var pages = sync.Pool{New: func() any { return new([pageSize]byte) }}
-
 // readPart reads the beginning of a page: that is how SQLite reads what a long value goes on with.
 func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
-	page := pages.Get().(*[pageSize]byte)
-	defer pages.Put(page)
-	code := readPage(tls, f, page[:], offset, true)
-	copy(into, page[:])
+	page := tls.Alloc(pageSize)
+	defer tls.Free(pageSize)
+	code := readPage(tls, f, page, offset, true)
+	copy(into, unsafe.Slice(at[byte](page), pageSize))
 	return code
 }
 
@@ -166,13 +165,13 @@ func summed(tls *libc.TLS, f uintptr) (bool, int32) {
 	if *known != 0 {
 		return true, sqlite3.SQLITE_OK
 	}
-	header := pages.Get().(*[pageSize]byte)
-	defer pages.Put(header)
-	code := function[transfer](systemOf(f).FxRead)(tls, f, address(header), headerSize, 0)
+	header := tls.Alloc(headerSize)
+	defer tls.Free(headerSize)
+	code := function[transfer](systemOf(f).FxRead)(tls, f, header, headerSize, 0)
 	if code != sqlite3.SQLITE_OK {
 		return false, sqlite3.SQLITE_OK // an empty file; SQLite finds out itself
 	}
-	is, fits := marked(header[:])
+	is, fits := marked(unsafe.Slice(at[byte](header), headerSize))
 	if !is {
 		return false, sqlite3.SQLITE_OK
 	}
@@ -186,8 +185,13 @@ func summed(tls *libc.TLS, f uintptr) (bool, int32) {
 // at returns what lies at an address of SQLite's.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// address is the inverse of at, for what is global, or in use until the call has returned.
+// address is the inverse of at.
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// create returns a zero value that lasts as long as the process.
+func create[T any](tls *libc.TLS) *T {
+	return at[T](libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(*new(T)))))
+}
 
 // function returns the function behind one of SQLite's pointers to functions, and pointer is its
 // inverse: the driver keeps Go's own function values there.

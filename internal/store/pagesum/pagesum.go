@@ -97,10 +97,7 @@ func Reserved(header []byte) bool { return len(header) >= headerSize && header[r
 var Register = sync.OnceValue(register)
 
 // system is the file system of the operating system, and ours a copy of it with another way to open.
-var (
-	system *vfs
-	ours   vfs
-)
+var system, ours *vfs
 
 func register() error {
 	tls := libc.NewTLS()
@@ -116,11 +113,12 @@ func register() error {
 	if err != nil {
 		return err
 	}
-	ours = *system
+	ours = create[vfs](tls)
+	*ours = *system
 	ours.FzName = name
 	ours.FszOsFile = system.FszOsFile + stateSize
 	ours.FxOpen = pointer(open)
-	if code := sqlite3.Xsqlite3_vfs_register(tls, address(&ours), 0); code != sqlite3.SQLITE_OK {
+	if code := sqlite3.Xsqlite3_vfs_register(tls, address(ours), 0); code != sqlite3.SQLITE_OK {
 		return fmt.Errorf("register the file system %s: code %d", VFS, code)
 	}
 	if code := sqlite3.Xsqlite3_auto_extension(tls, pointer(reserve)); code != sqlite3.SQLITE_OK {
@@ -136,7 +134,7 @@ func reserve(tls *libc.TLS, db, _, _ uintptr) int32 {
 	arg := tls.Alloc(size)
 	defer tls.Free(size)
 	code := sqlite3.Xsqlite3_file_control(tls, db, 0, sqlite3.SQLITE_FCNTL_VFS_POINTER, arg)
-	if code != sqlite3.SQLITE_OK || *at[uintptr](arg) != address(&ours) {
+	if code != sqlite3.SQLITE_OK || *at[uintptr](arg) != address(ours) {
 		return sqlite3.SQLITE_OK
 	}
 	*at[int32](arg) = sumSize
