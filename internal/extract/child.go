@@ -23,8 +23,8 @@ type child struct {
 	idle    *time.Timer
 	fresh   bool // it has answered nothing yet
 
-	delay  time.Duration // that it had waited for a processor when its job began
-	waited atomic.Int64  // the same of the job, once the time for it is over
+	waits  waits
+	waited atomic.Int64 // for a processor during its job, once the time for that is over
 }
 
 // startChild starts this program as a worker, in an environment that is empty but for what the
@@ -60,7 +60,7 @@ func startChild() (*child, error) {
 		closeAll(inWrite, outRead)
 		return nil, fmt.Errorf("start an extraction worker: %w", err)
 	}
-	c.process = cmd.Process
+	c.process, c.waits.pid = cmd.Process, cmd.Process.Pid
 	go func() {
 		_ = cmd.Wait() // its state says how it ended
 		c.state = cmd.ProcessState
@@ -96,14 +96,9 @@ var errBegunTwice = errors.New("the worker says twice that it has begun")
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }
 
-// begin notes that the time for a job begins.
-func (c *child) begin() { c.delay = runDelay(c.process.Pid) }
-
 // endLate ends a child whose time is over, and notes how much of it was spent waiting.
 func (c *child) endLate() {
-	if delay := runDelay(c.process.Pid); delay > 0 {
-		c.waited.Store(int64(delay - c.delay))
-	}
+	c.waited.Store(int64(c.waits.ofJob()))
 	c.kill()
 }
 

@@ -17,6 +17,7 @@ type Extractor struct {
 	Limits   Limits
 	CacheDir string // where PDFium's compiled code is kept for the next start; "" compiles each time
 
+	waits      waits // of the process that reads files one after the other
 	loadPDFium sync.Once
 	pdfium     *pdfium
 	pdfiumErr  error

@@ -207,7 +207,7 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 	defer clock.Stop()
 	stopKilling := context.AfterFunc(limit, c.endLate)
 	o, err := c.ask(j, func() {
-		c.begin()
+		c.waits.begin(j.Limits.Time)
 		slow = timeoutError(j.Limits)
 		clock.Reset(j.Limits.Time)
 	})

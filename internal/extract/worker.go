@@ -49,7 +49,7 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 	var x *Extractor
 	for j := range jobs {
 		if x == nil {
-			x = &Extractor{CacheDir: j.CacheDir}
+			x = &Extractor{CacheDir: j.CacheDir, waits: waits{pid: os.Getpid()}}
 			confine(j.Limits)
 			go watchMemory(j.Limits.MemoryBytes)
 		}
@@ -131,14 +131,14 @@ func withFile(x *Extractor, j job, begin func() error, do func(context.Context, 
 	if err := begin(); err != nil {
 		return err
 	}
-	delay := runDelay(os.Getpid())
+	x.waits.begin(j.Limits.Time)
 	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
 	defer cancel()
 	err = do(ctx, o)
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded):
 		return err
-	case starved(runDelay(os.Getpid())-delay, j.Limits.Time):
+	case starved(x.waits.ofJob(), j.Limits.Time):
 		return busyError(j.Limits)
 	}
 	return timeoutError(j.Limits)
