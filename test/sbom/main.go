@@ -96,7 +96,16 @@ type dependency struct {
 }
 
 func newDocument(info *debug.BuildInfo, packages []component) document {
-	d := document{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{goModule("application", &info.Main)}}
+	program := info.Main
+	if program.Version == "(devel)" {
+		program.Version = ""
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				program.Version = s.Value
+			}
+		}
+	}
+	d := document{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{goModule("application", &program)}}
 	d.Components = append(d.Components, goModule("library", &debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}))
 	for _, m := range info.Deps {
 		if m.Replace != nil {
