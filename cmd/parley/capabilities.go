@@ -1,16 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"parley/internal/llm"
 )
@@ -28,34 +20,18 @@ type capability struct {
 	Context     *int   `yaml:"context" json:"context,omitempty"`
 }
 
-// capabilities correct what providers declare of models, by provider:model, as JSON; "" for none.
-type capabilities string
+// capabilities correct what providers declare of models, by provider:model, "" for none.
+type capabilities structured
 
 // UnmarshalText reads a YAML mapping.
 func (c *capabilities) UnmarshalText(text []byte) error {
-	var list map[string]capability
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New("expected models as provider:model, each with some of like, vision, tools, schema, effort, temperature, top_p, stop and context")
-	}
-	if len(list) == 0 {
-		*c = ""
-		return nil
-	}
-	b, err := json.Marshal(list)
-	*c = capabilities(b)
+	list, err := readStructured[map[string]capability](text, "expected models as provider:model, each with some of like, vision, tools, schema, effort, temperature, top_p, stop and context")
+	*c = capabilities(list)
 	return err
 }
 
-// list returns the corrections by key. The text was written by UnmarshalText.
-func (c capabilities) list() map[string]capability {
-	var list map[string]capability
-	if c != "" {
-		_ = json.Unmarshal([]byte(c), &list)
-	}
-	return list
-}
+// list returns the corrections by key.
+func (c capabilities) list() map[string]capability { return content[map[string]capability](c) }
 
 // of returns the corrections for the models of a provider.
 func (c capabilities) of(provider string) llm.Overrides {
@@ -70,7 +46,7 @@ func (c capabilities) of(provider string) llm.Overrides {
 
 func (c capabilities) check(providers []string) error {
 	list := c.list()
-	for _, key := range slices.Sorted(maps.Keys(list)) {
+	for _, key := range sortedNames(list) {
 		if err := checkModel(key, providers); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	corpus := filepath.Join(data, "corpus.db")
-	hideChunks(t, corpus)
+	hideDocuments(t, corpus)
 
 	p = startServe(t, nil, "--data", data)
 	var err error
@@ -44,9 +44,9 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	}
 }
 
-// hideChunks overwrites a part of the index by which the documents of chunks are found, in a page
+// hideDocuments overwrites a part of the index by which the documents of chunks are found, in a page
 // that another program has left without a checksum.
-func hideChunks(t *testing.T, path string) {
+func hideDocuments(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

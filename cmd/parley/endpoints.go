@@ -1,17 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
-
-	"gopkg.in/yaml.v3"
 
 	"parley/internal/llm"
 	"parley/internal/llm/openai"
@@ -34,37 +27,21 @@ func (e endpoint) open(key string, overrides llm.Overrides) (any, error) {
 	return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning, Overrides: overrides})
 }
 
-// endpoints are the servers by name, as JSON; "" for none.
-type endpoints string
+// endpoints are the servers by name, "" for none.
+type endpoints structured
 
 // UnmarshalText reads a YAML mapping.
 func (e *endpoints) UnmarshalText(text []byte) error {
-	var list map[string]endpoint
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New("expected names of providers, each with base_url, api_key_env, reasoning and rerank")
-	}
-	if len(list) == 0 {
-		*e = ""
-		return nil
-	}
-	b, err := json.Marshal(list)
-	*e = endpoints(b)
+	list, err := readStructured[map[string]endpoint](text, "expected names of providers, each with base_url, api_key_env, reasoning and rerank")
+	*e = endpoints(list)
 	return err
 }
 
-// list returns the endpoints by name. The text was written by UnmarshalText.
-func (e endpoints) list() map[string]endpoint {
-	var list map[string]endpoint
-	if e != "" {
-		_ = json.Unmarshal([]byte(e), &list)
-	}
-	return list
-}
+// list returns the endpoints by name.
+func (e endpoints) list() map[string]endpoint { return content[map[string]endpoint](e) }
 
 // names returns the names in alphabetical order.
-func (e endpoints) names() []string { return slices.Sorted(maps.Keys(e.list())) }
+func (e endpoints) names() []string { return sortedNames(e.list()) }
 
 var endpointName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 

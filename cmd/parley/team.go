@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
-
-	"gopkg.in/yaml.v3"
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
@@ -34,33 +29,17 @@ type agent struct {
 	SkipBelow    string    `yaml:"skip_below" json:"skip_below,omitempty"` // time without which it is left out
 }
 
-// agents are the members of the team as a JSON list, "" for the default team.
-type agents string
+// agents are the members of the team, "" for the default team.
+type agents structured
 
 // UnmarshalText reads a YAML list.
 func (a *agents) UnmarshalText(text []byte) error {
-	var list []agent
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return errors.New("expected a list of agents, each with name, and if need be instructions, model, tools, retrieves, hears, reviews, share and skip_below")
-	}
-	if len(list) == 0 {
-		*a = ""
-		return nil
-	}
-	b, err := json.Marshal(list)
-	*a = agents(b)
+	list, err := readStructured[[]agent](text, "expected a list of agents, each with name, and if need be instructions, model, tools, retrieves, hears, reviews, share and skip_below")
+	*a = agents(list)
 	return err
 }
 
-func (a agents) list() []agent {
-	var list []agent
-	if a != "" {
-		_ = json.Unmarshal([]byte(a), &list) // written by UnmarshalText
-	}
-	return list
-}
+func (a agents) list() []agent { return content[[]agent](a) }
 
 // team returns the members of the team. The model of an agent that names none is the server's; the
 // built-in one lists what it finds where others write from that.
@@ -137,7 +116,7 @@ func (c *Config) checkTool(name string) error {
 	if slices.Contains(c.Tools, name) && name != noTools {
 		return nil
 	}
-	for _, server := range sortedNames(entries[mcpServer](c.MCP)) {
+	for _, server := range sortedNames(content[map[string]mcpServer](c.MCP)) {
 		if strings.HasPrefix(name, server+"__") {
 			return nil
 		}

@@ -25,11 +25,11 @@ var builtinTools = []string{"calculator", "date_time", "fetch_url", "get_weather
 const noTools = "none"
 
 // toolLists name the tools that may be used in a namespace or prompt domain.
-type toolLists mapping
+type toolLists structured
 
 // UnmarshalText reads a YAML mapping of names to lists of tools.
 func (l *toolLists) UnmarshalText(text []byte) error {
-	m, err := readMapping[[]string](text, "expected names, each with a list of tools")
+	m, err := readStructured[map[string][]string](text, "expected names, each with a list of tools")
 	*l = toolLists(m)
 	return err
 }
@@ -46,17 +46,17 @@ type mcpServer struct {
 }
 
 // mcpServers are the MCP servers by name.
-type mcpServers mapping
+type mcpServers structured
 
 // UnmarshalText reads a YAML mapping of names to servers.
 func (l *mcpServers) UnmarshalText(text []byte) error {
-	m, err := readMapping[mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools and timeout")
+	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools and timeout")
 	*l = mcpServers(m)
 	return err
 }
 
 func (l mcpServers) check() error {
-	list := entries[mcpServer](l)
+	list := content[map[string]mcpServer](l)
 	for _, name := range sortedNames(list) {
 		s := list[name]
 		if !endpointName.MatchString(name) {
@@ -149,7 +149,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 		return err
 	}
 	b.registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
-		Namespaces: entries[[]string](cfg.ToolsNamespaces), Domains: entries[[]string](cfg.ToolsDomains), Logger: p.log,
+		Namespaces: content[map[string][]string](cfg.ToolsNamespaces), Domains: content[map[string][]string](cfg.ToolsDomains), Logger: p.log,
 	})
 	if err != nil {
 		b.mcp.Close()
@@ -160,7 +160,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 }
 
 func (p *program) mcpServers(cfg Config) []mcptool.Server {
-	list := entries[mcpServer](cfg.MCP)
+	list := content[map[string]mcpServer](cfg.MCP)
 	var out []mcptool.Server
 	for _, name := range sortedNames(list) {
 		s := list[name]
