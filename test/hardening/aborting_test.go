@@ -44,7 +44,7 @@ func TestR8_ClientsThatLeaveAfterFiveTokens(t *testing.T) {
 				if err != nil || len(entries) != 1 {
 					t.Fatalf("%d calls are billed, %v", len(entries), err)
 				}
-				text := r.Answers[len(r.Answers)-1].Message.Text()
+				text := r.Answers[len(r.Answers)-1].Text()
 				got, want := entries[0].Usage, tokens.Count(text)
 				if len(strings.Fields(text)) < 5 || !got.Estimated || got.Input == 0 || got.Output != want {
 					t.Fatalf("billed %+v for an answer of %d tokens, %.60q…", got, want, text)
