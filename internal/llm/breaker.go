@@ -21,8 +21,9 @@ type BreakerOptions struct {
 // Breakers keep calls from endpoints that are down. A breaker opens after so many failures in a row,
 // and no fewer than there are streams under way, each of which may yet end the row: of many streams
 // that begin together, those that are cut off end first. Then one call each so often goes through as a
-// probe, and the first that brings something closes the breaker again. Refusals are no failures: neither is a limit of calls, which says itself when it
-// ends, nor what is wrong with a request. Its methods may be called concurrently.
+// probe, and the first that brings something closes the breaker again. Refusals are no failures:
+// neither is a limit of calls, which says itself when it ends, nor what is wrong with a request. Its
+// methods may be called concurrently.
 type Breakers struct {
 	opts BreakerOptions
 
@@ -201,8 +202,9 @@ func (b *Breakers) fail(endpoint string) {
 	}
 }
 
-// answer closes an open breaker, and counts a stream that end is to be called for. A closed one keeps its count until a completion is complete,
-// since an endpoint that cuts every stream off is down too.
+// answer closes an open breaker, and counts a stream, which calls end when it ends. A closed breaker
+// keeps its count until a completion is complete, since an endpoint that cuts every stream off is down
+// too.
 func (b *Breakers) answer(endpoint string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

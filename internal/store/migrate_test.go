@@ -115,6 +115,32 @@ func TestOpen_GivesDatabasesOfOldVersionsChecksums(t *testing.T) {
 	}
 }
 
+func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.db")
+	small, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = small.Exec("PRAGMA page_size = 1024; VACUUM")
+	if err := errors.Join(err, small.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')")
+	for range 2 {
+		db := mustOpen(t, dir)
+		var body string
+		var size int
+		err := db.state.db.read.QueryRow("SELECT body, page_size FROM old, pragma_page_size").Scan(&body, &size)
+		if body != "a word of old" || size != 1024 || err != nil {
+			t.Errorf("%q in pages of %d bytes, %v", body, size, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // writeOld makes a database as the version of Parley left it that had so many migrations of it, and
 // no checksums, and runs queries there.
 func writeOld(t *testing.T, dir, name string, version int, queries ...string) {

@@ -41,6 +41,13 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 			log.Warn("checksums cannot be added to a database now", "path", d.path, "error", err)
 			return nil
 		}
+		if s, err = d.sums(ctx); err != nil {
+			return d.openError(err)
+		}
+		if !s.reserved { // its pages are of another size, and to mark it would make it unreadable
+			log.Warn("checksums cannot be added to a database", "path", d.path)
+			return nil
+		}
 	}
 	if _, err = d.write.ExecContext(ctx, markSums); err != nil {
 		return d.openError(d.fail("add checksums", err))

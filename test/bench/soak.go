@@ -68,7 +68,7 @@ func (b *bench) soak(ctx context.Context) error {
 		100*growth/mean(sizes), growth, mean(sizes))
 	b.add("failed turns, "+name, "injected ± 0.1 %", "%.3f %% of %d (injected %.3f %%)",
 		100*turns["failed"]/float64(asked), asked, 100*faults/float64(asked))
-	b.add("requests without an answer, "+name, "none", "%d of %d %s", unanswered, asked, kinds(rep.Errors))
+	b.add("requests without an answer, "+name, "none", "%d of %d%s", unanswered, asked, kinds(rep.Errors))
 	return nil
 }
 
@@ -77,7 +77,7 @@ func kinds(errors map[string]int) string {
 	if len(errors) == 0 {
 		return ""
 	}
-	return strings.TrimPrefix(fmt.Sprint(errors), "map")
+	return " " + strings.TrimPrefix(fmt.Sprint(errors), "map")
 }
 
 // size is that of a process at a time.

@@ -85,13 +85,15 @@ func whole(page []byte, number int64) bool {
 // marked reports whether the header is that of a database with checksums, and whether that can be:
 // nothing may be written to the end of pages that do not reserve it.
 func marked(header []byte) (is, fits bool) {
-	reserved := header[reservedAt] == sumSize
-	is = reserved || binary.BigEndian.Uint32(header[markAt:]) == ApplicationID
-	return is, reserved && binary.BigEndian.Uint16(header[sizeAt:]) == pageSize
+	fits = Reserved(header)
+	return fits || binary.BigEndian.Uint32(header[markAt:]) == ApplicationID, fits
 }
 
 // Reserved reports whether the pages of a database with that header have room for checksums.
-func Reserved(header []byte) bool { return len(header) >= headerSize && header[reservedAt] == sumSize }
+func Reserved(header []byte) bool {
+	return len(header) >= headerSize && header[reservedAt] == sumSize &&
+		binary.BigEndian.Uint16(header[sizeAt:]) == pageSize
+}
 
 // Register makes the file system known to SQLite, once for the process.
 var Register = sync.OnceValue(register)
