@@ -43,6 +43,28 @@ func (w *walk) pause(ctx context.Context, r robots) error {
 	return ctx.Err()
 }
 
+// longestWait is how long a walk waits for a server that asks for it.
+const longestWait = time.Minute
+
+// patiently asks once more where the server says when to (RFC 9110, section 10.2.3), if that is soon.
+func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (*fetch.Page, error) {
+	page, err := ask()
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok || !isOverload(e) || e.RetryAfter <= 0 || e.RetryAfter > longestWait ||
+		time.Since(w.began)+e.RetryAfter >= w.crawler.opts.Time {
+		return page, err
+	}
+	timer := time.NewTimer(e.RetryAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	w.last = time.Now()
+	return ask()
+}
+
 // robotsFile is the robots.txt of a host.
 type robotsFile struct {
 	rules  robots
@@ -62,7 +84,9 @@ func (w *walk) robotsOf(ctx context.Context, u *url.URL) (robotsFile, error) {
 	if err := w.pause(ctx, robots{}); err != nil {
 		return robotsFile{}, err
 	}
-	page, err := w.crawler.get.Get(ctx, address, fetch.Known{ETag: m.ETag, LastModified: m.LastModified})
+	page, err := w.patiently(ctx, func() (*fetch.Page, error) {
+		return w.crawler.get.Get(ctx, address, fetch.Known{ETag: m.ETag, LastModified: m.LastModified})
+	})
 	if ctx.Err() != nil {
 		return robotsFile{}, ctx.Err()
 	}

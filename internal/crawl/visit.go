@@ -46,7 +46,7 @@ func (w *walk) visit(ctx context.Context, it item) error {
 		if err := w.pause(ctx, file.rules); err != nil {
 			return err
 		}
-		page, err = w.ask(ctx, it, v, target, m)
+		page, err = w.patiently(ctx, func() (*fetch.Page, error) { return w.ask(ctx, it, v, target, m) })
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -73,7 +73,7 @@ func (d *pdfDocument) measure(ctx context.Context, index int, ranges [][]int) (*
 	if len(ranges) == 0 {
 		return g, nil
 	}
-	text := d.call("FPDFText_LoadPage", page)
+	text, _ := d.loadText(page)
 	if text == 0 {
 		return nil, damaged("page %d cannot be read", index+1)
 	}

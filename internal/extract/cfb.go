@@ -60,7 +60,7 @@ const cfbMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // openCompound reads the tables of a compound file.
 func openCompound(r io.ReaderAt, size int64) (*compound, error) {
-	head, err := readAt(r, 0, min(size, 512))
+	head, err := readStart(r, min(size, 512))
 	if err != nil || len(head) < 512 || string(head[:8]) != cfbMagic {
 		return nil, errCompound
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -35,4 +36,26 @@ func workerExecutable() (string, error) { return "/proc/self/exe", nil }
 // workerAttributes have the system kill the worker when the server dies in any way.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
+
+// giveWay lowers the priority of the process: the server's requests go first. On Linux each thread
+// has a priority of its own, which those that it starts inherit (setpriority(2), "C library/kernel
+// differences"). One that has been started meanwhile is seen by the next look.
+func giveWay() {
+	lowered := map[int]bool{}
+	for more := true; more; {
+		more = false
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return
+		}
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil || lowered[id] {
+				continue
+			}
+			lowered[id], more = true, true
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness) // refused, or gone
+		}
+	}
 }

@@ -48,7 +48,7 @@ func decode(data []byte, declared string) string {
 	if mostlyUTF8(data) {
 		return strings.ToValidUTF8(string(data), "")
 	}
-	if enc, err := htmlindex.Get(declared); err == nil {
+	if enc, err := htmlindex.Get(charsetAlias(declared)); err == nil {
 		if text := decodeAs(enc, data); brokenShare(text) < .002 {
 			return text
 		}
@@ -144,12 +144,19 @@ func mostlyUTF8(data []byte) bool {
 	return valid >= 8*invalid
 }
 
-// guess finds the encoding by statistics, and Windows-1252 where those say nothing.
+// guess finds the encoding by statistics, and Windows-1252 where those say nothing, unless its words
+// read clearly better in another one.
 func guess(data []byte) encoding.Encoding {
-	if sample := foreignWords(data); isShiftJIS(sample) {
+	sample := foreignWords(data)
+	if isShiftJIS(sample) {
 		return japanese.ShiftJIS // of which short texts look like GBK to statistics
 	}
-	candidates, err := chardet.NewTextDetector().DetectAll(foreignWords(data))
+	return moreWordy(likeliest(data, sample), sample)
+}
+
+// likeliest is the encoding that statistics of a sample find, in which all of the data can be read.
+func likeliest(data, sample []byte) encoding.Encoding {
+	candidates, err := chardet.NewTextDetector().DetectAll(sample)
 	if err != nil {
 		return charmap.Windows1252
 	}

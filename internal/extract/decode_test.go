@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"golang.org/x/text/encoding"
@@ -57,6 +59,18 @@ func TestDecodeText_FindsTheEncoding(t *testing.T) {
 		"gb18030":               {chinese, simplifiedchinese.GB18030},
 		"big5":                  {taiwan, traditionalchinese.Big5},
 		"euc-kr":                {inKorean, korean.EUCKR},
+
+		"code page 850 German":      {german, charmap.CodePage850},
+		"code page 850 a few words": {"Grüße aus Köln, schöne Fähre.\n", charmap.CodePage850},
+		"code page 866":             {russian, charmap.CodePage866},
+		"Macintosh French":          {french, charmap.Macintosh},
+		"Macintosh German":          {"Die Straße – „schön“ – führt über die Brücke – weiter.\n", charmap.Macintosh},
+		"windows-1250 a few words":  {"Zażółć gęślą jaźń, źródło wyschło.\n", charmap.Windows1250},
+		"iso-8859-2 a few words":    {"Zażółć gęślą jaźń, źródło wyschło.\n", charmap.ISO8859_2},
+		"windows-1254 Turkish":      {"Şişli'de ığdır ağacı, güneşli bir gün. İstanbul çok büyük.\n", charmap.Windows1254},
+		"windows-1252 one word":     {"Roher Text für alle.\n", charmap.Windows1252},
+		"windows-1252 not Turkish":  {"Ísland er lýðveldi; það er eyja þar sem menn búa við sjó og á ám.\n", charmap.Windows1252},
+		"gb18030 with Latin in it":  {"使用GPU进行计算，安装CUDA驱动程序，然后运行测试程序。\n", simplifiedchinese.GB18030},
 	} {
 		data, err := c.enc.NewEncoder().Bytes([]byte(c.text))
 		if err != nil {
@@ -85,5 +99,33 @@ func TestDecodeText_DistrustsAWrongDeclaration(t *testing.T) {
 	}
 	if got, err := decodeText(data, "euc-kr"); err != nil || got != text {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestDecodeText_KnowsTheNamesThatProgramsGiveEncodings(t *testing.T) {
+	const text = "Śluza."
+	data, err := charmap.Windows1250.NewEncoder().Bytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"windows-1250", "cp1250", "CP_1250", "x-cp1250"} {
+		if got, err := decodeText(data, name); err != nil || got != text {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestFile_ReadsXMLWhoseEncodingHasAnotherName(t *testing.T) {
+	const text = "昨日私たちは森へきのこを採りに行きました。"
+	words, err := japanese.ShiftJIS.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"CP932", "Windows-31J", "nobody-knows-it", "utf-16"} {
+		content := `<?xml version="1.0" encoding="` + name + `"?><r><p>` + words + `</p></r>`
+		doc, err := File(context.Background(), "a.xml", strings.NewReader(content), int64(len(content)), Limits{})
+		if err != nil || !strings.Contains(doc.Pages[0].Text, text) {
+			t.Errorf("%s: got %v, %v", name, doc, err)
+		}
 	}
 }

@@ -87,6 +87,9 @@ func readPackage(archive *zip.Reader) (epubPackage, error) {
 		case "item":
 			switch xmlAttr(e, "media-type") {
 			case "application/xhtml+xml", "text/html", "text/x-oeb1-document":
+				if slices.Contains(strings.Fields(xmlAttr(e, "properties")), "nav") {
+					return nil // the table of contents (EPUB 3.3, section 5.3.1)
+				}
 				files[xmlAttr(e, "id")] = resolvePart(main, xmlAttr(e, "href"))
 			}
 		case "itemref":
@@ -167,6 +170,7 @@ func addWholeHTML(out *builder, source string) error {
 	if err != nil { // nested deeper than the parser allows
 		return out.add(Paragraph, 0, flatHTML(source))
 	}
+	prepareHTML(root)
 	removeElements(root, isHidden)
 	w := htmlWalker{out: out}
 	w.walk(root)

@@ -78,7 +78,7 @@ func (x *Extractor) open(in Input) (o *opened, err error) {
 	if f.size == 0 {
 		return nil, &Error{Reason: Empty, Detail: "the file has no bytes"}
 	}
-	if f.head, err = readAt(f.r, 0, min(f.size, headBytes)); err != nil {
+	if f.head, err = readStart(f.r, min(f.size, headBytes)); err != nil {
 		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
 	if err := unlockOffice(f); err != nil {
@@ -98,7 +98,7 @@ func (x *Extractor) open(in Input) (o *opened, err error) {
 
 // extOf returns the extension of a name in lower case, without the dot.
 func extOf(name string) string {
-	return strings.ToLower(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), "."))
+	return strings.ToLower(strings.TrimSpace(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")))
 }
 
 // read makes a document of the file, as Extractor.File has it.
@@ -168,17 +168,17 @@ func (f *file) all(limit int64) ([]byte, error) {
 	if f.size > limit {
 		return nil, tooLarge("the file has %s, and at most %s of its format are read", megabytes(f.size), megabytes(limit))
 	}
-	data, err := readAt(f.r, 0, f.size)
+	data, err := readStart(f.r, f.size)
 	if err != nil {
 		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
 	return data, nil
 }
 
-func readAt(r io.ReaderAt, off, n int64) ([]byte, error) {
+func readStart(r io.ReaderAt, n int64) ([]byte, error) {
 	b := make([]byte, n)
-	if got, err := r.ReadAt(b, off); int64(got) < n {
-		return nil, fmt.Errorf("read %d bytes at %d: %w", n, off, err)
+	if got, err := r.ReadAt(b, 0); int64(got) < n {
+		return nil, fmt.Errorf("read %d bytes: %w", n, err)
 	}
 	return b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -23,7 +24,7 @@ func readXML(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 	if err != nil {
 		doc.Notes = append(doc.Notes, "the file is damaged, and was read up to the damage")
 		w.open = nil
-		if w.hasText = w.hasText || w.lines.Len() > 0; !w.hasText {
+		if !w.hasText {
 			return nil, damaged("the file is not well-formed XML")
 		}
 	}
@@ -41,11 +42,13 @@ type xmlWalker struct {
 	open    []*xmlElement
 	lines   strings.Builder // of short texts that are not written yet
 	depth   int             // of the element whose lines these are
+	table   xmlTable        // that is not written yet
 }
 
 // xmlElement is an element that is open.
 type xmlElement struct {
-	name  string
+	name  string          // in lower case
+	label string          // as it is written
 	text  strings.Builder // its own and that of the elements inside it
 	own   bool            // it has text of its own
 	inner bool            // what was added last is of an element inside it
@@ -64,7 +67,11 @@ func (w *xmlWalker) visit(_ *xml.Decoder, token xml.Token) error {
 		if len(w.open) >= maxXMLDepth {
 			return damaged("its elements are nested too deeply")
 		}
-		w.open = append(w.open, &xmlElement{name: t.Name.Local})
+		name := strings.ToLower(t.Name.Local)
+		if around := len(w.open) - 1; around >= 0 && xmlBreaks[name] {
+			w.open[around].text.WriteByte(' ')
+		}
+		w.open = append(w.open, &xmlElement{name: name, label: t.Name.Local, own: w.startsCell(name)})
 	case xml.CharData:
 		return w.text(string(t))
 	case xml.EndElement:
@@ -108,13 +115,16 @@ func (w *xmlWalker) end() error {
 		return nil
 	}
 	e := w.open[last]
-	name, text, own := e.name, e.text.String(), e.own
+	text, own := e.text.String(), e.own
+	startsCell := w.cellIs(last)
 	w.open = w.open[:last]
-	if last > 0 && w.open[last-1].own {
-		w.open[last-1].inner = true
-		err := w.text(text)
-		w.open[last-1].inner = true
-		return err
+	switch around := w.mixed(); {
+	case startsCell && around == nil:
+		return w.endCell(e)
+	case around != nil && (own || last > 0 && around == w.open[last-1]):
+		return w.within(around, e)
+	case xmlRows[e.name] && w.table.endRow():
+		return nil
 	}
 	if last < w.depth {
 		if err := w.flush(); err != nil {
@@ -127,7 +137,7 @@ func (w *xmlWalker) end() error {
 	text = oneLine(cleanText(text))
 	w.hasText = true
 	short := utf8.RuneCountInString(text) <= shortText
-	switch strings.ToLower(name) {
+	switch e.name {
 	case "title", "head", "heading", "h1", "h2", "h3", "h4":
 		if short {
 			if err := w.flush(); err != nil {
@@ -136,8 +146,11 @@ func (w *xmlWalker) end() error {
 			return w.out.add(Heading, min(max(last, 1), 6), text)
 		}
 	}
-	if short {
-		return w.line(name+": "+text, last)
+	switch {
+	case short && xmlProse[e.name]:
+		return w.line(text, last)
+	case short:
+		return w.line(e.label+": "+text, last)
 	}
 	if err := w.flush(); err != nil {
 		return err
@@ -145,9 +158,46 @@ func (w *xmlWalker) end() error {
 	return w.out.add(Paragraph, 0, text)
 }
 
+// xmlProse are the elements of the usual vocabularies of documents whose names say nothing of their
+// text: DocBook, DITA, TEI, JATS, FictionBook and XHTML.
+var xmlProse = map[string]bool{
+	"p": true, "para": true, "simpara": true, "ab": true, "li": true, "listitem": true, "item": true, "cmd": true,
+	"text": true, "body": true, "div": true, "span": true, "note": true, "footnote": true, "quote": true, "seg": true,
+	"l": true, "line": true, "v": true, "code": true, "codeblock": true, "programlisting": true, "screen": true,
+	"literallayout": true, "pre": true, "shortdesc": true, "emphasis": true, "strong": true, "subtitle": true,
+}
+
+// xmlBreaks are the elements without content that end a line.
+var xmlBreaks = map[string]bool{"br": true, "lb": true, "pb": true}
+
+// mixed is the open element to whose text an element that has ended belongs, nil for none: the one
+// around it if that has text of its own, or a paragraph or cell farther out, as for a footnote's.
+func (w *xmlWalker) mixed() *xmlElement {
+	for i, e := range slices.Backward(w.open) {
+		if e.own && (i == len(w.open)-1 || xmlProse[e.name] || xmlCells[e.name]) {
+			return e
+		}
+	}
+	return nil
+}
+
+// within adds the text of an element that has ended to one around it.
+func (w *xmlWalker) within(around, e *xmlElement) error {
+	text := e.text.String()
+	if int64(around.text.Len()+len(text)) > w.out.budget.left {
+		return w.out.budget.exceeded()
+	}
+	if xmlProse[e.name] || around != w.open[len(w.open)-1] || meets(around.text.String(), text) {
+		around.text.WriteByte(' ')
+	}
+	around.text.WriteString(text)
+	around.inner = true
+	return nil
+}
+
 // line adds a line to those that stand together.
 func (w *xmlWalker) line(text string, depth int) error {
-	if w.lines.Len() > longLines {
+	if w.lines.Len() > longLines || len(w.table.rows) > 0 {
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -164,7 +214,10 @@ func (w *xmlWalker) flush() error {
 	text := w.lines.String()
 	w.lines.Reset()
 	w.depth = 0
-	return w.out.add(Paragraph, 0, text)
+	if err := w.out.add(Paragraph, 0, text); err != nil {
+		return err
+	}
+	return w.table.write(&w.out)
 }
 
 // readWordXML reads a Word document that is one XML file: of Word 2003, or a package of today in

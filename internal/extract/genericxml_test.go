@@ -16,7 +16,20 @@ func TestXML_ReadsElementsByTheirForm(t *testing.T) {
 		},
 		"prose": {
 			`<?xml version="1.0" encoding="ISO-8859-1"?><doc><title>On caf` + "\xe9" + `s</title><p>It is <b>here</b>, ` + long + `</p><p>short</p></doc>`,
-			"H1 On cafés\nP It is here, " + long + "\nP p: short\n",
+			"H1 On cafés\nP It is here, " + long + "\nP short\n",
+		},
+		"records beside a text": {
+			`<all>Some text<one><name>Ann</name><city>Bonn</city></one></all>`,
+			"P name: Ann⏎city: Bonn\nP all: Some text\n",
+		},
+		"a footnote": {
+			`<book><para>Before<footnote><para>Aside.</para></footnote> and after.</para><p>One.<br/>Two</p></book>`,
+			"P Before Aside. and after.⏎One. Two\n",
+		},
+		"tables": {
+			`<doc><p>Look:</p><tgroup><thead><row><entry>Plan</entry><entry>Price</entry></row></thead><tbody><row><entry><para>Plus</para><para>Max</para></entry><entry>5</entry></row></tbody></tgroup>
+<p>And</p><table><tr><td>Ann</td><td/></tr><tr><td>Bo</td><td>Bonn</td></tr></table></doc>`,
+			"P Look:\nTH Plan | Price\nTR Plan: Plus Max; Price: 5\nP And\nTR Ann\nTR Bo | Bonn\n",
 		},
 		"cut off":  {`<a><b>one</b><b>two</b><b>thr`, "P b: one⏎b: two\n"},
 		"entities": {`<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a><b>one</b><c>&x;</c></a>`, "P b: one\n"},

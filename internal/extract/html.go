@@ -122,6 +122,7 @@ func mainContent(root *html.Node, size int) *html.Node {
 	if body == nil {
 		body = root
 	}
+	prepareHTML(root)
 	removeElements(root, func(n *html.Node) bool { return skipped[n.DataAtom] || isHidden(n) })
 	if size > articleBytes {
 		removeElements(body, isBoilerplate)

@@ -61,6 +61,12 @@ func (w *htmlWalker) node(n *html.Node) {
 	if n.Type != html.ElementNode || skipped[n.DataAtom] || n.DataAtom == atom.Head {
 		return
 	}
+	if n.Namespace == "math" { // of which annotations only repeat what it says
+		if !strings.HasPrefix(n.Data, "annotation") {
+			w.walk(n)
+		}
+		return
+	}
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.flush()
@@ -168,82 +174,6 @@ func (w *htmlWalker) item(marker string, li *html.Node) {
 		w.node(n)
 	}
 	w.flush()
-}
-
-// table appends a table that holds data. One that lays out a page, or nests others, is walked
-// like any other element.
-func (w *htmlWalker) table(table *html.Node) {
-	var rows [][]string
-	hasHeader := false
-	for n := range table.Descendants() {
-		if n == table || n.Type != html.ElementNode {
-			continue
-		}
-		switch n.DataAtom {
-		case atom.Table:
-			w.layoutTable(table)
-			return
-		case atom.Caption:
-			if w.err == nil {
-				w.err = w.out.add(Paragraph, 0, oneLine(w.textOf(n)))
-			}
-		case atom.Tr:
-			cells, headers := w.row(n)
-			if len(cells) > 0 {
-				hasHeader = hasHeader || len(rows) == 0 && headers == len(cells)
-				rows = append(rows, cells)
-			}
-		}
-	}
-	columns := 0
-	for _, cells := range rows {
-		columns = max(columns, len(cells))
-	}
-	if columns < 2 {
-		w.layoutTable(table)
-		return
-	}
-	if w.err == nil {
-		w.err = w.out.addTable(rows, hasHeader)
-	}
-}
-
-func (w *htmlWalker) layoutTable(n *html.Node) {
-	switch n.DataAtom {
-	case atom.Table, atom.Tbody, atom.Thead, atom.Tfoot, atom.Tr:
-		for c := n.FirstChild; c != nil && w.err == nil; c = c.NextSibling {
-			if c.Type == html.ElementNode {
-				w.layoutTable(c)
-			}
-		}
-	default:
-		w.flush()
-		w.walk(n)
-		w.flush()
-	}
-}
-
-// row returns the cells of a row and how many of them are header cells. A cell that spans
-// columns fills the others with nothing, so that the later ones stay under their names.
-func (w *htmlWalker) row(tr *html.Node) (cells []string, headers int) {
-	const maxSpan = 100
-	for n := tr.FirstChild; n != nil; n = n.NextSibling {
-		if n.DataAtom != atom.Td && n.DataAtom != atom.Th {
-			continue
-		}
-		cells = append(cells, oneLine(w.textOf(n)))
-		span, _ := strconv.Atoi(attr(n, "colspan"))
-		for range min(max(span, 1), maxSpan) - 1 {
-			cells = append(cells, "")
-		}
-		if n.DataAtom == atom.Th {
-			headers += min(max(span, 1), maxSpan)
-		}
-	}
-	if oneLine(strings.Join(cells, " ")) == "" {
-		return nil, 0
-	}
-	return cells, headers
 }
 
 // textOf is the text under a node on lines, with the blocks inside it set apart.

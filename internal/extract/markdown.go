@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -37,7 +38,7 @@ func readMarkdown(ctx context.Context, _ *Extractor, f *file) (*Document, error)
 		case err == nil:
 			source = body
 		case accessKey.MatchString(matter):
-			return nil, damaged("its front matter is not valid, so who may see the document is not known")
+			return nil, damaged("its front matter is not valid, so who may see the document is not known: %v", err)
 		default:
 			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
 		}
@@ -87,19 +88,27 @@ func parseMeta(matter string) (Meta, error) {
 
 		Namespace yaml.Node `yaml:"namespace"`
 	}
+	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
+	if yaml.Unmarshal([]byte(matter), &texts) == nil {
+		for key, n := range map[string]yaml.Node{"title": texts.Title, "url": texts.URL, "category": texts.Category} {
+			if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
+				return Meta{}, fmt.Errorf("line %d: %s must be one text", n.Line+1, key)
+			}
+		}
+	}
 	if err := yaml.Unmarshal([]byte(matter), &m); err != nil {
-		return Meta{}, fmt.Errorf("parse front matter: %w", err)
+		return Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 	}
 	users, err := yamlNames(&m.Users)
 	if err != nil {
-		return Meta{}, err
+		return Meta{}, fmt.Errorf("users: %w", err)
 	}
 	groups, err := yamlNames(&m.Groups)
 	if err != nil {
-		return Meta{}, err
+		return Meta{}, fmt.Errorf("groups: %w", err)
 	}
 	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
-		return Meta{}, fmt.Errorf("parse a namespace: line %d is not a name", n.Line)
+		return Meta{}, fmt.Errorf("line %d: namespace must be a name", n.Line+1)
 	}
 	return Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups,
 		Namespace: strings.TrimSpace(m.Namespace.Value)}, nil
@@ -117,14 +126,14 @@ func yamlNames(n *yaml.Node) ([]string, error) {
 		names = []string{n.Value}
 	case yaml.SequenceNode:
 		if err := n.Decode(&names); err != nil {
-			return nil, fmt.Errorf("parse a list of names: %w", err)
+			return nil, fmt.Errorf("line %d is not a list of names", n.Line+1)
 		}
 	default:
-		return nil, fmt.Errorf("parse a list of names: line %d is neither a list nor a name", n.Line)
+		return nil, fmt.Errorf("line %d is neither a list nor a name", n.Line+1)
 	}
 	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
 	if n.Tag == "!!null" || len(names) == 0 || slices.ContainsFunc(names, blank) {
-		return nil, fmt.Errorf("parse a list of names: line %d names nobody", n.Line)
+		return nil, fmt.Errorf("line %d names nobody", n.Line+1)
 	}
 	return names, nil
 }

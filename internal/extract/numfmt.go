@@ -16,6 +16,7 @@ type numberFormat struct {
 	elapsed     bool // hours beyond 24
 	percent     bool
 	grouped     bool // thousands are set apart
+	thousands   int  // how many times it is divided by 1,000
 	decimals    int  // most digits after the point; -1 for as many as there are
 	least       int  // least digits after the point
 	prefix      string
@@ -49,6 +50,7 @@ func parseNumberFormat(code string) numberFormat {
 		return general
 	default:
 		p.decimals = max(p.decimals, 0)
+		p.thousands += p.scaled
 	}
 	return p.numberFormat
 }
@@ -59,6 +61,7 @@ type formatParser struct {
 	digits   int  // placeholders so far
 	year     bool // the date has a year
 	exponent bool
+	scaled   int // commas before the point
 	done     bool
 }
 
@@ -84,6 +87,8 @@ func (p *formatParser) take(code string) string {
 		return rest
 	case '0', '#', '?':
 		p.digits++
+		p.grouped = p.grouped || p.thousands > 0
+		p.thousands = 0
 		if p.decimals >= 0 {
 			p.decimals++
 			if c == '0' {
@@ -91,9 +96,13 @@ func (p *formatParser) take(code string) string {
 			}
 		}
 	case '.':
+		p.scaled += p.thousands
+		p.thousands = 0
 		p.decimals = max(p.decimals, 0)
 	case ',':
-		p.grouped = p.grouped || p.digits > 0
+		if p.digits > 0 { // between digits it sets thousands apart, behind them it leaves them out
+			p.thousands++
+		}
 	case '%':
 		p.percent = true
 	case 'E', 'e', '/':
@@ -158,6 +167,7 @@ func (n numberFormat) format(v float64, epoch time.Time) string {
 	if n.percent {
 		v *= 100
 	}
+	v /= math.Pow10(3 * n.thousands)
 	text := plainNumber(v)
 	if n.decimals >= 0 {
 		text = fixed(v, min(n.decimals, 15), n.least)

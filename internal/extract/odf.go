@@ -19,6 +19,9 @@ func readODF(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 		return nil, err
 	}
 	w := newODFWalker(f)
+	if err := w.numbers.styles(archive); err != nil {
+		return nil, err
+	}
 	broken, err := readPart(ctx, archive, "content.xml", w.visit)
 	if err != nil {
 		return nil, err

@@ -34,14 +34,21 @@ func TestODF_ReadsATextWithItsStructure(t *testing.T) {
 	body := `<text:tracked-changes><text:changed-region><text:p>Deleted</text:p></text:changed-region></text:tracked-changes>
 <text:h text:outline-level="1">Time  off</text:h>
 <text:p>You have<text:s text:c="3"/>20 <text:span>days</text:span><text:line-break/>a year<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Pro rata.</text:p></text:note-body></text:note>.<draw:frame><svg:title>clock</svg:title><draw:text-box><text:p>In a box</text:p></draw:text-box></draw:frame></text:p>
+<text:list text:style-name="N"><text:list-item><text:p>open it</text:p><text:list><text:list-item><text:p>slowly</text:p></text:list-item></text:list></text:list-item></text:list>
+<text:p>Wait.</text:p><text:list text:style-name="N" text:continue-numbering="true"><text:list-item><text:p>shut it</text:p></text:list-item></text:list>
 <text:list><text:list-item><text:p>one</text:p><text:p>more of one</text:p><text:list><text:list-item><text:p>inner</text:p></text:list-item></text:list></text:list-item></text:list>
 <text:p>Look<office:annotation><dc:creator>Ann</dc:creator><text:p>Why?</text:p></office:annotation></text:p>
 <table:table table:name="Table1"><table:table-header-rows>` + odfRow("Plan", "Price") + `</table:table-header-rows>` + odfRow("Plus", "$5") + `</table:table>
 <table:table>` + odfRow("Name", "Ann") + odfRow("City", "Bonn") + `</table:table>`
-	doc := read(t, "a.odt", makeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title></m>`))
+	doc := read(t, "a.odt", makeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title></m>`,
+		"styles.xml", `<s xmlns:text="t" xmlns:style="s"><text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1"/><text:list-level-style-bullet text:level="2"/></text:list-style></s>`))
 	want := `H1 Time off
 P In a box
 P You have 20 days⏎a year.
+L 1. open it
+L • slowly
+P Wait.
+L 2. shut it
 L • one
 L more of one
 L • inner

@@ -17,6 +17,9 @@ type odfWalker struct {
 	sheets  bool // it is a spreadsheet
 	hasText bool
 
+	numbers odfNumbering
+	counted map[string]int // items of the last list of a style
+
 	open  []*odfParagraph // a note or a text box is a paragraph inside a paragraph
 	lists []odfList
 	table []*odfTable // a table can stand in a cell
@@ -33,13 +36,16 @@ type odfParagraph struct {
 
 // odfList is an open list.
 type odfList struct {
+	style string
 	item  int
 	first bool // the next paragraph is the first one of an item
 }
 
 func newODFWalker(f *file) *odfWalker {
 	b := newBudget(f.limits)
-	return &odfWalker{limits: f.limits, budget: b, out: builder{budget: b}}
+	return &odfWalker{
+		limits: f.limits, budget: b, out: builder{budget: b}, numbers: odfNumbering{}, counted: map[string]int{},
+	}
 }
 
 // maxODFDepth bounds paragraphs, lists and tables inside each other.
@@ -62,7 +68,7 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 // skippedODF are elements whose content is not text of the document: deleted text, settings, and
 // what is shown in place of an object.
 var skippedODF = map[string]bool{
-	"tracked-changes": true, "automatic-styles": true, "styles": true, "master-styles": true, "font-face-decls": true,
+	"tracked-changes": true, "master-styles": true, "font-face-decls": true,
 	"scripts": true, "settings": true, "binary-data": true, "note-citation": true,
 	"sender-initials": true, "ruby-text": true, "forms": true, "meta": true, "desc": true, "number": true,
 	"index-title-template": true, "table-of-content-source": true, "sequence-decls": true,
@@ -76,6 +82,10 @@ func isSkippedODF(name xml.Name) bool {
 }
 
 func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "automatic-styles", "styles":
+		return w.numbers.skip(d)
+	}
 	if isSkippedODF(e.Name) {
 		return d.Skip()
 	}
@@ -103,11 +113,13 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	case "line-break":
 		return w.write("\n")
 	case "list":
-		w.lists = append(w.lists, odfList{})
+		w.startList(e)
 	case "list-item", "list-header":
 		if n := len(w.lists); n > 0 {
-			w.lists[n-1].item++
 			w.lists[n-1].first = e.Name.Local == "list-item"
+			if start, err := strconv.Atoi(xmlAttr(e, "start-value")); err == nil && w.lists[n-1].first {
+				w.lists[n-1].item = start - 1
+			}
 		}
 	case "frame":
 		w.title = xmlAttr(e, "class") == "title"
@@ -130,7 +142,7 @@ func (w *odfWalker) end(name string) error {
 	case "p", "h":
 		return w.endParagraph()
 	case "list":
-		w.lists = w.lists[:max(0, len(w.lists)-1)]
+		w.endList()
 	case "frame":
 		w.title = false
 	case "annotation", "note-body":
@@ -196,12 +208,43 @@ func (w *odfWalker) endParagraph() error {
 	return w.out.add(Paragraph, 0, text)
 }
 
-// addItem appends a paragraph of a list; the first one of an item gets a bullet. Whether a list
-// counts is a matter of styles, which are not read.
+// startList begins a list. One inside another has the other's style, unless it names its own; one that
+// goes on counts from where the last one of its style ended.
+func (w *odfWalker) startList(e xml.StartElement) {
+	list := odfList{style: xmlAttr(e, "style-name")}
+	if n := len(w.lists); n > 0 && list.style == "" {
+		list.style = w.lists[n-1].style
+	}
+	if xmlAttr(e, "continue-numbering") == "true" || xmlAttr(e, "continue-list") != "" {
+		list.item = w.counted[list.style]
+	}
+	w.lists = append(w.lists, list)
+}
+
+func (w *odfWalker) endList() {
+	n := len(w.lists)
+	if n == 0 {
+		return
+	}
+	if list := w.lists[n-1]; n == 1 && len(w.counted) < maxODFStyles {
+		w.counted[list.style] = list.item
+	}
+	w.lists = w.lists[:n-1]
+}
+
+// addItem appends a paragraph of a list; the first one of an item gets a bullet or a number.
 func (w *odfWalker) addItem(text string) error {
-	list := &w.lists[len(w.lists)-1]
-	if list.first && listMarker(text) == 0 {
-		text = "• " + text
+	level := len(w.lists)
+	list := &w.lists[level-1]
+	if list.first {
+		list.item++
+		switch {
+		case listMarker(text) > 0:
+		case w.numbers.counts(list.style, level):
+			text = strconv.Itoa(list.item) + ". " + text
+		default:
+			text = "• " + text
+		}
 	}
 	list.first = false
 	return w.out.add(ListItem, 0, text)

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"io"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,18 @@ func relations(archive *zip.Reader, part string) ([]relation, error) {
 		err = nil // what is related cannot be found, the rest can
 	}
 	return found, err
+}
+
+// attached returns the references of a part of which each stands for something that lies on it: a part
+// is there once, however often it is referred to.
+func attached(archive *zip.Reader, part string) ([]relation, error) {
+	all, err := relations(archive, part)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(r relation) bool {
+		again := seen[r.target]
+		seen[r.target] = true
+		return again
+	}), err
 }
 
 // mainPart finds the main part of a package, as some writers do not give it the usual name.
@@ -93,6 +106,9 @@ const (
 func isDrawing(name xml.Name) bool {
 	return name.Space == drawingNamespace || name.Space == strictDrawingNamespace
 }
+
+// isFormula holds for the elements of Office's formulas (ECMA-376 part 1, section 22.1).
+func isFormula(name xml.Name) bool { return strings.HasSuffix(name.Space, "/officeDocument/2006/math") }
 
 // drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
 func drawingParagraphs(ctx context.Context, archive *zip.Reader, name string, limit int64) ([]string, error) {

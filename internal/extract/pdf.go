@@ -26,6 +26,9 @@ func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
 	defer d.close()
 
 	pages, notes, err := readPDFPages(ctx, d, f.limits)
+	if d.mended && isTextless(err) {
+		return nil, damaged("the document is cut off before any text that can be read")
+	}
 	if err != nil && !isTextless(err) {
 		return nil, err
 	}
@@ -37,6 +40,9 @@ func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
 			return nil, err
 		}
 		return &Document{Notes: []string{err.Error()}}, nil
+	}
+	if d.mended {
+		notes = append(notes, "the document is cut off, and was read as far as its pages could be found")
 	}
 	doc := &Document{Title: d.title(), Notes: notes}
 	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })

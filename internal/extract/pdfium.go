@@ -69,6 +69,7 @@ type pdfDocument struct {
 	functions map[string]api.Function
 	stack     [10]uint64 // the most arguments of a function
 	handle    uint64
+	mended    bool   // its end was missing
 	scratch   uint32 // scratchBytes of the module's memory for results
 	err       error
 }
@@ -89,7 +90,14 @@ func (p *pdfium) open(f *file) (*pdfDocument, error) {
 	}
 	d.module = module
 	p.mount.document = f
-	if err := d.load(f.passwords); err != nil {
+	err = d.load(f.passwords)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Reason == Damaged {
+		if mended, found := mendPDF(f); found {
+			p.mount.document, d.mended = mended, true
+			err = d.load(nil)
+		}
+	}
+	if err != nil {
 		d.close()
 		return nil, err
 	}

@@ -46,6 +46,7 @@ const (
 type pdfReader struct {
 	doc      *pdfDocument
 	text     uint64 // PDFium's text page
+	turned   quarter
 	elements map[int]pdfElement
 	styles   map[uint64]pdfStyle // by text object
 	lines    []pdfLine
@@ -83,14 +84,16 @@ func (r *pdfReader) read(index int) pdfPageState {
 	}
 	defer d.call("FPDF_ClosePage", page)
 	r.comments = comments
-	r.text = d.call("FPDFText_LoadPage", page)
+	r.text, r.turned = d.loadText(page)
 	if r.text == 0 {
 		return pageBroken
 	}
 	defer d.call("FPDFText_ClosePage", r.text)
 
 	if d.int("FPDF_GetPageBoundingBox", page, uint64(d.scratch)) == 1 {
-		r.high, r.low = d.float32At(d.scratch+4), d.float32At(d.scratch+12)
+		_, top := r.turned.upright(d.float32At(d.scratch), d.float32At(d.scratch+4))
+		_, bottom := r.turned.upright(d.float32At(d.scratch+8), d.float32At(d.scratch+12))
+		r.high, r.low = max(top, bottom), min(top, bottom)
 	}
 	count := min(d.int("FPDFText_CountChars", r.text), maxPageChars)
 	if count > 0 {
@@ -147,7 +150,9 @@ func (r *pdfReader) char(index int) {
 	}
 
 	d.call("FPDFText_GetLooseCharBox", r.text, uint64(index), uint64(d.scratch))
-	left, right := d.float32At(d.scratch), d.float32At(d.scratch+8)
+	x0, _ := r.turned.upright(d.float32At(d.scratch), d.float32At(d.scratch+12))
+	x1, _ := r.turned.upright(d.float32At(d.scratch+8), d.float32At(d.scratch+4))
+	left, right := min(x0, x1), max(x0, x1)
 	if !isFinite(left, right) {
 		left, right = r.lastRight, r.lastRight
 	}
@@ -239,7 +244,7 @@ func (r *pdfReader) startWord(index int, left float32) {
 func (r *pdfReader) baseline(index int) float32 {
 	d := r.doc
 	d.call("FPDFText_GetCharOrigin", r.text, uint64(index), uint64(d.scratch), uint64(d.scratch+8))
-	y := float32(d.float64At(d.scratch + 8))
+	_, y := r.turned.upright(float32(d.float64At(d.scratch)), float32(d.float64At(d.scratch+8)))
 	if !isFinite(y) {
 		return 0
 	}

@@ -135,7 +135,7 @@ func (s *slideReader) shapes(ctx context.Context, name string) ([]shape, error) 
 
 // related appends what belongs to the slide and stands in parts of its own.
 func (s *slideReader) related(ctx context.Context, name string) error {
-	parts, err := relations(s.archive, name)
+	parts, err := attached(s.archive, name)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func TestPPTX_ReadsSlidesInTheirOrder(t *testing.T) {
 		sp("title", ap("Benefits"), ap("of 2024")), sp("sldNum", ap("7")), table)
 	data := makePPTX(t, []string{first, slide(), slide(sp("-", ap("The end")))},
 		"ppt/slides/_rels/slide3.xml.rels", relsStart+rel("a", "notesSlide", "../notesSlides/n.xml")+rel("b", "chart", "../charts/c.xml")+
-			rel("c", "diagramData", "../diagrams/d.xml")+rel("d", "comments", "../comments/k.xml")+relsEnd,
+			rel("c", "diagramData", "../diagrams/d.xml")+rel("c2", "diagramData", "../diagrams/d.xml")+rel("d", "comments", "../comments/k.xml")+relsEnd,
 		"ppt/notesSlides/n.xml", slide(sp("sldImg", ap("picture")), sp("body", ap("Say hello"))),
 		"ppt/charts/c.xml", chartXML,
 		"ppt/diagrams/d.xml", `<d xmlns:a="`+drawingNamespace+`">`+ap("Step one")+ap(" ")+`</d>`,

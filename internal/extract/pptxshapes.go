@@ -102,6 +102,9 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 			s.role, s.placeholder = xmlAttr(e, "type"), true
 		}
 	}
+	if isFormula(e.Name) {
+		return drawingText(d, e, &w.text)
+	}
 	if !isDrawing(e.Name) {
 		return nil
 	}

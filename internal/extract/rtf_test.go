@@ -16,13 +16,14 @@ func TestRTF_ReadsParagraphsAndCharacters(t *testing.T) {
 			`{\rtf1{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset128 B;}{\f2\fcharset2 Symbol;}}\f1 \'83\'65\'83\'58\'83\'67\f0  caf\'e9 \f2\'b7}`,
 			"P テスト café •\n",
 		},
-		"Unicode":     {`{\rtf1\uc1 \u8364?5 \u-10179?\u-8704? {\uc2\u252\'fc\'fcb}{\uc0\u252 b}}`, "P €5 😀 übüb\n"},
-		"hidden":      {`{\rtf1 seen{\v not}{\deleted gone} too\v0}`, "P seen too\n"},
-		"skipped":     {`{\rtf1{\info{\author Me}}{\*\generator X;}{\header top}{\pict\wmetafile8 0102}{\field{\*\fldinst HYPERLINK "x"}{\fldrslt link}} text}`, "P link text\n"},
-		"binary":      {"{\\rtf1 before {\\pict\\bin5 }}{{\\}after}", "P before after\n"},
-		"replaced":    {`{\rtf1{\upr{?}{\*\ud{\u8364?}}}}`, "P €\n"},
-		"never ended": {`{\rtf1 {\b text`, "P text\n"},
-		"over ended":  {`{\rtf1 text}}} more`, "P text more\n"},
+		"Unicode":               {`{\rtf1\uc1 \u8364?5 \u-10179?\u-8704? {\uc2\u252\'fc\'fcb}{\uc0\u252 b}}`, "P €5 😀 übüb\n"},
+		"hidden":                {`{\rtf1 seen{\v not}{\deleted gone} too\v0}`, "P seen too\n"},
+		"skipped":               {`{\rtf1{\info{\author Me}}{\*\generator X;}{\header top}{\pict\wmetafile8 0102}{\field{\*\fldinst HYPERLINK "x"}{\fldrslt link}} text}`, "P link text\n"},
+		"binary":                {"{\\rtf1 before {\\pict\\bin5 }}{{\\}after}", "P before after\n"},
+		"replaced":              {`{\rtf1{\upr{?}{\*\ud{\u8364?}}}}`, "P €\n"},
+		"a marker's properties": {`{\rtf1{\stylesheet{\s2\outlinelevel1 Part;}}\pard\s2{\listtext\pard\plain\s0 2.\tab}Levels\par}`, "H2 2. Levels\n"},
+		"never ended":           {`{\rtf1 {\b text`, "P text\n"},
+		"over ended":            {`{\rtf1 text}}} more`, "P text more\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, outline(read(t, "a.rtf", []byte(c.rtf)))); diff != "" {

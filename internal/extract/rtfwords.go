@@ -182,8 +182,8 @@ func (r *rtfReader) paragraph(word string, n int) {
 			r.state.level = min(max(n, 0), 8) + 1
 		}
 		return
-	case r.state.to == toNowhere, r.state.to == toReplaced:
-		return
+	case r.state.to == toNowhere, r.state.to == toReplaced, r.state.to == toMarker:
+		return // what stands there has properties of its own
 	case r.fromHTML:
 		if word == "par" && !r.state.htmlRTF {
 			r.putHTML("\n")

@@ -20,6 +20,6 @@ func sensibleTitle(title string) string {
 }
 
 var (
-	automaticTitle = regexp.MustCompile(`(?i)^(?:untitled.*|no title|title|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|presentation\d*|book\d+|slide \d+|.*\.(?:tmp|temp)|print|blank|.*://.*)$`)
+	automaticTitle = regexp.MustCompile(`(?i)^(?:untitled.*|no title|title|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|presentation\d*|book\d+|slide \d+|.*\.(?:tmp|temp)|print|blank|\(anonymous\)|unnamed|unknown|.*://.*)$`)
 	fileExtension  = regexp.MustCompile(`(?i)\.(?:docx?|odt|rtf|pptx?|xlsx?|pdf|tex|dvi|ps|eps|indd|qxd|pmd|fm|html?|txt|cdr|ai|pub|vsd|wpd)$`)
 )

@@ -32,6 +32,10 @@ It has [https://example.org a site] &amp; {{unknown thing|x=1}}more.
 ** nested
 # one
 # two
+<ol><li>Open <li>Read<ul>
+<li>twice</li></ul></li>
+<li>Shut
+it</li></ol>
 ; Term : explained
 : indented
 ----
@@ -68,6 +72,10 @@ L • second⏎line
 L • nested
 L 1. one
 L 2. two
+L 1. Open
+L 2. Read
+L • twice
+L 3. Shut it
 P Term: explained
 P indented
 P Mayors

@@ -18,7 +18,7 @@ type wikiWalker struct {
 }
 
 func (w *wikiWalker) walk(ctx context.Context, text string) error {
-	lines := strings.Split(text, "\n")
+	lines := wikiHTMLLists(strings.Split(text, "\n"))
 	for i := 0; i < len(lines); {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -115,7 +115,7 @@ func (o outcome) or(err error) outcome {
 // withFile opens a job's file and does something with it. It gives up a little before the parent's
 // patience ends, where the parser looks at its context: then the worker need not be killed.
 func withFile(x *Extractor, j job, begin func() error, do func(context.Context, *opened) error) error {
-	f, err := os.Open(j.Path)
+	f, err := os.OpenFile(j.Path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// nonblock is not needed: there are no pipes in folders.
+const nonblock = 0
+
 // confine lowers what the process may use as far as the runtime can.
 func confine(l Limits) { debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10) }
 

@@ -16,9 +16,14 @@ func confine(l Limits) {
 	lower(syscall.RLIMIT_DATA, uint64(l.MemoryBytes))
 	lower(syscall.RLIMIT_CORE, 0)
 	lower(syscall.RLIMIT_FSIZE, 256<<20) // PDFium's compiled code is all that it writes
-	// The server's requests go first.
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 10)
+	giveWay()
 }
+
+// nonblock keeps the opening of what has become a pipe from waiting for its other end.
+const nonblock = syscall.O_NONBLOCK
+
+// niceness is the priority of a worker (setpriority(2)); requests are answered with 0.
+const niceness = 10
 
 // confineCPU lets the process use so much more processor time that only a parser which escaped
 // the wall clock reaches it: the system then ends the process.

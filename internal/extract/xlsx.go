@@ -184,7 +184,7 @@ func (x *xlsxReader) sheet(ctx context.Context, s xlsxSheet) (broken bool, err e
 	if broken, err = readPart(ctx, x.archive, s.part, w.visit); err != nil {
 		return broken, err
 	}
-	related, err := relations(x.archive, s.part)
+	related, err := attached(x.archive, s.part)
 	if err != nil {
 		return broken, err
 	}
@@ -228,7 +228,7 @@ func (x *xlsxReader) comments(ctx context.Context, g *grid, name string) error {
 
 // drawing appends the text boxes, diagrams and charts that lie on a sheet.
 func (x *xlsxReader) drawing(ctx context.Context, g *grid, name string) error {
-	related, err := relations(x.archive, name)
+	related, err := attached(x.archive, name)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 	utf16 "golang.org/x/text/encoding/unicode"
@@ -26,12 +27,27 @@ func newXML(r io.Reader) *xml.Decoder {
 		order = utf16.BigEndian
 	default:
 		d := xml.NewDecoder(in)
-		d.CharsetReader = charset.NewReaderLabel
+		d.CharsetReader = labelled
 		return d
 	}
 	d := xml.NewDecoder(utf16.UTF16(order, utf16.UseBOM).NewDecoder().Reader(in))
 	d.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
 	return d
+}
+
+// labelled decodes what declares an encoding. Of an encoding that is not known by this name the bytes
+// decide.
+func labelled(label string, in io.Reader) (io.Reader, error) {
+	label = charsetAlias(label)
+	if enc, _ := charset.Lookup(label); enc != nil {
+		return enc.NewDecoder().Reader(in), nil
+	}
+	ahead := bufio.NewReaderSize(in, 64<<10)
+	sample, _ := ahead.Peek(64 << 10) // an error comes again with the first token
+	if utf8.Valid(sample[:len(sample)-incomplete(sample)]) {
+		return ahead, nil
+	}
+	return guess(sample).NewDecoder().Reader(ahead), nil
 }
 
 // eachToken calls visit for every token of a part until its error. The error is visit's, ctx's,

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -68,6 +69,8 @@ type Error struct {
 	Status int    // of the answer, with KindStatus
 	Msg    string // one sentence that may be shown to whoever gave the URL
 	Err    error  // internal; nil for most
+
+	RetryAfter time.Duration // how long the server asks to be left alone, with KindStatus; 0 when it does not
 }
 
 // Kind is a sort of Error.
@@ -162,7 +165,7 @@ func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, k
 		return page, nil
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, &Error{Kind: KindStatus, Status: resp.StatusCode,
+		return nil, &Error{Kind: KindStatus, Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After")),
 			Msg: fmt.Sprintf("The server of %s answered with status %d.", resp.Request.URL.Host, resp.StatusCode)}
 	}
 	if declared := resp.Header.Get("Content-Type"); accept != nil && declared != "" {
@@ -182,6 +185,17 @@ func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, k
 		return nil, unwanted(page.MediaType)
 	}
 	return page, nil
+}
+
+// retryAfter reads the header of that name (RFC 9110, section 10.2.3): seconds, or a date.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return time.Duration(max(seconds, 0)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
 }
 
 func unwanted(mediaType string) error {

@@ -309,3 +309,14 @@ func TestGet_UsesNoProxyOfTheEnvironment(t *testing.T) {
 		t.Errorf("dialled %s", got)
 	}
 }
+
+func TestRetryAfter_ReadsSecondsAndDates(t *testing.T) {
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for value, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, in(-time.Hour): 0, in(time.Hour): time.Hour,
+	} {
+		if got := retryAfter(value); got < want-2*time.Second || got > want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}

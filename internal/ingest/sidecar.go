@@ -170,6 +170,9 @@ func decodeStrictly(data []byte, into any) error {
 	if len(data) > maxSidecar {
 		return fmt.Errorf("it has more than %d bytes", maxSidecar)
 	}
+	if err := checkKeys(data, into); err != nil {
+		return err
+	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(into); errors.Is(err, io.EOF) {

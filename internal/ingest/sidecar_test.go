@@ -163,3 +163,20 @@ func FuzzParseSidecar(f *testing.F) {
 		}
 	})
 }
+
+func TestSidecar_SaysWhichKeyIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"titel: x\n":                   `line 1: there is no key "titel"; the keys are category, groups, max_chunks,`,
+		"title: x\ncategory: [a, b]\n": "line 2: category must be one text",
+		"url: {a: b}\n":                "line 1: url must be one text",
+		"max_chunks: many\n":           "line 1: max_chunks must be a whole number",
+		"- a\n- b\n":                   `line 1: it must consist of lines "key: value"`,
+		"# only a comment\n":           "it is empty",
+		"title: [x\n":                  "line 1: did not find expected",
+	} {
+		_, err := parseSidecar([]byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s…", text, err, want)
+		}
+	}
+}
