@@ -1,5 +1,5 @@
 # Every target is one line; what a target does stands in the script or command it calls.
-.PHONY: build test race bench lint crash fuzz tables ci
+.PHONY: build test race bench lint crash fuzz tables sbom ci
 
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o parley ./cmd/parley
 test: ; go test ./...
@@ -8,5 +8,6 @@ bench: ; go run ./test/bench
 lint: ; .ci/lint
 crash: ; PARLEY_CRASH_ROUNDS=$(or $(ROUNDS),200) go test ./cmd/parley -run 'KilledAtAnyMoment|WasSynced' -v -timeout 30m
 fuzz: ; .ci/fuzz $(or $(TIME),10m)
+sbom: build ; go run ./test/sbom parley web/package-lock.json > parley.cdx.json
 tables: ; go test ./cmd/parley -run TestConfigTable -update
 ci: ; .ci/run

@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"job":       {},
 	"upload":    {},
 	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
-	"store":     {"chat", "turn", "transcript", "job", "retrieval", "llm"},
+	"store":     {"store/pagesum", "chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
 	"webui":     {},
@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 
 	"transcript": {},
 
+	"store/pagesum":   {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "chat", "job", "intake", "ingest", "retrieval", "upload"},
 	"wire/ragchat":    {"wire", "turn", "chat", "retrieval", "llm", "eval"},

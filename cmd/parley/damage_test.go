@@ -44,7 +44,8 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	}
 }
 
-// hideDocuments overwrites a part of the index by which the documents of chunks are found.
+// hideDocuments overwrites a part of the index by which the documents of chunks are found, in a page
+// that another program has left without a checksum.
 func hideDocuments(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -62,7 +63,8 @@ func hideDocuments(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	_, err = f.WriteAt(make([]byte, 100), (root-1)*size+8)
-	if err := errors.Join(err, f.Close()); err != nil {
+	_, err2 := f.WriteAt(make([]byte, 4), root*size-4)
+	if err := errors.Join(err, err2, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

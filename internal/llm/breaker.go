@@ -18,19 +18,23 @@ type BreakerOptions struct {
 	Now      func() time.Time // nil is time.Now
 }
 
-// Breakers keep calls from endpoints that are down. A breaker opens after so many failures in a
-// row; then one call each so often goes through as a probe, and the first that brings something
-// closes it again. Refusals are no failures: neither is a limit of calls, which says itself when it
-// ends, nor what is wrong with a request. Its methods may be called concurrently.
+// Breakers keep calls from endpoints that are down. A breaker opens after so many failures in a row,
+// and no fewer than there are streams under way, each of which may yet end the row: of many streams
+// that begin together, those that are cut off end first. Then one call each so often goes through as a
+// probe, and the first that brings something closes the breaker again. Refusals are no failures:
+// neither is a limit of calls, which says itself when it ends, nor what is wrong with a request. Its
+// methods may be called concurrently.
 type Breakers struct {
 	opts BreakerOptions
 
 	mu   sync.Mutex
 	down map[string]*circuit // by endpoint; those that failed last
+	live map[string]int      // by endpoint: streams that have brought something and have not ended
 }
 
 type circuit struct {
 	failures int
+	open     bool
 	next     time.Time // when the next probe may be, once open
 }
 
@@ -48,7 +52,7 @@ func NewBreakers(opts BreakerOptions) *Breakers {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Breakers{opts: opts, down: map[string]*circuit{}}
+	return &Breakers{opts: opts, down: map[string]*circuit{}, live: map[string]int{}}
 }
 
 // Wrap returns a model whose calls go through the breaker of the endpoint: what fails together. A
@@ -80,6 +84,7 @@ func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error
 			if !begun && says(&c) {
 				begun = true
 				m.answer(m.endpoint)
+				defer m.end(m.endpoint)
 			}
 			if !yield(c, nil) {
 				return
@@ -154,12 +159,12 @@ func (b *Breakers) enter(endpoint string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.down[endpoint]
-	if c == nil || c.failures < b.opts.Failures {
+	if c == nil || !c.open {
 		return nil
 	}
 	now := b.opts.Now()
 	if wait := c.next.Sub(now); wait > 0 {
-		err := fmt.Errorf("%s failed %d times in a row and is left alone", endpoint, b.opts.Failures)
+		err := fmt.Errorf("%s failed %d times in a row and is left alone", endpoint, c.failures)
 		return &Error{RetryAfter: wait, Err: err}
 	}
 	c.next = now.Add(b.opts.Probe)
@@ -172,7 +177,7 @@ func (b *Breakers) Open() []string {
 	defer b.mu.Unlock()
 	var open []string
 	for endpoint, c := range b.down {
-		if c.failures >= b.opts.Failures {
+		if c.open {
 			open = append(open, endpoint)
 		}
 	}
@@ -192,18 +197,28 @@ func (b *Breakers) fail(endpoint string) {
 		b.down[endpoint] = c
 	}
 	c.failures++
-	if c.failures == b.opts.Failures {
-		c.next = b.opts.Now().Add(b.opts.Probe)
+	if !c.open && c.failures >= max(b.opts.Failures, b.live[endpoint]) {
+		c.open, c.next = true, b.opts.Now().Add(b.opts.Probe)
 	}
 }
 
-// answer closes an open breaker. A closed one keeps its count until a completion is complete,
-// since an endpoint that cuts every stream off is down too.
+// answer closes an open breaker, and counts a stream, which calls end when it ends. A closed breaker
+// keeps its count until a completion is complete, since an endpoint that cuts every stream off is down
+// too.
 func (b *Breakers) answer(endpoint string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c := b.down[endpoint]; c != nil && c.failures >= b.opts.Failures {
+	b.live[endpoint]++
+	if c := b.down[endpoint]; c != nil && c.open {
 		delete(b.down, endpoint)
+	}
+}
+
+func (b *Breakers) end(endpoint string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.live[endpoint]--; b.live[endpoint] == 0 {
+		delete(b.live, endpoint)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -265,6 +266,36 @@ func TestBreaker_CountsWhatMeansThatAnEndpointIsDown(t *testing.T) {
 		if opened := len(c.model.Requests()) == 5; opened != c.opens {
 			t.Errorf("%s: %d of 20 calls were made", name, len(c.model.Requests()))
 		}
+	}
+}
+
+// Streams that begin together and are cut off end before those that are not, so that many failures
+// follow each other although the endpoint answers most.
+func TestBreaker_WaitsForTheStreamsThatMayYetEndTheRow(t *testing.T) {
+	const streams, row = 20, 12 // failures are no fewer than the streams left from the tenth on
+	breakers := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})
+	cut := breakers.Wrap(llmtest.Fails(broke, "half "), "e")
+	var under []func() (llm.Chunk, error, bool)
+	for range streams {
+		next, stop := iter.Pull2(cut.Stream(t.Context(), llm.Request{}))
+		defer stop()
+		if _, err, ok := next(); err != nil || !ok {
+			t.Fatalf("the stream does not begin: %v", err)
+		}
+		under = append(under, next)
+	}
+	opened := 0
+	for n, next := range under[:row] {
+		if _, err, _ := next(); err == nil {
+			t.Fatal("the stream is not cut off")
+		}
+		_, _, _ = next() // it has ended
+		if opened == 0 && len((&llm.Router{Breakers: breakers}).Open()) > 0 {
+			opened = n + 1
+		}
+	}
+	if opened < streams/2 || opened > streams/2+1 {
+		t.Errorf("the breaker of %d streams opened after %d failures", streams, opened)
 	}
 }
 

@@ -28,6 +28,9 @@ func (w *world) exec(query string, args ...any) {
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
 		w.Fatalf("%s changed %d rows: %v", query, n, err)
 	}
+	if _, err := db.ExecContext(w.Context(), "VACUUM"); err != nil { // else the change counts as damage to the file
+		w.Fatal(err)
+	}
 }
 
 var repairQueries = []string{"wall painted red", "w17x", "green door inside", "What is inside, and how is wall w3x painted?"}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,37 @@ func TestCheck_FindsDamageThatWouldHideRows(t *testing.T) {
 	}
 }
 
-// zeroIndexOfRevisions overwrites what leads to the cells of the index by which the documents of chunks are found.
+func TestCheck_ReadsAllPagesOfALargeDatabase(t *testing.T) {
+	before := checkLimit
+	t.Cleanup(func() { checkLimit = before })
+	checkLimit = 0 // all are large
+	whole := damagedSource(t)
+	pages := len(whole) / 4096
+	for _, page := range []int{0, 1, 63, 64, pages - 1} { // 0 is none
+		if page >= pages {
+			t.Fatalf("only %d pages", pages)
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, "corpus.db")
+		broken := slices.Clone(whole)
+		if page > 0 {
+			broken[page*4096+100] ^= 4
+		}
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(t.Context(), dir, nil)
+		if err == nil {
+			err = errors.Join(db.Check(t.Context()), db.Close())
+		}
+		if e, ok := errors.AsType[*DamagedError](err); ok != (page > 0) || ok && e.Path != path || !ok && err != nil {
+			t.Errorf("damage to page %d of %d: %v", page+1, pages, err)
+		}
+	}
+}
+
+// zeroIndexOfRevisions overwrites what leads to the cells of the index by which the documents of chunks
+// are found, in a page that another program has left without a checksum.
 func zeroIndexOfRevisions(t *testing.T, dir string) {
 	t.Helper()
 	db, err := Open(t.Context(), dir, nil)
@@ -51,7 +82,9 @@ func zeroIndexOfRevisions(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := overwrite(filepath.Join(dir, "corpus.db"), (root-1)*size+8, strings.Repeat("\x00", 240)); err != nil {
+	path := filepath.Join(dir, "corpus.db")
+	err = errors.Join(overwrite(path, (root-1)*size+8, strings.Repeat("\x00", 240)), overwrite(path, root*size-4, "\x00\x00\x00\x00"))
+	if err != nil {
 		t.Fatal(fmt.Errorf("page %d: %w", root, err))
 	}
 }

@@ -1,15 +1,21 @@
 package store
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
 	"parley/internal/retrieval"
+	"parley/internal/store/pagesum"
 	"parley/internal/turn"
 )
 
@@ -81,10 +87,65 @@ func TestMigrate_BringsChunksIntoTheirOrder(t *testing.T) {
 	}
 }
 
-// writeOld makes a database as the version of Parley left it that had so many migrations of it, and runs queries there.
+func TestOpen_GivesDatabasesOfOldVersionsChecksums(t *testing.T) {
+	for name, version := range map[string]int{"corpus": 5, "state": 7} {
+		dir := t.TempDir()
+		writeOld(t, dir, name, version, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')")
+		if err := mustOpen(t, dir).Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name+".db")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := overwrite(path, int64(bytes.LastIndex(data, []byte("a word of old"))), "A"); err != nil {
+			t.Fatal(err)
+		}
+		db, err := openDatabase(t.Context(), path, name, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.close()
+		var body string
+		err = db.fail("read", db.read.QueryRow("SELECT body FROM old").Scan(&body))
+		if _, ok := errors.AsType[*DamagedError](err); !ok {
+			t.Errorf("%s with a changed byte: %q, %v", name, body, err)
+		}
+	}
+}
+
+func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.db")
+	small, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = small.Exec("PRAGMA page_size = 1024; VACUUM")
+	if err := errors.Join(err, small.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')")
+	for range 2 {
+		db := mustOpen(t, dir)
+		var body string
+		var size int
+		err := db.state.db.read.QueryRow("SELECT body, page_size FROM old, pragma_page_size").Scan(&body, &size)
+		if body != "a word of old" || size != 1024 || err != nil {
+			t.Errorf("%q in pages of %d bytes, %v", body, size, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeOld makes a database as the version of Parley left it that had so many migrations of it, and
+// no checksums, and runs queries there.
 func writeOld(t *testing.T, dir, name string, version int, queries ...string) {
 	t.Helper()
-	old, err := sql.Open("sqlite", dsn(filepath.Join(dir, name+".db"), pragmas))
+	old, err := sql.Open("sqlite", strings.Replace(dsn(filepath.Join(dir, name+".db"), pragmas), "vfs="+pagesum.VFS+"&", "", 1))
 	if err != nil {
 		t.Fatal(err)
 	}

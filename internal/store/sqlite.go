@@ -20,6 +20,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/retrieval"
+	"parley/internal/store/pagesum"
 )
 
 // readers is how many reads of one database run at once; more wait their turn.
@@ -58,6 +59,9 @@ type database struct {
 // openDatabase opens or creates the file at path and applies the migrations of that name.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
 	d := &database{path: path}
+	if err := pagesum.Register(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	err := createPrivate(path)
 	if err != nil {
 		return nil, &FolderError{Path: filepath.Dir(path), Err: err}
@@ -77,6 +81,9 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	if err := d.migrate(ctx, migrations, log); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
+	if err := d.addSums(ctx, log); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
 	return d, nil
 }
 
@@ -94,7 +101,8 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// dsn returns the data source name of the file at path, with pragmas in their order.
+// dsn returns the data source name of the file at path, with pragmas in their order. Its pages have
+// checksums.
 func dsn(path string, pragmas []string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -102,7 +110,7 @@ func dsn(path string, pragmas []string) string {
 	}
 	// url.URL escapes what would end the path early: "?", "#" and "%".
 	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
-	return u.String() + "?_pragma=" + strings.Join(pragmas, "&_pragma=")
+	return u.String() + "?vfs=" + pagesum.VFS + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 }
 
 func (d *database) close() error {
@@ -182,6 +190,9 @@ func (d *database) fail(doing string, err error) error {
 		return nil
 	}
 	if isDamage(err) {
+		if isBadSum(err) {
+			err = errSum
+		}
 		err = &DamagedError{Path: d.path, Err: err}
 	}
 	if IsFull(err) {
@@ -203,7 +214,16 @@ func isDamage(err error) bool {
 		return false
 	}
 	code := e.Code() & 0xff
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || isBadSum(err)
+}
+
+// errSum says what isBadSum reports, where SQLite says "disk I/O error".
+var errSum = errors.New("a page does not match its checksum")
+
+// isBadSum reports whether err says that a page does not match its checksum.
+func isBadSum(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == pagesum.Damage
 }
 
 // isUnopenable reports whether err says that a file of the database cannot be opened, or not for

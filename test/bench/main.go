@@ -4,6 +4,7 @@
 //		[crowd] [turns] [sessions]
 //	go run ./test/bench busy formats
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
+//	go run ./test/bench soak -for 1h
 //
 // Without a name it measures everything on the first two lines, which takes about eight minutes. It builds the program
 // and the measuring tools into a temporary folder, talks over the loopback only, and leaves
@@ -51,6 +52,7 @@ var sections = []struct {
 	{"formats", (*bench).formats, true},
 	{"busy", (*bench).busy, true},
 	{"scale", (*bench).scale, true},
+	{"soak", (*bench).soak, true},
 }
 
 func main() {
@@ -69,6 +71,7 @@ func run(ctx context.Context) error {
 	shared := flag.String("shared", "", "folder with data and tools (default: shared beside the repository)")
 	sizes := flag.String("passages", "100000,200000", "sizes of the generated corpora that scale measures")
 	keep := flag.String("keep", "", "folder that keeps what scale generates and ingests for its next run (default: a temporary one)")
+	soakTime := flag.Duration("for", 5*time.Minute, "how long soak loads the program")
 	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
@@ -86,7 +89,7 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions)}
+	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions), soakTime: *soakTime}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
 			continue
@@ -140,7 +143,8 @@ type bench struct {
 	sizes  string // of the corpora of scale: numbers of passages with commas between them
 	keep   string // a folder for generated corpora, or ""
 
-	sessionCount int // see sessions
+	sessionCount int           // see sessions
+	soakTime     time.Duration // see soak
 
 	command string // what measures the section that is being measured
 	figures []figure

@@ -1,0 +1,2 @@
+-- Pages have checksums from here on, see package pagesum. Programs that know nothing of them would
+-- write pages that count as damaged: to them this database is too new.

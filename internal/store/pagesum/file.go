@@ -1,0 +1,200 @@
+package pagesum
+
+import (
+	"encoding/binary"
+	"sync"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// What SQLite's structures are here. They, and all that SQLite reads, lie outside of Go's memory.
+type (
+	vfs  = sqlite3.Tsqlite3_vfs
+	file = sqlite3.Tsqlite3_file
+)
+
+// methods are those of an open file of ours: the system's but for a few.
+type methods struct {
+	sqlite3.Tsqlite3_io_methods                              // first: SQLite reads them
+	system                      *sqlite3.Tsqlite3_io_methods // what they are made of
+}
+
+// The signatures of what the system's methods are called for.
+type (
+	opener   = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
+	transfer = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
+)
+
+// stateSize is the room behind the system's part of a file, for whether it has checksums: 1 when that
+// is known. It never ends, but it may begin at any time, when another connection has made the database
+// anew.
+const stateSize = 8
+
+func state(f uintptr) *int32 { return at[int32](f + uintptr(system.FszOsFile)) }
+
+// open opens a file as the system does, and puts our methods before the system's if it is the main
+// file of a database.
+func open(tls *libc.TLS, _, name, f uintptr, flags int32, outFlags uintptr) int32 {
+	code := function[opener](system.FxOpen)(tls, address(system), name, f, flags, outFlags)
+	if code == sqlite3.SQLITE_OK && flags&sqlite3.SQLITE_OPEN_MAIN_DB != 0 {
+		*state(f) = 0
+		at[file](f).FpMethods = address(wrap(tls, at[file](f).FpMethods))
+	}
+	return code
+}
+
+// wrapped are our methods by the system's, of which there are a few, by the way they lock.
+var wrapped struct {
+	mu  sync.Mutex
+	all map[uintptr]*methods
+}
+
+func wrap(tls *libc.TLS, of uintptr) *methods {
+	wrapped.mu.Lock()
+	defer wrapped.mu.Unlock()
+	if m, ok := wrapped.all[of]; ok {
+		return m
+	}
+	m := create[methods](tls)
+	m.system = at[sqlite3.Tsqlite3_io_methods](of)
+	m.Tsqlite3_io_methods = *m.system
+	m.FxRead, m.FxWrite = pointer(read), pointer(write)
+	m.FiVersion = min(m.FiVersion, 2) // the third can map the file into memory, which would go past read
+	if wrapped.all == nil {
+		wrapped.all = map[uintptr]*methods{}
+	}
+	wrapped.all[of] = m
+	return m
+}
+
+func systemOf(f uintptr) *sqlite3.Tsqlite3_io_methods {
+	return at[methods](at[file](f).FpMethods).system
+}
+
+// read reads from the main file of a database.
+func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
+	with := function[transfer](systemOf(f).FxRead)
+	if offset < pageSize && n < pageSize {
+		return with(tls, f, buffer, n, offset) // the header, which is checked with its page
+	}
+	is, code := summed(tls, f)
+	switch {
+	case code != sqlite3.SQLITE_OK:
+		return code
+	case !is:
+		return with(tls, f, buffer, n, offset)
+	case n > pageSize || offset%pageSize != 0:
+		return Damage // a page of another size
+	case n < pageSize:
+		return readPart(tls, f, unsafe.Slice(at[byte](buffer), n), offset)
+	}
+	return readPage(tls, f, buffer, offset, false)
+}
+
+// readPage reads a page and takes its checksum away. Where it is in use, it must have been written.
+func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 {
+	page := unsafe.Slice(at[byte](buffer), pageSize)
+	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, pageSize, offset)
+	if code != sqlite3.SQLITE_OK && code != sqlite3.SQLITE_IOERR_SHORT_READ {
+		return code
+	}
+	switch blank := empty(page); {
+	case blank && inUse,
+		code == sqlite3.SQLITE_IOERR_SHORT_READ && !blank, // the file ends within the page
+		code == sqlite3.SQLITE_OK && !whole(page, offset/pageSize+1):
+		return Damage
+	}
+	clear(page[sumAt:])
+	return code
+}
+
+// empty reports whether a page holds nothing: SQLite does not write one that is taken and given back.
+func empty(page []byte) bool {
+	for _, b := range page {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// readPart reads the beginning of a page: that is how SQLite reads what a long value goes on with.
+func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
+	page := tls.Alloc(pageSize)
+	defer tls.Free(pageSize)
+	code := readPage(tls, f, page, offset, true)
+	copy(into, unsafe.Slice(at[byte](page), pageSize))
+	return code
+}
+
+// write writes to the main file of a database. A page gets its checksum for as long as that takes.
+func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
+	with := function[transfer](systemOf(f).FxWrite)
+	if n != pageSize || offset%pageSize != 0 {
+		return with(tls, f, buffer, n, offset)
+	}
+	page := unsafe.Slice(at[byte](buffer), pageSize)
+	if offset == 0 {
+		is, fits := marked(page)
+		if is && !fits {
+			return Damage
+		}
+		if is {
+			*state(f) = 1
+		}
+	}
+	is, code := summed(tls, f)
+	if code != sqlite3.SQLITE_OK {
+		return code
+	}
+	if !is {
+		return with(tls, f, buffer, n, offset)
+	}
+	binary.BigEndian.PutUint32(page[sumAt:], sum(page, offset/pageSize+1))
+	code = with(tls, f, buffer, n, offset)
+	clear(page[sumAt:])
+	return code
+}
+
+// summed reports whether the pages of a file have checksums. The code is Damage when they have, but
+// cannot.
+func summed(tls *libc.TLS, f uintptr) (bool, int32) {
+	known := state(f)
+	if *known != 0 {
+		return true, sqlite3.SQLITE_OK
+	}
+	header := tls.Alloc(headerSize)
+	defer tls.Free(headerSize)
+	code := function[transfer](systemOf(f).FxRead)(tls, f, header, headerSize, 0)
+	if code != sqlite3.SQLITE_OK {
+		return false, sqlite3.SQLITE_OK // an empty file; SQLite finds out itself
+	}
+	is, fits := marked(unsafe.Slice(at[byte](header), headerSize))
+	if !is {
+		return false, sqlite3.SQLITE_OK
+	}
+	if !fits {
+		return true, Damage
+	}
+	*known = 1
+	return true, sqlite3.SQLITE_OK
+}
+
+// at returns what lies at an address of SQLite's.
+func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
+
+// address is the inverse of at.
+func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
+
+// create returns a zero value that lasts as long as the process.
+func create[T any](tls *libc.TLS) *T {
+	return at[T](libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(*new(T)))))
+}
+
+// function returns the function behind one of SQLite's pointers to functions, and pointer is its
+// inverse: the driver keeps Go's own function values there.
+func function[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr }{p})) }
+
+func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f})) }

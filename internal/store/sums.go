@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"parley/internal/store/pagesum"
+)
+
+// addSumsLimit bounds the databases that are written anew when they are opened, in bytes: that takes
+// about a second for 100 MiB.
+const addSumsLimit = 256 << 20
+
+// markSums says in a database that its pages have checksums.
+var markSums = fmt.Sprintf("PRAGMA application_id = %d", pagesum.ApplicationID)
+
+// addSums gives the pages of a database checksums that was made before there were any. One that is
+// too large, or in use by somebody else, stays without.
+func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
+	s, err := d.sums(ctx)
+	if err != nil {
+		return d.openError(err)
+	}
+	if s.marked {
+		return nil
+	}
+	if !s.reserved {
+		if s.size > addSumsLimit {
+			log.Info("a database from before there were checksums stays without them", "path", d.path)
+			return nil
+		}
+		log.Info("checksums are added to a database", "path", d.path)
+		if _, err := d.write.ExecContext(ctx, "VACUUM"); err != nil {
+			err = d.fail("add checksums", err)
+			if _, damaged := errors.AsType[*DamagedError](err); damaged || ctx.Err() != nil {
+				return d.openError(err)
+			}
+			log.Warn("checksums cannot be added to a database now", "path", d.path, "error", err)
+			return nil
+		}
+		if s, err = d.sums(ctx); err != nil {
+			return d.openError(err)
+		}
+		if !s.reserved { // its pages are of another size, and to mark it would make it unreadable
+			log.Warn("checksums cannot be added to a database", "path", d.path)
+			return nil
+		}
+	}
+	if _, err = d.write.ExecContext(ctx, markSums); err != nil {
+		return d.openError(d.fail("add checksums", err))
+	}
+	return nil
+}
+
+// sums is what a database says of its checksums.
+type sums struct {
+	marked   bool  // they are there
+	reserved bool  // there is room for them, and so they are
+	size     int64 // of the database, in bytes
+}
+
+func (d *database) sums(ctx context.Context) (s sums, err error) {
+	err = d.view(ctx, "look for checksums", func(tx *sql.Tx) error {
+		var id int
+		if err := tx.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil || id == pagesum.ApplicationID {
+			s.marked = err == nil
+			return err
+		}
+		var header []byte
+		err := tx.QueryRowContext(ctx, `SELECT substr(p.data, 1, 100), c.page_count * s.page_size
+			FROM sqlite_dbpage p, pragma_page_count c, pragma_page_size s WHERE p.pgno = 1`).Scan(&header, &s.size)
+		s.reserved = pagesum.Reserved(header)
+		return err
+	})
+	return s, err
+}

@@ -1,0 +1,50 @@
+package hardening
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// R12: sockets whose header or body never ends are closed in time, and others are answered meanwhile.
+// The table's figures are 2,000 sockets and ten seconds for a header.
+func TestR12_SocketsThatNeverEndTheirRequestAreClosed(t *testing.T) {
+	t.Parallel()
+	const limit, machine = 10 * time.Second, 20 * time.Second // what is allowed, and what a busy machine may add
+	s := newStack(t, options{})
+	sockets := rounds(100, 2000)
+	unfinished := []string{
+		"POST /chat HTTP/1.1\r\nX-Slow: %d\r\n",
+		"POST /chat HTTP/1.1\r\nHost: localhost\r\nX-Slow: %d\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+	}
+	var closed sync.WaitGroup
+	for i := range sockets {
+		conn, err := net.Dial("tcp", s.url[len("http://"):])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(limit + machine)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(conn, unfinished[i%2], i); err != nil {
+			t.Fatal(err)
+		}
+		closed.Go(func() { // ends with the deadline
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("socket %d is still open", i)
+			}
+		})
+	}
+	for range 20 {
+		if got, err := s.ask(t.Context(), protocols[1]); err != nil || !got.completed {
+			t.Errorf("another client meanwhile: %v, %.300s", err, got.raw)
+		}
+	}
+	closed.Wait()
+}
