@@ -16,14 +16,18 @@ const (
 	minEvidence   = 0.3  // share of the question that the evidence must hold in any case
 	askedShare    = 0.8  // what a term in the question that a text asks and then answers counts, relative to one in the sentence
 	headingShare  = 0.3  // what one in a heading counts
+	headingBonus  = 0.2  // for a sentence right below a heading that is about what is asked for
+	minTopic      = 0.7  // share of the question that such a heading must hold
+	compoundShare = 0.5  // what a word of several that hyphens join counts, beside its parts
 	nearShare     = 0.15 // what one in the sentence before or after counts
-	passageShare  = 0.6  // what the score of the passage adds to a sentence
+	passageShare  = 0.8  // what the score of the passage adds to a sentence
 	contextShare  = 0.2  // what all the words of the conversation add
 	definedBonus  = 0.3  // for a sentence that says what something is, where that is asked
 	minDefined    = 0.6  // share of the question that the subject of such a sentence must hold
 	quantityBonus = 0.2  // for a sentence with a number, where one is asked for
 	answerBonus   = 0.4  // for the sentence right after a question
 	minAsked      = 0.5  // share of the question that a text must ask for a label to answer it
+	talkShare     = 0.3  // what being about all of the conversation counts against what a question must hold
 	minOwn        = 0.25 // share that a further sentence must hold when it adds nothing new
 	leanPenalty   = 0.1  // for a sentence that leans on the one before it
 	repeatPenalty = 0.85 // of the value of a term that another chosen sentence holds already
@@ -38,7 +42,11 @@ type need struct {
 	total   float64
 	aside   []weighted // of the conversation
 	asides  float64
+	goesOn  bool    // it has words of its own, and a conversation before it
 	unknown float64 // of an essence: share of its weight that no document knows
+
+	contacts []contact         // that are asked for
+	forms    map[string]string // other forms of words of the question, with the term that stands for both
 
 	definition bool // it asks what something is
 	quantity   bool // it asks for a number or a date
@@ -54,15 +62,23 @@ type weighted struct {
 const contextLimit = 0.5
 
 func needOf(terms []llm.Term) need {
-	var n need
+	n := need{forms: make(map[string]string)}
 	for _, t := range terms {
-		if t.Weight > contextLimit {
+		switch last := len(n.terms) - 1; {
+		case t.Other && last >= 0:
+			n.forms[t.Text] = n.terms[last].text
+			n.terms[last].weight = min(n.terms[last].weight, t.IDF)
+		case t.Weight > contextLimit && strings.ContainsAny(t.Word, "-\u2010\u2011"):
+			n.terms = append(n.terms, weighted{t.Text, t.IDF * compoundShare, !t.Known})
+		case t.Weight > contextLimit:
 			n.terms = append(n.terms, weighted{t.Text, t.IDF, !t.Known})
-		} else {
+		default:
 			n.aside = append(n.aside, weighted{t.Text, t.IDF * t.Weight, !t.Known})
 		}
 	}
 	n.total, n.asides = sum(n.terms), sum(n.aside)
+	n.contacts = contactsIn(n.terms)
+	n.goesOn = n.total > 0 && n.asides > 0
 	if n.total == 0 { // "why?": the conversation is all there is to go by
 		n.terms, n.total = n.aside, n.asides
 	}
@@ -130,8 +146,7 @@ func (n need) answered(ev *llm.Evidence, units []unit) bool {
 	n = n.essence()
 	passage, matched := 0.0, 0
 	for _, p := range ev.Passages {
-		held := termSet(p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text)
-		if sum, m := n.held(held); sum > passage {
+		if sum, m := n.held(n.passageTerms(p)); sum > passage {
 			passage, matched = sum, m
 		}
 	}
@@ -141,8 +156,32 @@ func (n need) answered(ev *llm.Evidence, units []unit) bool {
 		asked, _ := n.held(u.asked)
 		sentence = max(sentence, own, asked)
 	}
-	enough := 0.7 + 0.2*n.unknown - 0.1*float64(min(matched, 6))
+	enough := 0.7 + 0.2*n.unknown - 0.1*float64(min(matched, 6)) - talkShare*n.onTopic(ev)*max(0, 1-2*n.unknown)
 	return (passage+sentence)/2 >= max(enough, minEvidence)
+}
+
+// onTopic returns the share of the conversation's weight that a passage holds: a question that goes on
+// about what was talked of names less of it. It is 0 without a conversation, and where there is nothing else
+// to go by.
+func (n need) onTopic(ev *llm.Evidence) (share float64) {
+	if !n.goesOn {
+		return 0
+	}
+	for _, p := range ev.Passages {
+		held, sum := n.passageTerms(p), 0.0
+		for _, t := range n.aside {
+			if held[t.text] {
+				sum += t.weight
+			}
+		}
+		share = max(share, sum/n.asides)
+	}
+	return share
+}
+
+// passageTerms returns the terms of a passage with its title and headings.
+func (n need) passageTerms(p llm.Passage) map[string]bool {
+	return n.termSet(p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text)
 }
 
 // further finds where a further question begins within a question.
@@ -157,8 +196,9 @@ func (n need) clauses(ev *llm.Evidence) []need {
 	}
 	var clauses []need
 	for _, part := range parts {
-		own := termSet(part)
+		own := n.termSet(part)
 		c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
+		c.forms = n.forms
 		if c.total >= minEvidence*n.total && len(c.terms) > 0 {
 			clauses = append(clauses, c)
 		}
@@ -186,6 +226,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	var chosen []int
 	size := 0
 	first := 0.0
+	rows := 0.0 // the largest share that a chosen row of a table holds
 	for len(chosen) < most.sentences {
 		best, gain := -1, 0.0
 		for i, u := range units {
@@ -198,7 +239,8 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 				if !pages[page] {
 					least = most.pageGain
 				}
-				if own, fresh := n.adds(u, covered); g < least*first || fresh == 0 && own < minOwn {
+				own, fresh := n.adds(u, covered)
+				if g < least*first || fresh == 0 && (own < minOwn || u.row && own < rows) {
 					continue
 				}
 			}
@@ -213,6 +255,9 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			first = gain
 		}
 		u := units[best]
+		if own, _ := n.adds(u, covered); u.row {
+			rows = max(rows, own)
+		}
 		chosen = append(chosen, best)
 		pages[ev.Passages[u.passage].CitationAt(u.start)] = true
 		size += u.end - u.start

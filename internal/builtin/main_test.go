@@ -119,6 +119,20 @@ func (p *product) ask(t *testing.T, messages ...string) *chat.Turn {
 	return turn
 }
 
+// converse asks one question after the other and returns the last turn.
+func (p *product) converse(t *testing.T, questions ...string) *chat.Turn {
+	t.Helper()
+	var messages []string
+	for {
+		messages, questions = append(messages, questions[0]), questions[1:]
+		turn := p.ask(t, messages...)
+		if len(questions) == 0 {
+			return turn
+		}
+		messages = append(messages, turn.Messages[0].Text)
+	}
+}
+
 // conversation returns messages of the user and the assistant in turns.
 func conversation(texts ...string) []chat.Message {
 	var messages []chat.Message

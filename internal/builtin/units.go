@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,6 +17,7 @@ import (
 type unit struct {
 	passage    int
 	start, end int
+	row        bool            // it is one of a table
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // of the question that the text asks before it; nil for none
 	score      float64         // on its own
@@ -27,13 +29,17 @@ func candidates(ev *llm.Evidence, n need) []unit {
 	var units []unit
 	seen := make(map[string]bool)
 	for i, p := range ev.Passages {
-		above := termSet(p.Title + "\n" + strings.Join(p.Headings, "\n"))
+		above := n.termSet(p.Title + "\n" + strings.Join(p.Headings, "\n"))
 		headings := above
+		topic := n.termSet("")
+		if len(p.Headings) > 0 {
+			topic = n.termSet(p.Headings[len(p.Headings)-1])
+		}
 		var asked map[string]bool
 		all := spans(p.Text)
 		terms := make([]map[string]bool, len(all))
 		for j, sp := range all {
-			terms[j] = termSet(p.Text[sp.Start:sp.End])
+			terms[j] = n.termSet(p.Text[sp.Start:sp.End])
 		}
 		for j, sp := range all {
 			s := p.Text[sp.Start:sp.End]
@@ -47,7 +53,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				asked, headings = terms[j], above
 				continue
 			case heading:
-				asked, headings = nil, union(above, terms[j])
+				asked, headings, topic = nil, union(above, terms[j]), terms[j]
 				continue
 			case label, fragment:
 				continue
@@ -64,10 +70,13 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			if j+1 < len(all) {
 				maps.Copy(near, terms[j+1])
 			}
-			u := unit{passage: i, start: sp.Start, end: sp.End, terms: terms[j], asked: asked}
+			u := unit{passage: i, start: sp.Start, end: sp.End, row: isRow(s), terms: terms[j], asked: asked}
 			u.score = n.value(u, near, headings) + passageShare*p.Score
 			if n.quantity && strings.ContainsAny(s, "0123456789") {
 				u.score += quantityBonus
+			}
+			if about, _ := n.held(topic); about >= minTopic {
+				u.score += headingBonus
 			}
 			switch {
 			case answers:
@@ -112,6 +121,49 @@ func (n need) value(u unit, near, headings map[string]bool) float64 {
 	return v
 }
 
+// termSet returns the terms of s, each form of a word of the question as that word.
+func (n need) termSet(s string) map[string]bool {
+	set := termSet(s)
+	for form, t := range n.forms {
+		if set[form] {
+			set[t] = true
+		}
+	}
+	for _, c := range n.contacts {
+		if c.looks.MatchString(s) {
+			maps.Copy(set, c.names())
+		}
+	}
+	return set
+}
+
+// contact is a way to reach somebody, which documents give without saying what it is.
+type contact struct {
+	names func() map[string]bool // terms for it
+	looks *regexp.Regexp
+}
+
+var contacts = []contact{
+	{named("phone telephone telefon telefonnummer téléphone teléfono telefono"), regexp.MustCompile(`\+?\d[\d ()/-]{5,}\d`)},
+	{named("email mail mailadresse courriel correo"), regexp.MustCompile(`[\w.+-]+@[\w-]+\.\w`)},
+	{named("website webseite url link"), regexp.MustCompile(`https?://|\bwww\.`)},
+}
+
+func named(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return termSet(words) })
+}
+
+// contactsIn returns those that terms ask for.
+func contactsIn(terms []weighted) []contact {
+	var asked []contact
+	for _, c := range contacts {
+		if slices.ContainsFunc(terms, func(t weighted) bool { return c.names()[t.text] }) {
+			asked = append(asked, c)
+		}
+	}
+	return asked
+}
+
 func termSet(s string) map[string]bool {
 	set := make(map[string]bool)
 	for _, t := range text.Terms(s) {
@@ -129,9 +181,46 @@ func union(a, b map[string]bool) map[string]bool {
 // maxUnit bounds the length of a unit in bytes.
 const maxUnit = 600
 
-// spans returns the sentences of a passage without the marks of list items; one that ends with a
-// colon goes together with the list items, or the sentence, after it.
+// spans returns the statements of a passage: its sentences, and the rows of its tables, of which the header
+// says nothing without them.
 func spans(s string) []text.Span {
+	var out []text.Span
+	prose := 0 // where the text begins that is no table
+	flush := func(end int) {
+		for _, sp := range proseSpans(s[prose:end]) {
+			out = append(out, text.Span{Start: prose + sp.Start, End: prose + sp.End})
+		}
+	}
+	before := ""
+	for start := 0; start < len(s); {
+		line, rest, _ := strings.Cut(s[start:], "\n")
+		next, _, _ := strings.Cut(rest, "\n")
+		end := start + len(line)
+		row, header := isRow(line), hasCells(line) && isRow(next)
+		if len(line) <= maxUnit && (row || header || hasCells(line) && (hasCells(before) || hasCells(next))) {
+			flush(start)
+			if sp, ok := text.Trim(s, start, end); ok && !header {
+				out = append(out, sp)
+			}
+			prose = end
+		}
+		before, start = line, end+1
+	}
+	flush(len(s))
+	return out
+}
+
+// hasCells reports whether a line is a row without names for its cells: "Standard | $2,000".
+func hasCells(line string) bool { return strings.Contains(line, " | ") }
+
+// isRow reports whether a line is a row whose cells are named: "Plan: Standard; Deductible: $2,000".
+func isRow(line string) bool { return strings.Contains(line, "; ") && namedRow.MatchString(line) }
+
+var namedRow = regexp.MustCompile(`^[^:;\s][^:;]{0,60}: [^;]*[^;\s]; [^:;\s][^:;]{0,60}: \S`)
+
+// proseSpans returns the sentences of a text without the marks of list items; one that ends with a
+// colon goes together with the list items, or the sentence, after it.
+func proseSpans(s string) []text.Span {
 	sentences := text.Sentences(s)
 	for i, sp := range sentences {
 		r, size := utf8.DecodeRuneInString(s[sp.Start:sp.End])
@@ -213,7 +302,7 @@ func kindOf(s string, headings []string) kind {
 	case !unicode.IsPunct(last) && len(words) <= maxHeading && lines == 1 && dated.MatchString(s),
 		!unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
 		return heading
-	case len(text.Analyze(s)) < minTokens:
+	case len(text.Analyze(s)) < minTokens && !strings.Contains(s, ": "): // "Absent: Ruth Klein."
 		return label
 	}
 	return statement
@@ -231,7 +320,7 @@ var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|
 	`|сколько|когда|多少|多久|几[个天年月日]|いくら|いくつ|いつ|何[時日人年月回]|얼마|언제|몇`) //nolint:gosmopolitan // questions in several languages
 
 // subject is what a sentence says something of.
-var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?) (?:is|are|was|were|means?|refers? to) `)
+var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?)(?: (?:is|are|was|were|means?|refers? to) |: )`)
 
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
@@ -240,7 +329,7 @@ func (n need) defines(s string) bool {
 	if m == nil {
 		return false
 	}
-	own := termSet(m[1])
+	own := n.termSet(m[1])
 	share, matched := n.held(own)
 	return share >= minDefined && len(own) <= matched+1
 }

@@ -23,7 +23,7 @@ import (
 
 // Generation names the analyser and the segment format. Segments of another generation cannot
 // be read and must be built again.
-const Generation = "lex2"
+const Generation = "lex3"
 
 // Chunk is one unit to index. Chunks of one revision are numbered from 0 by their order.
 type Chunk struct {

@@ -115,6 +115,7 @@ type Term struct {
 	Weight float64 // 1 for a term of the question, less for a term of the context
 	IDF    float64 // inverse document frequency in the searched namespace; the maximum when unseen
 	Known  bool    // false when no searchable chunk holds the term
+	Other  bool    // another form of the term before it: one of them is enough
 }
 
 // Passage is a piece of text that may be quoted and cited.

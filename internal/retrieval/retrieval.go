@@ -139,6 +139,7 @@ type Term struct {
 	Weight float64 // 1 for a term of the question, less for one of the context
 	IDF    float64 // the largest possible when Known is false
 	Known  bool    // some chunk that the filter lets through holds it
+	Other  bool    // another form of the term before it: one of them is enough
 }
 
 // Result is the answer to a Query.

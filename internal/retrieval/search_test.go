@@ -136,6 +136,9 @@ func TestSearch_SaysWhatItKnowsOfTheTerms(t *testing.T) {
 			{"output", "max_output_tokens", 1, true}, {"token", "max_output_tokens", 1, true}}},
 		{"an identifier of which parts are there", "outputTokens", nil, []term{
 			{"output", "outputTokens", 1, true}, {"token", "outputTokens", 1, true}}},
+		{"joined words of which the whole is unknown", "vision-plan", nil, []term{
+			{"vision", "vision", 1, true}, {"plan", "plan", 1, true}}},
+		{"joined words of which one is unknown", "co-insurance", nil, []term{{"co", "co", 1, false}, {"insur", "insurance", 1, true}}},
 		{"context that is known comes after, once", "vision",
 			[]retrieval.WeightedTerm{{Word: "the referral", Weight: .3}, {Word: "zebra", Weight: .9},
 				{Word: "Vision", Weight: .5}, {Word: "referrals", Weight: .4}},
@@ -167,6 +170,54 @@ func TestSearch_FindsWhatASlipMeant(t *testing.T) {
 		if got := names(w.ask(q)); len(got) == 0 || got[0] != "vision.txt" {
 			t.Errorf("%q finds %v", q, got)
 		}
+	}
+}
+
+func TestSearch_FindsWordsThatAreWrittenAsOneOrAsTwo(t *testing.T) {
+	w := newWorld(t)
+	w.put(colours(30)...)
+	w.put(document("email.txt", "Write an email to the office."), document("hyphen.txt", "Send e-mails at any hour."),
+		document("mail.txt", "The mail comes at noon."), document("lager.txt", "Lithiumbatterien stehen in der Halle."))
+	for q, want := range map[string][]string{
+		"email":             {"email.txt", "hyphen.txt"},
+		"e-mail":            {"hyphen.txt"},
+		"Lithium-Batterien": {"lager.txt"},
+		"Lithium‑Batterien": {"lager.txt"}, // with the hyphen that does not break
+	} {
+		got := names(w.ask(q))
+		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%q finds %v, want %v", q, got, want)
+		}
+	}
+	for _, term := range w.ask("Lithium-Batterien").Terms {
+		if !term.Known {
+			t.Errorf("%q counts as unknown although the documents have the whole", term.Text)
+		}
+	}
+}
+
+func TestSearch_FindsInflectedWordsOfTheQuestionsLanguage(t *testing.T) {
+	w := newWorld(t)
+	w.put(colours(30)...)
+	w.put(document("de.txt", "Die Zahl der Pakete ist hoch."), document("es.txt", "Las devoluciones se aceptan."),
+		document("ru.txt", "Посылку приносят утром."), document("en.txt", "The packets are here."))
+	for q, want := range map[string]string{
+		"Wann kommt das Paketen an?":       "de.txt",
+		"¿Cuándo se acepta la devolución?": "es.txt",
+		"Когда приносят посылки?":          "ru.txt",
+	} {
+		res := w.ask(q)
+		if got := names(res); len(got) == 0 || got[0] != want {
+			t.Errorf("%q finds %v, want %s", q, got, want)
+		}
+	}
+	var words []string
+	w.put(document("more.txt", "Ein Vertrag, mit zwei Verträgen."))
+	for _, term := range w.ask("Was sagt der Vertrag?").Terms {
+		words = append(words, fmt.Sprint(term.Text, " ", term.Other, " ", term.Weight))
+	}
+	if want := []string{"sagt false 1", "vertrag false 1", "vertragen true 0.8"}; !slices.Equal(words, want) {
+		t.Errorf("the terms are %q, want %q", words, want)
 	}
 }
 

@@ -15,19 +15,54 @@ import (
 func analyzeQuery(v *lexical.View, q Query) []Term {
 	var terms []Term
 	at := make(map[string]int)
-	for _, tok := range text.AnalyzeQuestion(q.Text) {
-		if tok.Stop || (tok.Parts > 0 || tok.Loose) && !v.Stat(tok.Term).Known {
-			continue // its parts speak for it, or it is no word
+	words, forms := text.AnalyzeQuestion(q.Text)
+	parts := 0 // end of those of a word that is known as a whole
+	for i, tok := range words {
+		part := i < parts
+		if tok.Stop || (tok.Parts > 0 || tok.Loose || part) && !v.Stat(tok.Term).Known {
+			continue // its parts, or the whole, speak for it, or it is no word
+		}
+		if tok.Parts > 0 {
+			parts = max(parts, i+1+tok.Parts)
 		}
 		if i, ok := at[tok.Term]; ok {
 			terms[i].Weight++
 			continue
 		}
 		at[tok.Term] = len(terms)
-		terms = append(terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], 1))
+		terms = appendForms(v, terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], 1), forms[tok.Term], at)
 	}
 	terms = correct(v, terms, at)
 	return append(terms, contextOf(v, q.Context, at)...)
+}
+
+// maxForms is how many forms of a word are searched for beside the one of the question, and formWeight
+// what they weigh.
+const (
+	maxForms   = 4
+	formWeight = 0.8
+)
+
+// appendForms appends a term of the question with those of its other forms that chunks hold. They take its
+// place where none holds it.
+func appendForms(v *lexical.View, terms []Term, t Term, forms []string, at map[string]int) []Term {
+	own := len(terms)
+	if at[t.Text] = own; t.Known {
+		terms = append(terms, t)
+	}
+	for _, form := range forms {
+		other := newTerm(v, form, t.Word, t.Weight*formWeight)
+		if _, there := at[form]; there || !other.Known || len(terms)-own > maxForms {
+			continue
+		}
+		other.Other = len(terms) > own
+		at[form] = len(terms)
+		terms = append(terms, other)
+	}
+	if len(terms) == own {
+		terms = append(terms, t)
+	}
+	return terms
 }
 
 // maxContext is how many words of the conversation take part in a search: those that weigh most.

@@ -1,24 +1,48 @@
 package text
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// languages returns the function words of some languages, folded: articles, pronouns, prepositions,
-// conjunctions, auxiliaries, and the words with which questions are put. English has a list of its
-// own (stopList).
-var languages = sync.OnceValue(func() []map[string]bool {
-	var all []map[string]bool
-	for _, list := range functionLists {
-		words := make(map[string]bool)
+// language is what is known of a language of questions, all of it folded.
+type language struct {
+	function map[string]bool // articles, pronouns, prepositions, conjunctions, auxiliaries, and the words with which questions are put
+	endings  []string        // with which nouns, adjectives and verbs are inflected, the longest first; none last
+}
+
+// languages returns some languages. English has a list of its own (stopList).
+var languages = sync.OnceValue(func() []*language {
+	var all []*language
+	for i, list := range functionLists {
+		l := &language{function: make(map[string]bool), endings: append(strings.Fields(endingLists[i]), "")}
 		for w := range strings.FieldsSeq(list) {
-			words[fold(w)] = true
+			l.function[fold(w)] = true
 		}
-		all = append(all, words)
+		for i, e := range l.endings {
+			l.endings[i] = fold(e)
+		}
+		slices.SortStableFunc(l.endings, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+		all = append(all, l)
 	}
 	return all
 })
+
+// endingLists are in the order of functionLists.
+var endingLists = []string{
+	`e en er em es n s ern`,                                    // German
+	`e s es x ee ees er ent ez`,                                // French
+	`o a s os as es e en an ar er ir`,                          // Spanish
+	`o a i e are ere ire ano ono`,                              // Italian
+	`o a s os as es e em am ar er ir`,                          // Portuguese
+	`e en n s t`,                                               // Dutch
+	`a e en et er ar or n r s na ne erna arna orna erne ene t`, // Swedish, Danish and Norwegian
+	`a i y u e o ę ą om ów owi em ami ach ie ej ego emu ych ym ymi ć ją`, // Polish
+	`а я ы и у ю е о ой ей ом ем ам ям ах ях ами ями ов ев ый ий ая яя ое ее ые ие ого его ому ему ым им ых их ую юю
+	ть ет ит ют ят ут ат`, // Russian
+}
 
 var functionLists = []string{
 	// German
@@ -33,7 +57,7 @@ var functionLists = []string{
 	pro während wegen zwischen hinter neben
 	ist sind war waren bin bist wird werden wurde wurden worden hat haben habe hatte hatten gibt gab geben
 	kann können könnte darf dürfen muss müssen soll sollen sollte will wollen möchte mag
-	bitte sage sagen erkläre erklären nenne nennen steht gilt gelten bedeutet heißt`,
+	tun tut mache machen macht bitte sage sagen erkläre erklären nenne nennen steht gilt gelten bedeutet heißt`,
 	// French
 	`le la les l un une des du de d au aux ce cet cette ces mon ma mes ton ta tes son sa ses notre nos votre vos
 	leur leurs je j tu il elle on nous vous ils elles me m te t se s y en lui eux

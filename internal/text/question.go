@@ -4,29 +4,85 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // AnalyzeQuestion is Analyze for what somebody asks. Function words of the question's own language
 // are Stop, where Analyze knows those of English only, and Loose marks the pairs of characters that
 // touch one. An index needs neither: what everybody writes weighs little there, but in a question
 // each word counts as something that was asked for.
-func AnalyzeQuestion(s string) []Token {
+//
+// Forms are those that a word may have by the inflection of the question's language, as terms of an index, by
+// its own; most of them are no words. There are none for English, whose words are stemmed.
+func AnalyzeQuestion(s string) (words []Token, forms map[string][]string) {
 	toks := Analyze(s)
-	if words := functionWords(toks, s); words != nil {
+	language := languageOf(toks, s)
+	if language != nil {
 		for i := range toks {
-			toks[i].Stop = words[fold(s[toks[i].Start:toks[i].End])]
+			toks[i].Stop = language.function[fold(s[toks[i].Start:toks[i].End])]
+		}
+	} else {
+		for i := range toks {
+			toks[i].Stop = toks[i].Stop || prepositions[fold(s[toks[i].Start:toks[i].End])]
 		}
 	}
 	for _, run := range unspacedRuns(s) {
 		markLoose(toks, s, run)
 	}
-	return toks
+	if language != nil {
+		forms = language.formsIn(toks, s)
+	}
+	return toks, forms
 }
 
-// functionWords returns the function words of the language that a text has the most different ones
+// prepositions lead to where an answer is to be looked for, "according to the handbook", but are found in
+// documents as other words.
+var prepositions = map[string]bool{"according": true, "regarding": true, "concerning": true, "considering": true}
+
+// minInflected is the length in characters of what is left of a word without its ending.
+const minInflected = 4
+
+// formsIn returns the other forms of the words of a question by their terms.
+func (l *language) formsIn(words []Token, question string) map[string][]string {
+	forms := make(map[string][]string)
+	for _, w := range words {
+		word := fold(question[w.Start:w.End])
+		if !w.Stop && !w.Loose && Stem(word) == w.Term && forms[w.Term] == nil {
+			forms[w.Term] = l.formsOf(word)
+		}
+	}
+	return forms
+}
+
+// formsOf returns the terms of a folded word with other endings in the place of its own.
+func (l *language) formsOf(word string) []string {
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		return nil
+	}
+	stem := word
+	for _, e := range l.endings { // the longest first
+		if rest, ok := strings.CutSuffix(word, e); ok && utf8.RuneCountInString(rest) >= minInflected {
+			stem = rest
+			break
+		}
+	}
+	if utf8.RuneCountInString(stem) < minInflected {
+		return nil
+	}
+	own := Stem(word)
+	var forms []string
+	for _, e := range l.endings {
+		if form := Stem(stem + e); form != own && !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return forms
+}
+
+// languageOf returns the language that a text has the most different function words
 // of, nil for English, and where that is not known. One alone may be a word of another language, so
 // it must begin the text, as the words do with which questions are put, and not be too short.
-func functionWords(toks []Token, s string) map[string]bool {
+func languageOf(toks []Token, s string) *language {
 	words := make(map[string]bool)
 	english := make(map[string]bool)
 	first := ""
@@ -39,17 +95,17 @@ func functionWords(toks []Token, s string) map[string]bool {
 			english[w] = true
 		}
 	}
-	var best map[string]bool
+	var best *language
 	most := len(english)
-	for _, language := range languages() {
+	for _, l := range languages() {
 		n := 0
 		for w := range words {
-			if language[w] {
+			if l.function[w] {
 				n++
 			}
 		}
-		if n > most && (n > 1 || language[first] && len(first) >= minQuestionWord) {
-			best, most = language, n
+		if n > most && (n > 1 || l.function[first] && len(first) >= minQuestionWord) {
+			best, most = l, n
 		}
 	}
 	return best

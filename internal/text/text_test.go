@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,12 @@ func TestAnalyze_TermsOfManyScripts(t *testing.T) {
 		{"full width folds", "ＡＢＣ１２３", "abc123"},
 		{"mixed scripts split", "API接口v2", "api 接口 v2"},
 		{"a noun behind its article", "l'avance, dell’azienda", "lavanc avanc dellazienda azienda"},
+		{"a word of several is found with and without its hyphen", "e-mail, in‑network, Lithium-Batterien", "email e mail innetwork network lithiumbatterien lithium batterien"},
+		{"codes too, dates not", "HF-429 of 2026-11-22", "hf429 hf 429 2026 11 22"},
+		{"of function words it is one", "as-is - or pre-", "pre"},
+		{"of many words the first four are one", "a-b-c-d-e-f", "abcd b c ef e f"},
 		{"nothing", " — … ", ""},
+		{"marks without letters", "\u0301-\u0301 ـ-ـ", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,13 +57,16 @@ func TestAnalyzeQuestion_KnowsFunctionWordsOfTheLanguage(t *testing.T) {
 		{"交通費はいくらまで？", "交通 通費 [費は] [はい] [いく] [くら] [らま] [まで]"},
 		{"휴가는 얼마", "휴가 [가는] [얼마]"},
 		{"What is covered by the plan?", "cover plan"},
+		{"According to the guide, what is covered?", "guid cover"},
+		{"Was tun bei Feuer?", "feuer"},
 		{"What does die casting mean for us?", "die cast"}, // one German word makes no German question
 		{"Was there a war?", "war"},
 		{"die casting alloys", "die cast alloy"},
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, tok := range AnalyzeQuestion(tt.in) {
+		words, _ := AnalyzeQuestion(tt.in)
+		for _, tok := range words {
 			switch {
 			case tok.Stop:
 			case tok.Loose:
@@ -85,19 +94,23 @@ func TestAnalyze_SpansPointAtTheWord(t *testing.T) {
 }
 
 func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"The plan's 1,000.5 €", "東京タワー", "a_b_C", "\xff\xfe", "الكِتَاب"} {
+	for _, s := range []string{"The plan's 1,000.5 €", "東京タワー", "a_b_C", "\xff\xfe", "الكِتَاب", "e-mail‑x-ـ", "\u0301-\u0301"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		last := 0
-		for _, tok := range AnalyzeQuestion(s) {
+		words, _ := AnalyzeQuestion(s)
+		for _, tok := range words {
 			if tok.Start < 0 || tok.End > len(s) || tok.Start >= tok.End {
 				t.Fatalf("token %+v is outside the text of %d bytes", tok, len(s))
 			}
-			if tok.End < last {
-				t.Fatalf("token %+v ends before the one before it", tok)
+			if tok.Start < last {
+				t.Fatalf("token %+v begins before the one before it", tok)
 			}
-			last = tok.End
+			if tok.Term == "" {
+				t.Fatalf("token %+v is empty", tok)
+			}
+			last = tok.Start
 		}
 		last = 0
 		for _, sp := range Sentences(s) {
@@ -107,4 +120,24 @@ func FuzzAnalyze(f *testing.F) {
 			last = sp.End
 		}
 	})
+}
+
+func TestAnalyzeQuestion_KnowsFormsOfItsLanguage(t *testing.T) {
+	tests := []struct{ question, word, want string }{
+		{"Wer nimmt Pakete an?", "paket", "paketen"},
+		{"Was ist mit den Häusern?", "hausern", "haus"},
+		{"Quels colis sont acceptés ?", "accept", "accepte"},
+		{"¿Cuántas devoluciones hay?", "devolucion", "devolucionar"},
+		{"Какие посылки принимают?", "посылки", "посылка"},
+		{"Which parcels are accepted?", "parcel", ""}, // they are stemmed
+		{"Wer hat den Tag gesehen?", "tag", ""},       // too short
+		{"Was kostet max_size im Monat?", "max_size", ""},
+	}
+	for _, tt := range tests {
+		_, all := AnalyzeQuestion(tt.question)
+		forms := all[tt.word]
+		if tt.want == "" && len(forms) > 0 || tt.want != "" && !slices.Contains(forms, tt.want) || slices.Contains(forms, tt.word) {
+			t.Errorf("%s: forms of %s are %q, want %q among them", tt.question, tt.word, forms, tt.want)
+		}
+	}
 }

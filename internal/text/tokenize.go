@@ -8,6 +8,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,8 +36,8 @@ func Analyze(s string) []Token {
 			toks = appendPairs(toks, s, i, end)
 			i = end
 		case isWordRune(r):
-			end := wordEnd(s, i)
-			toks = appendWord(toks, s, i, end, shouting)
+			end := hyphenated(s, i)
+			toks = appendCompound(toks, s, i, end, shouting)
 			i = end
 		default:
 			i += size
@@ -105,6 +106,63 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
+// maxHyphens bounds how many words are one compound.
+const maxHyphens = 3
+
+// hyphenated returns the end of the words that begin at i and are joined by hyphens, that of the first
+// word where there is none.
+func hyphenated(s string, i int) int {
+	end := wordEnd(s, i)
+	for range maxHyphens {
+		n := hyphen(s[end:])
+		r, _ := utf8.DecodeRuneInString(s[end+n:])
+		if n == 0 || !isWordRune(r) || isUnspaced(r) {
+			break
+		}
+		end = wordEnd(s, end+n)
+	}
+	return end
+}
+
+// hyphen returns the length of the hyphen with which s begins, 0 for none.
+func hyphen(s string) int {
+	for _, h := range []string{"-", "\u2010", "\u2011"} {
+		if strings.HasPrefix(s, h) {
+			return len(h)
+		}
+	}
+	return 0
+}
+
+// appendCompound appends the words of s[start:end], which hyphens join, behind the word that they are
+// without them, since some write it so: e-mail and email. Numbers are no such words.
+func appendCompound(toks []Token, s string, start, end int, shouting bool) []Token {
+	if wordEnd(s, start) == end {
+		return appendWord(toks, s, start, end, shouting)
+	}
+	whole, isWord := len(toks), false
+	if strings.ContainsFunc(s[start:end], unicode.IsLetter) {
+		joined := joiners.Replace(fold(s[start:end]))
+		if isWord = joined != ""; isWord {
+			toks = append(toks, Token{Term: Stem(joined), Start: start, End: end, Stop: true})
+		}
+	}
+	parts := len(toks)
+	for i := start; i < end; {
+		to := wordEnd(s, i)
+		toks = appendWord(toks, s, i, to, shouting)
+		i = to + hyphen(s[to:])
+	}
+	if isWord {
+		toks[whole].Parts = len(toks) - parts
+		toks[whole].Stop = !slices.ContainsFunc(toks[parts:], func(t Token) bool { return !t.Stop })
+	}
+	return toks
+}
+
+// joiners removes what stands between the words of a compound, and within them.
+var joiners = strings.NewReplacer("-", "", "\u2010", "", "\u2011", "", "'", "", "’", "", ",", "")
+
 func joins(prev, r, next rune) bool {
 	switch r {
 	case '\'', '’':
@@ -144,6 +202,9 @@ func appendWord(toks []Token, s string, start, end int, shouting bool) []Token {
 	stop, noun := isStop(folded) && (shouting || !isAcronym(word)), elided(folded)
 	folded = strings.TrimSuffix(strings.TrimSuffix(folded, "'s"), "'")
 	folded = strings.ReplaceAll(folded, "'", "")
+	if folded == "" { // an apostrophe that is a letter
+		return toks
+	}
 	whole := len(toks)
 	toks = append(toks, Token{Term: Stem(strings.ReplaceAll(folded, ",", "")), Start: start, End: end, Stop: stop})
 	toks = appendParts(toks, s, start, end)
