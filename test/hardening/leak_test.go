@@ -105,7 +105,8 @@ func openSockets() (n int) {
 // slow others down for ever, and are dropped when they take nothing.
 func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	slow := rounds(12, 200)
-	s := newStack(t, options{write: 4 * time.Second, idle: time.Minute})
+	// Time for all of them to fill what lies between, before the first is dropped.
+	s := newStack(t, options{write: 4*time.Second + time.Duration(slow)*50*time.Millisecond, idle: time.Minute})
 	s.fault.Store("never")
 	runtime.GC()
 	var before, during runtime.MemStats
