@@ -13,14 +13,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// chunksEach is how many chunks are worth a connection of their own: several read side by side, because
-// those of a large corpus lie anywhere in a file that the system keeps a part of in memory, and a search
-// waits for the slowest one.
-const chunksEach = 3
-
 // Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
 // that are gone, or that belong to another namespace, are left out. Chunks may be read from
-// different versions of the corpus.
+// different versions of the corpus. They are read side by side, because those of a large corpus lie anywhere
+// in a file that the system keeps a part of in memory, and a search waits for the slowest one.
 func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
 	[]retrieval.Passage, error) {
 	if len(keys) == 0 {
@@ -34,7 +30,7 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	parts := make([][]retrieval.Passage, min(readers, (len(keys)+chunksEach-1)/chunksEach))
+	parts := make([][]retrieval.Passage, min(readers, len(keys)))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range parts {
 		group.Go(func() error {

@@ -24,7 +24,7 @@ import (
 )
 
 // readers is how many reads of one database run at once; more wait their turn.
-const readers = 4
+const readers = 10
 
 // pragmas are set on every connection. WAL lets readers and one writer work side by side, over
 // processes too; synchronous=FULL syncs the log at every commit, without which the last commits
