@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 
 // Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
 // that are gone, or that belong to another namespace, are left out. Chunks may be read from
-// different versions of the corpus. They are read side by side, because those of a large corpus lie anywhere
-// in a file that the system keeps a part of in memory, and a search waits for the slowest one.
+// different versions of the corpus. Those of a large one are read side by side, because they lie anywhere
+// in a file that the system keeps a part of in memory, and a search waits for the slowest.
 func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
 	[]retrieval.Passage, error) {
 	if len(keys) == 0 {
@@ -30,7 +31,7 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	if err != nil {
 		return nil, c.db.fail("read chunks", err)
 	}
-	parts := make([][]retrieval.Passage, min(readers, len(keys)))
+	parts := make([][]retrieval.Passage, min(c.sideBySide(), len(keys)))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range parts {
 		group.Go(func() error {
@@ -43,6 +44,17 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	}
 	err = group.Wait()
 	return slices.Concat(parts...), err
+}
+
+// largeFile is from how many bytes on a system may keep less than all of a file in memory.
+const largeFile = 256 << 20
+
+// sideBySide returns over how many connections the passages of a search are read.
+func (c *Corpus) sideBySide() int {
+	if info, err := os.Stat(c.db.path); err != nil || info.Size() < largeFile {
+		return 1
+	}
+	return readers
 }
 
 // readChunks is Chunks in one transaction, with the statements that read a chunk and a document.
