@@ -12,7 +12,8 @@ import (
 
 // Corpus keeps documents and their index. It implements retrieval.Store.
 type Corpus struct {
-	db *database
+	db    *database
+	large int64 // from how many bytes on passages are read side by side
 }
 
 var _ retrieval.Store = (*Corpus)(nil)

@@ -51,7 +51,7 @@ const largeFile = 256 << 20
 
 // sideBySide returns over how many connections the passages of a search are read.
 func (c *Corpus) sideBySide() int {
-	if info, err := os.Stat(c.db.path); err != nil || info.Size() < largeFile {
+	if info, err := os.Stat(c.db.path); err != nil || info.Size() < c.large {
 		return 1
 	}
 	return readers

@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/retrieval"
 )
@@ -37,5 +40,27 @@ func TestReads_NeedOneConnectionEach(t *testing.T) {
 		}
 	case <-ctx.Done():
 		t.Fatal("the read waits for a connection while it holds one")
+	}
+}
+
+func TestChunks_OfALargeCorpusComeInTheOrderOfKeysToo(t *testing.T) {
+	dir := t.TempDir()
+	db := mustOpen(t, dir)
+	if err := fillCorpus(t.Context(), db.Corpus()); err != nil {
+		t.Fatal(err)
+	}
+	var keys []retrieval.ChunkKey
+	for i := range 2 * readers {
+		keys = append(keys, retrieval.ChunkKey{Revision: int64(2*readers - i), Ordinal: i % 5})
+	}
+	keys = slices.Insert(keys, 3, retrieval.ChunkKey{Revision: 1 << 20}) // which nobody has
+	want, err := db.Corpus().Chunks(t.Context(), "ns", keys)
+	if err != nil || len(want) != len(keys)-1 {
+		t.Fatalf("%d passages, %v", len(want), err)
+	}
+	db.Corpus().large = 0
+	got, err := db.Corpus().Chunks(t.Context(), "ns", keys)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("read side by side (-want +got), %v:\n%s", err, diff)
 	}
 }

@@ -63,7 +63,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
-	return &DB{corpus: &Corpus{corpus}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
+	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
 		jobs: &Jobs{state}}, nil
 }
 
