@@ -27,7 +27,7 @@ import (
 // PARLEY_TEST_ALL=1, and 60 else.
 func TestStore_NeverAnswersFromDamage(t *testing.T) {
 	rounds := 60
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
+	if os.Getenv("PARLEY_TEST_ALL") == "1" && !raceEnabled {
 		rounds = 1000
 	}
 	const seed = 3
