@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/test/needs"
 )
 
 // seenInBrowser is what the page test/browser/page.html has seen.
@@ -33,11 +35,7 @@ func findBrowser(t *testing.T) string {
 			return path
 		}
 	}
-	const needs = "this test needs Chromium: apt-get install chromium"
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatal(needs)
-	}
-	t.Skip(needs)
+	needs.Missing(t, "Chromium: apt-get install chromium")
 	return ""
 }
 

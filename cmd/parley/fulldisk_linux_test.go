@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // smallDisk mounts a file system that holds size bytes. It takes the rights to do so.
@@ -17,7 +19,7 @@ func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
-		t.Skipf("a file system cannot be mounted here: %v", err)
+		needs.Missing(t, fmt.Sprintf("the right to mount a file system: %v", err))
 	}
 	t.Cleanup(func() { // after the program that a test starts later has ended
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -14,13 +14,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // requirePage returns the folder of the scenarios of the web page, or skips when something that they
 // need is missing.
 func requirePage(t testing.TB) string {
 	t.Helper()
-	if raceDetector {
+	if needs.Race {
 		t.Skip("the page is tested without the race detector: what it asks of the server is tested with it elsewhere")
 	}
 	dir, err := filepath.Abs("../../test/ui")
@@ -35,11 +37,7 @@ func requirePage(t testing.TB) string {
 		_, missing = os.Stat(filepath.Join(dir, "node_modules", "playwright-core"))
 	}
 	if missing != nil {
-		const needs = "this test needs node, Chromium, and npm ci --prefix test/ui: %v"
-		if os.Getenv("PARLEY_TEST_ALL") == "1" {
-			t.Fatalf(needs, missing)
-		}
-		t.Skipf(needs, missing)
+		needs.Missing(t, fmt.Sprintf("node, Chromium, and npm ci --prefix test/ui: %v", missing))
 	}
 	return dir
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/test/needs"
 )
 
 // What the upstream does instead of answering, when the question names it.
@@ -143,11 +145,7 @@ func requireSDK(t *testing.T, client string) string {
 		_, missing = os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(client)))
 	}
 	if missing != nil {
-		const needs = "this test needs node, and npm ci --prefix test/sdk: %v"
-		if os.Getenv("PARLEY_TEST_ALL") == "1" {
-			t.Fatalf(needs, missing)
-		}
-		t.Skipf(needs, missing)
+		needs.Missing(t, fmt.Sprintf("node, and npm ci --prefix test/sdk: %v", missing))
 	}
 	return dir
 }

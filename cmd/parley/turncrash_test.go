@@ -19,6 +19,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // to look at what a crash has left
+
+	"parley/test/needs"
 )
 
 // crashRounds is the variable of the environment that says how often a server is killed during turns.
@@ -224,11 +226,8 @@ func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("strace is a program of Linux")
 	}
-	if err != nil && os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatal(err)
-	}
 	if err != nil {
-		t.Skip("needs strace")
+		needs.Missing(t, "strace: apt-get install strace")
 	}
 	const turns = 50
 	s := startRAGChat(t)
@@ -243,7 +242,7 @@ func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := attached.Read(make([]byte, 1)); err != nil { // it says so when it has attached
-		t.Skipf("strace may not attach: %v", err)
+		needs.Missing(t, "the right to attach strace to a process")
 	}
 	for i := range turns {
 		if r, err := s.send(path, fmt.Sprintf(`{"message":"How high is Mount Everest (%d)?"}`, i)); err != nil || r.status != http.StatusOK {

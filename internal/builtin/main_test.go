@@ -24,15 +24,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
-func missing(t *testing.T, component string) {
-	t.Helper()
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatalf("needs %s", component)
-	}
-	t.Skipf("needs %s", component)
-}
-
 // inProcess reads files without a pool, which starts faster for a few small ones.
 type inProcess struct{}
 

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/text"
+	"parley/test/needs"
 )
 
 // writer makes random passages out of everything that documents hold.
@@ -163,7 +164,7 @@ func stands(q quote, ev *llm.Evidence) bool {
 func TestAnswer_IsMadeOfQuotesWithinItsLimits(t *testing.T) {
 	answered, several := 0, 0
 	rounds := 3000
-	if raceDetector || testing.Short() {
+	if needs.Race || testing.Short() {
 		rounds = 300
 	}
 	for seed := range rounds {

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/extract"
+	"parley/test/needs"
 )
 
 // The shares that the answerer is held to.
@@ -138,12 +139,12 @@ func TestAnswer_KnowsWhatAFewShortDocumentsSay(t *testing.T) {
 }
 
 func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if needs.Race || testing.Short() {
 		t.Skip("reads 300 pages of PDF")
 	}
 	dir := filepath.Join("..", "..", "..", "shared", "data", "northwind")
 	if _, err := os.Stat(dir); err != nil {
-		missing(t, dir)
+		needs.Missing(t, dir)
 	}
 	pool := extract.NewPool(extract.Options{CacheDir: t.TempDir()})
 	defer pool.Close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 // TestLocate_OnNorthwind finds the words of the pages for answers in other words, those of the
@@ -18,7 +19,7 @@ func TestLocate_OnNorthwind(t *testing.T) {
 	_, byPage := northwindPassages(t)
 	f, err := os.Open(filepath.Join(northwind, "ground_truth.dev20.jsonl"))
 	if err != nil {
-		missing(t, "the Northwind questions")
+		needs.Missing(t, "the Northwind questions")
 	}
 	defer f.Close()
 	places, found, long := 0, 0, 0

@@ -14,16 +14,8 @@ import (
 	"testing"
 
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
-
-// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
-func missing(t *testing.T, component string) {
-	t.Helper()
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatalf("needs %s", component)
-	}
-	t.Skipf("needs %s", component)
-}
 
 var northwind = filepath.Join("..", "..", "..", "shared", "data", "northwind")
 
@@ -32,7 +24,7 @@ func northwindPassages(t *testing.T) (labels []string, byPage map[string][]retri
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(northwind, "pdf", "*.pdf"))
 	if _, err := exec.LookPath("pdftotext"); err != nil || len(paths) == 0 {
-		missing(t, "the Northwind documents and pdftotext")
+		needs.Missing(t, "the Northwind documents and pdftotext")
 	}
 	byPage = map[string][]retrieval.Passage{}
 	for _, path := range paths {
@@ -63,7 +55,7 @@ func TestSupport_OnNorthwind(t *testing.T) {
 	labels, byPage := northwindPassages(t)
 	f, err := os.Open(filepath.Join(northwind, "ground_truth.dev20.jsonl"))
 	if err != nil {
-		missing(t, "the Northwind questions")
+		needs.Missing(t, "the Northwind questions")
 	}
 	defer f.Close()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,9 +12,8 @@ import (
 	"text/tabwriter"
 
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
-
-var fusions = flag.Bool("fusions", false, "compare ways to fuse on all data sets, which takes some minutes")
 
 // fusion is a way to make one ranking of two.
 type fusion struct {
@@ -141,7 +139,7 @@ func (c scenario) strength(s *simulation) float64 {
 }
 
 // hybrid measures the product itself with a model: embedding, storage, search and fusion.
-func (s *simulation) hybrid(t *testing.T, m model) Ranking {
+func (s *simulation) hybrid(t testing.TB, m model) Ranking {
 	t.Helper()
 	e := s.Embedder(m).(simEmbedder)
 	corpus, err := retrieval.Open(t.Context(), s.db.Corpus(), nil,
@@ -172,7 +170,7 @@ func (s *simulation) hybrid(t *testing.T, m model) Ranking {
 }
 
 // TestFusion_GainsOverBothRankings holds on one data set that fusion in the product does what the
-// simulation says, and that this is worth having: see -fusions for the comparison.
+// simulation says, and that this is worth having: see BenchmarkFusion_Compared.
 func TestFusion_GainsOverBothRankings(t *testing.T) {
 	measuring(t)
 	const strength = 0.3027 // as calibrated for the third scenario
@@ -198,11 +196,8 @@ func TestFusion_GainsOverBothRankings(t *testing.T) {
 	}
 }
 
-// TestFusion_Compared prints the table that stands in docs/decisions.md.
-func TestFusion_Compared(t *testing.T) {
-	if !*fusions {
-		t.Skip("compares only with -fusions")
-	}
+// BenchmarkFusion_Compared prints the table that stands in docs/decisions.md.
+func BenchmarkFusion_Compared(t *testing.B) {
 	const seeds = 3
 	all := compared()
 	values := make([][]float64, len(all))
@@ -246,8 +241,8 @@ func TestFusion_Compared(t *testing.T) {
 // TestSimulation_ErrsAsARealModelDoes prints, for the real and the simulated BGE-base on MTRAG FiQA,
 // what its ten best passages have in common with those of BM25, and checks that they are near.
 func TestSimulation_ErrsAsARealModelDoes(t *testing.T) {
-	if !*fusions {
-		t.Skip("compares only with -fusions")
+	if needs.Race || !needs.All() {
+		t.Skip("takes 40 seconds, and runs with PARLEY_TEST_ALL=1 and without the race detector")
 	}
 	for _, c := range []struct{ form, run string }{{"last_turn", "lastturn"}, {"human_rewrite", "rewrite"}} {
 		s := simulate(t, "mtrag-fiqa", c.form)
@@ -301,7 +296,7 @@ func (s *simulation) resemblance(list func(query int) []string) (r [3]float64) {
 }
 
 // readRun reads "query <tab> passage <tab> rank", best first.
-func readRun(t *testing.T, path string) map[string][]string {
+func readRun(t testing.TB, path string) map[string][]string {
 	t.Helper()
 	run := map[string][]string{}
 	for line, err := range lines(path) {
@@ -314,12 +309,9 @@ func readRun(t *testing.T, path string) map[string][]string {
 	return run
 }
 
-// TestFusion_WithRealRanks fuses the ranks of real models on MTRAG FiQA, of which no scores are
+// BenchmarkFusion_WithRealRanks fuses the ranks of real models on MTRAG FiQA, of which no scores are
 // known, with those of BM25, and prints what comes of it.
-func TestFusion_WithRealRanks(t *testing.T) {
-	if !*fusions {
-		t.Skip("compares only with -fusions")
-	}
+func BenchmarkFusion_WithRealRanks(t *testing.B) {
 	for _, c := range []struct{ form, run string }{{"last_turn", "lastturn"}, {"human_rewrite", "rewrite"}} {
 		s := simulate(t, "mtrag-fiqa", c.form)
 		for _, system := range []string{"bge", "elser"} {
@@ -359,12 +351,9 @@ func TestFusion_WithRealRanks(t *testing.T) {
 	}
 }
 
-// TestFusion_WhileSomeChunksHaveNoVector prints what is lost while a share of the chunks is not
+// BenchmarkFusion_WhileSomeChunksHaveNoVector prints what is lost while a share of the chunks is not
 // embedded, by what stands for their cosine: so much of their lexical share.
-func TestFusion_WhileSomeChunksHaveNoVector(t *testing.T) {
-	if !*fusions {
-		t.Skip("compares only with -fusions")
-	}
+func BenchmarkFusion_WhileSomeChunksHaveNoVector(t *testing.B) {
 	for _, c := range []scenario{scenarios[1], scenarios[2], scenarios[5], scenarios[7], scenarios[8]} {
 		s := simulate(t, c.dataset, c.form)
 		m := s.embed(c.strength(s), 2)

@@ -15,6 +15,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -23,22 +24,13 @@ func TestMain(m *testing.M) {
 }
 
 // shared returns a path in the folder beside the project, and skips the test when it is absent.
-func shared(t *testing.T, path string) string {
+func shared(t testing.TB, path string) string {
 	t.Helper()
 	path = filepath.Join("..", "..", "..", "shared", path)
 	if _, err := os.Stat(path); err != nil {
-		missing(t, path)
+		needs.Missing(t, path)
 	}
 	return path
-}
-
-// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
-func missing(t *testing.T, component string) {
-	t.Helper()
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatalf("needs %s", component)
-	}
-	t.Skipf("needs %s", component)
 }
 
 // product is Parley without a model over an empty corpus.
@@ -48,7 +40,7 @@ type product struct {
 	engine *chat.Engine
 }
 
-func newProduct(t *testing.T) *product {
+func newProduct(t testing.TB) *product {
 	t.Helper()
 	ctx := context.Background()
 	db, err := store.Open(ctx, t.TempDir(), nil)
@@ -82,7 +74,7 @@ func (p *product) askIn(ctx context.Context, conversation []Message, question st
 }
 
 // load returns a data set that is known to be there.
-func load(t *testing.T, dir string) *Dataset {
+func load(t testing.TB, dir string) *Dataset {
 	t.Helper()
 	d, err := Load(dir, "")
 	if err != nil {
@@ -92,7 +84,7 @@ func load(t *testing.T, dir string) *Dataset {
 }
 
 // index puts the passages of a data set into the product's corpus.
-func (p *product) index(t *testing.T, d *Dataset) {
+func (p *product) index(t testing.TB, d *Dataset) {
 	t.Helper()
 	if _, err := Index(context.Background(), p.Env, d); err != nil {
 		t.Fatal(err)

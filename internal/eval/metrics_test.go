@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // wantNear compares measures by name.
@@ -152,7 +154,7 @@ func TestRanking_AgreesWithTheSharedTool(t *testing.T) {
 	tool := shared(t, "tools/eval_metrics.py")
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		missing(t, "python3")
+		needs.Missing(t, "python3")
 	}
 	d := load(t, "testdata/small")
 	p := newProduct(t)

@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/ingest"
+	"parley/test/needs"
 )
 
 // goal is a least value of a measure of one form of the queries.
@@ -26,7 +27,7 @@ var goals = []goal{
 // measuring skips a test that is about quality on large data sets.
 func measuring(t *testing.T) {
 	t.Helper()
-	if raceDetector || testing.Short() {
+	if needs.Race || testing.Short() {
 		t.Skip("indexes whole data sets")
 	}
 }

@@ -57,7 +57,7 @@ type hit struct {
 }
 
 // simulate indexes a data set and places its chunks and queries among its topics.
-func simulate(t *testing.T, dataset, formName string) *simulation {
+func simulate(t testing.TB, dataset, formName string) *simulation {
 	t.Helper()
 	ctx := context.Background()
 	d := load(t, shared(t, "data/"+dataset))

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // repeatText writes a text n times.
@@ -197,7 +199,7 @@ func deepMail(n int) []byte {
 // TestBombs_EndWithAReasonWithinTheLimits holds row S6 of the hardening guide: every bomb ends in
 // the default time and memory, and with a reason where it is no document.
 func TestBombs_EndWithAReasonWithinTheLimits(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || needs.Race {
 		t.Skip("it makes gigabytes, and the race detector needs most of a worker's memory for itself")
 	}
 	for name, b := range bombs(t) {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // red sets what the boxes are to cover.
@@ -34,7 +36,7 @@ func pdfPageOf(attributes, content string) string {
 }
 
 func TestMeasure_CoversTheWordsAsThePageIsShown(t *testing.T) {
-	if raceEnabled {
+	if needs.Race {
 		t.Skip("drawing pages under the race detector takes a worker longer than its time")
 	}
 	column := func(x float64) string {
@@ -167,7 +169,7 @@ func checkCovered(t *testing.T, picture *Image, g *Geometry) {
 }
 
 func TestMeasure_KeepsItsLimits(t *testing.T) {
-	if raceEnabled {
+	if needs.Race {
 		t.Skip("drawing pages under the race detector takes a worker longer than its time")
 	}
 	pdf := string(makePDF(set("R", 12, 50, 700, "text")))

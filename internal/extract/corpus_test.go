@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // hostile reads the real, odd and hostile files of shared/data/docs-robust, and the files inside
@@ -32,7 +34,7 @@ type hostile struct {
 func TestPool_TakesEveryHostileFile(t *testing.T) {
 	root := shared(t, "data/docs-robust")
 	o := Options{Ahead: true}
-	if raceEnabled {
+	if needs.Race {
 		o.Limits.MemoryBytes = 2 << 30
 	}
 	h := &hostile{

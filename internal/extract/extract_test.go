@@ -14,6 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/text/unicode/norm"
+
+	"parley/test/needs"
 )
 
 // testCache keeps PDFium's compiled code between test runs.
@@ -201,18 +203,9 @@ func shared(t testing.TB, dir string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		missing(t, path)
+		needs.Missing(t, path)
 	}
 	return path
-}
-
-// missing skips a test for want of a component; with PARLEY_TEST_ALL=1 the want is a failure.
-func missing(t testing.TB, component string) {
-	t.Helper()
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
-		t.Fatalf("needs %s", component)
-	}
-	t.Skipf("needs %s", component)
 }
 
 func utf16le(ascii string) []byte {

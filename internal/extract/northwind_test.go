@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/test/needs"
 )
 
 func northwind(t testing.TB) map[string][]byte {
@@ -35,7 +37,7 @@ func northwind(t testing.TB) map[string][]byte {
 func TestPDF_FindsTheWordsOfNorthwind(t *testing.T) {
 	files := northwind(t)
 	if _, err := exec.LookPath("pdftotext"); err != nil {
-		missing(t, "pdftotext")
+		needs.Missing(t, "pdftotext")
 	}
 	for name, data := range files {
 		cmd := exec.Command("pdftotext", "-", "-")
@@ -135,7 +137,7 @@ func BenchmarkPDF(b *testing.B) {
 func BenchmarkPdftotext(b *testing.B) {
 	files := northwind(b)
 	if _, err := exec.LookPath("pdftotext"); err != nil {
-		missing(b, "pdftotext")
+		needs.Missing(b, "pdftotext")
 	}
 	pages := 0
 	for b.Loop() {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"parley/test/needs"
 )
 
 // asked counts the documents that a worker of the tests has seen.
@@ -105,7 +107,7 @@ func TestPool_ReturnsDocumentAndPost(t *testing.T) {
 
 func TestPool_SurvivesWhatFilesDoToWorkers(t *testing.T) {
 	o := Options{Workers: 1, Limits: Limits{MemoryBytes: 256 << 20}}
-	if raceEnabled {
+	if needs.Race {
 		o.Limits.MemoryBytes = 2 << 30
 	}
 	p := newTestPool(t, o)
@@ -118,7 +120,7 @@ func TestPool_SurvivesWhatFilesDoToWorkers(t *testing.T) {
 		{"please refuse", Empty},
 		{"please eat", TooLarge},
 	} {
-		if c.want == TooLarge && raceEnabled {
+		if c.want == TooLarge && needs.Race {
 			continue // the detector itself dies of the limits
 		}
 		_, err := p.Extract(context.Background(), Request{Name: "a.txt", Path: written(t, c.text)})

@@ -16,6 +16,7 @@ import (
 	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/test/needs"
 )
 
 // whole is everything that ingestion needs, as the program puts it together.
@@ -146,7 +147,7 @@ func TestIngestion_ManyFiles(t *testing.T) {
 
 // TestIngestion_OfTheNorthwindHandbooks takes real files, which the project must not hold.
 func TestIngestion_OfTheNorthwindHandbooks(t *testing.T) {
-	if raceDetector {
+	if needs.Race {
 		t.Skip("compiling PDFium takes minutes with the race detector")
 	}
 	dir, err := filepath.Abs("../../../shared/data/northwind")
@@ -156,10 +157,7 @@ func TestIngestion_OfTheNorthwindHandbooks(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.pdf"))
 	more, _ := filepath.Glob(filepath.Join(dir, "*.pdf"))
 	if files = append(files, more...); len(files) == 0 {
-		if os.Getenv("PARLEY_TEST_ALL") == "1" {
-			t.Fatal("the handbooks are missing")
-		}
-		t.Skip("no handbooks here")
+		needs.Missing(t, "the handbooks of the folder shared")
 	}
 	w := newWhole(t)
 	w.dir = dir

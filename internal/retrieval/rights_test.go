@@ -3,7 +3,6 @@ package retrieval_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"parley/internal/llm/llmtest"
 	"parley/internal/retrieval"
 	"parley/internal/text"
+	"parley/test/needs"
 )
 
 // secret is a document with a canary: a word that stands in no other document.
@@ -225,7 +225,7 @@ func TestSearch_LetsNoCanaryCrossByVectors(t *testing.T) {
 func (v *vault) guard(changed func(n int)) {
 	v.Helper()
 	queries := 2_500
-	if os.Getenv("PARLEY_TEST_ALL") != "" {
+	if needs.All() {
 		queries = 10_000
 	}
 	hidden, next := 0, len(v.secrets)

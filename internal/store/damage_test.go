@@ -20,6 +20,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/transcript"
 	"parley/internal/turn"
+	"parley/test/needs"
 )
 
 // Row R3: wherever bytes of a database have changed, or its end is missing, each answer is what it
@@ -27,7 +28,7 @@ import (
 // PARLEY_TEST_ALL=1, and 60 else.
 func TestStore_NeverAnswersFromDamage(t *testing.T) {
 	rounds := 60
-	if os.Getenv("PARLEY_TEST_ALL") == "1" && !raceEnabled {
+	if needs.All() && !needs.Race {
 		rounds = 1000
 	}
 	const seed = 3

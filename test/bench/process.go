@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -139,4 +141,45 @@ func freeAddr(ctx context.Context) (string, error) {
 	}
 	addr := l.Addr().String()
 	return addr, l.Close()
+}
+
+// read returns what a route answers.
+func (s *server) read(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url(path), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return body, nil
+}
+
+// metrics returns the program's metrics by name and labels, as /metrics writes them.
+func (s *server) metrics(ctx context.Context) (map[string]float64, error) {
+	body, err := s.read(ctx, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimSpace(line)
+		end := strings.LastIndexByte(line, ' ') // labels may hold others
+		if end < 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if values[line[:end]], err = strconv.ParseFloat(line[end+1:], 64); err != nil {
+			return nil, fmt.Errorf("read /metrics: %w", err)
+		}
+	}
+	return values, nil
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -147,45 +145,26 @@ func mean(sizes []size) (mib float64) {
 	return mib
 }
 
-// turnsByEnd reads from /metrics how many turns ended how.
+// turnsByEnd returns how many turns ended how.
 func turnsByEnd(ctx context.Context, s *server) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url("/metrics"), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("read the metrics: %w", err)
-	}
-	defer resp.Body.Close()
+	values, err := s.metrics(ctx)
 	turns := map[string]float64{}
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		rest, ok := strings.CutPrefix(lines.Text(), `parley_turns_total{status="`)
-		status, count, found := strings.Cut(rest, `"} `)
-		if !ok || !found {
-			continue
-		}
-		if turns[status], err = strconv.ParseFloat(count, 64); err != nil {
-			return nil, fmt.Errorf("read the metrics: %w", err)
+	for series, value := range values {
+		if rest, ok := strings.CutPrefix(series, `parley_turns_total{status="`); ok {
+			turns[strings.TrimSuffix(rest, `"}`)] = value
 		}
 	}
-	return turns, lines.Err()
+	return turns, err
 }
 
 // stubFaults returns how many faults the upstream has injected.
 func stubFaults(ctx context.Context, upstream *server) (float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, upstream.url("/stub/stats"), nil)
+	body, err := upstream.read(ctx, "/stub/stats")
 	if err != nil {
 		return 0, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("read what the upstream did: %w", err)
-	}
-	defer resp.Body.Close()
 	var stats struct{ Faults float64 }
-	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+	if err := json.Unmarshal(body, &stats); err != nil {
 		return 0, fmt.Errorf("read what the upstream did: %w", err)
 	}
 	return stats.Faults, nil

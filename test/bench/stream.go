@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // A question about the repository's own documentation, which is what is stored.
@@ -261,29 +258,9 @@ func (b *bench) loadgen(ctx context.Context, l load, s *server, path string) (re
 // stageTime is what the program's metrics say of the searches so far.
 type stageTime struct{ seconds, searches float64 }
 
-// retrieved reads the time of the stage retrieve, which is the search, from /metrics.
+// retrieved reads the time of the stage retrieve, which is the search.
 func retrieved(ctx context.Context, s *server) (t stageTime, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url("/metrics"), nil)
-	if err != nil {
-		return t, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return t, fmt.Errorf("read the metrics: %w", err)
-	}
-	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		switch name {
-		case `parley_stage_duration_seconds_sum{stage="retrieve"}`:
-			t.seconds, err = strconv.ParseFloat(value, 64)
-		case `parley_stage_duration_seconds_count{stage="retrieve"}`:
-			t.searches, err = strconv.ParseFloat(value, 64)
-		}
-		if err != nil {
-			return t, fmt.Errorf("read the metrics: %w", err)
-		}
-	}
-	return t, lines.Err()
+	values, err := s.metrics(ctx)
+	const series = `parley_stage_duration_seconds_%s{stage="retrieve"}`
+	return stageTime{values[fmt.Sprintf(series, "sum")], values[fmt.Sprintf(series, "count")]}, err
 }

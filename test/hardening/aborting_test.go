@@ -5,18 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/internal/chat"
 	"parley/internal/tokens"
+	"parley/test/needs"
 )
 
 // rounds returns how often a test does something: as often as the table says with PARLEY_TEST_ALL=1.
 func rounds(few, all int) int {
-	if os.Getenv("PARLEY_TEST_ALL") == "1" {
+	if needs.All() {
 		return all
 	}
 	return few

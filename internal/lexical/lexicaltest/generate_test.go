@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/lexical/lexicaltest"
 	"parley/internal/text"
+	"parley/test/needs"
 )
 
 // shape is what the cost of an index and of searches in it depends on.
@@ -74,10 +75,7 @@ func generated(passages, questions int) shape {
 func TestGenerator_IsShapedLikeTheSharedSet(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", "mtrag-fiqa")
 	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("PARLEY_TEST_ALL") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("the shared data is absent")
+		needs.Missing(t, "the folder shared")
 	}
 	want := measure(texts(t, filepath.Join(dir, "corpus.jsonl")), texts(t, filepath.Join(dir, "queries.jsonl")))
 	got := generated(want.passages, 2000)

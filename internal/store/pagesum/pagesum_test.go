@@ -16,6 +16,7 @@ import (
 	"modernc.org/sqlite"
 
 	"parley/internal/store/pagesum"
+	"parley/test/needs"
 )
 
 const pageSize = 4096
@@ -321,11 +322,16 @@ func otherPrograms(t *testing.T) map[string]func(path, statement string) {
 			run(t, db, statement)
 		},
 	}
-	if program, err := exec.LookPath("sqlite3"); err == nil {
-		programs["command line"] = func(path, statement string) {
-			if out, err := exec.Command(program, path, statement).CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", statement, err, out)
-			}
+	program, err := exec.LookPath("sqlite3")
+	if err != nil {
+		if needs.All() {
+			t.Fatal("needs sqlite3: apt-get install sqlite3")
+		}
+		return programs
+	}
+	programs["command line"] = func(path, statement string) {
+		if out, err := exec.Command(program, path, statement).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", statement, err, out)
 		}
 	}
 	return programs

@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// raceDetector reports whether the race detector is at work.
-const raceDetector = false

@@ -1,6 +1,0 @@
-//go:build race
-
-package eval
-
-// raceDetector says whether the test was built with the race detector, which makes measuring slow.
-const raceDetector = true

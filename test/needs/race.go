@@ -1,0 +1,6 @@
+//go:build race
+
+package needs
+
+// Race says that the race detector is at work, which multiplies the time and the memory of a test.
+const Race = true
