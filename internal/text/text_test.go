@@ -94,7 +94,7 @@ func TestAnalyze_SpansPointAtTheWord(t *testing.T) {
 }
 
 func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"The plan's 1,000.5 €", "東京タワー", "a_b_C", "\xff\xfe", "الكِتَاب", "e-mail‑x-ـ", "\u0301-\u0301"} {
+	for _, s := range []string{"The plan's 1,000.5 €", "東京タワー", "a_b_C", "\xff\xfe", "الكِتَاب", "e-mail‑x-ـ", "\u0301-\u0301", "\u0651_000"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -249,9 +249,10 @@ func appendParts(toks []Token, s string, start, end int) []Token {
 	parts := 0
 	flush := func(to int) {
 		if to-part >= 2 && (part != start || to != end) {
-			f := fold(s[part:to])
-			toks = append(toks, Token{Term: Stem(f), Start: start, End: end, Stop: isStop(f)})
-			parts++
+			if f := fold(s[part:to]); f != "" { // "" for marks alone
+				toks = append(toks, Token{Term: Stem(f), Start: start, End: end, Stop: isStop(f)})
+				parts++
+			}
 		}
 	}
 	for i := start; i < end; {
