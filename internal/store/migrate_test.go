@@ -126,14 +126,19 @@ func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T
 	if err := errors.Join(err, small.Close()); err != nil {
 		t.Fatal(err)
 	}
-	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')")
+	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')",
+		"CREATE TABLE gone AS SELECT zeroblob(1000000)", "DROP TABLE gone")
 	for range 2 {
 		db := mustOpen(t, dir)
 		var body string
-		var size int
-		err := db.state.db.read.QueryRow("SELECT body, page_size FROM old, pragma_page_size").Scan(&body, &size)
+		var size, free int
+		err := db.state.db.read.QueryRow("SELECT body, page_size, freelist_count FROM old, pragma_page_size, pragma_freelist_count").
+			Scan(&body, &size, &free)
 		if body != "a word of old" || size != 1024 || err != nil {
 			t.Errorf("%q in pages of %d bytes, %v", body, size, err)
+		}
+		if free == 0 { // VACUUM, which each start would run again in vain, leaves no free pages
+			t.Error("the database was written anew")
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)

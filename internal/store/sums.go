@@ -18,7 +18,7 @@ const addSumsLimit = 256 << 20
 var markSums = fmt.Sprintf("PRAGMA application_id = %d", pagesum.ApplicationID)
 
 // addSums gives the pages of a database checksums that was made before there were any. One that is
-// too large, or in use by somebody else, stays without.
+// too large, whose pages are of another size, or that somebody else uses stays without.
 func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	s, err := d.sums(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	if !s.reserved {
-		if s.size > addSumsLimit {
+		if s.size > addSumsLimit || s.pageSize != pagesum.PageSize {
 			log.Info("a database from before there were checksums stays without them", "path", d.path)
 			return nil
 		}
@@ -44,7 +44,7 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 		if s, err = d.sums(ctx); err != nil {
 			return d.openError(err)
 		}
-		if !s.reserved { // its pages are of another size, and to mark it would make it unreadable
+		if !s.reserved { // to mark it would make it unreadable
 			log.Warn("checksums cannot be added to a database", "path", d.path)
 			return nil
 		}
@@ -59,7 +59,8 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 type sums struct {
 	marked   bool  // they are there
 	reserved bool  // there is room for them, and so they are
-	size     int64 // of the database, in bytes
+	size     int64 // of the database, in bytes, where it is not marked
+	pageSize int64 // likewise
 }
 
 func (d *database) sums(ctx context.Context) (s sums, err error) {
@@ -70,8 +71,8 @@ func (d *database) sums(ctx context.Context) (s sums, err error) {
 			return err
 		}
 		var header []byte
-		err := tx.QueryRowContext(ctx, `SELECT substr(p.data, 1, 100), c.page_count * s.page_size
-			FROM sqlite_dbpage p, pragma_page_count c, pragma_page_size s WHERE p.pgno = 1`).Scan(&header, &s.size)
+		err := tx.QueryRowContext(ctx, `SELECT substr(p.data, 1, 100), c.page_count * s.page_size, s.page_size
+			FROM sqlite_dbpage p, pragma_page_count c, pragma_page_size s WHERE p.pgno = 1`).Scan(&header, &s.size, &s.pageSize)
 		s.reserved = pagesum.Reserved(header)
 		return err
 	})
