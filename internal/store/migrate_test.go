@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,34 @@ func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A VACUUM that a crash interrupts is taken back from the log, so that there must be one.
+func TestOpen_LeavesADatabaseWithoutALogWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	writeOld(t, dir, "state", 7)
+	path := filepath.Join(dir, "state.db")
+	unlogged := slices.Clone(pragmas)
+	unlogged[slices.Index(unlogged, "journal_mode(WAL)")] = "journal_mode(DELETE)"
+	d := &database{path: path}
+	var err error
+	if d.write, err = sql.Open("sqlite", dsn(path, unlogged)); err != nil {
+		t.Fatal(err)
+	}
+	d.read = d.write
+	if err := d.addSums(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.sums(t.Context()); err != nil || s.marked || s.reserved || s.logged {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := errors.Join(d.write.Close(), mustOpen(t, dir).Close()); err != nil {
+		t.Fatal(err)
+	}
+	again := mustOpen(t, dir).state.db
+	if s, err := again.sums(t.Context()); err != nil || !s.marked {
+		t.Errorf("once it has a log: %+v, %v", s, err)
 	}
 }
 
