@@ -167,7 +167,11 @@ func (p *program) answerError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
 	}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
+	e, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case ok && len(p.config.Fallback) > 0: // which of them has failed last is not known
+		return fmt.Errorf("no answer from %s or %s: %w", p.config.Model, strings.Join(p.config.Fallback, " or "), e)
+	case ok:
 		return fmt.Errorf("no answer from %s: %w%s", p.config.Model, e, modelRemedy(e, p.config.Model))
 	}
 	return fmt.Errorf("no answer: %w", err)

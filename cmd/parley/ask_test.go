@@ -45,3 +45,27 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 		}
 	}
 }
+
+// The key that is wrong is the fallback's, so the model's is not to be checked.
+func TestAsk_BlamesNoModelForItsFallback(t *testing.T) {
+	dir := t.TempDir()
+	docs := filepath.Join(dir, "leave.md")
+	if err := os.WriteFile(docs, []byte("Employees have twenty-five days of leave."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	parley(t, "ingest", "--data", data, docs)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		w.Write([]byte(`{"error":{"message":"No."}}`))
+	}))
+	defer upstream.Close()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"ask", "--data", data, "--model", "openai:gpt", "--fallback", "anthropic:claude", "How many days of leave?"},
+		&out, &errs, environment(map[string]string{"OPENAI_API_KEY": "sk-a", "OPENAI_BASE_URL": "http://127.0.0.1:1",
+			"ANTHROPIC_API_KEY": "sk-b", "ANTHROPIC_BASE_URL": upstream.URL}))
+	last := errs.String()[strings.LastIndex(strings.TrimSuffix(errs.String(), "\n"), "\n")+1:]
+	if code != exitFailure || !strings.HasPrefix(last, "parley: no answer from openai:gpt or anthropic:claude: ") || strings.Contains(last, "openai;") {
+		t.Errorf("code %d, %s", code, errs.String())
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,24 @@ func bombZIP(t testing.TB, name, start, text string, n int, end string, parts ..
 		t.Fatal(err)
 	}
 	return rawZIP(t, name, packed.Bytes(), len(start)+n*len(text)+len(end), parts...)
+}
+
+// Small files whose markup asks for much: cells that reach into all rows, and items of many lines.
+func TestFile_MakesNoMoreOfMarkupThanThereIs(t *testing.T) {
+	rows := strings.Repeat("<tr>"+strings.Repeat("<td colspan=100 rowspan=100>", 10)+strings.Repeat("<tr><td>x", 100), 150)
+	for name, text := range map[string]string{
+		"a.html": "<table>" + rows + "</table>",
+		"a.wiki": "<ul><li>" + strings.Repeat("a\n", 150_000),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := tryRead(t, name, []byte(text), Limits{})
+		runtime.ReadMemStats(&after)
+		const share = 400 // for each byte
+		if took := after.TotalAlloc - before.TotalAlloc; err != nil || took > share*uint64(len(text)) {
+			t.Errorf("%s of %d KiB took %d MiB, %v", name, len(text)>>10, took>>20, err)
+		}
+	}
 }
 
 // millionEntries is an archive whose directory lists a million files, all of them the same.

@@ -16,7 +16,7 @@ func (w *htmlWalker) table(table *html.Node) {
 		return
 	}
 	var rows [][]string
-	hasHeader, reaching := false, htmlSpans{}
+	hasHeader, reaching := false, htmlSpans{cells: map[int]*htmlSpan{}}
 	for n := range table.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -27,7 +27,7 @@ func (w *htmlWalker) table(table *html.Node) {
 				w.err = w.out.add(Paragraph, 0, oneLine(w.textOf(n)))
 			}
 		case atom.Tr:
-			cells, headers := w.row(n, reaching)
+			cells, headers := w.row(n, &reaching)
 			if len(cells) > 0 {
 				names := headers == len(cells) || n.Parent.DataAtom == atom.Thead
 				hasHeader = hasHeader || len(rows) == 0 && names
@@ -72,8 +72,11 @@ func (w *htmlWalker) layoutTable(n *html.Node) {
 	}
 }
 
-// htmlSpans are the cells that reach into the rows below, by column.
-type htmlSpans map[int]*htmlSpan
+// htmlSpans are the cells of a table that reach into the rows below, by column.
+type htmlSpans struct {
+	cells map[int]*htmlSpan
+	room  int // for what they still may fill
+}
 
 // htmlSpan is a cell that counts for several rows.
 type htmlSpan struct {
@@ -82,16 +85,17 @@ type htmlSpan struct {
 }
 
 // fill puts the cells that reach down from above where a row has come to.
-func (s htmlSpans) fill(cells []string) []string {
+func (s *htmlSpans) fill(cells []string) []string {
 	for {
-		span := s[len(cells)]
-		if span == nil || len(cells) >= maxHTMLColumns {
+		span := s.cells[len(cells)]
+		if span == nil || len(cells) >= maxHTMLColumns || s.room == 0 {
 			return cells
 		}
 		if span.left--; span.left == 0 {
-			delete(s, len(cells))
+			delete(s.cells, len(cells))
 		}
 		cells = append(cells, span.text)
+		s.room--
 	}
 }
 
@@ -99,17 +103,19 @@ func (s htmlSpans) fill(cells []string) []string {
 const (
 	maxHTMLSpan    = 100
 	maxHTMLColumns = 1000
+	maxHTMLReach   = 30 // cells that are filled from above for each that stands there
 )
 
 // row returns the cells of a row and how many of them are header cells. A cell that spans
 // columns fills the others with nothing, so that the later ones stay under their names; one that
 // spans rows counts for each.
-func (w *htmlWalker) row(tr *html.Node, reaching htmlSpans) (cells []string, headers int) {
+func (w *htmlWalker) row(tr *html.Node, reaching *htmlSpans) (cells []string, headers int) {
 	own := false
 	for n := tr.FirstChild; n != nil; n = n.NextSibling {
 		if n.DataAtom != atom.Td && n.DataAtom != atom.Th {
 			continue
 		}
+		reaching.room += maxHTMLReach
 		cells = reaching.fill(cells)
 		if len(cells) >= maxHTMLColumns {
 			break
@@ -122,7 +128,7 @@ func (w *htmlWalker) row(tr *html.Node, reaching htmlSpans) (cells []string, hea
 		}
 		for range columns {
 			if rows > 1 {
-				reaching[len(cells)] = &htmlSpan{text, rows - 1}
+				reaching.cells[len(cells)] = &htmlSpan{text, rows - 1}
 			}
 			cells = append(cells, text)
 			text = ""

@@ -62,7 +62,8 @@ func pdfStructure(data []byte, most int) (catalog, root string, kids []string, h
 	)
 	trees := map[string]bool{}
 	catalogs := map[string]string{} // the number of the pages of each
-	for _, m := range pdfObject.FindAllSubmatchIndex(data, maxObjects) {
+	objects := pdfObject.FindAllSubmatchIndex(data, maxObjects)
+	for i, m := range objects {
 		number := string(data[m[2]:m[3]])
 		name := number + " " + string(data[m[4]:m[5]])
 		n := 0
@@ -70,7 +71,11 @@ func pdfStructure(data []byte, most int) (catalog, root string, kids []string, h
 			n = n*10 + int(digit-'0')
 		}
 		highest = max(highest, n)
-		dictionary := data[m[1]:min(len(data), m[1]+longest)]
+		next := len(data)
+		if i+1 < len(objects) {
+			next = objects[i+1][0]
+		}
+		dictionary := data[m[1]:min(next, m[1]+longest)]
 		for _, end := range []string{"endobj", "stream"} {
 			if i := bytes.Index(dictionary, []byte(end)); i >= 0 {
 				dictionary = dictionary[:i]

@@ -34,3 +34,11 @@ func TestPDF_ReadsThePagesOfADocumentThatIsCutOff(t *testing.T) {
 	wantReason(t, "a.pdf", whole[:at("The first")-60], Limits{}, Damaged)
 	wantReason(t, "a.pdf", append(whole[:at("xref"):at("xref")], "/Encrypt 9 0 R"...), Limits{}, Damaged)
 }
+
+// An object that is not ended says nothing of itself with the dictionary of the next one.
+func TestPDFStructure_EndsAnObjectWhereTheNextBegins(t *testing.T) {
+	_, _, kids, highest := pdfStructure([]byte("4 0 obj << /Length 7\n5 0 obj << /Type /Page >> endobj\n6 0 obj << /Type /Font\n"), 10)
+	if got := strings.Join(kids, ", "); got != "5 0 R" || highest != 6 {
+		t.Errorf("pages %s of %d objects", got, highest)
+	}
+}

@@ -16,12 +16,13 @@ func wikiHTMLLists(lines []string) []string {
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, codeMark), !wikiListTag.MatchString(line) && (len(l.open) == 0 || startsBlock(line)):
-			l.lines = append(l.lines, line)
+			l.add(line)
 			l.open = l.open[:0] // a list that was never ended does not swallow what follows
 		default:
 			l.take(line)
 		}
 	}
+	l.end()
 	return l.lines
 }
 
@@ -33,7 +34,24 @@ func startsBlock(line string) bool {
 // wikiLists are the lines that were written, and the markers of the lists that are open.
 type wikiLists struct {
 	lines []string
+	last  strings.Builder // the line behind them, which may grow
+	begun bool            // there is one
 	open  []byte
+}
+
+// add begins a line.
+func (l *wikiLists) add(line string) {
+	l.end()
+	l.last.WriteString(line)
+	l.begun = true
+}
+
+func (l *wikiLists) end() {
+	if l.begun {
+		l.lines = append(l.lines, l.last.String())
+		l.last.Reset()
+		l.begun = false
+	}
 }
 
 func (l *wikiLists) take(line string) {
@@ -49,20 +67,20 @@ func (l *wikiLists) take(line string) {
 		switch tag {
 		case "ol", "ul":
 			if len(l.open) == 0 {
-				l.lines = append(l.lines, "") // it goes on with no list before it
+				l.add("") // it goes on with no list before it
 			}
 			if len(l.open) < maxWikiLists {
 				l.open = append(l.open, map[string]byte{"ol": '#', "ul": '*'}[tag])
 			}
 		case "/ol", "/ul":
 			if l.open = l.open[:max(0, len(l.open)-1)]; len(l.open) == 0 {
-				l.lines = append(l.lines, "")
+				l.add("")
 			}
 		case "li":
 			if len(l.open) == 0 {
 				l.open = append(l.open, '*')
 			}
-			l.lines = append(l.lines, string(l.open)+" ")
+			l.add(string(l.open) + " ")
 		}
 	}
 }
@@ -71,9 +89,11 @@ func (l *wikiLists) take(line string) {
 func (l *wikiLists) text(text string) {
 	text = strings.TrimSpace(text)
 	const longItem = 10_000
-	if n := len(l.lines); text != "" && n > 0 && len(l.open) > 0 && len(l.lines[n-1]) < longItem {
-		l.lines[n-1] += text + " "
-	} else if text != "" {
-		l.lines = append(l.lines, text)
+	switch {
+	case text == "":
+	case l.begun && len(l.open) > 0 && l.last.Len() < longItem:
+		l.last.WriteString(text + " ")
+	default:
+		l.add(text)
 	}
 }

@@ -135,6 +135,29 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// BenchmarkUnembedded looks for chunks without a vector where 15,000 have one, as after each ingestion.
+func BenchmarkUnembedded(b *testing.B) {
+	c := open(b).Corpus()
+	keys := fill(b, c, 1500, 10)
+	g, err := c.BeginGeneration(b.Context(), retrieval.Generation{Model: "m", Recipe: "r"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	hash := retrieval.Hash{1}
+	vectors := retrieval.VectorBatch{Generation: g.ID, Length: 1, Vectors: []retrieval.Vector{{Hash: hash, Data: make([]byte, 4)}}}
+	for _, key := range keys {
+		vectors.Links = append(vectors.Links, retrieval.VectorLink{Key: key, Hash: hash})
+	}
+	if _, err := c.PutVectors(b.Context(), vectors); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if all, err := c.Unembedded(b.Context(), g.ID, retrieval.ChunkKey{}, 100); len(all) > 0 || err != nil {
+			b.Fatal(len(all), err)
+		}
+	}
+}
+
 // BenchmarkSave commits a turn of a question and an answer.
 func BenchmarkSave(b *testing.B) {
 	s := open(b).State()

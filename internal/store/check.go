@@ -30,6 +30,9 @@ func (d *database) check(ctx context.Context) error {
 		return d.fail(doing, err)
 	}
 	if file.Size() > checkLimit {
+		if s, err := d.sums(ctx); err != nil || !s.marked {
+			return err
+		}
 		return d.checkSums(ctx, doing)
 	}
 	return d.view(ctx, doing, func(tx *sql.Tx) error {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,18 +127,51 @@ func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T
 	if err := errors.Join(err, small.Close()); err != nil {
 		t.Fatal(err)
 	}
-	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')")
+	writeOld(t, dir, "state", 7, "CREATE TABLE old (body TEXT)", "INSERT INTO old VALUES ('a word of old')",
+		"CREATE TABLE gone AS SELECT zeroblob(1000000)", "DROP TABLE gone")
 	for range 2 {
 		db := mustOpen(t, dir)
 		var body string
-		var size int
-		err := db.state.db.read.QueryRow("SELECT body, page_size FROM old, pragma_page_size").Scan(&body, &size)
+		var size, free int
+		err := db.state.db.read.QueryRow("SELECT body, page_size, freelist_count FROM old, pragma_page_size, pragma_freelist_count").
+			Scan(&body, &size, &free)
 		if body != "a word of old" || size != 1024 || err != nil {
 			t.Errorf("%q in pages of %d bytes, %v", body, size, err)
+		}
+		if free == 0 { // VACUUM, which each start would run again in vain, leaves no free pages
+			t.Error("the database was written anew")
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A VACUUM that a crash interrupts is taken back from the log, so that there must be one.
+func TestOpen_LeavesADatabaseWithoutALogWithoutChecksums(t *testing.T) {
+	dir := t.TempDir()
+	writeOld(t, dir, "state", 7)
+	path := filepath.Join(dir, "state.db")
+	unlogged := slices.Clone(pragmas)
+	unlogged[slices.Index(unlogged, "journal_mode(WAL)")] = "journal_mode(DELETE)"
+	d := &database{path: path}
+	var err error
+	if d.write, err = sql.Open("sqlite", dsn(path, unlogged)); err != nil {
+		t.Fatal(err)
+	}
+	d.read = d.write
+	if err := d.addSums(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.sums(t.Context()); err != nil || s.marked || s.reserved || s.logged {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := errors.Join(d.write.Close(), mustOpen(t, dir).Close()); err != nil {
+		t.Fatal(err)
+	}
+	again := mustOpen(t, dir).state.db
+	if s, err := again.sums(t.Context()); err != nil || !s.marked {
+		t.Errorf("once it has a log: %+v, %v", s, err)
 	}
 }
 

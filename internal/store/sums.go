@@ -18,7 +18,9 @@ const addSumsLimit = 256 << 20
 var markSums = fmt.Sprintf("PRAGMA application_id = %d", pagesum.ApplicationID)
 
 // addSums gives the pages of a database checksums that was made before there were any. One that is
-// too large, or in use by somebody else, stays without.
+// too large, whose pages are of another size, that has no log (which some network folders do not allow,
+// and without which a VACUUM that a crash interrupts could not be taken back, see pagesum), or that
+// somebody else uses stays without.
 func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	s, err := d.sums(ctx)
 	if err != nil {
@@ -28,7 +30,7 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	if !s.reserved {
-		if s.size > addSumsLimit {
+		if s.size > addSumsLimit || s.pageSize != pagesum.PageSize || !s.logged {
 			log.Info("a database from before there were checksums stays without them", "path", d.path)
 			return nil
 		}
@@ -44,7 +46,7 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 		if s, err = d.sums(ctx); err != nil {
 			return d.openError(err)
 		}
-		if !s.reserved { // its pages are of another size, and to mark it would make it unreadable
+		if !s.reserved { // to mark it would make it unreadable
 			log.Warn("checksums cannot be added to a database", "path", d.path)
 			return nil
 		}
@@ -57,9 +59,13 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 
 // sums is what a database says of its checksums.
 type sums struct {
-	marked   bool  // they are there
+	marked bool // they are there
+
+	// Of a database that is not marked.
 	reserved bool  // there is room for them, and so they are
-	size     int64 // of the database, in bytes
+	logged   bool  // it is in WAL mode
+	size     int64 // in bytes
+	pageSize int64
 }
 
 func (d *database) sums(ctx context.Context) (s sums, err error) {
@@ -70,9 +76,10 @@ func (d *database) sums(ctx context.Context) (s sums, err error) {
 			return err
 		}
 		var header []byte
-		err := tx.QueryRowContext(ctx, `SELECT substr(p.data, 1, 100), c.page_count * s.page_size
-			FROM sqlite_dbpage p, pragma_page_count c, pragma_page_size s WHERE p.pgno = 1`).Scan(&header, &s.size)
-		s.reserved = pagesum.Reserved(header)
+		err := tx.QueryRowContext(ctx, `SELECT substr(p.data, 1, 100), c.page_count * s.page_size, s.page_size
+			FROM sqlite_dbpage p, pragma_page_count c, pragma_page_size s WHERE p.pgno = 1`).Scan(&header, &s.size, &s.pageSize)
+		const writeVersion, wal = 18, 2 // SQLite's file format, section 1.3.3
+		s.reserved, s.logged = pagesum.Reserved(header), len(header) > writeVersion && header[writeVersion] == wal
 		return err
 	})
 	return s, err

@@ -101,7 +101,7 @@ func (c *Corpus) SwitchGeneration(ctx context.Context, id int64) error {
 			return err
 		}
 		var missing int
-		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks c WHERE "+unlinked+")", id).Scan(&missing)
+		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents d WHERE "+lacking+")", id).Scan(&missing)
 		if err != nil {
 			return err
 		}
@@ -119,9 +119,10 @@ func (c *Corpus) SwitchGeneration(ctx context.Context, id int64) error {
 	})
 }
 
-// unlinked is the condition that a chunk c has no link to a generation.
-const unlinked = `NOT EXISTS (SELECT 1 FROM chunk_vectors l
-	WHERE l.revision = c.revision AND l.ordinal = c.ordinal AND l.generation = ?)`
+// lacking is the condition that a document d has chunks without a link to a generation. It reads no
+// chunks, which are most of the database.
+const lacking = `d.chunks > (SELECT COUNT(*) FROM chunk_vectors l
+	WHERE l.revision = d.revision AND l.generation = ?)`
 
 // liveGeneration returns a generation that is not retired, or ErrConflict.
 func liveGeneration(ctx context.Context, tx *sql.Tx, id int64) (retrieval.Generation, error) {
@@ -141,9 +142,10 @@ func liveGeneration(ctx context.Context, tx *sql.Tx, id int64) (retrieval.Genera
 func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retrieval.ChunkKey, limit int) (
 	all []retrieval.Unembedded, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT c.tokens, c.layout, c.body, c.revision, c.ordinal, d.title
-		FROM chunks c JOIN documents d ON d.revision = c.revision
-		WHERE c.id > ? AND `+unlinked+`
-		ORDER BY c.id LIMIT ?`, chunkID(after), generation, limit)
+		FROM documents d CROSS JOIN chunks c ON c.id >= d.revision << 24 AND c.id < (d.revision + 1) << 24
+		WHERE d.revision >= ? AND `+lacking+` AND c.id > ? AND NOT EXISTS (SELECT 1 FROM chunk_vectors l
+			WHERE l.revision = c.revision AND l.ordinal = c.ordinal AND l.generation = ?)
+		ORDER BY d.revision, c.id LIMIT ?`, after.Revision, generation, chunkID(after), generation, limit)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var u retrieval.Unembedded
 		var layout sql.RawBytes

@@ -115,6 +115,8 @@ func newDocument(info *debug.BuildInfo, packages []component) document {
 	}
 	d.Components = append(d.Components, packages...)
 	slices.SortFunc(d.Components, func(a, b component) int { return cmp.Compare(a.URL, b.URL) })
+	// npm may put the same package into several others, and a reference must be unique.
+	d.Components = slices.CompactFunc(d.Components, func(a, b component) bool { return a.Ref == b.Ref })
 	all := dependency{Ref: d.Metadata.Component.Ref}
 	for _, c := range d.Components {
 		all.Uses = append(all.Uses, c.Ref)

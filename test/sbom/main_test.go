@@ -12,6 +12,7 @@ const lock = `{"packages": {
 	"": {"name": "page", "dependencies": {"used": "1.0.0"}},
 	"node_modules/used": {"version": "1.0.0", "license": "MIT", "integrity": "sha512-AQID"},
 	"node_modules/used/node_modules/@scope/inner": {"version": "2.0.0"},
+	"node_modules/other/node_modules/@scope/inner": {"version": "2.0.0"},
 	"node_modules/tool": {"version": "3.0.0", "dev": true}
 }}`
 
@@ -42,6 +43,9 @@ func TestRun_NamesWhatIsInABinaryAndInThePage(t *testing.T) {
 	}
 	got := map[string]component{}
 	for _, c := range d.Components {
+		if _, twice := got[c.URL]; twice {
+			t.Errorf("%s stands there twice", c.URL)
+		}
 		got[c.URL] = c
 	}
 	used := got["pkg:npm/used@1.0.0"]

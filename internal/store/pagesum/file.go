@@ -76,7 +76,7 @@ func systemOf(f uintptr) *sqlite3.Tsqlite3_io_methods {
 // read reads from the main file of a database.
 func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	with := function[transfer](systemOf(f).FxRead)
-	if offset < pageSize && n < pageSize {
+	if offset < PageSize && n < PageSize {
 		return with(tls, f, buffer, n, offset) // the header, which is checked with its page
 	}
 	is, code := summed(tls, f)
@@ -85,9 +85,9 @@ func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 		return code
 	case !is:
 		return with(tls, f, buffer, n, offset)
-	case n > pageSize || offset%pageSize != 0:
+	case n > PageSize || offset%PageSize != 0:
 		return Damage // a page of another size
-	case n < pageSize:
+	case n < PageSize:
 		return readPart(tls, f, unsafe.Slice(at[byte](buffer), n), offset)
 	}
 	return readPage(tls, f, buffer, offset, false)
@@ -95,15 +95,15 @@ func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 
 // readPage reads a page and takes its checksum away. Where it is in use, it must have been written.
 func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 {
-	page := unsafe.Slice(at[byte](buffer), pageSize)
-	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, pageSize, offset)
+	page := unsafe.Slice(at[byte](buffer), PageSize)
+	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, PageSize, offset)
 	if code != sqlite3.SQLITE_OK && code != sqlite3.SQLITE_IOERR_SHORT_READ {
 		return code
 	}
 	switch blank := empty(page); {
 	case blank && inUse,
 		code == sqlite3.SQLITE_IOERR_SHORT_READ && !blank, // the file ends within the page
-		code == sqlite3.SQLITE_OK && !whole(page, offset/pageSize+1):
+		code == sqlite3.SQLITE_OK && !whole(page, offset/PageSize+1):
 		return Damage
 	}
 	clear(page[sumAt:])
@@ -122,20 +122,20 @@ func empty(page []byte) bool {
 
 // readPart reads the beginning of a page: that is how SQLite reads what a long value goes on with.
 func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
-	page := tls.Alloc(pageSize)
-	defer tls.Free(pageSize)
+	page := tls.Alloc(PageSize)
+	defer tls.Free(PageSize)
 	code := readPage(tls, f, page, offset, true)
-	copy(into, unsafe.Slice(at[byte](page), pageSize))
+	copy(into, unsafe.Slice(at[byte](page), PageSize))
 	return code
 }
 
 // write writes to the main file of a database. A page gets its checksum for as long as that takes.
 func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	with := function[transfer](systemOf(f).FxWrite)
-	if n != pageSize || offset%pageSize != 0 {
+	if n != PageSize || offset%PageSize != 0 {
 		return with(tls, f, buffer, n, offset)
 	}
-	page := unsafe.Slice(at[byte](buffer), pageSize)
+	page := unsafe.Slice(at[byte](buffer), PageSize)
 	if offset == 0 {
 		is, fits := marked(page)
 		if is && !fits {
@@ -152,7 +152,7 @@ func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	if !is {
 		return with(tls, f, buffer, n, offset)
 	}
-	binary.BigEndian.PutUint32(page[sumAt:], sum(page, offset/pageSize+1))
+	binary.BigEndian.PutUint32(page[sumAt:], sum(page, offset/PageSize+1))
 	code = with(tls, f, buffer, n, offset)
 	clear(page[sumAt:])
 	return code

@@ -38,17 +38,18 @@ const (
 	ApplicationID = 0x50524c59
 	// Damage is the extended code of the error that reading a damaged page gives.
 	Damage = sqlite3.SQLITE_IOERR_DATA
+	// PageSize is the size of pages that can have checksums, in bytes; it is SQLite's default.
+	PageSize = 4096
 )
 
 // A file's header and its pages.
 const (
-	pageSize    = 4096
 	sumSize     = 4
 	headerSize  = 100
 	sizeAt      = 16 // of a page, two bytes
 	reservedAt  = 20 // how many bytes a page reserves
 	markAt      = 68 // the application's id
-	sumAt       = pageSize - sumSize
+	sumAt       = PageSize - sumSize
 	unsummed    = 0 // no checksum
 	substituted = 1 // stands for a checksum that happens to be zero
 )
@@ -92,7 +93,7 @@ func marked(header []byte) (is, fits bool) {
 // Reserved reports whether the pages of a database with that header have room for checksums.
 func Reserved(header []byte) bool {
 	return len(header) >= headerSize && header[reservedAt] == sumSize &&
-		binary.BigEndian.Uint16(header[sizeAt:]) == pageSize
+		binary.BigEndian.Uint16(header[sizeAt:]) == PageSize
 }
 
 // Register makes the file system known to SQLite, once for the process.
