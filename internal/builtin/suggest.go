@@ -258,8 +258,8 @@ func isMostlyLetters(s string) bool {
 var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
 
 // placed finds predicates that say how something is or where it stands, not what it is: "Second class is the rule."
-var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question|key|first|last|next` +
-	`|best|better|worst|most|good|bad|great|must|common|important|little|lot|few)\b`)
+var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question` +
+	`|best|better|worst|most|good|bad|great|must|little|lot|few)\b`)
 
 func fromDefinition(s string, names map[string]bool) string {
 	m := defined.FindStringSubmatch(s)
