@@ -130,13 +130,9 @@ func questionsFrom(passages []retrieval.Passage) []string {
 
 var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
-// attributes are what some Markdown puts behind a heading: "Introduction {#intro}".
-var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}\s*$`)
-
-// bare returns a heading without its number, its attributes and its last colon or full stop.
+// bare returns a heading without its number and its last colon or full stop.
 func bare(h string) string {
-	h = attributes.ReplaceAllString(strings.TrimSpace(h), "")
-	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(h, "")), ":.")
+	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(strings.TrimSpace(h), "")), ":.")
 }
 
 // vague are headings that say nothing of what stands below them.

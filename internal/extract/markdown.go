@@ -157,7 +157,7 @@ func (w *markdownWalker) blocks(parent ast.Node) error {
 func (w *markdownWalker) block(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.Heading:
-		return w.out.add(Heading, n.Level, oneLine(w.inline(n)))
+		return w.out.add(Heading, n.Level, attributes.ReplaceAllString(oneLine(w.inline(n)), ""))
 	case *ast.Paragraph, *ast.TextBlock:
 		return w.out.add(Paragraph, 0, w.inline(n))
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
@@ -177,6 +177,9 @@ func (w *markdownWalker) block(n ast.Node) error {
 	}
 	return w.blocks(n) // block quotes and footnotes
 }
+
+// attributes are what Pandoc, kramdown and others have behind a heading: "Introduction {#intro .wide}".
+var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
 
 // list appends the items of a list, each with its bullet or number, and of nested lists after
 // the item that holds them.
