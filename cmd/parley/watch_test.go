@@ -113,6 +113,27 @@ func (w *watched) session() string {
 	return id
 }
 
+func TestServeWatch_FollowsWhatOtherCommandsIngestIntoOtherNamespaces(t *testing.T) {
+	w := startWatched(t, nil, "--watch")
+	pay := filepath.Join(t.TempDir(), "pay.md")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(pay, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("Salaries are paid monthly.")
+	parley(t, "ingest", "--namespace", "hr", "--data", filepath.Join(filepath.Dir(w.docs), "data"), pay)
+	write("Salaries are paid weekly.")
+	err := poll("the change", func() bool {
+		_, body, err := call(http.MethodPost, "http://"+w.addr+"/search", `{"query": "salaries", "namespace": "hr"}`)
+		return err == nil && strings.Contains(body, "weekly")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServeWatch_TheSettingDoesTheSame(t *testing.T) {
 	w := startWatched(t, []string{"PARLEY_INGEST_WATCH=true"})
 	w.write("parking.md", "Parking permits cost nine euros.")

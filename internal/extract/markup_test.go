@@ -88,7 +88,7 @@ func TestMarkdown_ReadsFrontMatter(t *testing.T) {
 // Whoever may see a document must be known before it is indexed.
 func TestMarkdown_RefusesFrontMatterWhoseAccessItCannotRead(t *testing.T) {
 	for _, matter := range []string{"users: [ada", "users:", "users: []", "groups: [\"\"]", "groups: {staff: yes}", "title: a\n\"users\": [[ada]]", "a: 'b\nusers: ada"} {
-		wantReason(t, "a.md", []byte("---\n"+matter+"\n---\ntext\n"), Limits{}, Damaged)
+		wantReason(t, "a.md", []byte("---\n"+matter+"\n---\ntext\n"), Limits{}, BadMetadata)
 	}
 	doc := read(t, "a.md", []byte("---\nNot: [yaml\n---\n\ntext\n"))
 	if len(doc.Notes) != 1 || !strings.Contains(outline(doc), "text") {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/crawl"
 	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/upload"
@@ -56,8 +57,8 @@ func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address s
 	return s.cfg.Store.DocumentsAt(ctx, f, spellings(address))
 }
 
-// spellings returns how an address may have been stored: without its fragment, and with its root's
-// slash or without. Some servers and proxies make one slash of two.
+// spellings returns how an address may have been stored: as pages are, in its normal form, or without
+// its fragment, and with its root's slash or without. Some servers and proxies make one slash of two.
 func spellings(address string) []string {
 	for _, scheme := range []string{"http:/", "https:/"} {
 		if rest, ok := strings.CutPrefix(address, scheme); ok && !strings.HasPrefix(rest, "/") {
@@ -74,6 +75,9 @@ func spellings(address string) []string {
 		} else if u.RawQuery == "" {
 			all = append(all, u.String()+"/")
 		}
+	}
+	if normal, err := crawl.Normalise(address); err == nil {
+		all = append(all, normal)
 	}
 	return all
 }
