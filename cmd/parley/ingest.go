@@ -62,7 +62,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sour
 		return interrupted(err)
 	}
 	if c.Watch {
-		return p.keepIngesting(ctx, in, d)
+		return p.keepFollowing(ctx, in, d)
 	}
 	if len(report.Failed) > 0 {
 		return errPartial
@@ -70,8 +70,8 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sour
 	return nil
 }
 
-// keepIngesting follows changes until it is interrupted, and gives what they bring its vectors.
-func (p *program) keepIngesting(ctx context.Context, in *instance, d *display) error {
+// keepFollowing follows changes until it is interrupted, and gives what they bring its vectors.
+func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
 	err := p.watchFolders(ctx, in, func(ingest.Report) {
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
 			p.log.Error("embed documents; the next change tries again", "error", err)

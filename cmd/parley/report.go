@@ -15,6 +15,9 @@ import (
 	"parley/internal/retrieval"
 )
 
+// failedTitle stands above the files that should have given a document.
+const failedTitle = "Failed"
+
 // writeReport tells people what an ingestion did, and why each file that gave no document gave
 // none.
 func writeReport(w io.Writer, r ingest.Report) {
@@ -37,7 +40,7 @@ func writeReport(w io.Writer, r ingest.Report) {
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
 	writeElsewhere(w, r.Elsewhere)
 	writeResults(w, "Skipped", r.Skipped)
-	writeResults(w, "Failed", r.Failed)
+	writeResults(w, failedTitle, r.Failed)
 }
 
 // writeEstimate tells people what an ingestion would do, and what it would cost.
@@ -73,12 +76,17 @@ func countIn(documents map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeResults lists files with their reasons. Of those that an earlier run has listed already
-// it tells the number only.
+// maxKnown is how many of the files are listed again that an earlier run has listed.
+const maxKnown = 20
+
+// writeResults lists files with their reasons. Of those that an earlier run has listed already it tells
+// the number only, and lists them where they are few and should have given a document.
 func writeResults(w io.Writer, title string, results []ingest.FileResult) {
-	var fresh []ingest.FileResult
+	var fresh, known []ingest.FileResult
 	for _, f := range results {
-		if !f.Known {
+		if f.Known {
+			known = append(known, f)
+		} else {
 			fresh = append(fresh, f)
 		}
 	}
@@ -86,14 +94,20 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 	if !slices.ContainsFunc(results, func(f ingest.FileResult) bool { return !isURL(f.Path) }) {
 		noun = "URL"
 	}
-	if known := len(results) - len(fresh); known > 0 {
-		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(known, noun))
+	if len(known) > 0 {
+		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(len(known), noun))
 	}
-	if len(fresh) == 0 {
-		return
+	if len(known) <= maxKnown && title == failedTitle {
+		writeFiles(w, known)
 	}
-	fmt.Fprintf(w, "%s %s:\n", title, plural(len(fresh), noun))
-	for _, f := range fresh {
+	if len(fresh) > 0 {
+		fmt.Fprintf(w, "%s %s:\n", title, plural(len(fresh), noun))
+		writeFiles(w, fresh)
+	}
+}
+
+func writeFiles(w io.Writer, files []ingest.FileResult) {
+	for _, f := range files {
 		fmt.Fprintf(w, "  %s (%s): %s\n", f.Path, f.Reason, f.Detail)
 	}
 }

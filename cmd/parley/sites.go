@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/internal/crawl"
@@ -75,7 +76,7 @@ func (s sources) sites(ctx context.Context, ingester *ingest.Ingester) ([]ingest
 		}
 		if at := slices.IndexFunc(known, func(k ingest.Site) bool { return k.URL == address }); at >= 0 {
 			sites[i] = known[at]
-			sites[i].Force = site.Force
+			sites[i].Force, sites[i].Again = site.Force, false
 		}
 	}
 	return sites, nil
@@ -128,22 +129,45 @@ func jittered(interval duration) time.Duration {
 }
 
 // keepIngesting ingests sources, and then all that is known in an interval, until ctx ends. What
-// goes wrong is told, and tried again the next time, but for a mistake in the command.
+// goes wrong is told, and tried again the next time, but for a mistake in the command. Changes of files
+// are followed in between, if they are to be.
 func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, from sources, d *display) error {
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	follow := c.Watch
+	c.Watch = false // once would not return
 	for {
+		wait, again := jittered(c.Schedule), false
 		if len(from.paths)+len(from.urls) > 0 {
 			err := c.once(ctx, p, in, from, d)
+			_, locked := errors.AsType[*ingest.LockedError](err)
 			switch {
 			case ctx.Err() != nil:
 				return nil //nolint:nilerr // whoever runs it has ended it
 			case isUsage(err):
 				return err
+			case locked:
+				wait, again = min(lockedRetry, wait), true
+				p.log.Info("another ingestion is at work; this one is tried again", "wait", wait)
 			case err != nil && !errors.Is(err, errPartial):
 				p.log.Error("ingest; the next attempt comes with the schedule", "error", err)
 			}
 		}
-		if !sleep(ctx, jittered(c.Schedule)) {
+		if follow {
+			follow = false
+			beside.Go(func() {
+				if err := p.keepFollowing(ctx, in, d); err != nil {
+					p.log.Error("changes of files are not followed any more", "error", err)
+				}
+			})
+		}
+		if !sleep(ctx, wait) {
 			return nil
+		}
+		if again {
+			continue
 		}
 		var err error
 		if from, err = p.known(ctx, in); err != nil {
@@ -172,8 +196,8 @@ func (p *program) known(ctx context.Context, in *instance) (sources, error) {
 // may be a disk that is not mounted, and keeps its documents.
 func isIngestable(root retrieval.Root) bool { return exists(root.Path) }
 
-// siteRetry is how long a server waits when another process reads web sites.
-const siteRetry = time.Minute
+// lockedRetry is how long to wait for another ingestion, or another process that reads web sites.
+const lockedRetry = time.Minute
 
 // keepSitesFresh reads the known web sites again in the interval of the settings until ctx ends. It
 // begins when ingested is closed.
@@ -195,7 +219,7 @@ func (s *serving) keepSitesFresh(ctx context.Context, ingested <-chan struct{}) 
 			return
 		case elsewhere:
 			s.log.Debug("another process reads web sites", "process", locked.PID)
-			wait = min(siteRetry, wait)
+			wait = min(lockedRetry, wait)
 		case err != nil:
 			s.log.Error("read web sites again; the next attempt comes with the schedule", "error", err)
 		default:
@@ -204,14 +228,29 @@ func (s *serving) keepSitesFresh(ctx context.Context, ingested <-chan struct{}) 
 	}
 }
 
-func (s *serving) freshenSites(ctx context.Context) (ingest.Report, error) {
-	sites, err := s.ingester(s.instance, nil).Sites(ctx)
-	if err != nil || len(sites) == 0 {
-		return ingest.Report{}, err
+// freshenSites reads the web sites of all namespaces again.
+func (s *serving) freshenSites(ctx context.Context) (all ingest.Report, err error) {
+	namespaces, err := s.db.Corpus().RootNamespaces(ctx)
+	if err != nil {
+		return all, err
 	}
 	pool := newPool(s.cfg, s.cfg.readers(), false)
 	defer pool.Close()
-	return s.ingester(s.instance, pool).RunSites(ctx, sites, nil)
+	for _, namespace := range namespaces {
+		cfg := s.ingestConfig(s.instance, pool)
+		cfg.Namespace = namespace
+		ingester := ingest.New(cfg)
+		sites, err := ingester.Sites(ctx)
+		if err != nil {
+			return all, err
+		}
+		report, err := ingester.RunSites(ctx, sites, nil)
+		all.Add(report)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // logReport says what reading the web sites again has brought.

@@ -3,43 +3,133 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
+	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/watch"
 )
 
-// watchFolders makes the corpus follow all that was ingested from this disk, until ctx ends. After
-// gets what each change has led to; it may be nil.
+// watchFolders makes the corpus follow all that was ingested from this disk, be it by other commands
+// meanwhile, until ctx ends. After gets what each change has led to; it may be nil.
 func (p *program) watchFolders(ctx context.Context, in *instance, after func(ingest.Report)) error {
-	stored, err := in.db.Corpus().Roots(ctx, in.cfg.Namespace)
-	if err != nil {
-		return err
-	}
-	var roots []string
-	for _, r := range stored {
-		if filepath.IsAbs(r.Path) {
-			roots = append(roots, r.Path)
-		}
-	}
-	if len(roots) == 0 {
-		p.log.Warn("there is nothing to watch: no folder was ingested")
-	} else {
-		p.log.Info("watching for changes", "roots", len(roots))
-	}
 	pool := newPool(in.cfg, in.cfg.readers(), false)
 	defer pool.Close()
-	ingester := p.ingester(in, pool)
-	return watch.Follow(ctx, roots, watch.Options{Ignore: ingester.Ignores, Logger: p.log},
-		func(ctx context.Context, c watch.Changes) error {
-			report, err := ingester.Refresh(ctx, append(c.Roots, c.Paths...), nil)
-			p.logRefresh(ctx, report, err)
-			if err == nil && after != nil {
-				after(report)
-			}
+	f := following{program: p, instance: in, pool: pool, after: after}
+	for {
+		roots, err := in.rootsOnDisk(ctx)
+		if err != nil {
 			return err
-		})
+		}
+		if len(roots) == 0 {
+			p.log.Warn("there is nothing to watch yet: no folder was ingested")
+		} else {
+			p.log.Info("watching for changes", "roots", len(roots))
+		}
+		if err := f.follow(ctx, roots); err != nil {
+			return err
+		}
+	}
+}
+
+// diskRoots are files and folders that were ingested from this disk, by namespace.
+type diskRoots map[string][]string
+
+func (in *instance) rootsOnDisk(ctx context.Context) (diskRoots, error) {
+	namespaces, err := in.db.Corpus().RootNamespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	roots := diskRoots{}
+	for _, namespace := range namespaces {
+		stored, err := in.db.Corpus().Roots(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range stored {
+			if filepath.IsAbs(r.Path) {
+				roots[namespace] = append(roots[namespace], r.Path)
+			}
+		}
+	}
+	return roots, nil
+}
+
+// paths returns them all, each once.
+func (r diskRoots) paths() (all []string) {
+	for _, paths := range r {
+		all = append(all, paths...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// following has the corpus follow files and folders.
+type following struct {
+	*program
+	*instance
+	pool  *extract.Pool
+	after func(ingest.Report) // may be nil
+}
+
+// follow follows roots until ctx ends, whose error it returns, or others were ingested.
+func (f *following) follow(ctx context.Context, roots diskRoots) error {
+	inner, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		defer stop()
+		f.awaitOthers(inner, roots)
+	})
+	options := watch.Options{Ignore: f.ingester(f.instance, f.pool).Ignores, Logger: f.log}
+	err := watch.Follow(inner, roots.paths(), options, func(ctx context.Context, c watch.Changes) error {
+		return f.changed(ctx, roots, c)
+	})
+	stop()
+	beside.Wait()
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// rootsInterval is how often it is seen whether something else was ingested.
+const rootsInterval = 5 * time.Second
+
+// awaitOthers returns when the ingested files and folders are others than these, or ctx has ended.
+func (f *following) awaitOthers(ctx context.Context, roots diskRoots) {
+	for sleep(ctx, rootsInterval) {
+		now, err := f.rootsOnDisk(ctx)
+		if err != nil {
+			f.log.Debug("look for what was ingested", "error", err)
+		} else if !maps.EqualFunc(now, roots, slices.Equal) {
+			return
+		}
+	}
+}
+
+// changed brings the namespaces of the roots up to date with changes.
+func (f *following) changed(ctx context.Context, roots diskRoots, c watch.Changes) error {
+	var all ingest.Report
+	var err error
+	for _, namespace := range slices.Sorted(maps.Keys(roots)) {
+		cfg := f.ingestConfig(f.instance, f.pool)
+		cfg.Namespace = namespace
+		var report ingest.Report
+		report, err = ingest.New(cfg).Refresh(ctx, slices.Concat(c.Roots, c.Paths), nil)
+		all.Add(report)
+		if err != nil {
+			break
+		}
+	}
+	f.logRefresh(ctx, all, err)
+	if err == nil && f.after != nil {
+		f.after(all)
+	}
+	return err
 }
 
 // logRefresh says what changes have led to.

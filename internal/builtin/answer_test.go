@@ -116,6 +116,37 @@ func TestAnswer_QuotesWhatTheQuestionAsksFor(t *testing.T) {
 			"The notice period is three months. [a.md]",
 		},
 		{
+			"a row of a table in small letters", "What does wtmp record?",
+			[]llm.Passage{passage("a.pdf#page=4", "The files of this folder are small.\nFile | Description\nbtmp | failed attempts\nwtmp | record of all logins")},
+			"wtmp | record of all logins [a.pdf#page=4]",
+		},
+		{
+			"not the number and the name of a section", "Where are generated fonts stored?",
+			[]llm.Passage{passage("a.pdf#page=5", "5.5.3. /cache : Generated fonts stored (optional)\n\nPrograms keep such fonts in /cache/fonts, where they are stored.")},
+			"Programs keep such fonts in /cache/fonts, where they are stored. [a.pdf#page=5]",
+		},
+		{
+			"a version that begins a sentence", "Which release of cosign signs archives?",
+			[]llm.Passage{passage("a.md", "Use one of these.\n\n2.6.2 is the first release of cosign that signs archives.")},
+			"2.6.2 is the first release of cosign that signs archives. [a.md]",
+		},
+		{
+			"what stands below a heading that asks", "What counts as an incident?",
+			[]llm.Passage{passage("a.md", "What counts as an incident\n\n• A flaw in code that we ship to others.\n\nAn ordinary bug is no incident.",
+				"What counts as an incident")},
+			"A flaw in code that we ship to others. [a.md] An ordinary bug is no incident. [a.md]",
+		},
+		{
+			"what an acronym stands for", "What is NBT?",
+			[]llm.Passage{passage("a.md", "The server reads NBT before all else. All goes through NBT at once. Blocks hold a Named Binary Tag (NBT) of any depth.")},
+			"Blocks hold a Named Binary Tag (NBT) of any depth. [a.md]",
+		},
+		{
+			"also where that is a heading alone", "What does PTO mean?",
+			[]llm.Passage{passage("a.md", "Paid Time Off (PTO)\n\nTwenty days are free.", "Paid Time Off (PTO)")},
+			"Paid Time Off (PTO) [a.md]",
+		},
+		{
 			"nothing beside the point", "How tall is the lighthouse?",
 			[]llm.Passage{passage("a.md", "The dental plan covers fillings and crowns.")},
 			Refusal,

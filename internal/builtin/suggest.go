@@ -22,7 +22,7 @@ const (
 // Suggest returns up to three questions that the corpus answers and that were not asked yet.
 // They are made of the headings near the passages of the answer and of what the text around it
 // defines; each is searched for, alone and as the next question of the conversation, and kept only
-// if the answerer would answer both.
+// if the answerer would answer both, and say something that the answer did not say.
 func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 	near, err := in.Search(ctx, in.Query, nil)
 	if err != nil {
@@ -43,14 +43,15 @@ func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 		if tried++; tried > maxCandidates || len(questions) == maxSuggestions {
 			break
 		}
-		ok, err := answers(ctx, in, nil, q)
+		quotes, err := answers(ctx, in, nil, q)
+		ok := slices.ContainsFunc(quotes, func(s quote) bool { return !strings.Contains(in.Answer, onOneLine(s.text)) })
 		if ok && err == nil {
-			ok, err = answers(ctx, in, history, q)
+			quotes, err = answers(ctx, in, history, q)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if !ok || len(quotes) == 0 {
 			continue
 		}
 		asked = append(asked, terms)
@@ -68,14 +69,14 @@ func historyOf(in chat.SuggestInput) []chat.Message {
 	return append(history, chat.TextMessage(llm.User, in.Question), chat.TextMessage(llm.Assistant, in.Answer))
 }
 
-// answers reports whether the answerer would answer a question behind a history.
-func answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) (bool, error) {
+// answers returns what the answerer would answer to a question behind a history.
+func answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) ([]quote, error) {
 	q := Rewrite(ctx, history, question)
 	res, err := in.Search(ctx, q.Query, q.Context)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return len(choose(evidence(q, res), brief)) > 0, nil
+	return choose(evidence(q, res), brief), nil
 }
 
 // topicTerms returns the distinct terms of a question, sorted.
@@ -100,6 +101,7 @@ func sameTopic(a, b []string) bool {
 
 // questionsFrom returns candidates: first from headings, innermost first, then from definitions.
 func questionsFrom(passages []retrieval.Passage) []string {
+	names := namesIn(passages)
 	var questions []string
 	add := func(q string) {
 		if q != "" && !slices.Contains(questions, q) {
@@ -112,15 +114,15 @@ func questionsFrom(passages []retrieval.Passage) []string {
 				continue
 			}
 			above := p.Document.Title
-			if i > 0 {
+			if i > 0 && !vague[strings.ToLower(bare(p.Chunk.Headings[i-1]))] {
 				above = p.Chunk.Headings[i-1]
 			}
-			add(fromHeading(h, above))
+			add(fromHeading(h, above, names))
 		}
 	}
 	for _, p := range passages {
 		for _, sp := range text.Sentences(p.Chunk.Text) {
-			add(fromDefinition(p.Chunk.Text[sp.Start:sp.End]))
+			add(fromDefinition(p.Chunk.Text[sp.Start:sp.End], names))
 		}
 	}
 	return questions
@@ -128,15 +130,33 @@ func questionsFrom(passages []retrieval.Passage) []string {
 
 var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
+// attributes are what some Markdown puts behind a heading: "Introduction {#intro}".
+var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}\s*$`)
+
+// bare returns a heading without its number, its attributes and its last colon or full stop.
+func bare(h string) string {
+	h = attributes.ReplaceAllString(strings.TrimSpace(h), "")
+	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(h, "")), ":.")
+}
+
+// vague are headings that say nothing of what stands below them.
+var vague = set("introduction overview general preamble summary contents background conclusion miscellaneous notes other")
+
 // dangling finds headings that say of whom they speak elsewhere.
 var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
 
+// maxTitle is how many words a heading may have that ends with a full stop; with more it is a sentence.
+const maxTitle = 4
+
 // fromHeading returns the question that a heading answers, "" when it makes none. A heading of one
 // word, such as "Exceptions", says too little without the one above it.
-func fromHeading(h, above string) string {
-	h = strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(h, "")), ":.")
+func fromHeading(h, above string, names map[string]bool) string {
+	sentence := strings.HasSuffix(h, ".")
+	h, above = bare(h), bare(above)
 	words := strings.Fields(h)
 	switch {
+	case vague[strings.ToLower(h)] || sentence && len(words) > maxTitle:
+		return ""
 	case len(words) == 0 || len(words) > 9 || utf8.RuneCountInString(h) < 4 || len(text.Terms(h)) == 0:
 		return ""
 	case strings.HasSuffix(h, "?"):
@@ -145,51 +165,83 @@ func fromHeading(h, above string) string {
 		return ""
 	}
 	if rest, ok := strings.CutPrefix(strings.ToLower(h), "how to "); ok {
-		return "How do I " + keepNames(rest, h) + "?"
+		return "How do I " + keepNames(rest, h, names) + "?"
 	}
 	first := strings.ToLower(words[0])
 	switch {
 	case asking[first]:
-		return "Can you explain " + first + h[len(words[0]):] + "?"
-	case imperative[first] && len(words) > 1:
-		return "How do I " + inSentence(h) + "?"
+		h = first + h[len(words[0]):]
+	case len(words) > 1 && (imperative[first] || imperativeOrNoun[first] && leadsOn[strings.ToLower(words[1])]):
+		return "How do I " + inSentence(h, names) + "?"
+	default:
+		h = inSentence(h, names)
 	}
-	if len(text.Terms(h)) == 1 && len(text.Terms(above)) > 0 {
-		return "What does " + strings.TrimRight(above, ":.?") + " say about " + inSentence(h) + "?"
+	switch {
+	case len(text.Terms(h)) == 1 && len(text.Terms(above)) > 0 && !vague[strings.ToLower(above)]:
+		return "What does " + strings.TrimRight(above, "?") + " say about " + h + "?"
+	case asking[first]:
+		return "Can you explain " + h + "?"
 	}
-	return "What should I know about " + inSentence(h) + "?"
+	return "What should I know about " + h + "?"
 }
 
 // Words with which headings begin that ask, or that tell to do something.
 var (
 	asking     = set("what why when where who which how whether")
-	imperative = set(`add allow apply ask build change check choose configure connect contact convert create
-		delete deploy disable download edit enable export file find get give import install keep let
-		load make manage migrate move open pay print publish read remove replace report request
-		reset restore return review run save search send set sign start stop submit test turn
-		uninstall update upgrade upload use verify write`)
+	imperative = set(`add allow apply ask choose configure connect convert create delete deploy disable edit
+		enable find get give install keep let make manage migrate publish read remove replace save send
+		submit uninstall verify write`)
+	// Those that may as well be nouns, "Pay day" or "File formats", and words that follow the others.
+	imperativeOrNoun = set(`build change check contact download export file import load move open pay print report
+		request reset restore return review run search set sign start stop test turn update upgrade upload use`)
+	leadsOn = set(`a an the this that these those your my our its their each every all any it them
+		to with for from in into on off up out over by yourself`)
 )
 
 // keepNames returns the end of h, which lower is in small letters, as h has it.
-func keepNames(lower, h string) string {
+func keepNames(lower, h string, names map[string]bool) string {
 	if len(lower) <= len(h) && strings.EqualFold(h[len(h)-len(lower):], lower) {
-		return inSentence(h[len(h)-len(lower):])
+		return inSentence(h[len(h)-len(lower):], names)
 	}
 	return lower
 }
 
 // inSentence returns a heading as it stands within a sentence: in small letters when it is all
 // capitals, and without the capital of its first word unless that is a name or an acronym.
-func inSentence(h string) string {
+func inSentence(h string, names map[string]bool) string {
 	if !strings.ContainsFunc(h, unicode.IsLower) && len(strings.Fields(h)) > 1 {
 		return strings.ToLower(h)
 	}
 	words := strings.Fields(h)
-	if slices.ContainsFunc(words[1:], startsUpper) || startsUpper(words[0]) && !isCapitalised(words[0]) {
+	if slices.ContainsFunc(words[1:], startsUpper) || startsUpper(words[0]) && !isCapitalised(words[0]) || names[words[0]] {
 		return h // a title in capitals, a name, or an acronym
 	}
 	r, size := utf8.DecodeRuneInString(h)
 	return string(unicode.ToLower(r)) + h[size:]
+}
+
+// capitalised finds words with a capital that do not begin a sentence, and anyWord all.
+var (
+	capitalised = regexp.MustCompile(`[\pL\pN,] (\p{Lu}\p{Ll}+)`)
+	anyWord     = regexp.MustCompile(`\pL+`)
+)
+
+// namesIn returns the words that passages write with a capital within sentences, and never without.
+func namesIn(passages []retrieval.Passage) map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range passages {
+		for _, m := range capitalised.FindAllStringSubmatch(p.Chunk.Text, -1) {
+			names[m[1]] = true
+		}
+	}
+	for _, p := range passages {
+		for _, w := range anyWord.FindAllString(p.Chunk.Text, -1) {
+			if r, size := utf8.DecodeRuneInString(w); unicode.IsLower(r) {
+				delete(names, string(unicode.ToUpper(r))+w[size:])
+			}
+		}
+	}
+	return names
 }
 
 func isMostlyLetters(s string) bool {
@@ -203,11 +255,15 @@ func isMostlyLetters(s string) bool {
 }
 
 // defined finds "Coinsurance is a …", "An Out-of-Network Provider is a …", "Deductibles are the …".
-var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) (?:an?|the|any|when|what) `)
+var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
 
-func fromDefinition(s string) string {
+// placed finds predicates that say how something is or where it stands, not what it is: "Second class is the rule."
+var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question|key|first|last|next` +
+	`|best|better|worst|most|good|bad|great|must|common|important|little|lot|few)\b`)
+
+func fromDefinition(s string, names map[string]bool) string {
 	m := defined.FindStringSubmatch(s)
-	if m == nil || len(text.Terms(m[2])) == 0 || !startsUpper(m[2]) && !strings.HasPrefix(m[1], "A") {
+	if m == nil || placed.MatchString(m[4]+s[len(m[0]):]) || len(text.Terms(m[2])) == 0 || !startsUpper(m[2]) && !strings.HasPrefix(m[1], "A") {
 		return "" // "The following are the …"
 	}
 	first, _, _ := strings.Cut(m[2], " ")
@@ -218,7 +274,7 @@ func fromDefinition(s string) string {
 	if m[3] == "are" {
 		verb = "are"
 	}
-	return "What " + verb + " " + strings.ToLower(m[1]) + inSentence(m[2]) + "?"
+	return "What " + verb + " " + strings.ToLower(m[1]) + inSentence(m[2], names) + "?"
 }
 
 // evidence returns what a search found as the answerer takes it. Citations do not matter here.

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,36 @@ func TestSuggest_LeavesOutWhatCannotBeAnswered(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"What should I know about opening hours?", "What is a badge?"}, got); diff != "" {
 		t.Errorf("suggestions differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestSuggest_LeavesOutWhatTheAnswerHasSaid(t *testing.T) {
+	p := stored("a.md", 0, "A locker is a box for your clothes.")
+	p.Chunk.Headings = []string{"Opening hours"}
+	in := suggestInput("What is a locker, and when is it open?", p, stored("a.md", 0, "The hours of opening are from eight to ten."))
+	for answer, want := range map[string][]string{
+		"A box for your clothes. [a.md]":                     {"What should I know about opening hours?"},
+		"The hours of opening are from eight to ten. [a.md]": nil,
+	} {
+		in.Answer = answer
+		got, err := Suggest(context.Background(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after %q: suggestions differ (-want +got):\n%s", answer, diff)
+		}
+	}
+}
+
+func TestNamesIn_AreWordsThatAlwaysHaveACapital(t *testing.T) {
+	passages := []retrieval.Passage{
+		stored("a.md", 0, "He flew to Kenya. The Trip was long. Plan: Core; Pay: none"),
+		stored("b.md", 0, "The trip to Nairobi, Lamu and back. We saw a lamu."),
+	}
+	got := slices.Sorted(maps.Keys(namesIn(passages)))
+	if diff := cmp.Diff([]string{"Kenya", "Nairobi"}, got); diff != "" {
+		t.Errorf("names differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -159,13 +190,21 @@ func TestFromHeading_MakesQuestions(t *testing.T) {
 		{"2026-11-21: exit codes for scripts", "Decisions", "What should I know about exit codes for scripts?"},
 		{"PARENTAL LEAVE", "Handbook", "What should I know about parental leave?"},
 		{"The Northwind Plan", "Handbook", "What should I know about The Northwind Plan?"},
+		{"Pay day", "Handbook", "What should I know about pay day?"},
+		{"Report a loss", "Handbook", "How do I report a loss?"},
+		{"Introduction", "Handbook", ""},
+		{"Locks {#locks}", "Handbook", "What does Handbook say about locks?"},
+		{"Termination", "3.5. Additional Terms", "What does Additional Terms say about termination?"},
+		{"What to expect", "Security", "What does Security say about what to expect?"},
+		{"An old flaw stops thousands of servers.", "Handbook", ""},
+		{"Kenya trip", "News", "What should I know about Kenya trip?"},
 		{"What it does", "Handbook", ""},
 		{"Of the", "Handbook", ""},
 		{"1,000 / 2,000 (%)", "Handbook", ""},
 		{strings.Repeat("very long ", 10), "Handbook", ""},
 		{"", "Handbook", ""},
 	} {
-		if got := fromHeading(c.heading, c.above); got != c.want {
+		if got := fromHeading(c.heading, c.above, map[string]bool{"Kenya": true}); got != c.want {
 			t.Errorf("fromHeading(%q, %q) = %q, want %q", c.heading, c.above, got, c.want)
 		}
 	}
@@ -179,11 +218,13 @@ func TestFromDefinition_MakesQuestions(t *testing.T) {
 		"HMO refers to a kind of plan.":                     "What is HMO?",
 		"The Executive Board is the highest body.":          "What is the Executive Board?",
 		"The following are the rules.":                      "",
+		"Second class is the rule; first class is not.":     "",
+		"Nuts are the main reason for it.":                  "",
 		"It is a plan.":                                     "",
 		"This plan is the best.":                            "",
 		"The sun shines.":                                   "",
 	} {
-		if got := fromDefinition(in); got != want {
+		if got := fromDefinition(in, nil); got != want {
 			t.Errorf("fromDefinition(%q) = %q, want %q", in, got, want)
 		}
 	}

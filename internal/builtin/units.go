@@ -44,15 +44,22 @@ func candidates(ev *llm.Evidence, n need) []unit {
 		for j, sp := range all {
 			s := p.Text[sp.Start:sp.End]
 			kind := kindOf(s, p.Headings)
-			answers := asked != nil && kindOf(p.Text[all[j-1].Start:all[j-1].End], nil) == question
+			answers := asked != nil && asks(p.Text[all[j-1].Start:all[j-1].End], p.Headings)
 			if held, _ := n.held(asked); kind == label && answers && held >= minAsked {
 				kind = statement // "Is it free?" "Yes."
+			}
+			if n.definition && kind != question && n.spellsOut(s) {
+				kind = statement // "Paid Time Off (PTO)" alone
 			}
 			switch kind {
 			case question:
 				asked, headings = terms[j], above
 				continue
 			case heading:
+				if asks(s, p.Headings) {
+					asked, headings, topic = terms[j], above, terms[j]
+					continue
+				}
 				asked, headings, topic = nil, union(above, terms[j]), terms[j]
 				continue
 			case label, fragment:
@@ -297,6 +304,10 @@ func kindOf(s string, headings []string) kind {
 		return fragment
 	case lines >= 3 && len(s) < lines*maxLineMean && !strings.Contains(s, ":\n"):
 		return fragment
+	case hasCells(s) && lines == 1:
+		return statement // a row: "tar | The archiver"
+	case lines == 1 && len(words) <= maxHeading && numbered.MatchString(s) && last != '.' && last != '!':
+		return heading
 	case unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
 		return fragment
 	case !unicode.IsPunct(last) && len(words) <= maxHeading && lines == 1 && dated.MatchString(s),
@@ -308,11 +319,27 @@ func kindOf(s string, headings []string) kind {
 	return statement
 }
 
+// numbered finds headings by the number of their section, which cannot be a decimal: "2.1.3 Fees", "2.1. Fees".
+var numbered = regexp.MustCompile(`^\d+(?:\.\d+){2,}\.? |^\d+\.\d+\. `)
+
 // dated finds headings of logs: "2026-11-21: what was decided".
 var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\b`)
 
+// asks reports whether a sentence asks what follows it answers. A heading does so without a question mark too.
+func asks(s string, headings []string) bool {
+	switch kindOf(s, headings) {
+	case question:
+		return true
+	case heading:
+		return askingHeading.MatchString(s)
+	}
+	return false
+}
+
+var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must)\b`)
+
 // asksDefinition finds questions for what something is.
-var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* mean\b|^\W*define `)
+var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for)\b|^\W*define `)
 
 // asksQuantity finds questions whose answer is a number or a date.
 var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|far|tall|big|large|fast|high|deep)|when|what (?:percentage|year|date|time)` +
@@ -325,11 +352,15 @@ var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?)(?: (?:is|are
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
 func (n need) defines(s string) bool {
-	m := subject.FindStringSubmatch(s)
-	if m == nil {
-		return false
+	if m := subject.FindStringSubmatch(s); m != nil && n.names(m[1]) {
+		return true
 	}
-	own := n.termSet(m[1])
+	return n.spellsOut(s)
+}
+
+// names reports whether a text is made of the question's words and hardly any other.
+func (n need) names(s string) bool {
+	own := n.termSet(s)
 	share, matched := n.held(own)
 	return share >= minDefined && len(own) <= matched+1
 }

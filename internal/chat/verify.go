@@ -313,6 +313,8 @@ func (v *verifier) mend(sep, rest string) int {
 			return 1
 		}
 		v.emit(gap + strings.TrimLeft(sep, " \t,;"))
+	case gap == "" && v.last == '(': // which was given out before the citation came
+		v.emit(strings.TrimLeft(sep, " \t,;"))
 	case !blank:
 		v.emit(strings.TrimLeft(sep, " \t"))
 	case sep != "":

@@ -189,6 +189,8 @@ func TestVerifier_TidiesWhatATokenizerSends(t *testing.T) {
 		{"the space came before", "25 days \nnext", []string{"25 days ", "[evil.md]", "\nnext"}},
 		{"two spaces", "25 days and", []string{"25 days ", "[evil.md]", " and"}},
 		{"at the end", "25 days", []string{"25 days", " [evil.md]"}},
+		{"the parenthesis comes with the bracket", "25 (a year)", []string{"25", " ([evil.md], a year)"}},
+		{"the parenthesis came before", "25 (a year)", []string{"25 (", "[evil.md]", ", a year)"}},
 	} {
 		if got := checked(newVerifier(), c.deltas...); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -242,6 +244,7 @@ func FuzzVerifier(f *testing.F) {
 	for _, s := range []string{"x [", "`", "```\n", "![a](", "<img src=x", "[[", "\n\n[a]: //b", "【", "](", "], [", "~~~"} {
 		f.Add("text "+s, s+" text", uint8(3))
 	}
+	f.Add("(", ",0", uint8(0))
 	form := regexp.MustCompile(`\[[^\[\]"\n]*[^\s\[\]"]#page=\d+\]`)
 	f.Fuzz(func(t *testing.T, before, after string, cut uint8) {
 		answer := before + "[evil.pdf#page=1]" + after + "[a.pdf#page=1]"

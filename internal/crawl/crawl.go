@@ -146,7 +146,7 @@ type Remembered struct {
 	Detail string // of its Visit, when it gave no page
 	Live   bool   // it is a page of the corpus
 	Stale  bool   // its body is wanted even when it has not changed
-	Skip   bool   // it must not be asked for, but what it links to may; the first page is anyway
+	Skip   bool   // it must not be asked for, but what it links to may
 }
 
 // Walk visits the first page of a site and those that it leads to, nearer ones first, then what is

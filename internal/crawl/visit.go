@@ -18,7 +18,7 @@ import (
 func (w *walk) visit(ctx context.Context, it item) error {
 	v := Visit{URL: it.url.String(), Linked: it.linked}
 	m := w.memory[v.URL]
-	if m.Skip && v.URL != w.first {
+	if m.Skip {
 		w.alive[v.URL] = m.SHA256
 		w.follow(it, m.State.Links)
 		return nil

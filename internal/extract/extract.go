@@ -92,6 +92,7 @@ const (
 	Unreadable  Reason = "unreadable"  // the file could not be opened
 	Busy        Reason = "busy"        // the machine had no time for it
 	UnsafeName  Reason = "unsafe-name" // its name in the archive leads out of the archive
+	BadMetadata Reason = "metadata"    // who may see it is said, and cannot be read
 )
 
 // Error is why a file gave no document.

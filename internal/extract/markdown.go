@@ -38,7 +38,8 @@ func readMarkdown(ctx context.Context, _ *Extractor, f *file) (*Document, error)
 		case err == nil:
 			source = body
 		case accessKey.MatchString(matter):
-			return nil, damaged("its front matter is not valid, so who may see the document is not known: %v", err)
+			return nil, &Error{Reason: BadMetadata,
+				Detail: fmt.Sprintf("its front matter is not valid, so who may see the document is not known: %v", err)}
 		default:
 			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
 		}

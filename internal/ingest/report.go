@@ -12,7 +12,7 @@ import (
 
 // BadMetadata is the reason of a file whose sidecar or access rights cannot be read. It is not
 // indexed, because it might be shown to somebody who must not see it.
-const BadMetadata extract.Reason = "metadata"
+const BadMetadata = extract.BadMetadata
 
 // Report tells what a run did.
 type Report struct {

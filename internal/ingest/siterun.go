@@ -105,7 +105,7 @@ func (s *siteRun) remembered(f retrieval.File, inside []retrieval.File) crawl.Re
 		return m
 	}
 	m.Live = f.DocumentID != "" || len(inside) > 0
-	m.Skip = f.Reason == string(removed) && f.Path != s.site.URL && !s.site.Force
+	m.Skip = f.Reason == string(removed) && (f.Path != s.site.URL || s.site.Again) && !s.site.Force
 	m.Stale = s.site.Force || f.Generation != Generation || passing(extract.Reason(f.Reason)) ||
 		f.Reason == string(removed) || m.Live && !strings.HasSuffix(f.SHA256, sha+s.site.suffix())
 	return m

@@ -23,6 +23,7 @@ type Site struct {
 	Depth        int      `json:"depth,omitempty"`         // how many links away from URL; 0 for URL alone
 	Pages        int      `json:"pages,omitempty"`         // most pages of a run; 0 for 200
 	Force        bool     `json:"-"`                       // read pages anew that have not changed, and those that were forgotten
+	Again        bool     `json:"-"`                       // nobody asks for URL this time: where it was forgotten it stays away
 	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
 	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks of a page, the rest is left out; 0 for no limit
 	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
@@ -152,7 +153,8 @@ func (in *Ingester) runSites(ctx context.Context, sites []Site, spools string, p
 	return r.report, err
 }
 
-// Sites returns the sites of earlier runs, as they were asked for, in the order in which they came.
+// Sites returns the sites of earlier runs, as they were asked for, in the order in which they came, to
+// be read Again.
 func (in *Ingester) Sites(ctx context.Context) ([]Site, error) {
 	roots, err := in.siteRoots(ctx)
 	if err != nil {
@@ -164,6 +166,7 @@ func (in *Ingester) Sites(ctx context.Context) ([]Site, error) {
 		if err := json.Unmarshal([]byte(root.Source), &s); err != nil {
 			return nil, fmt.Errorf("read the options of %s: %w", root.Path, err)
 		}
+		s.Again = true
 		sites = append(sites, s)
 	}
 	return sites, nil
@@ -178,16 +181,21 @@ func (in *Ingester) siteRoots(ctx context.Context) ([]retrieval.Root, error) {
 	return slices.DeleteFunc(roots, func(r retrieval.Root) bool { return r.Source == "" }), nil
 }
 
-// Forget removes a site with all its pages from the corpus, or one page of a site, which stays
-// away until a run asks for its very address or is forced. An address without a scheme is one of
-// https or http. It returns how many documents were deleted; the error is retrieval.ErrNotFound
-// when the address is neither.
+// Forget removes a page from the corpus, which stays away until a run asks for its very address or is
+// forced. A site goes with the last of its pages. An address without a scheme is one of https or http.
+// It returns how many documents were deleted; the error is retrieval.ErrNotFound when the address is
+// that of no page.
+//
+// While another run reads web sites, the page is removed too, and the error a *LockedError: that run
+// may have the page in its hands, so that the caller forgets it once more when it is done.
 func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
-	unlock, err := in.lockSites()
-	if err != nil {
-		return 0, err
+	unlock, locked := in.lockSites()
+	switch {
+	case locked == nil:
+		defer unlock()
+	case !errors.As(locked, new(*LockedError)):
+		return 0, locked
 	}
-	defer unlock()
 	addresses := []string{url}
 	if !strings.Contains(url, "://") {
 		addresses = []string{"https://" + url, "http://" + url}
@@ -201,36 +209,45 @@ func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
 		if err != nil {
 			continue
 		}
-		n, err := in.forget(ctx, roots, address)
+		n, err := in.forget(ctx, roots, address, locked == nil)
 		if !errors.Is(err, retrieval.ErrNotFound) {
+			return n, errors.Join(err, locked)
+		}
+	}
+	return 0, errors.Join(retrieval.ErrNotFound, locked)
+}
+
+// forget removes a page of one of the roots, and the root with its last page if it may.
+func (in *Ingester) forget(ctx context.Context, roots []retrieval.Root, address string, rootToo bool) (int, error) {
+	for _, root := range roots {
+		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, root.Path)
+		if err != nil {
+			return 0, fmt.Errorf("read what is known of %s: %w", root.Path, err)
+		}
+		n, err := in.forgetPage(ctx, files, address)
+		if err == nil && n > 0 && rootToo && !slices.ContainsFunc(files, func(f retrieval.File) bool { return isOfOther(f, address) }) {
+			err = in.forgetSite(ctx, root)
+		}
+		if n > 0 || err != nil {
 			return n, err
 		}
 	}
 	return 0, retrieval.ErrNotFound
 }
 
-func (in *Ingester) forget(ctx context.Context, roots []retrieval.Root, address string) (int, error) {
-	r := &run{cfg: in.cfg, meter: newMeter(nil, time.Now())}
-	if i := slices.IndexFunc(roots, func(r retrieval.Root) bool { return r.Path == address }); i >= 0 {
-		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, address)
-		if err != nil {
-			return 0, fmt.Errorf("read what is known of %s: %w", address, err)
-		}
-		if err := r.forget(ctx, files); err != nil {
-			return r.report.Deleted, err
-		}
-		return r.report.Deleted, in.cfg.Corpus.Apply(ctx, retrieval.Batch{Namespace: in.cfg.Namespace, DropRoots: []string{address}})
+// isOfOther reports whether a row has a document of another page.
+func isOfOther(f retrieval.File, address string) bool {
+	page, _ := pageOf(f.Path)
+	return page != address && f.DocumentID != ""
+}
+
+// forgetSite drops what is known of a site that has no documents any more.
+func (in *Ingester) forgetSite(ctx context.Context, root retrieval.Root) error {
+	b := retrieval.Batch{Namespace: in.cfg.Namespace, DropRoots: []string{root.Path}}
+	if err := in.cfg.Corpus.Apply(ctx, b); err != nil {
+		return fmt.Errorf("forget the site %s: %w", root.Path, err)
 	}
-	for _, root := range roots {
-		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, root.Path)
-		if err != nil {
-			return 0, fmt.Errorf("read what is known of %s: %w", root.Path, err)
-		}
-		if n, err := in.forgetPage(ctx, files, address); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return 0, retrieval.ErrNotFound
+	return nil
 }
 
 // forgetPage deletes the documents of one page, and remembers that this was wanted.

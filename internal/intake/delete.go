@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"parley/internal/access"
 	"parley/internal/ingest"
@@ -107,7 +110,7 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 			}
 			b.Delete = nil
 		case strings.HasPrefix(row.Root, "http://"), strings.HasPrefix(row.Root, "https://"):
-			if _, err := s.cfg.Forget(ctx, doc.Namespace, doc.URL); err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+			if err := s.forget(ctx, page{doc.Namespace, doc.URL}); err != nil {
 				return err
 			}
 			b.Delete = nil
@@ -124,4 +127,64 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 		return fmt.Errorf("delete a document: %w", err)
 	}
 	return nil
+}
+
+// page is a page of the web in a namespace.
+type page struct{ namespace, url string }
+
+// forgotten are pages that were deleted while a run read web sites: it may have them in its hands.
+// They are not stored, since a run that goes on after a crash looks at what was deleted.
+type forgotten struct {
+	mu    sync.Mutex
+	pages []page
+}
+
+func (f *forgotten) add(p page) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.pages, p) {
+		f.pages = append(f.pages, p)
+	}
+}
+
+func (f *forgotten) take() []page {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pages := f.pages
+	f.pages = nil
+	return pages
+}
+
+// forget deletes a page, once more after the run that is at work, if there is one.
+func (s *Service) forget(ctx context.Context, p page) error {
+	_, err := s.cfg.Forget(ctx, p.namespace, p.url)
+	switch {
+	case errors.As(err, new(*ingest.LockedError)):
+		s.forgotten.add(p)
+		return nil
+	case errors.Is(err, retrieval.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// forgetInterval is how often it is seen whether the run is done in which pages were deleted.
+const forgetInterval = time.Second
+
+// keepForgotten deletes pages once more, until ctx ends.
+func (s *Service) keepForgotten(ctx context.Context) {
+	tick := time.NewTicker(forgetInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, p := range s.forgotten.take() {
+			if err := s.forget(ctx, p); err != nil && ctx.Err() == nil {
+				s.cfg.Logger.Error("delete a page that a run may have brought back", "namespace", p.namespace, "url", p.url, "error", err)
+			}
+		}
+	}
 }

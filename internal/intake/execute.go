@@ -68,7 +68,7 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 		return err
 	}
 	w.finish()
-	return nil
+	return s.cfg.Files.Accept(j.ID)
 }
 
 // publish makes the files of a job that wait those of their folder, and returns how many there are.
@@ -116,13 +116,13 @@ func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *watch) error
 }
 
 // withdraw takes the files back that a job has not come to: a job that was cancelled leaves nothing
-// for the next one to index, and can be tried again.
+// for the next one to index, and can be tried again. Where a file had an earlier version, that is back.
 func (s *Service) withdraw(at upload.Scope, id string, w *watch) error {
 	var failed error
 	for name := range w.left() {
 		failed = errors.Join(failed, s.cfg.Files.Withdraw(at, id, name))
 	}
-	return failed
+	return errors.Join(failed, s.cfg.Files.Accept(id))
 }
 
 // maxMembers is how many of the files inside files a job lists that failed.

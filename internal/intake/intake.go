@@ -107,6 +107,7 @@ type Service struct {
 	runner *job.Runner
 
 	admission sync.Mutex   // held while an upload that was received becomes a job
+	forgotten forgotten    // pages that a run may bring back that was at work when they were deleted
 	deletions atomic.Int64 // so far, so that a job knows when one came between
 }
 
@@ -124,7 +125,12 @@ func New(cfg Config) *Service {
 func (s *Service) Jobs() *job.Runner { return s.runner }
 
 // Run carries out jobs until ctx ends.
-func (s *Service) Run(ctx context.Context) { s.runner.Run(ctx) }
+func (s *Service) Run(ctx context.Context) {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { s.keepForgotten(ctx) })
+	s.runner.Run(ctx)
+}
 
 // sweep removes what a crash has left of uploads that never became jobs.
 func (s *Service) sweep(ctx context.Context) error {

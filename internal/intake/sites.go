@@ -77,24 +77,53 @@ func (s *Service) EstimateSites(ctx context.Context, namespace string, sites []i
 }
 
 // readSites reads the sites of a job, one after another. One that cannot be read does not keep the
-// others from it.
+// others from it. The entry of a site is queued until it was walked to its end, so that a run that was
+// cut short, or a page that is to be tried again, has it walked once more.
 func (s *Service) readSites(ctx context.Context, t *job.Task) error {
 	j := t.Job()
 	var request siteRequest
 	if err := json.Unmarshal(j.Request, &request); err != nil {
 		return fmt.Errorf("read the request of the job: %w", err)
 	}
+	pages, again := listedPages(j, len(request.Sites))
 	for i, site := range request.Sites {
-		if i >= len(j.Files) || j.Files[i].State != job.FileQueued {
+		if i >= len(j.Files) || j.Files[i].State != job.FileQueued && !again {
 			continue // a run before has come to it
 		}
 		site.Force = request.Force
-		w := &siteWatch{task: t, index: i, site: site.URL, pages: map[string]int{}}
+		w := &siteWatch{task: t, index: i, site: site.URL, before: j.Files[i], pages: pages}
+		w.enter(i, job.File{Name: site.URL, State: job.FileQueued})
 		if err := s.readSite(ctx, scopeOf(j), site, w); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.Update(func(j *job.Job) { settlePages(j, len(request.Sites)) })
+	return nil
+}
+
+// listedPages returns where the pages stand that a job lists behind its sites, and whether one of them
+// is to be tried again.
+func listedPages(j job.Job, sites int) (pages map[string]int, again bool) {
+	pages = map[string]int{}
+	for i, f := range j.Files {
+		if i >= sites {
+			pages[f.Name] = i
+			again = again || f.State == job.FileQueued
+		}
+	}
+	return pages, again
+}
+
+// settlePages ends the pages that were to be tried again and to which no site has led.
+func settlePages(j *job.Job, sites int) {
+	for i := range j.Files {
+		if f := &j.Files[i]; i >= sites && f.State == job.FileQueued {
+			f.State, f.Reason, f.Detail = job.FileSkipped, string(crawl.NotFound), "Nothing has led to it this time."
+		}
+	}
 }
 
 func (s *Service) readSite(ctx context.Context, at upload.Scope, site ingest.Site, w *siteWatch) error {
@@ -141,11 +170,12 @@ const maxPages = 5000
 
 // siteWatch follows what becomes of the pages of a site.
 type siteWatch struct {
-	task  *job.Task
-	index int // of the site in Job.Files
-	site  string
-	pages map[string]int // index in Job.Files of the pages beside the first
-	first bool           // something is known of the first page
+	task   *job.Task
+	index  int // of the site in Job.Files
+	site   string
+	before job.File       // its entry before this run
+	pages  map[string]int // index in Job.Files of the pages beside the first ones
+	first  job.File       // what is known of the first page; without a State nothing is
 }
 
 // outcome enters what became of a page. Pages beside the first are listed when they were indexed or
@@ -159,28 +189,38 @@ func (w *siteWatch) outcome(o ingest.Outcome) {
 		j.Counts.Chunks += o.Chunks
 		j.Counts.Tokens += o.Tokens
 		if o.First || o.Path == w.site {
-			f.Name = w.site
-			j.Files[w.index], w.first = f, true
-			return
-		}
-		if f.State == job.FileSkipped || len(j.Files) >= maxPages {
+			w.first = f
 			return
 		}
 		at, known := w.pages[o.Path]
-		if !known {
-			at = len(j.Files)
-			w.pages[o.Path] = at
+		switch {
+		case known:
+			j.Files[at] = sameJob(j.Files[at], f)
+		case f.State != job.FileSkipped && len(j.Files) < maxPages:
+			w.pages[o.Path] = len(j.Files)
 			j.Files = append(j.Files, f)
 		}
-		j.Files[at] = f
 	})
 }
 
-// settle enters what became of the first page when no outcome has told.
+// sameJob returns what a job says of a file that was read before and again: one that it has indexed
+// stays indexed by it, though the second time there was nothing to do.
+func sameJob(before, now job.File) job.File {
+	if before.State == job.FileIndexed && now.State == job.FileUnchanged {
+		now.State = job.FileIndexed
+	}
+	return now
+}
+
+// settle ends the entry of the site, with f when no outcome has told of its first page.
 func (w *siteWatch) settle(f job.File) {
-	if w.first {
-		return
+	if w.first.State != "" {
+		f = w.first
 	}
 	f.Name = w.site
-	w.task.Update(func(j *job.Job) { j.Files[w.index] = f })
+	w.enter(w.index, sameJob(w.before, f))
+}
+
+func (w *siteWatch) enter(i int, f job.File) {
+	w.task.Update(func(j *job.Job) { j.Files[i] = f })
 }

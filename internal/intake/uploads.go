@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -88,9 +89,16 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 // Len is the number of files so far.
 func (b *Batch) Len() int { return len(b.files) }
 
-// Estimate says what indexing the first file would take.
+// Estimate says what indexing the first file would take. Paths in it begin with the name of the file.
 func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
-	e, err := b.service.cfg.Survey(ctx, b.at.Namespace, b.service.cfg.Files.Staged(b.id, b.files[0].Name))
+	name := b.files[0].Name
+	e, err := b.service.cfg.Survey(ctx, b.at.Namespace, b.service.cfg.Files.Staged(b.id, name))
+	for i := range e.Refused {
+		// Where the server keeps the file is nobody's business.
+		path := filepath.ToSlash(e.Refused[i].Path)
+		_, inside, _ := strings.Cut(path, "/"+strings.ToLower(b.id)+"/"+name)
+		e.Refused[i].Path = name + inside
+	}
 	return e, b.service.full(err)
 }
 

@@ -219,6 +219,13 @@ func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.R
 	return all, c.db.fail("list roots", err)
 }
 
+// RootNamespaces returns the namespaces that have roots, sorted; some may hold no documents.
+func (c *Corpus) RootNamespaces(ctx context.Context) ([]string, error) {
+	rows, err := c.db.read.QueryContext(ctx, "SELECT DISTINCT namespace FROM roots ORDER BY namespace")
+	all, err := column[string](rows, err)
+	return all, c.db.fail("list the namespaces of roots", err)
+}
+
 // Files returns what is known of the files below a root, sorted by path.
 func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retrieval.File, err error) {
 	all, err = c.files(ctx, "namespace = ? AND root = ? ORDER BY path", namespace, root)

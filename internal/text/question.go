@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,6 +26,11 @@ func AnalyzeQuestion(s string) (words []Token, forms map[string][]string) {
 		for i := range toks {
 			toks[i].Stop = toks[i].Stop || prepositions[fold(s[toks[i].Start:toks[i].End])]
 		}
+		if at := standsFor.FindStringSubmatchIndex(s); at != nil {
+			for i := range toks {
+				toks[i].Stop = toks[i].Stop || toks[i].Start == at[2]
+			}
+		}
 	}
 	for _, run := range unspacedRuns(s) {
 		markLoose(toks, s, run)
@@ -38,6 +44,9 @@ func AnalyzeQuestion(s string) (words []Token, forms map[string][]string) {
 // prepositions lead to where an answer is to be looked for, "according to the handbook", but are found in
 // documents as other words.
 var prepositions = map[string]bool{"according": true, "regarding": true, "concerning": true, "considering": true}
+
+// standsFor finds the verb of questions for what an abbreviation means: "What does SLA stand for?"
+var standsFor = regexp.MustCompile(`(?i)\bwhat (?:does|do|did) .*\b(stand) for\W*$`)
 
 // minInflected is the length in characters of what is left of a word without its ending.
 const minInflected = 4

@@ -58,6 +58,8 @@ func TestAnalyzeQuestion_KnowsFunctionWordsOfTheLanguage(t *testing.T) {
 		{"휴가는 얼마", "휴가 [가는] [얼마]"},
 		{"What is covered by the plan?", "cover plan"},
 		{"According to the guide, what is covered?", "guid cover"},
+		{"What does CLA stand for?", "cla"},
+		{"Does the stand for bicycles have a roof?", "stand bicycl roof"},
 		{"Was tun bei Feuer?", "feuer"},
 		{"What does die casting mean for us?", "die cast"}, // one German word makes no German question
 		{"Was there a war?", "war"},

@@ -116,7 +116,8 @@ func (s *Store) Discard(job string) error {
 func (s *Store) Staged(job, name string) string { return filepath.Join(s.staged(job), name) }
 
 // Publish puts a staged file, and what is said about it, in the place of the scope's file of that
-// name, and reports whether there is one now: it may have been published before, or removed.
+// name, and reports whether there is one now: it may have been published before, or removed. What it
+// takes the place of is kept for Withdraw until Accept.
 func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
@@ -130,8 +131,12 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 		_, err := os.Lstat(path)
 		return err == nil, ignoreMissing(err)
 	}
+	err := s.keepReplaced(path, job, name)
+	if err != nil {
+		return false, fmt.Errorf("keep the file that an upload replaces: %w", err)
+	}
 	// What is said about a file comes first: without it the file might be read otherwise.
-	err := os.Rename(s.Staged(job, name+aboutSuffix), path+aboutSuffix)
+	err = os.Rename(s.Staged(job, name+aboutSuffix), path+aboutSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ignoreMissing(os.Remove(path + aboutSuffix))
 	}
@@ -148,7 +153,44 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	return true, nil
 }
 
-// Withdraw takes a published file back to those that are staged for a job.
+// replaced is the folder of the files of which a job has taken the places. No staged file has its name.
+func (s *Store) replaced(job string) string { return filepath.Join(s.staged(job), ".replaced") }
+
+// keepReplaced keeps a published file, and what is said about it, in a second place until Accept.
+func (s *Store) keepReplaced(path, job, name string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return ignoreMissing(err)
+	}
+	if err := os.MkdirAll(s.replaced(job), 0o700); err != nil {
+		return err
+	}
+	for _, suffix := range []string{aboutSuffix, ""} {
+		err := os.Link(path+suffix, filepath.Join(s.replaced(job), name+suffix))
+		switch {
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // kept before a crash; nothing is said
+		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, fs.ErrPermission): // a file system without links
+			if suffix == "" {
+				return os.RemoveAll(s.replaced(job))
+			}
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// Accept ends what Withdraw could take back: what the published files of a job took the place of goes.
+func (s *Store) Accept(job string) error {
+	err := os.RemoveAll(s.replaced(job))
+	_ = os.Remove(s.staged(job)) // which is not empty while there are files to retry
+	if err != nil {
+		return fmt.Errorf("remove files that an upload has replaced: %w", err)
+	}
+	return nil
+}
+
+// Withdraw takes a published file back to those that are staged for a job, and puts in its place what
+// was there before.
 func (s *Store) Withdraw(at Scope, job, name string) error {
 	if err := check(name); err != nil {
 		return err
@@ -160,6 +202,11 @@ func (s *Store) Withdraw(at Scope, job, name string) error {
 	err := ignoreMissing(os.Rename(path, s.Staged(job, name)))
 	if err == nil {
 		err = ignoreMissing(os.Rename(path+aboutSuffix, s.Staged(job, name+aboutSuffix)))
+	}
+	for _, suffix := range []string{aboutSuffix, ""} {
+		if err == nil {
+			err = ignoreMissing(os.Rename(filepath.Join(s.replaced(job), name+suffix), path+suffix))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("take back an uploaded file: %w", err)
@@ -209,6 +256,9 @@ func (s *Store) Remove(at Scope, name string) (bool, error) {
 func (s *Store) Unstage(job, name string) (bool, error) {
 	if !valid(name) {
 		return false, nil
+	}
+	if _, err := removeFile(filepath.Join(s.replaced(job), name)); err != nil {
+		return false, err
 	}
 	return removeFile(s.Staged(job, name))
 }

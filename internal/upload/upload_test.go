@@ -140,7 +140,8 @@ func TestStore_PublishesReplacesWithdrawsAndRemoves(t *testing.T) {
 	}
 	check("a second one is staged", map[string]string{published + "a.md": "first", staged + "a.md": "second", staged + "a.md.parley.yaml": "about"})
 	publish(t, s, "a.md")
-	check("it is published", map[string]string{published + "a.md": "second", published + "a.md.parley.yaml": "about"})
+	const replaced = staged + ".replaced/"
+	check("it is published", map[string]string{published + "a.md": "second", published + "a.md.parley.yaml": "about", replaced + "a.md": "first"})
 	names, err := s.List(everybody)
 	if err != nil || !cmp.Equal(names, []string{"a.md"}) {
 		t.Errorf("List: %v, %v", names, err)
@@ -148,8 +149,18 @@ func TestStore_PublishesReplacesWithdrawsAndRemoves(t *testing.T) {
 	if err := s.Withdraw(everybody, job, "a.md"); err != nil {
 		t.Fatal(err)
 	}
-	check("withdrawn", map[string]string{staged + "a.md": "second", staged + "a.md.parley.yaml": "about"})
+	check("withdrawn", map[string]string{published + "a.md": "first", staged + "a.md": "second", staged + "a.md.parley.yaml": "about"})
 	publish(t, s, "a.md")
+	if err := s.Accept(job); err != nil {
+		t.Fatal(err)
+	}
+	check("accepted", map[string]string{published + "a.md": "second", published + "a.md.parley.yaml": "about"})
+	stage(t, s, "a.md", "third")
+	publish(t, s, "a.md")
+	check("what was said of it is kept too", map[string]string{published + "a.md": "third", replaced + "a.md": "second", replaced + "a.md.parley.yaml": "about"})
+	if gone, err := s.Unstage(job, "a.md"); err != nil || gone {
+		t.Errorf("Unstage: %v, %v", gone, err)
+	}
 	if gone, err := s.Remove(everybody, "a.md"); err != nil || !gone {
 		t.Errorf("Remove: %v, %v", gone, err)
 	}

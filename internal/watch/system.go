@@ -68,7 +68,7 @@ func (f *follower) failed(err error) {
 // event takes one change.
 func (f *follower) event(e fsnotify.Event) {
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		f.forget(e.Name)
+		f.lose(e.Name)
 	}
 	for _, r := range f.roots {
 		switch {
@@ -88,7 +88,7 @@ func (f *follower) inFolder(r *root, e fsnotify.Event) {
 	if f.options.Ignore(r.path, e.Name) {
 		return
 	}
-	if e.Has(fsnotify.Create) {
+	if e.Has(fsnotify.Create) || e.Has(fsnotify.Chmod) && !f.watched[e.Name] { // which may have kept it from being watched
 		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
 			f.add(r.path, e.Name)
 		}
@@ -136,6 +136,18 @@ func (f *follower) watch(dir string) error {
 		return nil
 	}
 	return err
+}
+
+// lose takes that a path is gone, or has another name now. A root that goes with it may be back, as the
+// same folder, before anybody looks: then it is to be watched again.
+func (f *follower) lose(path string) {
+	if !f.watched[path] {
+		return
+	}
+	f.forget(path)
+	for _, r := range f.roots {
+		r.lost = r.lost || below(path, r.path) || path == filepath.Dir(r.path)
+	}
 }
 
 // forget ends the watching of a folder that is gone or has another name now, and of all in it:

@@ -94,6 +94,7 @@ func Follow(ctx context.Context, roots []string, options Options, changed func(c
 type root struct {
 	path string
 	info os.FileInfo // nil while it is gone
+	lost bool        // it is not watched any more, and may be there
 }
 
 // follower is the state of one Follow. Only the goroutine of run touches it.
@@ -259,8 +260,8 @@ func (f *follower) look() {
 			f.options.Logger.Warn("a folder that is followed is gone; its documents stay until it is back", "path", r.path, "error", err)
 			f.forget(r.path)
 			r.info = nil
-		case err == nil && (r.info == nil || !os.SameFile(info, r.info)):
-			r.info = info
+		case err == nil && (r.info == nil || r.lost || !os.SameFile(info, r.info)):
+			r.info, r.lost = info, false
 			f.forget(r.path)
 			f.add(r.path, r.path)
 			f.changing()

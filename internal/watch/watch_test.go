@@ -217,6 +217,21 @@ func TestFollow_ARootThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 	f.tells(f.path("b.txt"))
 }
 
+func TestFollow_ARootThatIsBackAtOnceIsFollowedOn(t *testing.T) {
+	f := follow(t, quick(), func(dir string) string {
+		root := filepath.Join(dir, "root")
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return root
+	})
+	f.do(os.Rename(f.root, f.root+".old"))
+	f.do(os.Rename(f.root+".old", f.root))
+	f.tells(f.root) // once it is watched again
+	f.write(f.path("a.txt"))
+	f.tells(f.path("a.txt"))
+}
+
 func TestFollow_FollowsAFileAndWhatStandsBesideIt(t *testing.T) {
 	f := follow(t, quick(), func(dir string) string {
 		path := filepath.Join(dir, "a.txt")

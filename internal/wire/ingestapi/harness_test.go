@@ -112,6 +112,11 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 		},
 		Survey: func(_ context.Context, _, path string) (intake.Estimate, error) {
 			data, err := os.ReadFile(path)
+			if bytes.HasPrefix(data, []byte("DAMAGED")) {
+				return intake.Estimate{Refused: []ingest.FileResult{
+					{Path: path, Reason: extract.Damaged, Detail: "it is broken"}, {Path: path + "/in.bin", Reason: extract.Unsupported},
+				}}, nil
+			}
 			return intake.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
 		},
 		IsFull: func(err error) bool { return errors.Is(err, errFull) },

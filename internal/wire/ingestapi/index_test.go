@@ -69,6 +69,14 @@ func TestPDF_AnEstimateWritesNothing(t *testing.T) {
 	}
 }
 
+func TestPDF_AnEstimateDoesNotTellWhereTheServerKeepsFiles(t *testing.T) {
+	s := newSite(t, nil)
+	got := s.decode(s.json(s.handler.PDF, pdfBody("DAMAGED", `,"filename":"a b.pdf","estimate":true`)), 200)
+	if len(got.Errors) != 2 || got.Errors[0].URL != "a b.pdf" || got.Errors[0].Reason != "damaged" || got.Errors[1].URL != "a b.pdf/in.bin" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
 	s := newSite(t, nil)
 	for body, want := range map[string]int{

@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ingest"
+	"parley/internal/retrieval"
 	"parley/internal/wire/ingestapi"
 )
 
@@ -303,6 +304,32 @@ func TestJobs_CancelledKeepWhatIsIndexedAndCanBeTriedAgain(t *testing.T) {
 		t.Errorf("the job that was tried again ended as %+v", j)
 	}
 	s.decode(s.ofJob(s.handler.Retry, id), 409)
+}
+
+func TestJobs_CancelledLeaveEarlierVersionsInTheirPlaces(t *testing.T) {
+	s := newSite(t, nil)
+	size := func() int64 {
+		d, err := s.db.Corpus().Document(t.Context(), retrieval.Filter{Namespace: "default"}, "a.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Size
+	}
+	s.ended(s.decode(s.upload(file{"a.md", "the first version"}), 200).JobID)
+	<-s.reader.read
+	id := s.decode(s.upload(file{"a.md", "WAIT"}), 200).JobID
+	<-s.reader.read
+	s.decode(s.ofJob(s.handler.Cancel, id), 200)
+	s.ended(id)
+	s.ended(s.decode(s.upload(file{"b.md", "x"}), 200).JobID)
+	if s.uploaded() != `["a.md","b.md"]` || size() != 17 {
+		t.Errorf("uploaded are %s, and a.md has %d bytes", s.uploaded(), size())
+	}
+	close(s.reader.gate)
+	s.decode(s.ofJob(s.handler.Retry, id), 200)
+	if j := s.ended(id); j.State != "done" || size() != 4 || len(s.stored()) != 2 {
+		t.Errorf("tried again it ended as %+v; a.md has %d bytes, stored are %q", j, size(), s.stored())
+	}
 }
 
 func TestJobs_ARetryReadsAgainWhatHasFailed(t *testing.T) {

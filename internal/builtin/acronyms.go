@@ -1,0 +1,60 @@
+package builtin
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/text"
+)
+
+// spellsOut reports whether a text says what an acronym stands for that is asked for.
+func (n need) spellsOut(s string) bool { return slices.ContainsFunc(acronyms(s), n.names) }
+
+// bracketed is what stands in brackets.
+var bracketed = regexp.MustCompile(`\(([^()]{2,80})\)`)
+
+// acronyms returns those of which a sentence says what they stand for: "the Key Performance Indicators (KPIs)" or
+// "KPI (Key Performance Indicator)".
+func acronyms(s string) []string {
+	var found []string
+	for _, m := range bracketed.FindAllStringSubmatchIndex(s, -1) {
+		inside, before := s[m[2]:m[3]], strings.TrimSpace(s[:m[0]])
+		if last := before[strings.LastIndexByte(before, ' ')+1:]; spells(inside, last) {
+			found = append(found, last)
+		} else if spells(before, inside) {
+			found = append(found, inside)
+		}
+	}
+	return found
+}
+
+// spells reports whether the last words of a text begin with the letters of an acronym, in their order; function
+// words may be left out.
+func spells(s, acronym string) bool {
+	letters := []rune(strings.TrimSuffix(acronym, "s"))
+	if len(letters) < 2 || strings.ContainsFunc(string(letters), func(r rune) bool { return !unicode.IsUpper(r) }) {
+		return false
+	}
+	i := len(letters) - 1
+	for _, w := range slices.Backward(strings.FieldsFunc(s, isWordEnd)) {
+		first, _ := utf8.DecodeRuneInString(w)
+		switch {
+		case unicode.ToUpper(first) == letters[i]:
+			i--
+		case text.Terms(w) != nil:
+			return false
+		}
+		if i < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isWordEnd reports whether r ends a word, or begins one.
+func isWordEnd(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("-‐‑/\"'“”‘’", r)
+}

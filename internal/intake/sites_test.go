@@ -1,0 +1,196 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/extract"
+	"parley/internal/ingest"
+	"parley/internal/job"
+	"parley/internal/store"
+	"parley/internal/upload"
+)
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+// bench runs a Service over a data folder, again and again as if the server was stopped in between.
+type bench struct {
+	*testing.T
+	cfg     Config
+	service *Service
+	stop    func()
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	data := t.TempDir()
+	db, err := store.Open(t.Context(), data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, stop: func() {}, cfg: Config{
+		Jobs: db.Jobs(), Files: upload.New(filepath.Join(data, "uploads")), Store: db.Corpus(),
+		IsFull: func(error) bool { return false },
+	}}
+	t.Cleanup(func() {
+		b.stop()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// start stops the server that runs, if there is one, and starts another.
+func (b *bench) start() {
+	b.stop()
+	b.service = New(b.cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.service.Run(ctx)
+	}()
+	b.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+}
+
+// ended returns a job once it has ended.
+func (b *bench) ended(id string) job.Job {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	var last job.Job
+	for j, err := range b.service.Jobs().Watch(ctx, "", id, time.Second) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		last = j
+	}
+	if !last.State.Final() {
+		b.Fatalf("the job has not ended: %+v", last)
+	}
+	return last
+}
+
+// start of a site, and its pages.
+const first, pageA, pageB = "https://example.com/", "https://example.com/a", "https://example.com/b"
+
+func (b *bench) add() job.Job {
+	b.Helper()
+	j, err := b.service.AddSites(b.Context(), upload.Scope{Namespace: "default"}, Index, []ingest.Site{{URL: first, Depth: 1}}, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return j
+}
+
+func states(j job.Job) map[string]job.FileState {
+	all := map[string]job.FileState{}
+	for _, f := range j.Files {
+		all[f.Name] = f.State
+	}
+	return all
+}
+
+func TestReadSites_ASiteThatWasCutShortIsWalkedAgain(t *testing.T) {
+	b := newBench(t)
+	told, runs := make(chan struct{}), 0
+	b.cfg.Crawl = func(ctx context.Context, c Crawl) (ingest.Report, error) {
+		runs++
+		c.Outcome(ingest.Outcome{Path: first, First: true, DocumentID: "1", Unchanged: runs > 1})
+		c.Outcome(ingest.Outcome{Path: pageA, DocumentID: "2", Unchanged: runs > 1})
+		if runs == 1 {
+			close(told)
+			<-ctx.Done()
+			return ingest.Report{}, ctx.Err()
+		}
+		c.Outcome(ingest.Outcome{Path: pageB, DocumentID: "3"})
+		return ingest.Report{}, nil
+	}
+	b.start()
+	j := b.add()
+	<-told
+	b.start()
+	j = b.ended(j.ID)
+	want := map[string]job.FileState{first: job.FileUnchanged, pageA: job.FileIndexed, pageB: job.FileIndexed}
+	if diff := cmp.Diff(want, states(j)); diff != "" || len(j.Files) != 3 || j.State != job.Done || runs != 2 {
+		t.Errorf("after %d runs the job is %s, with %d files (-want +got):\n%s", runs, j.State, len(j.Files), diff)
+	}
+}
+
+func TestReadSites_ARetryReadsThePagesThatFailed(t *testing.T) {
+	b := newBench(t)
+	runs := 0
+	b.cfg.Crawl = func(_ context.Context, c Crawl) (ingest.Report, error) {
+		runs++
+		c.Outcome(ingest.Outcome{Path: first, First: true, DocumentID: "1", Unchanged: runs > 1})
+		switch runs {
+		case 1:
+			c.Outcome(ingest.Outcome{Path: pageA, Reason: "status"})
+			c.Outcome(ingest.Outcome{Path: pageB, Reason: "status"})
+		case 2:
+			c.Outcome(ingest.Outcome{Path: pageA, DocumentID: "2"})
+		case 3:
+			c.Outcome(ingest.Outcome{Path: pageB, Reason: extract.Empty})
+		}
+		return ingest.Report{}, nil
+	}
+	b.start()
+	j := b.ended(b.add().ID)
+	for _, want := range []map[string]job.FileState{
+		{first: job.FileIndexed, pageA: job.FileFailed, pageB: job.FileFailed},
+		{first: job.FileIndexed, pageA: job.FileIndexed, pageB: job.FileSkipped}, // nothing has led to it
+		{first: job.FileIndexed, pageA: job.FileIndexed, pageB: job.FileSkipped},
+	} {
+		if diff := cmp.Diff(want, states(j)); diff != "" || j.State != job.Partial {
+			t.Errorf("run %d: the job is %s (-want +got):\n%s", runs, j.State, diff)
+		}
+		if runs == 3 {
+			break
+		}
+		if _, err := b.service.Jobs().Retry(t.Context(), "", j.ID); err != nil {
+			t.Fatal(err)
+		}
+		j = b.ended(j.ID)
+	}
+	if runs != 3 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
+func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
+	b := newBench(t)
+	errs := []error{&ingest.LockedError{}, errors.Join(&ingest.LockedError{}, errors.New("no such document")), nil}
+	calls := make(chan page, len(errs)+1)
+	b.cfg.Forget = func(_ context.Context, namespace, url string) (int, error) {
+		calls <- page{namespace, url}
+		err := errs[0]
+		errs = slices.Delete(errs, 0, 1)
+		return 1, err
+	}
+	b.start()
+	if err := b.service.forget(t.Context(), page{"hr", pageA}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		select {
+		case p := <-calls:
+			if p != (page{"hr", pageA}) {
+				t.Errorf("forgotten was %v", p)
+			}
+		case <-time.After(patience):
+			t.Fatal("it was not forgotten once more")
+		}
+	}
+}
