@@ -145,7 +145,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 			_, locked := errors.AsType[*ingest.LockedError](err)
 			switch {
 			case ctx.Err() != nil:
-				return nil //nolint:nilerr // whoever runs it has ended it
+				return nil // whoever runs it has ended it
 			case isUsage(err):
 				return err
 			case locked:

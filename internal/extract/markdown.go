@@ -91,9 +91,12 @@ func parseMeta(matter string) (Meta, error) {
 	}
 	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
 	if yaml.Unmarshal([]byte(matter), &texts) == nil {
-		for key, n := range map[string]yaml.Node{"title": texts.Title, "url": texts.URL, "category": texts.Category} {
-			if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
-				return Meta{}, fmt.Errorf("line %d: %s must be one text", n.Line+1, key)
+		for _, text := range []struct {
+			key   string
+			value *yaml.Node
+		}{{"title", &texts.Title}, {"url", &texts.URL}, {"category", &texts.Category}} {
+			if text.value.Kind == yaml.MappingNode || text.value.Kind == yaml.SequenceNode {
+				return Meta{}, fmt.Errorf("line %d: %s must be one text", text.value.Line+1, text.key)
 			}
 		}
 	}
