@@ -130,13 +130,9 @@ func questionsFrom(passages []retrieval.Passage) []string {
 
 var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
-// attributes are what some Markdown puts behind a heading: "Introduction {#intro}".
-var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}\s*$`)
-
-// bare returns a heading without its number, its attributes and its last colon or full stop.
+// bare returns a heading without its number and its last colon or full stop.
 func bare(h string) string {
-	h = attributes.ReplaceAllString(strings.TrimSpace(h), "")
-	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(h, "")), ":.")
+	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(strings.TrimSpace(h), "")), ":.")
 }
 
 // vague are headings that say nothing of what stands below them.
@@ -258,8 +254,8 @@ func isMostlyLetters(s string) bool {
 var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
 
 // placed finds predicates that say how something is or where it stands, not what it is: "Second class is the rule."
-var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question|key|first|last|next` +
-	`|best|better|worst|most|good|bad|great|must|common|important|little|lot|few)\b`)
+var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question` +
+	`|best|better|worst|most|good|bad|great|must|little|lot|few)\b`)
 
 func fromDefinition(s string, names map[string]bool) string {
 	m := defined.FindStringSubmatch(s)

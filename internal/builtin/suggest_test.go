@@ -193,7 +193,7 @@ func TestFromHeading_MakesQuestions(t *testing.T) {
 		{"Pay day", "Handbook", "What should I know about pay day?"},
 		{"Report a loss", "Handbook", "How do I report a loss?"},
 		{"Introduction", "Handbook", ""},
-		{"Locks {#locks}", "Handbook", "What does Handbook say about locks?"},
+		{"Locks", "Handbook", "What does Handbook say about locks?"},
 		{"Termination", "3.5. Additional Terms", "What does Additional Terms say about termination?"},
 		{"What to expect", "Security", "What does Security say about what to expect?"},
 		{"An old flaw stops thousands of servers.", "Handbook", ""},

@@ -51,6 +51,7 @@ type xmlElement struct {
 	label string          // as it is written
 	text  strings.Builder // its own and that of the elements inside it
 	own   bool            // it has text of its own
+	wide  bool            // a paragraph or cell, to which text farther inside belongs too
 	inner bool            // what was added last is of an element inside it
 }
 
@@ -71,7 +72,9 @@ func (w *xmlWalker) visit(_ *xml.Decoder, token xml.Token) error {
 		if around := len(w.open) - 1; around >= 0 && xmlBreaks[name] {
 			w.open[around].text.WriteByte(' ')
 		}
-		w.open = append(w.open, &xmlElement{name: name, label: t.Name.Local, own: w.startsCell(name)})
+		w.open = append(w.open, &xmlElement{
+			name: name, label: t.Name.Local, own: w.startsCell(name), wide: xmlProse[name] || xmlCells[name],
+		})
 	case xml.CharData:
 		return w.text(string(t))
 	case xml.EndElement:
@@ -174,7 +177,7 @@ var xmlBreaks = map[string]bool{"br": true, "lb": true, "pb": true}
 // around it if that has text of its own, or a paragraph or cell farther out, as for a footnote's.
 func (w *xmlWalker) mixed() *xmlElement {
 	for i, e := range slices.Backward(w.open) {
-		if e.own && (i == len(w.open)-1 || xmlProse[e.name] || xmlCells[e.name]) {
+		if e.own && (e.wide || i == len(w.open)-1) {
 			return e
 		}
 	}

@@ -91,9 +91,12 @@ func parseMeta(matter string) (Meta, error) {
 	}
 	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
 	if yaml.Unmarshal([]byte(matter), &texts) == nil {
-		for key, n := range map[string]yaml.Node{"title": texts.Title, "url": texts.URL, "category": texts.Category} {
-			if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
-				return Meta{}, fmt.Errorf("line %d: %s must be one text", n.Line+1, key)
+		for _, text := range []struct {
+			key   string
+			value *yaml.Node
+		}{{"title", &texts.Title}, {"url", &texts.URL}, {"category", &texts.Category}} {
+			if text.value.Kind == yaml.MappingNode || text.value.Kind == yaml.SequenceNode {
+				return Meta{}, fmt.Errorf("line %d: %s must be one text", text.value.Line+1, text.key)
 			}
 		}
 	}
@@ -157,7 +160,7 @@ func (w *markdownWalker) blocks(parent ast.Node) error {
 func (w *markdownWalker) block(n ast.Node) error {
 	switch n := n.(type) {
 	case *ast.Heading:
-		return w.out.add(Heading, n.Level, oneLine(w.inline(n)))
+		return w.out.add(Heading, n.Level, attributes.ReplaceAllString(oneLine(w.inline(n)), ""))
 	case *ast.Paragraph, *ast.TextBlock:
 		return w.out.add(Paragraph, 0, w.inline(n))
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
@@ -177,6 +180,9 @@ func (w *markdownWalker) block(n ast.Node) error {
 	}
 	return w.blocks(n) // block quotes and footnotes
 }
+
+// attributes are what Pandoc, kramdown and others have behind a heading: "Introduction {#intro .wide}".
+var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
 
 // list appends the items of a list, each with its bullet or number, and of nested lists after
 // the item that holds them.

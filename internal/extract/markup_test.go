@@ -31,8 +31,10 @@ or mail <a@example.org>. It\'s ![a chart](c.png) &amp; more.
 
 > A quote.
 
-Setext
+Setext {#own-id .wide}
 ------
+
+### A set {a, b} {: #set}
 
 <div class="x">Inside <b>HTML</b>.</div>
 
@@ -57,6 +59,7 @@ TR Plan: Standard; Price: free
 C func main() {⏎⏎	x := 1⏎}
 P A quote.
 H2 Setext
+H3 A set {a, b}
 P Inside HTML.
 P Line one⏎line two
 P Term

@@ -147,7 +147,6 @@ func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T
 	}
 }
 
-// A VACUUM that a crash interrupts is taken back from the log, so that there must be one.
 func TestOpen_LeavesADatabaseWithoutALogWithoutChecksums(t *testing.T) {
 	dir := t.TempDir()
 	writeOld(t, dir, "state", 7)

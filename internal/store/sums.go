@@ -19,8 +19,7 @@ var markSums = fmt.Sprintf("PRAGMA application_id = %d", pagesum.ApplicationID)
 
 // addSums gives the pages of a database checksums that was made before there were any. One that is
 // too large, whose pages are of another size, that has no log (which some network folders do not allow,
-// and without which a VACUUM that a crash interrupts could not be taken back, see pagesum), or that
-// somebody else uses stays without.
+// and on which pagesum relies), or that somebody else uses stays without.
 func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	s, err := d.sums(ctx)
 	if err != nil {

@@ -28,8 +28,8 @@ type (
 )
 
 // stateSize is the room behind the system's part of a file, for whether it has checksums: 1 when that
-// is known. It never ends, but it may begin at any time, when another connection has made the database
-// anew.
+// is known. It may begin at any time, when another connection has made the database anew, and ends only
+// when a page 1 without them is written.
 const stateSize = 8
 
 func state(f uintptr) *int32 { return at[int32](f + uintptr(system.FszOsFile)) }
@@ -136,13 +136,16 @@ func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 		return with(tls, f, buffer, n, offset)
 	}
 	page := unsafe.Slice(at[byte](buffer), PageSize)
-	if offset == 0 {
+	if offset == 0 { // which says what the pages behind it are, whatever the file still says
 		is, fits := marked(page)
-		if is && !fits {
+		switch {
+		case is && !fits:
 			return Damage
-		}
-		if is {
+		case is:
 			*state(f) = 1
+		default:
+			*state(f) = 0
+			return with(tls, f, buffer, n, offset)
 		}
 	}
 	is, code := summed(tls, f)

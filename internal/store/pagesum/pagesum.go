@@ -11,8 +11,8 @@
 //
 // A new database has checksums from its first page on, an older one after VACUUM. It must be in WAL
 // mode: a reader then never reads a page that is being written, and a page that a crash has left half
-// written is read from the log, which has checksums of SQLite's, until it is whole. A journal that
-// takes a VACUUM back would put pages without room for checksums into a file that still says it has some.
+// written is read from the log, which has checksums of SQLite's, until it is whole. A VACUUM without a log
+// is taken back from a journal that begins with page 1, so that the pages behind it are left as they were.
 //
 // A checksum of zero stands for none: that is what pages have in memory and in the log, and so other
 // programs may read, copy, back up and checkpoint the database. What they change counts as damage,

@@ -1,0 +1,55 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+)
+
+// What a turn takes beside its messages and its answer, in tokens, for the estimate from which
+// budgets are reserved: each passage, the instructions, and that earlier stages read the
+// conversation as well.
+const (
+	passageTokens     = 400
+	instructionTokens = 1000
+	readings          = 2
+	answerTokens      = 1024 // where the request sets no limit
+)
+
+// estimate returns what a turn will about take; it is meant to be too high rather than too low.
+func (r *Runner) estimate(req *chat.Request) spent {
+	u := llm.Usage{Input: instructionTokens + passageTokens*req.Options.Top, Output: req.Options.MaxOutputTokens}
+	for _, m := range req.Messages {
+		u.Input += readings * max(m.Tokens, r.opts.Count(m.Text()))
+	}
+	if u.Output == 0 {
+		u.Output = answerTokens
+	}
+	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
+	cost := r.opts.Price(provider, model, u)
+	return spent{requests: 1, tokens: int64(u.Input + u.Output), micros: cost.Micros}
+}
+
+// reserve admits a turn to the budgets. A budget of money would not limit what a model costs whose
+// price is not known, so such a model is refused there.
+func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate spent) (settle func(spent), err error) {
+	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.LimitsMoney() {
+		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
+			"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
+	}
+	return r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, estimate)
+}
+
+// unpriced returns the first of the models that has no known price, "" for none.
+func (r *Runner) unpriced(m *chat.Models) string {
+	for _, key := range []string{m.Inference, m.Rewrite, m.Rerank, m.Summary, m.Judge, m.Synthesis} {
+		provider, model, _ := strings.Cut(key, ":")
+		if key != "" && provider != Builtin && !r.opts.Price(provider, model, llm.Usage{Input: 1, Output: 1}).Known {
+			return key
+		}
+	}
+	return ""
+}
