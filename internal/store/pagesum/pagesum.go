@@ -1,5 +1,7 @@
-// Package pagesum keeps a checksum with every page of a SQLite database, so that a byte that has
-// changed on the disk is an error when its page is read, and never an answer.
+// Package pagesum keeps a checksum with every page of a SQLite database's main file, so that a byte that
+// has changed there is an error when its page is read, and never an answer. Pages that are still in the
+// log are not checked when they are read: SQLite checks the log when it is recovered, and then takes it
+// as far as it is whole.
 //
 // It is a file system of SQLite's (a VFS), named VFS, that hands all work to the one of the operating
 // system and looks at what is read from and written to the main file of a database: the last four
