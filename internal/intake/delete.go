@@ -114,8 +114,13 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 			}
 			b.Delete = nil
 		case strings.HasPrefix(row.Root, "http://"), strings.HasPrefix(row.Root, "https://"):
-			if err := s.forget(ctx, page{doc.Namespace, doc.URL}); err != nil {
+			p := page{doc.Namespace, doc.URL}
+			again, err := s.forget(ctx, p)
+			if err != nil {
 				return err
+			}
+			if again {
+				s.forgotten.add(p)
 			}
 			b.Delete = nil
 		default:
@@ -136,8 +141,9 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 // page is a page of the web in a namespace.
 type page struct{ namespace, url string }
 
-// forgotten are pages that were deleted while a run read web sites: it may have them in its hands.
-// They are not stored, since a run that goes on after a crash looks at what was deleted.
+// forgotten are pages that were deleted while a run read web sites, which may have them in its hands,
+// until they were deleted once more, or somebody asks for them. They are not stored, since a run that
+// goes on after a crash looks at what was deleted.
 type forgotten struct {
 	mu    sync.Mutex
 	pages []page
@@ -151,25 +157,28 @@ func (f *forgotten) add(p page) {
 	}
 }
 
-func (f *forgotten) take() []page {
+func (f *forgotten) remove(p page) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pages := f.pages
-	f.pages = nil
-	return pages
+	f.pages = slices.DeleteFunc(f.pages, func(other page) bool { return other == p })
 }
 
-// forget deletes a page, once more after the run that is at work, if there is one.
-func (s *Service) forget(ctx context.Context, p page) error {
-	_, err := s.cfg.Forget(ctx, p.namespace, p.url)
+func (f *forgotten) all() []page {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.pages)
+}
+
+// forget deletes a page, and reports whether that is to be done again, after the run that is at work.
+func (s *Service) forget(ctx context.Context, p page) (again bool, err error) {
+	_, err = s.cfg.Forget(ctx, p.namespace, p.url)
 	switch {
 	case errors.As(err, new(*ingest.LockedError)):
-		s.forgotten.add(p)
-		return nil
+		return true, nil
 	case errors.Is(err, retrieval.ErrNotFound):
-		return nil
+		return false, nil
 	}
-	return err
+	return false, err
 }
 
 // forgetInterval is how often it is seen whether the run is done in which pages were deleted.
@@ -185,9 +194,13 @@ func (s *Service) keepForgotten(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, p := range s.forgotten.take() {
-			if err := s.forget(ctx, p); err != nil && ctx.Err() == nil {
+		for _, p := range s.forgotten.all() {
+			again, err := s.forget(ctx, p)
+			if err != nil && ctx.Err() == nil {
 				s.cfg.Logger.Error("delete a page that a run may have brought back", "namespace", p.namespace, "url", p.url, "error", err)
+			}
+			if !again {
+				s.forgotten.remove(p)
 			}
 		}
 	}

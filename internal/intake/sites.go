@@ -49,7 +49,12 @@ func (s *Service) AddSites(ctx context.Context, at upload.Scope, kind string, si
 	if j.Request, err = json.Marshal(siteRequest{Sites: sites, Force: force}); err != nil {
 		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
 	}
-	return s.add(ctx, j)
+	if j, err = s.add(ctx, j); err == nil {
+		for _, site := range sites {
+			s.forgotten.remove(page{at.Namespace, site.URL}) // it is wanted again
+		}
+	}
+	return j, err
 }
 
 // checkSite brings the address of a site into normal form.
