@@ -210,8 +210,11 @@ func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
 			continue
 		}
 		n, err := in.forget(ctx, roots, address, locked == nil)
+		if err == nil {
+			return n, locked
+		}
 		if !errors.Is(err, retrieval.ErrNotFound) {
-			return n, errors.Join(err, locked)
+			return n, err
 		}
 	}
 	return 0, errors.Join(retrieval.ErrNotFound, locked)
