@@ -17,10 +17,6 @@ const (
 	// soakStub breaks that share of the answers off, halfway.
 	soakStub  = "chunks=100,tps=50,fault=cut,at=50,p=0.05"
 	soakEvery = time.Second // between two looks at the size of the program
-	// soakCrowd is how many clients come at once before the load begins. Without them the program would open
-	// connections to its databases for as long as it takes until as many requests happen to meet.
-	soakCrowd     = 200
-	soakCrowdTime = 30 * time.Second
 	// soakWarmup is the share of the time that says nothing about growth: caches and pools fill.
 	soakWarmup = .25
 )
@@ -44,10 +40,6 @@ func (b *bench) soak(ctx context.Context) error {
 		return err
 	}
 	defer own.stop()
-	crowd, err := b.soakLoad(ctx, own, soakCrowd, soakCrowdTime)
-	if err != nil {
-		return err
-	}
 	rep, sizes, err := b.soakFor(ctx, own)
 	if err != nil {
 		return err
@@ -60,15 +52,11 @@ func (b *bench) soak(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failures := map[string]int{}
 	unanswered := 0
-	for _, r := range []report{crowd, rep} {
-		for kind, n := range r.Errors {
-			failures[kind] += n
-			unanswered += n
-		}
+	for _, n := range rep.Errors {
+		unanswered += n
 	}
-	asked := crowd.OK + rep.OK + unanswered
+	asked := rep.OK + unanswered
 	if asked == 0 || len(sizes) < 10 {
 		return fmt.Errorf("%d turns and %d sizes: too little to say anything, run for longer", asked, len(sizes))
 	}
@@ -78,7 +66,7 @@ func (b *bench) soak(ctx context.Context) error {
 		100*growth/mean(sizes), growth, mean(sizes))
 	b.add("failed turns, "+name, "injected ± 0.1 %", "%.3f %% of %d (injected %.3f %%)",
 		100*turns["failed"]/float64(asked), asked, 100*faults/float64(asked))
-	b.add("requests without an answer, "+name, "none", "%d of %d%s", unanswered, asked, kinds(failures))
+	b.add("requests without an answer, "+name, "none", "%d of %d%s", unanswered, asked, kinds(rep.Errors))
 	return nil
 }
 
@@ -95,30 +83,22 @@ type size struct {
 	hours, mib float64
 }
 
-// soakLoad loads a server with clients for some time.
-func (b *bench) soakLoad(ctx context.Context, s *server, clients int, d time.Duration) (rep report, err error) {
-	program, err := b.tool(ctx, "loadgen")
-	if err != nil {
-		return rep, err
-	}
-	out, err := exec.CommandContext(ctx, program, "-url", s.url(endpoints[0].path), "-mode", "ndjson", "-body", question,
-		"-c", strconv.Itoa(clients), "-n", "0", "-d", d.String(), "-ramp", "0s").Output()
-	if err != nil {
-		return rep, fmt.Errorf("load %s: %w", s.cmd.Path, err)
-	}
-	return rep, json.Unmarshal(out, &rep)
-}
-
 // soakFor loads a server and returns its sizes after the warm-up.
 func (b *bench) soakFor(ctx context.Context, s *server) (rep report, sizes []size, err error) {
+	program, err := b.tool(ctx, "loadgen")
+	if err != nil {
+		return rep, nil, err
+	}
+	load := exec.CommandContext(ctx, program, "-url", s.url(endpoints[0].path), "-mode", "ndjson", "-body", question,
+		"-c", strconv.Itoa(soakClients), "-n", "0", "-d", b.soakTime.String(), "-ramp", "2s")
 	type outcome struct {
-		report
+		out []byte
 		err error
 	}
 	done := make(chan outcome, 1)
-	go func() { // ends with the load, which ends with ctx
-		rep, err := b.soakLoad(ctx, s, soakClients, b.soakTime)
-		done <- outcome{rep, err}
+	go func() { // ends with the command, which ends with ctx
+		out, err := load.Output()
+		done <- outcome{out, err}
 	}()
 	began := time.Now()
 	tick := time.NewTicker(soakEvery)
@@ -126,7 +106,10 @@ func (b *bench) soakFor(ctx context.Context, s *server) (rep report, sizes []siz
 	for {
 		select {
 		case o := <-done:
-			return o.report, sizes, o.err
+			if o.err != nil {
+				return rep, nil, fmt.Errorf("load %s: %w", s.cmd.Path, o.err)
+			}
+			return rep, sizes, json.Unmarshal(o.out, &rep)
 		case <-tick.C:
 			after := time.Since(began)
 			if after < time.Duration(soakWarmup*float64(b.soakTime)) || after > b.soakTime {
