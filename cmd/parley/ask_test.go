@@ -10,7 +10,9 @@ import (
 	"testing"
 )
 
-func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
+// oneDocument returns a data folder that holds a document about leave.
+func oneDocument(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	docs := filepath.Join(dir, "leave.md")
 	if err := os.WriteFile(docs, []byte("Employees have twenty-five days of leave."), 0o600); err != nil {
@@ -18,6 +20,11 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 	}
 	data := filepath.Join(dir, "data")
 	parley(t, "ingest", "--data", data, docs)
+	return data
+}
+
+func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
+	data := oneDocument(t)
 	for _, c := range []struct {
 		status int
 		want   string
@@ -48,13 +55,7 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 
 // The key that is wrong is the fallback's, so the model's is not to be checked.
 func TestAsk_BlamesNoModelForItsFallback(t *testing.T) {
-	dir := t.TempDir()
-	docs := filepath.Join(dir, "leave.md")
-	if err := os.WriteFile(docs, []byte("Employees have twenty-five days of leave."), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	data := filepath.Join(dir, "data")
-	parley(t, "ingest", "--data", data, docs)
+	data := oneDocument(t)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		w.Write([]byte(`{"error":{"message":"No."}}`))
