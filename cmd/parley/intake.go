@@ -140,6 +140,7 @@ func (s *serving) ingestAPI() *ingestapi.Handler {
 		Service:   s.intake,
 		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Namespace: s.cfg.Namespace,
+		PublicURL: s.cfg.PublicURL,
 		Closed:    !s.uploads,
 		MaxUpload: int64(s.cfg.LimitsMaxUpload), MaxBody: int64(s.cfg.LimitsMaxBody),
 		Cost: s.embeddingCost,

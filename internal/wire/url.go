@@ -59,6 +59,35 @@ func ContentPath(citation string) string {
 	return "/content/" + strings.Join(segments, "/") + page
 }
 
+// Content is what a link to a document of this server says.
+type Content struct {
+	Name      string // of the document
+	Page      string // "" for none
+	Namespace string // "" for the server's
+}
+
+// ParseContentURL is the inverse of ContentURLIn; ok is false for what leads elsewhere.
+func ParseContentURL(base, link string) (c Content, ok bool) {
+	path, ok := strings.CutPrefix(link, base+"/content/")
+	if !ok {
+		return c, false
+	}
+	if i := strings.LastIndex(path, "#page="); i >= 0 {
+		path, c.Page = path[:i], path[i+len("#page="):]
+	}
+	path, query, _ := strings.Cut(path, "?")
+	name, err := url.PathUnescape(path)
+	if err != nil {
+		return c, false
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return c, false
+	}
+	c.Name, c.Namespace = name, values.Get("namespace")
+	return c, true
+}
+
 // firstOf returns the first of a comma-separated list: what the proxy next to the client saw.
 func firstOf(list string) string {
 	first, _, _ := strings.Cut(list, ",")

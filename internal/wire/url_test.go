@@ -66,3 +66,25 @@ func TestContentURL_EscapesThePathAndKeepsThePage(t *testing.T) {
 		}
 	}
 }
+
+func TestParseContentURL_ReadsWhatContentURLInWrites(t *testing.T) {
+	const base = "https://docs.example.com"
+	for _, want := range []Content{
+		{Name: "a.pdf"}, {Name: "a b/ü?x=1#page=2.pdf", Page: "12"}, {Name: "hr/100%.md", Namespace: "h r&x"},
+		{Name: "c.pdf", Page: "3", Namespace: "hr"},
+	} {
+		citation := want.Name
+		if want.Page != "" {
+			citation += "#page=" + want.Page
+		}
+		link := ContentURLIn(base, citation, want.Namespace)
+		if got, ok := ParseContentURL(base, link); got != want || !ok {
+			t.Errorf("%s: %+v, %v, want %+v", link, got, ok, want)
+		}
+	}
+	for _, link := range []string{"", "https://example.com/content/a.pdf", base + "/", base + "/content", base + "/content/%zz", base + "/content/a?%zz"} {
+		if got, ok := ParseContentURL(base, link); ok {
+			t.Errorf("%s: %+v", link, got)
+		}
+	}
+}

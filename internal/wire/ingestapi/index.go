@@ -2,6 +2,7 @@ package ingestapi
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -358,6 +359,9 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	address, namespace := addressOf(r)
+	if c, ok := wire.ParseContentURL(wire.BaseURL(r, h.cfg.PublicURL, false), address); ok { // as /search has it
+		address, namespace = c.Name, cmp.Or(c.Namespace, namespace)
+	}
 	at, err := h.scope(who, namespace)
 	if err != nil {
 		return err

@@ -161,7 +161,13 @@ func TestDelete_OfAFileInAFolderHoldsUntilItChanges(t *testing.T) {
 			t.Errorf("DELETE %s: status %d: %s", address, w.Code, w.Body)
 		}
 	}
-	if w := s.delete("1.md"); w.Code != 200 || s.found(access.Anonymous, "1.md") || s.uploaded() != `["0.md","2.md"]` {
+	if w := s.delete("http://example.com/content/0.md?namespace=other"); w.Code == 200 {
+		t.Errorf("DELETE in another namespace: status %d: %s", w.Code, w.Body)
+	}
+	if w := s.delete("http://example.com/content/2%2Emd#page=1"); w.Code != 200 || s.found(access.Anonymous, "2.md") {
+		t.Errorf("DELETE of a link to the content: status %d: %s", w.Code, w.Body)
+	}
+	if w := s.delete("1.md"); w.Code != 200 || s.found(access.Anonymous, "1.md") || s.uploaded() != `["0.md"]` {
 		t.Errorf("DELETE: status %d: %s; uploaded are %s", w.Code, w.Body, s.uploaded())
 	}
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Service   *intake.Service
 	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
 	Namespace string                                        // "" means "default"
+	PublicURL string                                        // as in wire.BaseURL; "" is what the request says
 	// Closed refuses what would change the corpus; jobs can still be read.
 	Closed    bool
 	MaxUpload int64 // bytes of an upload, all its files together; 0 for 200 MiB

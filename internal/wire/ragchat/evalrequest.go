@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -340,20 +339,14 @@ const maxLabel = 4096
 // nameOfURL returns the name of a document whose URL on this server was given, as in the payload of
 // results; any other label is as it is.
 func nameOfURL(base, label string) string {
-	path, ok := strings.CutPrefix(label, base+"/content/")
-	if !ok {
+	c, ok := wire.ParseContentURL(base, label)
+	switch {
+	case !ok:
 		return label
+	case c.Page != "":
+		return c.Name + "#page=" + c.Page
 	}
-	path, page, paged := cutPage(path)
-	path, _, _ = strings.Cut(path, "?") // the namespace
-	name, err := url.PathUnescape(path)
-	if err != nil {
-		return label
-	}
-	if paged {
-		name += "#page=" + page
-	}
-	return name
+	return c.Name
 }
 
 // cutPage takes the page off a label.
