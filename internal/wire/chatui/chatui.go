@@ -52,19 +52,29 @@ type Config struct {
 
 // pace is when things are sent. Clients give up after 30 s.
 type pace struct {
-	answer time.Duration // after which a turn is cancelled
-	giveUp time.Duration // after which it is not waited for any more
-	event  time.Duration // the least between two events
-	settle time.Duration // the least before a terminal event and after it
-	idle   time.Duration // without an event, after which a comment is sent
+	answer time.Duration // a turn that takes longer is cancelled
+	giveUp time.Duration // after this the reply no longer waits for the turn to end
+	event  time.Duration // least time between two events
+	settle time.Duration // least time before a terminal event and after it
+	idle   time.Duration // a stream without an event for this long gets a comment
 }
 
-var defaultPace = pace{
-	answer: 27 * time.Second,
-	giveUp: 27*time.Second + 700*time.Millisecond,
-	event:  time.Second / 20,
-	settle: 100 * time.Millisecond,
-	idle:   10 * time.Second,
+// settle is the least time before a terminal event and after it. One generation of the client
+// renders only the newest of the events that reach it together; on a busy machine, events 100 ms
+// apart still do.
+const settle = 300 * time.Millisecond
+
+// paceOf returns the pace for a team. When a turn is cut, every open message still needs an event
+// with its last words and one with its end, so a team of more than two agents is cut earlier.
+func paceOf(agents int) pace {
+	answer := max(27*time.Second-time.Duration(max(0, agents-2))*2*settle, 15*time.Second)
+	return pace{
+		answer: answer,
+		giveUp: answer + 700*time.Millisecond,
+		event:  time.Second / 20,
+		settle: settle,
+		idle:   10 * time.Second,
+	}
 }
 
 const defaultMaxMessages = 1000
@@ -84,7 +94,7 @@ func New(cfg Config) *Handler {
 		cfg.NewID = func() string { return ulid.Make().String() }
 	}
 	if cfg.pace == (pace{}) {
-		cfg.pace = defaultPace
+		cfg.pace = paceOf(len(cfg.Agents))
 	}
 	cfg.Defaults.FollowUps = false // the API has no place for them
 	return &Handler{cfg: cfg}
