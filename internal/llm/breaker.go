@@ -13,14 +13,14 @@ import (
 
 // BreakerOptions tunes Breakers. Zero fields mean the default.
 type BreakerOptions struct {
-	Failures int              // in a row that open a breaker; 5
+	Failures int              // in a row that open the breaker of an endpoint that otherwise answers, or never did; 5
 	Probe    time.Duration    // between two calls of an endpoint whose breaker is open; 10 s
 	Now      func() time.Time // nil is time.Now
 }
 
-// Breakers keep calls from endpoints that are down. A breaker opens after so many failures in a row,
-// and no fewer than there are streams under way, each of which may yet end the row: of many streams
-// that begin together, those that are cut off end first. Then one call each so often goes through as a
+// Breakers keep calls from endpoints that are down. A breaker opens after a row of failures that cannot
+// be chance: five where failures are rare, more at an endpoint that is known to fail often and to answer
+// in between, since what it can answer is worth asking for. Then one call each so often goes through as a
 // probe, and the first that brings something closes the breaker again. Refusals are no failures:
 // neither is a limit of calls, which says itself when it ends, nor what is wrong with a request. Its
 // methods may be called concurrently.
@@ -29,14 +29,23 @@ type Breakers struct {
 
 	mu   sync.Mutex
 	down map[string]*circuit // by endpoint; those that failed last
+	past map[string]*record  // by endpoint; those that have failed lately and answered since
 	live map[string]int      // by endpoint: streams that have brought something and have not ended
 }
 
+// circuit counts the two rows of failures of an endpoint. The first word of an answer ends the row of
+// calls that failed before it; only a complete answer ends that of streams that were cut off, since an
+// endpoint that cuts every stream off is down too.
 type circuit struct {
-	failures int
-	open     bool
-	next     time.Time // when the next probe may be, once open
+	refused, cut int
+	open         bool
+	next         time.Time // when the next probe may be, once open
 }
+
+func (c *circuit) failures() int { return max(c.refused, c.cut) }
+
+// record is how often calls of an endpoint failed before the rows that its circuit counts.
+type record struct{ begin, complete share }
 
 // maxCircuits bounds the memory for endpoints, whose names may hold what clients sent.
 const maxCircuits = 1000
@@ -52,7 +61,7 @@ func NewBreakers(opts BreakerOptions) *Breakers {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Breakers{opts: opts, down: map[string]*circuit{}, live: map[string]int{}}
+	return &Breakers{opts: opts, down: map[string]*circuit{}, past: map[string]*record{}, live: map[string]int{}}
 }
 
 // Wrap returns a model whose calls go through the breaker of the endpoint: what fails together. A
@@ -76,7 +85,7 @@ func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error
 		for c, err := range Start(ctx, m.model, &req) {
 			if err != nil {
 				if isDown(err) {
-					m.fail(m.endpoint)
+					m.fail(m.endpoint, begun)
 				}
 				yield(Chunk{}, err)
 				return
@@ -144,7 +153,7 @@ func (b *Breakers) guard(endpoint string, call func() error) error {
 	case err == nil:
 		b.complete(endpoint)
 	case isDown(err):
-		b.fail(endpoint)
+		b.fail(endpoint, false)
 	}
 	return err
 }
@@ -164,7 +173,7 @@ func (b *Breakers) enter(endpoint string) error {
 	}
 	now := b.opts.Now()
 	if wait := c.next.Sub(now); wait > 0 {
-		err := fmt.Errorf("%s failed %d times in a row and is left alone", endpoint, c.failures)
+		err := fmt.Errorf("%s failed %d times in a row and is left alone", endpoint, c.failures())
 		return &Error{RetryAfter: wait, Err: err}
 	}
 	c.next = now.Add(b.opts.Probe)
@@ -185,33 +194,39 @@ func (b *Breakers) Open() []string {
 	return open
 }
 
-func (b *Breakers) fail(endpoint string) {
+// fail counts a call that failed, before or after it had begun to answer.
+func (b *Breakers) fail(endpoint string, begun bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.down[endpoint]
 	if c == nil {
-		if len(b.down) >= maxCircuits {
-			clear(b.down) // to forget that endpoints are down costs a few calls
-		}
 		c = &circuit{}
-		b.down[endpoint] = c
+		keep(b.down, endpoint, c)
 	}
-	c.failures++
-	if !c.open && c.failures >= max(b.opts.Failures, b.live[endpoint]) {
+	past := b.past[endpoint]
+	if past == nil {
+		past = &record{}
+	}
+	due := false
+	if begun {
+		c.cut++ // each stream that is being read may yet end the row
+		due = c.cut >= max(past.complete.row(b.opts.Failures), b.live[endpoint])
+	} else {
+		c.refused++
+		due = c.refused >= past.begin.row(b.opts.Failures)
+	}
+	if !c.open && due {
 		c.open, c.next = true, b.opts.Now().Add(b.opts.Probe)
 	}
 }
 
-// answer closes an open breaker, and counts a stream, which calls end when it ends. A closed breaker
-// keeps its count until a completion is complete, since an endpoint that cuts every stream off is down
-// too.
+// answer ends the row of calls that failed before their first word, closes an open breaker, and counts
+// a stream, which calls end when it ends.
 func (b *Breakers) answer(endpoint string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.live[endpoint]++
-	if c := b.down[endpoint]; c != nil && c.open {
-		delete(b.down, endpoint)
-	}
+	b.began(endpoint)
 }
 
 func (b *Breakers) end(endpoint string) {
@@ -225,5 +240,53 @@ func (b *Breakers) end(endpoint string) {
 func (b *Breakers) complete(endpoint string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.began(endpoint)
+	if past := b.remember(endpoint); past != nil {
+		cut := 0
+		if c := b.down[endpoint]; c != nil {
+			cut = c.cut
+		}
+		past.complete.end(cut)
+	}
 	delete(b.down, endpoint)
+}
+
+// began notes that a call has begun to answer. The caller holds b.mu.
+func (b *Breakers) began(endpoint string) {
+	past := b.remember(endpoint)
+	if past == nil {
+		return
+	}
+	c := b.down[endpoint]
+	if c == nil {
+		past.begin.end(0)
+		return
+	}
+	past.begin.end(c.refused)
+	if c.refused = 0; c.open || c.cut == 0 {
+		delete(b.down, endpoint)
+	}
+}
+
+// remember returns the record of an endpoint, nil when it has none and needs none. The caller holds
+// b.mu.
+func (b *Breakers) remember(endpoint string) *record {
+	past := b.past[endpoint]
+	switch {
+	case past == nil && b.down[endpoint] != nil:
+		past = &record{}
+		keep(b.past, endpoint, past)
+	case past != nil && b.down[endpoint] == nil && past.begin.rare() && past.complete.rare():
+		delete(b.past, endpoint)
+		return nil
+	}
+	return past
+}
+
+// keep enters an endpoint, whose name may be what clients sent. To forget the others costs a few calls.
+func keep[T any](m map[string]T, endpoint string, v T) {
+	if len(m) >= maxCircuits {
+		clear(m)
+	}
+	m[endpoint] = v
 }
