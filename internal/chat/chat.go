@@ -51,7 +51,7 @@ func TextMessage(role llm.Role, text string) Message {
 
 // Request is one turn to run.
 type Request struct {
-	TurnID         string // ULID; the turn runner sets it
+	TurnID         string // see package ident; the turn runner sets it
 	Principal      access.Principal
 	Namespace      string    // what is searched
 	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored

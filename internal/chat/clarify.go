@@ -3,7 +3,7 @@ package chat
 import (
 	"context"
 
-	"github.com/oklog/ulid/v2"
+	"parley/internal/ident"
 )
 
 // clarifies reports whether the turn asks back instead of answering.
@@ -13,7 +13,7 @@ func (t *turn) answers() bool { return !t.clarifies() }
 
 // runClarify gives the question in return as the turn's message: a conversation goes on from it.
 func (t *turn) runClarify(_ context.Context, out *output) (StageFinished, error) {
-	id := ulid.Make().String()
+	id := ident.New()
 	for _, e := range []Event{
 		ClarificationNeeded{Question: t.clarifying},
 		MessageStarted{ID: id, Model: t.rewriter.name},

@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/llm"
 )
 
@@ -35,7 +34,7 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 
 // open begins the message.
 func (t *turn) open(out *output) (*answer, error) {
-	a := t.newAnswer(ulid.Make().String(), t.model, out)
+	a := t.newAnswer(ident.New(), t.model, out)
 	return a, out.emit(MessageStarted{ID: a.done.ID, Model: cmp.Or(t.model.given(), t.model.name)})
 }
 

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/oklog/ulid/v2"
 
 	"parley/internal/llm"
 )
@@ -216,7 +215,7 @@ func (a *answer) accept(c llm.ToolCall) (llm.ToolCall, bool) {
 	}
 	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
 	if taken || !isCallID(c.ID) {
-		c.ID = "call_" + ulid.Make().String()
+		c.ID = "call_" + rand.Text() // OpenAI takes 40 characters at most
 	}
 	return c, true
 }

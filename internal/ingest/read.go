@@ -15,9 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/extract"
+	"parley/internal/ident"
 	"parley/internal/retrieval"
 )
 
@@ -149,7 +148,7 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	}
 	res.file.DocumentID = c.known.DocumentID
 	if res.file.DocumentID == "" || c.known.In() != res.namespace {
-		res.file.DocumentID = ulid.Make().String()
+		res.file.DocumentID = ident.New()
 	}
 	res.put = &retrieval.Put{
 		Document: retrieval.Document{

@@ -64,7 +64,7 @@ type Counts struct {
 
 // Job is one piece of work.
 type Job struct {
-	ID        string // ULID
+	ID        string // see package ident
 	Kind      string // what it does, in the words of whoever adds it
 	Namespace string
 	Owner     string          // the subject who asked for it; nobody else hears of it. "" is everybody's

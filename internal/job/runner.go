@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oklog/ulid/v2"
+	"parley/internal/ident"
 )
 
 // Executor carries out a job. It tells what it does by t.Update, and returns nil also when files
@@ -65,7 +65,7 @@ func NewRunner(opts Options) *Runner {
 }
 
 // NewID returns the id of a new job: later ones are greater.
-func NewID() string { return ulid.Make().String() }
+func NewID() string { return ident.New() }
 
 // Add stores a new job, which is durable when Add returns. The caller sets ID, Kind, Namespace,
 // Owner, Request and Files; the rest is set here. It returns the job as stored.

@@ -18,7 +18,7 @@ import (
 // Document is one version of one ingested document. A new version has a new Revision and the
 // same ID; exactly one revision of a document is in the corpus at any moment.
 type Document struct {
-	ID         string // ULID, stable over versions
+	ID         string // see package ident; the same for all versions
 	Revision   int64  // unique over the whole corpus, never used again
 	Namespace  string
 	Name       string // citation name and /content/ path: "/"-separated, unique per namespace

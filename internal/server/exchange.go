@@ -8,8 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/wire"
 )
 
@@ -32,7 +31,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) begin(w http.ResponseWriter) *exchange {
-	x := &exchange{id: ulid.Make().String(), route: unknownRoute, shape: plainErrors, start: time.Now()}
+	x := &exchange{id: ident.New(), route: unknownRoute, shape: plainErrors, start: time.Now()}
 	x.recorder = newRecorder(w, s.cfg.WriteTimeout, s.metrics.activeStreams)
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"parley/internal/ident"
 	"parley/internal/wire/azurechat"
 )
 
@@ -47,7 +47,7 @@ func TestExchange_HasAnIdAndOneLogLineWithoutPathsAndQueries(t *testing.T) {
 	for _, r := range requests {
 		w := do(s, r.method, r.target, r.body, "X-Request-Id", "canary")
 		id := w.Header().Get("X-Request-Id")
-		if _, err := ulid.ParseStrict(id); err != nil || ids[id] {
+		if !ident.Valid(id) || ids[id] {
 			t.Errorf("%s %s: the request id is %q", r.method, r.target, id)
 		}
 		ids[id] = true

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/turn"
 )
 
@@ -103,7 +102,7 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 		is        bool
 		value     any
 	}{
-		{" AND id >= ?", !q.From.IsZero(), firstID(q.From)}, // finds what the next one decides
+		{" AND id >= ?", !q.From.IsZero(), ident.Least(q.From)}, // finds what the next one decides
 		{" AND created_at >= ?", !q.From.IsZero(), micros(q.From)},
 		{" AND created_at < ?", !q.To.IsZero(), micros(q.To)},
 		{" AND owner = ?", q.Owner != nil, q.Owner},
@@ -130,15 +129,6 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 		return err
 	})
 	return all, s.db.fail("read usage", err)
-}
-
-// firstID returns the least id that can have been given at a time: ids are ULIDs, which begin with theirs.
-func firstID(at time.Time) string {
-	var id ulid.ULID
-	if err := id.SetTime(ulid.Timestamp(at)); err != nil {
-		return "" // before 1970, or too late for any
-	}
-	return id.String()
 }
 
 func scanUsage(r *sql.Rows, by []turn.Dimension) (u turn.UsageRow, err error) {

@@ -15,7 +15,7 @@
 //	defer db.Close()
 //	corpus := retrieval.NewCorpus(db.Corpus())
 //
-// The SQL is portable: ids are ULIDs as text, times are UTC microseconds as integers, booleans
+// The SQL is portable: ids are text (package ident), times are UTC microseconds as integers, booleans
 // are 0 or 1, and what only SQLite understands stands in sqlite.go. Another database is a file
 // beside that one, which passes storetest.
 package store

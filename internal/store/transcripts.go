@@ -6,8 +6,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/transcript"
 )
 
@@ -147,7 +146,7 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), key)
 		return key, err
 	}
-	key = ulid.Make().String()
+	key = ident.New()
 	_, err := tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,

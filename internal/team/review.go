@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/chat"
+	"parley/internal/ident"
 )
 
 // sentBack is how a reviewing model says that the answer must be written anew.
@@ -95,7 +94,7 @@ func (v *verdict) judge(req chat.Request, draft said) error {
 	}
 	v.back = len(found) > 0
 	v.message = chat.MessageFinished{
-		ID: ulid.Make().String(), Agent: v.reviewer.Name, Status: chat.StatusCompleted,
+		ID: ident.New(), Agent: v.reviewer.Name, Status: chat.StatusCompleted,
 		Citations: []chat.Citation{}, FinishReason: "stop", Model: checker,
 	}
 	started := chat.MessageStarted{ID: v.message.ID, Agent: v.reviewer.Name, Model: checker}

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -133,7 +132,7 @@ func (p *part) fail(err error) error {
 	}
 	p.cfg.Log.WarnContext(p.ctx, "agent failed", "turn_id", p.req.TurnID, "agent", p.agent, "error", err)
 	if p.id == "" {
-		e := chat.MessageStarted{ID: ulid.Make().String()}
+		e := chat.MessageStarted{ID: ident.New()}
 		p.fold.Add(e)
 		if err := p.start(e); err != nil {
 			return err

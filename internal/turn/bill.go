@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 )
 
 // Bill is what the runs of an engine are charged to that belong together and are no turn, such as
@@ -24,7 +25,7 @@ type Bill struct {
 
 // NewBill returns a new bill for runs of an engine, which need not be the Runner's.
 func (r *Runner) NewBill(engine Engine) *Bill {
-	return &Bill{runner: r, engine: engine, id: newID(r.opts.Now())}
+	return &Bill{runner: r, engine: engine, id: ident.At(r.opts.Now())}
 }
 
 // ID returns the id under which the calls are in the ledger.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 )
 
 // Policy says what becomes of a turn whose client leaves. The zero value is Finish in a conversation,
@@ -87,7 +88,7 @@ func (k *Keeper) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event
 func (k *Keeper) follow(ctx context.Context, req chat.Request, c *claim) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		if req.TurnID == "" {
-			req.TurnID = newID(time.Now())
+			req.TurnID = ident.At(time.Now())
 		}
 		l := newLog(req.TurnID, Scope{})
 		if !k.start(ctx, req, l, c) {

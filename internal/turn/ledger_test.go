@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -59,7 +60,7 @@ func entries(t *testing.T, s turn.LedgerStore, turnID string) []turn.Entry {
 		t.Fatal(err)
 	}
 	for i, e := range all {
-		if len(e.ID) != 26 || e.CreatedAt.IsZero() || e.SettledAt.IsZero() != (e.Status == turn.EntryIntent) {
+		if !ident.Valid(e.ID) || e.CreatedAt.IsZero() || e.SettledAt.IsZero() != (e.Status == turn.EntryIntent) {
 			t.Errorf("entry %+v", e)
 		}
 		all[i].ID, all[i].CreatedAt, all[i].SettledAt = "", time.Time{}, time.Time{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"parley/internal/ident"
 	"parley/internal/llm"
 )
 
@@ -85,7 +86,7 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := metaOf(ctx)
 	at := turn.at(agentOf(ctx))
 	now := l.opts.Now()
-	e.ID, e.Status, e.CreatedAt = newID(now), EntryIntent, trim(now)
+	e.ID, e.Status, e.CreatedAt = ident.At(now), EntryIntent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
 		e.Stage = at.stage

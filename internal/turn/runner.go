@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,9 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 )
 
@@ -86,7 +84,7 @@ func NewRunner(engine Engine, store Store, opts Options) *Runner {
 func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		if req.TurnID == "" {
-			req.TurnID = newID(r.opts.Now())
+			req.TurnID = ident.At(r.opts.Now())
 		}
 		if req.Namespace == "" {
 			req.Namespace = r.opts.Namespace
@@ -340,11 +338,6 @@ func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (i
 			return total, nil
 		}
 	}
-}
-
-// newID returns a ULID. Its random part is unguessable.
-func newID(now time.Time) string {
-	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
 }
 
 // results returns the results of tools with which messages end.

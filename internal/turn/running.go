@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 )
 
@@ -48,7 +49,7 @@ func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 // identify gives a message that came with the request what it needs to be stored.
 func identify(m *chat.Message, now time.Time) {
 	if m.ID == "" {
-		m.ID = newID(now)
+		m.ID = ident.At(now)
 	}
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = now

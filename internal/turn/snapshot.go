@@ -3,9 +3,8 @@ package turn
 import (
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/chat"
+	"parley/internal/ident"
 )
 
 // Snapshot is what a turn has said up to a moment.
@@ -35,9 +34,6 @@ func (l *Log) Snapshot() Snapshot {
 
 // Began returns when the turn of an id was made, which the id says; zero for an id of another form.
 func Began(id string) time.Time {
-	u, err := ulid.ParseStrict(id)
-	if err != nil {
-		return time.Time{}
-	}
-	return ulid.Time(u.Time()).UTC()
+	began, _ := ident.Time(id)
+	return began
 }

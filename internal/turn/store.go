@@ -40,7 +40,7 @@ type Conversation struct {
 
 // Record is one turn as it is saved.
 type Record struct {
-	ID             string // ULID
+	ID             string // see package ident
 	Scope          Scope
 	ConversationID string // "" for a stateless turn
 	Home           string // namespace of the conversation; "" means Scope.Namespace; not kept
@@ -158,7 +158,7 @@ type Cost struct {
 
 // Entry is a line of the ledger: one paid model call.
 type Entry struct {
-	ID             string // ULID of CreatedAt
+	ID             string // made at CreatedAt, see package ident
 	TurnID         string // "" for a call outside a turn
 	ConversationID string // "" outside a conversation
 	Scope          Scope

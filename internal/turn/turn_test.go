@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/store"
 	"parley/internal/turn"
@@ -357,7 +358,7 @@ func TestRun_SetsTurnIDAndNamespace(t *testing.T) {
 		for range r.Run(t.Context(), chat.Request{}) {
 		}
 	}
-	if len(got[0].TurnID) != 26 || got[0].TurnID == got[1].TurnID || got[0].Namespace != "default" {
+	if !ident.Valid(got[0].TurnID) || got[0].TurnID == got[1].TurnID || got[0].Namespace != "default" {
 		t.Errorf("requests: %+v", got)
 	}
 }

@@ -52,7 +52,7 @@ func ownerFolder(owner string) string {
 	return "user-" + plain(owner)
 }
 
-// staged is the folder of a job, whose id is a ULID.
+// staged is the folder of a job.
 func (s *Store) staged(job string) string {
 	return filepath.Join(s.dir, "staged", plain(strings.ToLower(job)))
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/oklog/ulid/v2"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -287,11 +287,7 @@ func entry(n int) turn.Entry {
 
 // entryID returns the nth id that a ledger may give to an entry that is made at a time.
 func entryID(at time.Time, n int) string {
-	id := ulid.ULID{15: byte(n)}
-	if err := id.SetTime(ulid.Timestamp(at)); err != nil {
-		panic(err) // at is before 1970
-	}
-	return id.String()
+	return fmt.Sprintf("%s%028d", ident.Least(at), n)
 }
 
 func testLedger(t *testing.T, s state) {

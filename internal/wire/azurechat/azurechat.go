@@ -15,10 +15,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/turn"
 	"parley/internal/wire"
 )
@@ -47,7 +46,7 @@ type Config struct {
 	Logger         *slog.Logger // nil means slog.Default()
 
 	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ULIDs; nil means ulid.Make
+	NewID func() string    // makes ids; nil means ident.New
 }
 
 const (
@@ -71,7 +70,7 @@ func New(cfg Config) *Handler {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() string { return ulid.Make().String() }
+		cfg.NewID = ident.New
 	}
 	return &Handler{cfg: cfg}
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/wire"
 )
 
@@ -52,7 +51,7 @@ func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
 		return nil
 	}
 	id, ok := wire.Value(*value).Text()
-	if !ok || !isID(id) {
+	if !ok || !ident.Valid(id) {
 		return nil
 	}
 	if h.cfg.Known != nil {
@@ -63,12 +62,6 @@ func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
 	}
 	x.req.ConversationID = id
 	return nil
-}
-
-// isID reports whether a state looks like an id of the server's.
-func isID(s string) bool {
-	_, err := ulid.ParseStrict(s)
-	return err == nil
 }
 
 // append appends the members of the state, each with a comma before it.

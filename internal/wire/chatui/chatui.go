@@ -15,10 +15,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 )
@@ -45,7 +44,7 @@ type Config struct {
 	Logger      *slog.Logger // nil means slog.Default()
 
 	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ULIDs; nil means ulid.Make
+	NewID func() string    // makes ids; nil means ident.New
 
 	pace pace
 }
@@ -91,7 +90,7 @@ func New(cfg Config) *Handler {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() string { return ulid.Make().String() }
+		cfg.NewID = ident.New
 	}
 	if cfg.pace == (pace{}) {
 		cfg.pace = paceOf(len(cfg.Agents))

@@ -4,15 +4,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
+	"parley/internal/ident"
 	"parley/internal/wire"
 )
 
 // WriteFailure answers with a failure in the shape of a message. It is for what the server refuses
 // before a request reaches the Handler.
 func WriteFailure(w http.ResponseWriter, f wire.Failure) {
-	m := message{id: ulid.Make().String(), status: failed, content: []byte(`""`), failure: &f, at: time.Now()}
+	m := message{id: ident.New(), status: failed, content: []byte(`""`), failure: &f, at: time.Now()}
 	writeMessage(w, f, &m)
 }
 

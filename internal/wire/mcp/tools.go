@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/oklog/ulid/v2"
 
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -104,7 +104,7 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 		return nil, out, c.explain(ctx, "ask", err)
 	}
 	turn, err := chat.Collect(c.cfg.Runner.Run(ctx, chat.Request{
-		TurnID: ulid.Make().String(), Principal: c.Principal, Namespace: ns,
+		TurnID: ident.New(), Principal: c.Principal, Namespace: ns,
 		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults, Whole: true,
 	}))
 	if err != nil {

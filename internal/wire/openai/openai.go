@@ -15,10 +15,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/wire"
 )
 
@@ -44,7 +43,7 @@ type Config struct {
 	Logger      *slog.Logger // nil means slog.Default()
 
 	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ULIDs; nil means ulid.Make
+	NewID func() string    // makes ids; nil means ident.New
 }
 
 const defaultMaxMessages = 1000
@@ -64,7 +63,7 @@ func New(cfg Config) *Handler {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() string { return ulid.Make().String() }
+		cfg.NewID = ident.New
 	}
 	cfg.Defaults.FollowUps = false // the API has no place for them
 	return &Handler{cfg: cfg, since: cfg.Now().Unix()}

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/oklog/ulid/v2"
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ident"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -75,7 +75,7 @@ type Config struct {
 	Logger      *slog.Logger // nil means slog.Default()
 
 	Now       func() time.Time // nil means time.Now
-	NewID     func() string    // makes ids of turns; nil means ulid.Make
+	NewID     func() string    // makes ids of turns; nil means ident.New
 	SessionID func() string    // makes ids of sessions; nil means random UUIDs
 }
 
@@ -101,7 +101,7 @@ func New(cfg Config) *Handler {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() string { return ulid.Make().String() }
+		cfg.NewID = ident.New
 	}
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
