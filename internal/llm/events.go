@@ -20,6 +20,7 @@ var ErrEventTooLarge = errors.New("event of the stream is over 1 MiB")
 // with and without a space, data in several lines, a byte order mark, and a last event without
 // its blank line, which the standard would drop. Other fields are skipped.
 type EventReader struct {
+	Comment    func() // called for each comment, by which a server says that it is still at work; nil for none
 	src        io.Reader
 	buf        []byte
 	start, end int  // the unread bytes are buf[start:end]
@@ -67,6 +68,9 @@ func (r *EventReader) Next() ([]byte, error) {
 		}
 		value, ok := dataField(line)
 		if !ok {
+			if line[0] == ':' && r.Comment != nil {
+				r.Comment()
+			}
 			continue
 		}
 		if seen {

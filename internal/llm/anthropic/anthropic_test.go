@@ -37,6 +37,10 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	llmtest.RunFaults(t, llmtest.Anthropic, wants, open)
 }
 
+func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
+	llmtest.RunMute(t, llmtest.Anthropic, open)
+}
+
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Anthropic, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }

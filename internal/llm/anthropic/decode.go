@@ -91,6 +91,8 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 		}
 	case "message_stop":
 		return c, false, true, nil
+	case "ping":
+		d.tally.Ping()
 	case "error":
 		return c, false, false, d.failed(event)
 	}
@@ -189,6 +191,9 @@ func (d *decoder) usage() *llm.Usage {
 		Input: int(d.input + d.creation + d.read), Output: int(d.output), Cached: int(d.read), Reasoning: int(d.thinking),
 	}
 }
+
+// Progress implements upstream.Decoder.
+func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
 
 // Ended implements upstream.Decoder: without message_stop, the reason to stop has to have come.
 func (d *decoder) Ended() error {

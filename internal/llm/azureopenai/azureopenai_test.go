@@ -35,6 +35,10 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	llmtest.RunFaults(t, llmtest.AzureOpenAI, llmtest.Wants(llmtest.Reported), open)
 }
 
+func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
+	llmtest.RunMute(t, llmtest.AzureOpenAI, open)
+}
+
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.AzureOpenAI, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }

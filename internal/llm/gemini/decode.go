@@ -149,6 +149,9 @@ func readUsage(raw json.RawMessage) *llm.Usage {
 	return &u
 }
 
+// Progress implements upstream.Decoder.
+func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
+
 // Ended implements upstream.Decoder.
 func (d *decoder) Ended() error {
 	if d.finished {

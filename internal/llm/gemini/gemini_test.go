@@ -37,6 +37,10 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	llmtest.RunFaults(t, llmtest.Gemini, wants, open)
 }
 
+func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
+	llmtest.RunMute(t, llmtest.Gemini, open)
+}
+
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Gemini, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }

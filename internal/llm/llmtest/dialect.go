@@ -21,9 +21,11 @@ type Dialect struct {
 	begin   []string                 // events before the first text, of which one names the model stub-1
 	delta   func(text string) string // event with a text
 	end     func(fault string) []string
-	broken  string // event that says that the server failed
-	odd     string // events in an unusual form, with the text "odd "
-	blocked string // event that says that the prompt was refused; "" in dialects that refuse with a status
+	broken  string   // event that says that the server failed
+	odd     string   // events in an unusual form, with the text "odd "
+	mute    []string // events that say nothing, each in another way
+	ping    string   // what says in the stream that the server is at work, as it stands there
+	blocked string   // event that says that the prompt was refused; "" in dialects that refuse with a status
 	// document returns the answer to a request in one piece, in dialects that don't stream; ok is
 	// false for a request that is not of the dialect, which is answered with status 422.
 	document func(fault string, request []byte) (answer string, ok bool)
@@ -92,6 +94,19 @@ var OpenAI = Dialect{
 	end:     openAIEnd,
 	broken:  `{"error":{"message":"server error ` + Key + `","type":"server_error","code":null}}`,
 	odd:     oddly(openAIDelta("odd ")) + sse(`{"choices":[]}`),
+	mute:    openAIMute,
+	ping:    ": OPENROUTER PROCESSING\n\n",
+}
+
+// openAIMute is the same for all that have this protocol.
+var openAIMute = []string{
+	openAIDelta(""), openAIDelta(" "), openAIDelta("\n\t"), `{}`, `{"choices":[]}`,
+	openAIHead + `{},"finish_reason":null}]}`,
+	openAIHead + `{"role":"assistant"},"finish_reason":null}]}`,
+	openAIHead + `{"content":"","reasoning_content":"","reasoning":"","refusal":"","tool_calls":[]}}]}`,
+	openAIHead + `{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"","arguments":""}}]}}]}`,
+	openAIHead + `{},"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}`,
+	`{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5}}`,
 }
 
 // AzureOpenAI is OpenAI's protocol at the addresses of Azure, with the verdicts of its filter.
@@ -115,6 +130,8 @@ var AzureOpenAI = Dialect{
 	end:    openAIEnd,
 	broken: OpenAI.broken,
 	odd:    OpenAI.odd,
+	mute:   openAIMute,
+	ping:   OpenAI.ping,
 }
 
 func anthropicDelta(text string) string {
@@ -167,6 +184,16 @@ var Anthropic = Dialect{
 	},
 	broken: `{"type":"error","error":{"type":"overloaded_error","message":"server error ` + Key + `"}}`,
 	odd:    oddly(anthropicDelta("odd ")) + sse(`{"type":"an_event_of_the_future","index":0}`),
+	mute: []string{
+		anthropicDelta(""), anthropicDelta(" "), `{"type":"an_event_of_the_future","index":0}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}`,
+		`{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":5}}`,
+	},
+	ping: "event: ping\n" + sse(`{"type":"ping"}`),
 }
 
 func geminiChunk(rest string) string {
@@ -208,8 +235,15 @@ var Gemini = Dialect{
 		}
 		return []string{strings.TrimSuffix(geminiChunk(reason+"}"), "}") + usage}
 	},
-	broken:  `{"error":{"code":500,"message":"server error ` + Key + `","status":"INTERNAL"}}`,
-	odd:     oddly(geminiDelta("odd ")) + sse(`{"candidates":[]}`),
+	broken: `{"error":{"code":500,"message":"server error ` + Key + `","status":"INTERNAL"}}`,
+	odd:    oddly(geminiDelta("odd ")) + sse(`{"candidates":[]}`),
+	mute: []string{
+		geminiDelta(""), geminiDelta("\n"), `{}`, `{"candidates":[]}`, geminiChunk(`}`),
+		geminiChunk(`,"content":{"role":"model","parts":[]}}`),
+		geminiChunk(`,"content":{"role":"model","parts":[{"text":"","thought":true}]}}`),
+		`{"usageMetadata":{"promptTokenCount":12}}`,
+	},
+	ping:    ": at work\r\n\r\n",
 	blocked: `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":12},"modelVersion":"stub-1"}`,
 }
 
@@ -241,5 +275,7 @@ var Ollama = Dialect{
 		return []string{`{"model":"stub-1","message":{"role":"assistant","content":""},"done":true` + rest}
 	},
 	broken: `{"error":"server error ` + Key + `"}`,
+	mute:   []string{ollamaDelta(""), ollamaDelta("  "), `{}`, `{"message":{"role":"assistant","content":"","thinking":"","tool_calls":[]}}`},
+	ping:   "\n",
 	odd:    "\r\n\n " + ollamaDelta("odd ") + "\r\n" + `{"model":"stub-1","a_field_of_the_future":{},"done":false}` + "\n",
 }

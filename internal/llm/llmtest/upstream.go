@@ -195,6 +195,9 @@ func (e *events) answer(fault string) {
 	case "empty":
 		e.raw("")
 		return
+	case "mutefirst":
+		e.mute("mute")
+		return
 	case "filter":
 		e.event(e.d.blocked)
 		return
@@ -218,8 +221,15 @@ func (e *events) answer(fault string) {
 			time.Sleep(pace) // or a limit would be reached before a client can leave
 		}
 	}
-	for _, data := range e.d.end(fault) {
+	end := e.d.end(fault)
+	if whole := e.d.end("nodone"); fault == "muteend" && len(whole) > 0 {
+		end = whole
+	}
+	for _, data := range end {
 		e.event(data)
+	}
+	if fault == "muteend" {
+		e.mute("mute")
 	}
 }
 
@@ -228,6 +238,9 @@ const pace = 50 * time.Microsecond
 
 // strike plays the faults within a stream, and reports whether it is over.
 func (e *events) strike(fault string) bool {
+	if over, ok := e.mute(fault); ok {
+		return over
+	}
 	switch fault {
 	case "cut":
 		reset(e.w)

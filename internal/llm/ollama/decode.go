@@ -94,6 +94,9 @@ func (d *decoder) finish(c *llm.Chunk, w *wireResponse) {
 	}
 }
 
+// Progress implements upstream.Decoder.
+func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
+
 // Ended implements upstream.Decoder.
 func (d *decoder) Ended() error { return upstream.Cut() }
 

@@ -39,6 +39,10 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	llmtest.RunFaults(t, llmtest.Ollama, wants, open)
 }
 
+func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
+	llmtest.RunMute(t, llmtest.Ollama, open)
+}
+
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Ollama, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }

@@ -197,6 +197,9 @@ func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 	c.Vendor, d.named = d.vendor, true
 }
 
+// Progress implements upstream.Decoder.
+func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
+
 // Ended implements upstream.Decoder: without [DONE], the finish reason has to have come.
 func (d *decoder) Ended() error {
 	if d.finished {

@@ -48,6 +48,10 @@ func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	llmtest.RunFaults(t, llmtest.OpenAI, llmtest.Wants(llmtest.Reported), openModel)
 }
 
+func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
+	llmtest.RunMute(t, llmtest.OpenAI, openModel)
+}
+
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.OpenAI, openModel) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, openModel) }

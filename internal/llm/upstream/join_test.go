@@ -31,8 +31,9 @@ func (plain) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 		return llm.Chunk{Text: text}, true, false, nil
 	}
 }
-func (plain) Ended() error    { return Cut() }
-func (plain) Last() llm.Chunk { return llm.Chunk{FinishReason: "stop"} }
+func (plain) Progress() Progress { return Progress{} }
+func (plain) Ended() error       { return Cut() }
+func (plain) Last() llm.Chunk    { return llm.Chunk{FinishReason: "stop"} }
 
 // Each part of the body comes by itself, when what the parts before it bring was passed on: nothing waits for more.
 func TestStream_JoinsWhatCameAtOnce(t *testing.T) {

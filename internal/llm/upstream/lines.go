@@ -18,14 +18,18 @@ type events interface {
 	Ready() bool // reports whether the next one has come already; it may say no though it has
 }
 
-func (c *Call) reader(body io.Reader) events {
-	switch {
-	case c.Framing == Lines:
-		return &lines{src: bufio.NewReader(body)}
-	case c.Whole:
-		return llm.NewEventReaderSize(body, wholeBuffer)
+// reader returns the events of a body. It calls alive for what only keeps the connection open:
+// comments, or blank lines.
+func (c *Call) reader(body io.Reader, alive func()) events {
+	if c.Framing == Lines {
+		return &lines{src: bufio.NewReader(body), blank: alive}
 	}
-	return llm.NewEventReader(body)
+	r := llm.NewEventReader(body)
+	if c.Whole {
+		r = llm.NewEventReaderSize(body, wholeBuffer)
+	}
+	r.Comment = alive
+	return r
 }
 
 func (f Framing) accept() string {
@@ -46,8 +50,9 @@ func (f Framing) is(kind string) bool {
 // lines reads the lines of a stream that are not blank. The last one needs no line end; what a
 // read error cuts is dropped.
 type lines struct {
-	src  *bufio.Reader
-	line []byte
+	src   *bufio.Reader
+	line  []byte
+	blank func() // called for each blank line
 }
 
 // Next returns the next line, which is valid until the next call.
@@ -64,6 +69,7 @@ func (l *lines) Next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		l.blank()
 	}
 }
 

@@ -29,6 +29,7 @@ type Tally struct {
 	text      int // bytes
 	reasoning int // bytes
 	arguments int // bytes
+	progress  Progress
 }
 
 // NewTally returns the tally of one completion.
@@ -50,6 +51,8 @@ func (t *Tally) Add(c *llm.Chunk) error {
 	t.reasoning += len(c.Reasoning)
 	t.output.Add(c.Text)
 	t.thought.Add(c.Reasoning)
+	t.hear(c.Text)
+	t.hear(c.Reasoning)
 	return t.check()
 }
 
@@ -57,6 +60,7 @@ func (t *Tally) Add(c *llm.Chunk) error {
 func (t *Tally) AddArguments(s string) error {
 	t.arguments += len(s)
 	t.output.Add(s)
+	t.hear(s)
 	return t.check()
 }
 
@@ -64,7 +68,22 @@ func (t *Tally) AddArguments(s string) error {
 // of arguments, and is no part of an estimate.
 func (t *Tally) AddHidden(s string) error {
 	t.arguments += len(s)
+	t.hear(s)
 	return t.check()
+}
+
+// Ping counts an event that only says that the upstream is at work.
+func (t *Tally) Ping() { t.progress.Pings++ }
+
+// Progress is a method of Decoder.
+func (t *Tally) Progress() Progress { return t.progress }
+
+// hear counts a piece that says something. Blank ones do not: a model that has something to say brings
+// more than blanks within any limit of time.
+func (t *Tally) hear(s string) {
+	if strings.TrimSpace(s) != "" {
+		t.progress.Said++
+	}
 }
 
 func (t *Tally) check() error {

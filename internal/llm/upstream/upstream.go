@@ -26,8 +26,12 @@ type Config struct {
 	HTTP *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one call; 10 min
+	Idle      time.Duration // between two events of a stream that say something; 60 s
+	// Thinking is Idle for an upstream that says nothing, but shows all the time that it is at work: with
+	// comments, or with the events that its protocol has for that. Models may think for minutes without
+	// a word. It is five times Idle.
+	Thinking time.Duration
+	Overall  time.Duration // for one call; 10 min
 }
 
 // Client makes calls. It is safe for concurrent use.
@@ -43,6 +47,9 @@ func NewClient(cfg Config) *Client {
 	}
 	if cfg.Idle == 0 {
 		cfg.Idle = time.Minute
+	}
+	if cfg.Thinking == 0 {
+		cfg.Thinking = 5 * cfg.Idle
 	}
 	if cfg.Overall == 0 {
 		cfg.Overall = 10 * time.Minute
@@ -111,10 +118,18 @@ type Decoder interface {
 	// Decode returns the chunk for one event. ok is false when the event gives none, done true
 	// when the upstream said with it that the stream is over.
 	Decode(event []byte) (c llm.Chunk, ok, done bool, err error)
+	// Progress tells what the events so far have brought.
+	Progress() Progress
 	// Ended judges a stream that ended without being done.
 	Ended() error
 	// Last returns the chunk after the last event: the usage, and what the upstream left out.
 	Last() llm.Chunk
+}
+
+// Progress counts what came in a stream.
+type Progress struct {
+	Said  int // pieces of an answer, of reasoning or of a call that are not blank
+	Pings int // events that only say that the upstream is at work
 }
 
 // errLeft says that the consumer broke out of the range.
@@ -163,7 +178,7 @@ func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk
 	if err := call.refusal(resp); err != nil {
 		return err
 	}
-	watchdog.wait(c.cfg.Idle)
+	watchdog.think(c.cfg.Idle, c.cfg.Thinking)
 	if err := c.pump(ctx, resp.Body, call, watchdog, yield); err != nil {
 		if errors.Is(err, errLeft) {
 			return err
@@ -234,7 +249,7 @@ func (p *payload) Close() error {
 // pump passes the events of a stream on until its end.
 func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog *watchdog,
 	yield func(llm.Chunk, error) bool) error {
-	events := call.reader(body)
+	events := call.reader(body, watchdog.ping)
 	out := joiner{yield: yield}
 	err := c.decode(ctx, events, call, watchdog, &out)
 	if !out.flush() { // what came before an error was received all the same
@@ -245,10 +260,11 @@ func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog 
 
 // decode passes the chunks of a stream on until its end.
 func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog *watchdog, out *joiner) error {
+	var before Progress
 	for {
 		event, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			return call.Decoder.Ended()
+		if errors.Is(err, io.EOF) || err != nil && errors.Is(context.Cause(ctx), errSilent) && call.Decoder.Ended() == nil {
+			return call.Decoder.Ended() // what the upstream says to be whole is so, though it does not hang up
 		}
 		if err != nil {
 			return err
@@ -256,10 +272,16 @@ func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog
 		if ctx.Err() != nil { // events that are in the buffer already do not outlive the context
 			return ctx.Err()
 		}
-		watchdog.hear()
 		if done, err := call.pass(event, events, out); err != nil || done {
 			return err
 		}
+		now := call.Decoder.Progress()
+		if now.Said > before.Said {
+			watchdog.hear()
+		} else if now.Pings > before.Pings {
+			watchdog.ping()
+		}
+		before = now
 	}
 }
 

@@ -14,6 +14,7 @@ var errSilent = errors.New("nothing came from the upstream in time")
 var errOverall = errors.New("the call took longer than allowed")
 
 // watchdog ends a call from which nothing has come for too long, or that has taken too long in all.
+// What only shows that the upstream is at work makes the wait longer, up to a limit of its own.
 // That something came is noted for every event of a stream, so it moves no timer: the timer, when it
 // fires, looks how long it is ago.
 type watchdog struct {
@@ -21,16 +22,18 @@ type watchdog struct {
 	start   time.Time
 	overall time.Duration
 	heard   atomic.Int64 // when something came last, in ns after start
+	pinged  atomic.Int64 // when the upstream showed last that it is at work, in ns after start
 
 	mu       sync.Mutex
 	patience time.Duration // how long nothing may come
+	thinking time.Duration // how long nothing may come while the upstream shows that it is at work
 	timer    *time.Timer
 	stopped  bool
 }
 
 // newWatchdog returns a watchdog that calls cancel unless something comes in time. The caller stops it.
 func newWatchdog(cancel func(cause error), patience, overall time.Duration) *watchdog {
-	d := &watchdog{cancel: cancel, start: time.Now(), overall: overall, patience: patience}
+	d := &watchdog{cancel: cancel, start: time.Now(), overall: overall, patience: patience, thinking: patience}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer = time.AfterFunc(min(patience, overall), d.look)
@@ -40,19 +43,29 @@ func newWatchdog(cancel func(cause error), patience, overall time.Duration) *wat
 // hear notes that something has come.
 func (d *watchdog) hear() { d.heard.Store(int64(time.Since(d.start))) }
 
+// ping notes that the upstream shows that it is at work.
+func (d *watchdog) ping() { d.pinged.Store(int64(time.Since(d.start))) }
+
 // wait begins to wait for the next thing, with a patience of its own from now on.
-func (d *watchdog) wait(patience time.Duration) {
+func (d *watchdog) wait(patience time.Duration) { d.think(patience, patience) }
+
+// think is wait with a longer patience for an upstream that shows that it is at work.
+func (d *watchdog) think(patience, thinking time.Duration) {
 	d.hear()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.patience = patience
-	d.set()
+	d.patience, d.thinking = patience, thinking
+	d.timer.Reset(d.due() - time.Since(d.start))
 }
 
-// set sets the timer to when the next thing is due at the latest. The caller holds d.mu.
-func (d *watchdog) set() {
-	due := min(time.Duration(d.heard.Load())+d.patience, d.overall)
-	d.timer.Reset(due - time.Since(d.start))
+// due returns when the next thing is due at the latest, after start. The caller holds d.mu.
+func (d *watchdog) due() time.Duration {
+	heard, pinged := time.Duration(d.heard.Load()), time.Duration(d.pinged.Load())
+	due := heard + d.patience
+	if pinged > heard {
+		due = max(due, min(pinged+d.patience, heard+d.thinking))
+	}
+	return min(due, d.overall)
 }
 
 // look ends the call if it is due by now.
@@ -62,13 +75,14 @@ func (d *watchdog) look() {
 	if d.stopped {
 		return
 	}
-	switch took := time.Since(d.start); {
+	took, due := time.Since(d.start), d.due()
+	switch {
 	case took >= d.overall:
 		d.cancel(errOverall)
-	case took >= time.Duration(d.heard.Load())+d.patience:
+	case took >= due:
 		d.cancel(errSilent)
 	default:
-		d.set()
+		d.timer.Reset(due - took)
 	}
 }
 

@@ -65,3 +65,36 @@ func TestWatchdog_WaitsWithAnotherPatienceAndNotAtAllWhenStopped(t *testing.T) {
 		}
 	})
 }
+
+func TestWatchdog_WaitsLongerForWhatShowsThatItIsAtWorkButNotForEver(t *testing.T) {
+	for name, c := range map[string]struct{ pings, after time.Duration }{
+		"no sign":            {0, time.Minute},
+		"signs for a while":  {90 * time.Second, 150 * time.Second},
+		"signs all the time": {time.Hour, 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, ended := time.Now(), make(chan error, 10)
+				d := newWatchdog(func(cause error) { ended <- cause }, time.Minute, 10*time.Minute)
+				defer d.stop()
+				d.think(time.Minute, 5*time.Minute)
+				ping := time.NewTicker(15 * time.Second)
+				defer ping.Stop()
+				for {
+					select {
+					case <-ping.C:
+						if time.Since(start) <= c.pings {
+							d.ping()
+						}
+						continue
+					case err := <-ended:
+						if took := time.Since(start); !errors.Is(err, errSilent) || took != c.after {
+							t.Errorf("ended after %v: %v", took, err)
+						}
+					}
+					return
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package llmtest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/internal/llm"
+)
+
+// RunMute asks a provider for completions of an upstream that goes on sending what says nothing. Such a
+// call ends like one to which nothing comes, but for an upstream that shows that it is at work: that
+// one has more time. open is as for RunFaults.
+func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short bool) llm.Model) {
+	up := NewUpstreamFor(t, d)
+	for fault, want := range map[string]string{
+		"mute":      half, // every event that says nothing, for ever
+		"mutefirst": "",   // before the first word
+		"pings":     half, // for ever
+		"muteend":   full, // after the end of the completion: it is whole
+		"works":     full, // for three times as long as nothing may come, and then goes on
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			got := Ask(t.Context(), open(t, up.URL, true), Question(fault))
+			if strings.TrimSpace(got.Text) != strings.TrimSpace(want) {
+				t.Errorf("got %q, want %q", got.Text, want)
+			}
+			e, _ := errors.AsType[*llm.Error](got.Err)
+			if silent := e != nil && e.Silent && e.Retryable; silent != (want != full) || got.Err != nil && want == full {
+				t.Errorf("error = %v", got.Err)
+			}
+		})
+	}
+	for i := range d.mute {
+		t.Run(fmt.Sprintf("event %d", i), func(t *testing.T) {
+			t.Parallel()
+			got := Ask(t.Context(), open(t, up.URL, true), Question(fmt.Sprintf("mute%d", i)))
+			if e, ok := errors.AsType[*llm.Error](got.Err); !ok || !e.Silent || strings.TrimSpace(got.Text) != strings.TrimSpace(half) {
+				t.Errorf("%s for ever: %q, %v", d.mute[i], got.Text, got.Err)
+			}
+		})
+	}
+}
+
+// mute plays the faults of RunMute. ok is false for another one; over says that the stream has ended.
+func (e *events) mute(fault string) (over, ok bool) {
+	const every, longest = 20 * time.Millisecond, 30 * time.Second
+	send, until := e.mutely(fault), longest
+	if fault == "works" {
+		until = 900 * time.Millisecond // the limit is 300 ms
+	}
+	if send == nil {
+		return false, false
+	}
+	for start := time.Now(); time.Since(start) < until; time.Sleep(every) {
+		if !send() {
+			return true, true
+		}
+	}
+	return fault != "works", true
+}
+
+// mutely returns what sends the next event of a fault of RunMute, nil for another fault.
+func (e *events) mutely(fault string) func() bool {
+	var n int
+	if _, err := fmt.Sscanf(fault, "mute%d", &n); err == nil {
+		return func() bool { return e.event(e.d.mute[n]) }
+	}
+	switch fault {
+	case "mute":
+		return func() bool { n++; return e.event(e.d.mute[n%len(e.d.mute)]) }
+	case "pings", "works":
+		return func() bool { return e.raw(e.d.ping) }
+	}
+	return nil
+}
