@@ -118,6 +118,8 @@ type Config struct {
 	RAGChatDebugLogKeys          bool     `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at the level debug."`
 	RAGChatDebugLogTruncateChars int      `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
 
+	AzureChatHistory bool `name:"azurechat-history" env:"PARLEY_AZURECHAT_HISTORY" yaml:"azurechat.history" default:"true" negatable:"" help:"Whether front ends of the AI Chat Protocol show a list of past chats, which they keep in the browser: a null session_state comes back as an id, which they need for it. If not, it comes back as null."`
+
 	ChatUIFormat         string `name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat where a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
 	ChatUIStreamPartials bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, where a request does not say; some clients take each event for a message of its own."`
 	TeamReviewer         bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Have a third agent check the citations of multi-agent chat, and send the answer back once."`

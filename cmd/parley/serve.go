@@ -155,6 +155,7 @@ func (s *serving) server() *server.Server {
 		Namespace: s.cfg.Namespace,
 		Model:     s.cfg.Model,
 		Vision:    s.sees(),
+		History:   s.cfg.AzureChatHistory,
 		Logger:    s.log,
 	})
 	completions := openai.New(openai.Config{
@@ -188,7 +189,7 @@ func (s *serving) server() *server.Server {
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads},
+		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads, History: s.cfg.AzureChatHistory},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
 		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,

@@ -30,12 +30,13 @@ const (
 	ragChat
 )
 
-// form is what a path says about a body of one of the AI Chat Protocols.
+// form is what a path says about a body of one of the AI Chat Protocols. On the path that never
+// streams, /ask, clients of 2024-01-28 leave "stream" out: a body without it may be of either version.
 func (c choice) form(stream azurechat.Streaming) azurechat.Form {
 	if c.protocol == azure0128 {
 		return azurechat.Form{Version: azurechat.V0128, Stream: stream}
 	}
-	return azurechat.Form{Stream: stream}
+	return azurechat.Form{Stream: stream, Both: !c.decided && stream == azurechat.StreamNever}
 }
 
 // errorsOf is the shape in which the client that sent the body reads errors. The body is nil as long

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,7 @@ func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
 				}
 				form := *c.want
 				form.Stream = stream
+				form.Both = path == "/ask" && form == azurechat.Form{Stream: stream} && !slices.Contains(c.headers, "X-Chat-Protocol")
 				want := &seen{Form: form, Body: c.body}
 				if diff := cmp.Diff(want, adapter.got); diff != "" {
 					t.Errorf("%s: the adapter got (-want +got)\n%s", path, diff)

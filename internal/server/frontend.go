@@ -106,7 +106,8 @@ func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
 		ShowSemanticRankerOption:  can.Rerank,
 		ShowReasoningEffortOption: can.Effort,
 		ShowVectorOption:          can.Vectors,
-		ShowChatHistoryCosmos:     true, // the routes of that name, whatever keeps the chats
+		ShowChatHistoryBrowser:    can.History,
+		ShowChatHistoryCosmos:     true, // the routes of that name; front ends use them only with a sign-in
 		StreamingEnabled:          true,
 		RAGSearchTextEmbeddings:   can.Vectors,
 		RAGSendTextSources:        true,

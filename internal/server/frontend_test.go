@@ -49,6 +49,7 @@ func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 		{Capabilities{Rerank: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showSemanticRankerOption"}},
 		{Capabilities{Vision: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
 		{Capabilities{Effort: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showReasoningEffortOption"}},
+		{Capabilities{History: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showChatHistoryBrowser"}},
 	}
 	for _, c := range cases {
 		efforts := []any{}

@@ -52,6 +52,7 @@ type Capabilities struct {
 	Vision  bool // a model that reads images is configured
 	Effort  bool // the model that answers can be told how long to reason
 	Uploads bool // anybody who can reach the server may upload documents
+	History bool // chats have ids, under which front ends of the AI Chat Protocol list them in the browser
 }
 
 func (c Config) withDefaults() Config {

@@ -40,7 +40,7 @@ type Config struct {
 	Namespace      string       // "" means "default"
 	Model          string       // stands in for a model that the Runner does not name
 	Vision         bool         // the model can see: images are accepted
-	History        bool         // a null session state starts a stored conversation on every mount
+	History        bool         // a null session state is answered with a new id, which front ends need to list a chat
 	MaxMessages    int          // 0 means 1,000
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
 	Logger         *slog.Logger // nil means slog.Default()
@@ -100,6 +100,7 @@ type Form struct {
 	Version Version
 	Stream  Streaming
 	SDK     bool // the SDK's sample endpoint /api/chat/: sessionState, error objects, application/jsonl
+	Both    bool // a 2024-05-29 reply that is not streamed has "choices" too, for clients that read 2024-01-28
 }
 
 // Serve answers one request whose body was read with wire.ReadBody.
@@ -152,7 +153,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, bo
 // format returns what writes this exchange's lines.
 func (h *Handler) format(x *exchange) format {
 	if x.form.Version == V0529 {
-		return &format0529{state: x.state}
+		return &format0529{state: x.state, choices: x.form.Both}
 	}
 	return &format0128{
 		state:        x.state,

@@ -46,7 +46,13 @@ func (h *Handler) decode(r *http.Request, x *exchange, raw []byte, files []file)
 	}
 	x.req.Namespace = h.cfg.Namespace
 	x.state = stateOf(x.form, b)
-	return h.continueConversation(r.Context(), x)
+	if x.form.SDK {
+		return h.continueConversation(r.Context(), x)
+	}
+	if h.cfg.History {
+		h.nameChat(x, b)
+	}
+	return nil
 }
 
 func membersOf(object wire.Object) body {

@@ -65,6 +65,7 @@ func dispatched(path string, body []byte) Form {
 	}
 	if path == "/ask" {
 		form.Stream = StreamNever
+		form.Both = form.Version == V0529
 	}
 	return form
 }

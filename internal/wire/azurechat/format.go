@@ -34,7 +34,10 @@ const (
 )
 
 // format0529 is the version 2024-05-29.
-type format0529 struct{ state state }
+type format0529 struct {
+	state   state
+	choices bool // a whole reply has "choices" too
+}
 
 func (f *format0529) first(dst []byte, context json.RawMessage, _ string) []byte {
 	dst = append(append(dst, `{`+roleDelta+`},"context":`...), context...)
@@ -60,7 +63,13 @@ func (f *format0529) last(dst []byte, _ chat.MessageFinished, context json.RawMe
 }
 
 func (f *format0529) reply(dst []byte, _ chat.MessageFinished, text string, context json.RawMessage, _ string) []byte {
+	from := len(dst)
 	dst = wire.AppendString(append(dst, `{"message":{"content":`...), text)
 	dst = append(append(dst, messageTail+`},"context":`...), context...)
-	return append(f.state.append(dst), '}')
+	dst = f.state.append(dst)
+	if f.choices {
+		choice := dst[from:]
+		dst = append(append(append(dst, `,"choices":[`...), choice...), `}]`...)
+	}
+	return append(dst, '}')
 }

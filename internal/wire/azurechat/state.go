@@ -35,12 +35,28 @@ func stateOf(form Form, b body) state {
 	return s
 }
 
-// continueConversation finds the conversation that the session state names. A null state starts
-// one where the server keeps conversations; any other value is the client's own affair.
-func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
-	if !x.form.SDK && !h.cfg.History {
-		return nil
+// nameChat gives a chat that begins an id as its session state. Front ends keep a chat in the browser
+// only under a state that is a string. They send the whole chat with every question, so the server
+// stores no conversation under it.
+func (h *Handler) nameChat(x *exchange, b body) {
+	var id json.RawMessage
+	for _, key := range []struct {
+		sent wire.Value
+		back *json.RawMessage
+	}{{b.sessionState, &x.state.snake}, {b.sessionStateC, &x.state.camel}} {
+		if key.sent == nil || !key.sent.IsNull() || *key.back == nil {
+			continue
+		}
+		if id == nil {
+			id = wire.AppendString(nil, h.cfg.NewID())
+		}
+		*key.back = id
 	}
+}
+
+// continueConversation finds the stored conversation that the session state names. A null state
+// starts one; any other value belongs to the client.
+func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
 	value := &x.state.camel
 	if *value == nil {
 		value = &x.state.snake
