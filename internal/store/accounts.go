@@ -102,7 +102,8 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 		is        bool
 		value     any
 	}{
-		{" AND id >= ?", !q.From.IsZero(), ident.Least(q.From)}, // finds what the next one decides
+		// The ledger is in the order of its turns: this finds what the next one decides.
+		{" AND (turn_id >= ? OR turn_id = '')", !q.From.IsZero(), ident.Least(q.From.Add(-longestTurn))},
 		{" AND created_at >= ?", !q.From.IsZero(), micros(q.From)},
 		{" AND created_at < ?", !q.To.IsZero(), micros(q.To)},
 		{" AND owner = ?", q.Owner != nil, q.Owner},
@@ -130,6 +131,9 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 	})
 	return all, s.db.fail("read usage", err)
 }
+
+// longestTurn bounds how long after its turn began a call is made.
+const longestTurn = 24 * time.Hour
 
 func scanUsage(r *sql.Rows, by []turn.Dimension) (u turn.UsageRow, err error) {
 	var day int64

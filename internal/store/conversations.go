@@ -16,17 +16,23 @@ func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
 		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt))
 }
 
+// The queries for a page of a list: the first one, and one behind a place.
+const (
+	ofKind            = `SELECT id, completed, created_at, updated_at FROM conversations WHERE namespace = ? AND owner = ? AND kind = ?`
+	lastUpdated       = ` ORDER BY updated_at DESC, id DESC LIMIT ?`
+	listConversations = ofKind + lastUpdated
+
+	listConversationsBehind = ofKind + ` AND (updated_at, id) < (?, ?)` + lastUpdated
+)
+
 // Conversations returns up to limit conversations of a scope and kind, last updated first.
 func (s *State) Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) (
 	all []turn.Conversation, err error) {
-	query := `SELECT id, completed, created_at, updated_at FROM conversations
-		WHERE namespace = ? AND owner = ? AND kind = ?`
-	args := []any{scope.Namespace, scope.Owner, kind}
+	query, args := listConversations, []any{scope.Namespace, scope.Owner, kind}
 	if after != (turn.Position{}) {
-		query += " AND (updated_at < ? OR updated_at = ? AND id < ?)"
-		args = append(args, micros(after.UpdatedAt), micros(after.UpdatedAt), after.ID)
+		query, args = listConversationsBehind, append(args, micros(after.UpdatedAt), after.ID)
 	}
-	rows, err := s.db.read.QueryContext(ctx, query+" ORDER BY updated_at DESC, id DESC LIMIT ?", append(args, limit)...)
+	rows, err := s.db.read.QueryContext(ctx, query, append(args, limit)...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		c := turn.Conversation{Scope: scope, Kind: kind}
 		var created, updated int64

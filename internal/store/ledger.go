@@ -42,7 +42,7 @@ const (
 		SELECT ` + callColumns + `, ?, ?, ?, ?, ?, ?, ?, ? FROM intents WHERE id = ?`
 	forgetIntent = "DELETE FROM intents WHERE id = ?"
 	settleAgain  = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?,
-		reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ?`
+		reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ? AND turn_id = ?`
 )
 
 // Settle writes what became of an entry, and adds it to its account. What is settled stays, except
@@ -78,7 +78,7 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry
 	if moved {
 		_, err = tx.StmtContext(ctx, into.forget).ExecContext(ctx, e.ID)
 	} else {
-		old, found := interrupted(ctx, tx, e.ID)
+		old, found := interrupted(ctx, tx, e)
 		if errors.Is(found, sql.ErrNoRows) || found == nil && e.Status == turn.EntryInterrupted {
 			return nil // settled already
 		}
@@ -86,7 +86,7 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry
 			return found
 		}
 		sum.Add(old, -1)
-		_, err = tx.ExecContext(ctx, settleAgain, settleArgs(e)...)
+		_, err = tx.ExecContext(ctx, settleAgain, append(settleArgs(e), e.TurnID)...)
 	}
 	if err != nil {
 		return err
@@ -117,11 +117,11 @@ func affects(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// interrupted returns what an interrupted entry had added to its account.
-func interrupted(ctx context.Context, tx *sql.Tx, id string) (e turn.Entry, err error) {
+// interrupted returns what an entry had added to its account when it was interrupted.
+func interrupted(ctx context.Context, tx *sql.Tx, of turn.Entry) (e turn.Entry, err error) {
 	var cost sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT stage, input_tokens, output_tokens, estimated, cost_micros
-		FROM ledger WHERE id = ? AND status = ?`, id, string(turn.EntryInterrupted)).
+		FROM ledger WHERE turn_id = ? AND id = ? AND status = ?`, of.TurnID, of.ID, string(turn.EntryInterrupted)).
 		Scan(&e.Stage, &e.Usage.Input, &e.Usage.Output, &e.Usage.Estimated, &cost)
 	e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
 	return e, err
@@ -133,7 +133,7 @@ func (s *State) Unsettled(ctx context.Context, limit int) ([]turn.Entry, error) 
 	return all, s.db.fail("read unsettled entries", err)
 }
 
-// Entries returns the entries of a turn, oldest first. It goes over the whole ledger.
+// Entries returns the entries of a turn, oldest first.
 func (s *State) Entries(ctx context.Context, turnID string) ([]turn.Entry, error) {
 	all, err := s.entries(ctx, selectIntents+` WHERE turn_id = ? UNION ALL SELECT `+callColumns+`, status, input_tokens,
 		output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, settled_at FROM ledger WHERE turn_id = ?

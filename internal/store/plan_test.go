@@ -1,59 +1,234 @@
 package store
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"parley/internal/job"
+	"parley/internal/retrieval"
+	"parley/internal/store/storetest"
+	"parley/internal/transcript"
+	"parley/internal/turn"
 )
 
-// A purge runs at every start: it may not read all turns to find the old ones.
-func TestPurge_FindsOldTurnsByTheirTime(t *testing.T) {
-	got := plan(t, purgeTurns, 0, 1)
-	if !strings.Contains(got, "turns_stateless (finished_at<?)") || strings.Contains(got, "TEMP B-TREE") {
-		t.Errorf("old turns are found by\n%s", got)
-	}
+// bounded are the tables of which a statement may read every row, under the names that plans use: they do not
+// grow with what the server does. t and n are the few rows of a subquery.
+var bounded = []string{"CONSTANT", "counters", "generations", "roots", "intents", "t", "n"}
+
+// readsAll are the statements that may go over a table that grows, by what they contain, with the reason why
+// they may. None is run for a turn.
+var readsAll = map[string]string{
+	"FROM ledger WHERE TRUE":            "a report reads what it adds up",
+	"FROM said ORDER BY turn_id LIMIT":  "takes the first rows",
+	"SELECT id FROM jobs ORDER BY id":   "at the start, for folders of jobs that are gone",
+	"FROM documents d WHERE d.chunks >": "an embedder asks what is left to do",
+	"FROM vectors v WHERE NOT EXISTS":   "sweeps vectors that nothing links to",
+	"UPDATE files SET generation":       "once at the end of a reindex",
 }
 
-// A list of chats comes in the order of its index, so that a page of it reads no more than it shows.
-func TestChats_AreReadInTheirOrder(t *testing.T) {
-	first := []any{"k", "n", "o", "", ""}
-	for query, args := range map[string][]any{listChats: first, listChatsBehind: append(first, 0, 0, "")} {
-		got := plan(t, query, args...)
-		if !strings.Contains(got, "transcripts_recent") || strings.Contains(got, "TEMP B-TREE") {
-			t.Errorf("chats are listed by\n%s", got)
+// The conformance suite runs every statement of the store: none may go over a table that grows.
+func TestStatements_FindTheirRowsByAKey(t *testing.T) {
+	asked := &recorder{args: map[string][]any{}}
+	t.Run("run", func(t *testing.T) {
+		storetest.Corpus(t, func(t *testing.T) retrieval.Store { return asked.open(t).Corpus() })
+		storetest.State(t, func(t *testing.T) storetest.StateStore { return asked.open(t).State() })
+		storetest.Transcripts(t, func(t *testing.T) transcript.Store { return asked.open(t).Transcripts() })
+		storetest.Jobs(t, func(t *testing.T) job.Store { return asked.open(t).Jobs() })
+	})
+	db := mustOpen(t, t.TempDir())
+	excused := map[string]bool{}
+	for _, query := range slices.Sorted(maps.Keys(asked.args)) {
+		for _, step := range plan(t, db, query, asked.args[query]) {
+			scan := scanOf.FindStringSubmatch(step)
+			if scan == nil || slices.Contains(bounded, scan[1]) {
+				continue
+			}
+			excuse := ""
+			for part := range readsAll {
+				if strings.Contains(query, part) {
+					excuse = part
+				}
+			}
+			if excused[excuse] = true; excuse == "" {
+				t.Errorf("%s goes over a whole table: %s", query, step)
+			}
+		}
+	}
+	for part := range readsAll {
+		if !excused[part] {
+			t.Errorf("no statement with %q goes over a whole table any more", part)
 		}
 	}
 }
 
-// What turns said is forgotten from the oldest on, and a report from some day on reads what came since.
-func TestForgetSaidAndUsage_ReadInTheOrderOfIDs(t *testing.T) {
-	if got := plan(t, forgetSaid, 0, 1); strings.Contains(got, "TEMP B-TREE") {
-		t.Errorf("what turns said is forgotten by\n%s", got)
-	}
-	got := plan(t, "SELECT COUNT(*) FROM ledger WHERE TRUE AND id >= ? AND created_at >= ?", "01", 0)
-	if !strings.Contains(got, "SEARCH ledger USING PRIMARY KEY (id>?)") {
-		t.Errorf("usage is read by\n%s", got)
+// scanOf finds which table a step of a plan goes over.
+var scanOf = regexp.MustCompile(`^SCAN (\w+)`)
+
+// Lists, and sweeps that take the oldest rows, read rows in the order of an index, and no more than they return.
+func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
+	db := mustOpen(t, t.TempDir())
+	list := []any{"k", "n", "o", "", ""}
+	for query, want := range map[string]struct {
+		args []any
+		step string
+	}{
+		purgeTurns:              {[]any{0, 1}, "turns_stateless (finished_at<?)"},
+		forgetSaid:              {[]any{0, 1}, "SCAN said"},
+		listChats:               {list, "transcripts_recent (kind=? AND namespace=? AND owner=?)"},
+		listChatsBehind:         {append(list, 0, ""), "transcripts_recent (kind=? AND namespace=? AND owner=? AND (updated_at,id)<(?,?))"},
+		listConversations:       {[]any{"n", "o", "k", 1}, "conversations_recent (namespace=? AND owner=? AND kind=?)"},
+		listConversationsBehind: {[]any{"n", "o", "k", 0, "", 1}, "conversations_recent (namespace=? AND owner=? AND kind=? AND (updated_at,id)<(?,?))"},
+	} {
+		steps := strings.Join(plan(t, db, query, want.args), "\n")
+		if !strings.Contains(steps, want.step) || strings.Contains(steps, "TEMP B-TREE") {
+			t.Errorf("%s reads by\n%s", query, steps)
+		}
 	}
 }
 
-func plan(t *testing.T, query string, args ...any) string {
+// A report from some day on reads what came since, and of turns that had begun.
+func TestUsage_ReadsFromItsFirstDay(t *testing.T) {
+	asked := &recorder{args: map[string][]any{}}
+	s := asked.open(t).State()
+	if _, err := s.Usage(t.Context(), turn.UsageQuery{By: []turn.Dimension{turn.ByUser}, From: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	for query, args := range asked.args {
+		steps := plan(t, mustOpen(t, t.TempDir()), query, args)
+		if !slices.Contains(steps, "SEARCH ledger USING PRIMARY KEY (turn_id>?)") || slices.Contains(steps, "SCAN ledger") {
+			t.Errorf("usage is read by %q", steps)
+		}
+	}
+}
+
+// plan returns the steps in which SQLite runs a query.
+func plan(t *testing.T, db *DB, query string, args []any) (steps []string) {
 	t.Helper()
-	db, err := Open(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
+	var failed error
+	for _, d := range []*database{db.state.db, db.corpus.db} {
+		rows, err := d.write.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+		failed = scanAll(rows, err, func(r *sql.Rows) error {
+			var id, parent, unused int
+			var step string
+			err := r.Scan(&id, &parent, &unused, &step)
+			steps = append(steps, step)
+			return err
+		})
+		if failed == nil {
+			return steps
+		}
 	}
-	defer db.Close()
-	var plan strings.Builder
-	rows, err := db.state.db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var id, parent, unused int
-		var detail string
-		err := r.Scan(&id, &parent, &unused, &detail)
-		plan.WriteString(detail + "\n")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	t.Errorf("explain %s: %v", query, failed)
+	return nil
+}
+
+// recorder collects what databases are asked.
+type recorder struct {
+	mu   sync.Mutex
+	args map[string][]any // by query, those of the last time
+}
+
+// open opens a new data folder whose databases are recorded.
+func (r *recorder) open(t *testing.T) *DB {
+	t.Helper()
+	db := mustOpen(t, t.TempDir())
+	for _, d := range []*database{db.state.db, db.corpus.db} {
+		for pool, pragmas := range map[**sql.DB][]string{&d.write: pragmas, &d.read: slices.Concat(pragmas, readPragmas)} {
+			recorded := sql.OpenDB(&recordedConnector{(*pool).Driver(), dsn(d.path, pragmas), r})
+			recorded.SetMaxOpenConns((*pool).Stats().MaxOpenConnections)
+			if err := (*pool).Close(); err != nil {
+				t.Fatal(err)
+			}
+			*pool = recorded
+		}
 	}
-	return plan.String()
+	return db
+}
+
+func (r *recorder) add(query string, args []driver.NamedValue) {
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.args[query] = values
+}
+
+type recordedConnector struct {
+	driver driver.Driver
+	dsn    string
+	to     *recorder
+}
+
+func (c *recordedConnector) Driver() driver.Driver { return c.driver }
+
+func (c *recordedConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return recordedConn{conn.(sqliteConn), c.to}, nil
+}
+
+// sqliteConn is what database/sql uses of a connection.
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type recordedConn struct {
+	sqliteConn
+	to *recorder
+}
+
+func (c recordedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.to.add(query, args)
+	return c.sqliteConn.ExecContext(ctx, query, args)
+}
+
+func (c recordedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.to.add(query, args)
+	return c.sqliteConn.QueryContext(ctx, query, args)
+}
+
+func (c recordedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	stmt, err := c.sqliteConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return recordedStmt{stmt.(sqliteStmt), query, c.to}, nil
+}
+
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type recordedStmt struct {
+	sqliteStmt
+	query string
+	to    *recorder
+}
+
+func (s recordedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	s.to.add(s.query, args)
+	return s.sqliteStmt.ExecContext(ctx, args)
+}
+
+func (s recordedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.to.add(s.query, args)
+	return s.sqliteStmt.QueryContext(ctx, args)
 }

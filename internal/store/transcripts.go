@@ -29,7 +29,7 @@ const (
 	listChats = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
 		AND (? = '' OR mode = ?) ORDER BY updated_at DESC, id DESC`
 	listChatsBehind = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
-		AND (? = '' OR mode = ?) AND (updated_at < ? OR updated_at = ? AND id < ?)
+		AND (? = '' OR mode = ?) AND (updated_at, id) < (?, ?)
 		ORDER BY updated_at DESC, id DESC`
 )
 
@@ -39,8 +39,7 @@ func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list tr
 	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, list.Mode, list.Mode}
 	if list.Before != nil {
 		query = listChatsBehind
-		at := micros(list.Before.UpdatedAt)
-		args = append(args, at, at, list.Before.ID)
+		args = append(args, micros(list.Before.UpdatedAt), list.Before.ID)
 	}
 	if list.Limit > 0 {
 		query += " LIMIT ?"

@@ -27,8 +27,8 @@ type BudgetOptions struct {
 // Budgets refuse turns when what they may spend is used up. A turn reserves an estimate before it
 // makes any call, and what is reserved counts like what is spent: so no window is overspent by
 // more than the one turn that was admitted last, as long as estimates are no lower than what
-// turns really take. What was spent before the process started is read from the ledger once a
-// window; what other processes spend meanwhile is not seen. The zero limits refuse nothing.
+// turns really take. What was spent in the window before the process started is read from the ledger
+// once; what other processes spend meanwhile is not seen. The zero limits refuse nothing.
 type Budgets struct {
 	store LedgerStore
 	opts  BudgetOptions
@@ -147,24 +147,23 @@ func of(m map[budgetKey]*spent, key budgetKey) *spent {
 	return s
 }
 
-// turnWindow begins a new window when the last one is over.
+// turnWindow begins a new window when the last one is over. Only the first reads the ledger: of the others this
+// process has seen the beginning.
 func (b *Budgets) turnWindow(ctx context.Context) error {
 	window := b.opts.Now().UTC().Truncate(b.opts.Window)
 	if b.used != nil && !window.After(b.window) {
 		return nil
 	}
 	used := map[budgetKey]*spent{}
-	for _, by := range []Dimension{ByNamespace, ByUser} {
-		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{by}, From: window})
+	if b.used == nil {
+		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: window})
 		if err != nil {
 			return fmt.Errorf("read what was spent: %w", err)
 		}
-		for _, row := range rows {
-			key := budgetKey{namespace: row.Namespace}
-			if by == ByUser {
-				key = userKey(row.Owner, row.User)
+		for _, row := range rows { // of a turn all rows are of one namespace and user
+			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
+				of(used, key).add(spent{row.Turns, row.Input + row.Output, row.Micros}, 1)
 			}
-			of(used, key).add(spent{row.Turns, row.Input + row.Output, row.Micros}, 1)
 		}
 	}
 	b.window, b.used = window, used

@@ -184,7 +184,7 @@ func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve || e.Stage =
 type LedgerStore interface {
 	// Intend commits a new entry durably.
 	Intend(ctx context.Context, e Entry) error
-	// Settle writes Status, Usage, Cost and SettledAt of the entry with e's ID. With
+	// Settle writes Status, Usage, Cost and SettledAt of the entry with e's ID and TurnID. With
 	// EntryInterrupted it changes intents only; otherwise interrupted entries too, because a
 	// call may have outlived the start of another process. A settled entry stays as it is. The
 	// totals of the entry's account change in the same transaction.
