@@ -43,6 +43,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
+	announce, unlock, err := p.lockServing()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())
 	if err != nil {
 		return err
@@ -54,6 +59,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	url := serverURL(p.config, listener.Addr())
 	uploads := p.config.takesUploads(listener.Addr())
+	announce(serverURL(Config{}, listener.Addr()))
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
 
 	ctx, stop := context.WithCancel(ctx)

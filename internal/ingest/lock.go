@@ -14,18 +14,32 @@ type LockedError struct {
 	DataDir string
 	Doing   string // "ingesting into"
 	PID     int    // 0 when not known
+	Host    string // on which that process runs; "" when not known
+	URL     string // of a server; "" when not known
 }
 
 func (e *LockedError) Error() string {
-	who := "another process"
-	switch e.PID {
-	case 0:
-	case os.Getpid():
-		who = "this process"
-	default:
-		who = fmt.Sprintf("process %d", e.PID)
+	return fmt.Sprintf("%s is %s %s at the moment; try again when it is done", e.Who(), e.Doing, e.DataDir)
+}
+
+// Who names the process that holds the lock. In containers every process may have the same id, so the
+// host counts too.
+func (e *LockedError) Who() string {
+	elsewhere := e.Host != "" && e.Host != hostname()
+	switch {
+	case e.PID == 0:
+		return "another process"
+	case elsewhere:
+		return fmt.Sprintf("process %d on %s", e.PID, e.Host)
+	case e.PID == os.Getpid():
+		return "this process"
 	}
-	return fmt.Sprintf("%s is %s %s at the moment; try again when it is done", who, e.Doing, e.DataDir)
+	return fmt.Sprintf("process %d", e.PID)
+}
+
+func hostname() string {
+	name, _ := os.Hostname() // the message is good enough without
+	return name
 }
 
 // Busy returns a *LockedError while documents are being ingested into a data folder. It takes the lock
@@ -54,36 +68,67 @@ func LockJobs(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "jobs.lock", "carrying out the jobs of")
 }
 
+// LockServing takes the right to serve a data folder: two servers would not see each other's
+// Idempotency-Keys, budgets and running turns. announce writes down where the server is, for the
+// *LockedError of a second one. The system gives the lock back when the process dies. Where the file
+// system knows no locks the error is errors.ErrUnsupported.
+func LockServing(dataDir string) (announce func(url string) error, unlock func(), err error) {
+	f, err := openLock(dataDir, "serve.lock", "serving")
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(url string) error { return writeHolder(f, url) }, func() { f.Close() }, nil
+}
+
 // lock takes a lock of a data folder and returns what gives it back. The system gives it back
 // too when the process dies, so the file that stays behind means nothing.
 func lock(dataDir, name, doing string) (unlock func(), err error) {
 	if dataDir == "" {
 		return func() {}, nil
 	}
+	f, err := openLock(dataDir, name, doing)
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil // closing gives the lock back
+}
+
+// openLock takes a lock that lasts until the file is closed.
+func openLock(dataDir, name, doing string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the data folder: %w", err)
 	}
 	held, err := tryLock(f)
 	if err == nil && held {
-		err = writePID(f)
+		err = writeHolder(f, "")
 	}
 	if err == nil && held {
-		return func() { f.Close() }, nil // closing gives the lock back
+		return f, nil
 	}
 	defer f.Close() // nothing was written
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, 32)) // the message is good enough without
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return nil, &LockedError{DataDir: dataDir, Doing: doing, PID: pid}
+	locked := &LockedError{DataDir: dataDir, Doing: doing}
+	locked.PID, locked.Host, locked.URL = readHolder(f)
+	return nil, locked
 }
 
-func writePID(f *os.File) error {
+// writeHolder writes down who holds a lock: the process id, the host, and the URL of a server.
+func writeHolder(f *os.File, url string) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	_, err := f.WriteAt(fmt.Appendf(nil, "%d\n%s\n%s\n", os.Getpid(), hostname(), url), 0)
 	return err
+}
+
+// readHolder reads what writeHolder has written. What cannot be read is not known.
+func readHolder(f *os.File) (pid int, host, url string) {
+	const most = 4096 // bytes
+	text, _ := io.ReadAll(io.LimitReader(f, most))
+	lines := append(strings.Split(string(text), "\n"), "", "", "")
+	pid, _ = strconv.Atoi(strings.TrimSpace(lines[0]))
+	return pid, lines[1], lines[2]
 }

@@ -18,6 +18,9 @@ func tryLock(f *os.File) (bool, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
+	if errors.Is(err, unix.ENOLCK) { // as network file systems say
+		return false, errors.ErrUnsupported
+	}
 	return err == nil, err
 }
 

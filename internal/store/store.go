@@ -47,7 +47,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	dir, err := prepareFolder(dir)
+	dir, err := PrepareFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,9 @@ func (d *DB) Close() error {
 	return errors.Join(d.corpus.db.close(), d.state.db.close(), d.blobs.close())
 }
 
-// prepareFolder makes dir if need be, and returns its absolute path.
-func prepareFolder(dir string) (string, error) {
+// PrepareFolder makes the data folder dir if need be, as Open does, and returns its absolute path. The
+// error is a *FolderError where files cannot be written there.
+func PrepareFolder(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", &FolderError{Path: dir, Err: err}

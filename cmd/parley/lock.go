@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"parley/internal/ingest"
+	"parley/internal/store"
+)
+
+// lockServing makes this process the only server of the data folder. announce tells a second one where
+// this one is. Other commands do not need the lock.
+func (p *program) lockServing() (announce func(url string), unlock func(), err error) {
+	dir, err := store.PrepareFolder(p.config.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	write, unlock, err := ingest.LockServing(dir)
+	if locked, taken := errors.AsType[*ingest.LockedError](err); taken {
+		return nil, nil, usageError{secondServerError{locked}}
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		p.log.Warn("the file system of the data folder has no locks: start only one server for it", "data", dir)
+		return func(string) {}, func() {}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(url string) {
+		if err := write(url); err != nil {
+			p.log.Warn("write down where the server is", "error", err)
+		}
+	}, unlock, nil
+}
+
+// secondServerError says that a data folder has a server already, and what to do.
+type secondServerError struct{ *ingest.LockedError }
+
+func (e secondServerError) Error() string {
+	at := ""
+	if e.URL != "" {
+		at = " on " + e.URL
+	}
+	return fmt.Sprintf("%s serves the data folder %s already%s: use or stop that server, or choose another folder with --data", e.Who(), e.DataDir, at)
+}
+
+func (e secondServerError) Unwrap() error { return e.LockedError }
