@@ -33,7 +33,7 @@ func readZIP(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 		if isJunk(names[i]) {
 			continue
 		}
-		if err := addEntry(ctx, f, entry, names[i]); err != nil {
+		if err := addEntry(ctx, f, archive, entry, names[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -41,8 +41,8 @@ func readZIP(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 }
 
 // addEntry takes one file out of a ZIP archive.
-func addEntry(ctx context.Context, f *file, entry *zip.File, name string) error {
-	content, err := openEntry(f, entry)
+func addEntry(ctx context.Context, f *file, archive *container, entry *zip.File, name string) error {
+	content, err := openEntry(ctx, f, archive, entry)
 	var refused *Error
 	switch {
 	case errors.As(err, &refused):
@@ -57,24 +57,28 @@ func addEntry(ctx context.Context, f *file, entry *zip.File, name string) error 
 	return f.spool.add(ctx, name, content)
 }
 
-// openEntry opens a file of a ZIP archive. The error is why it cannot be read.
-func openEntry(f *file, entry *zip.File) (io.ReadCloser, error) {
+// openEntry opens a file of a ZIP archive. An *Error is why it cannot be read.
+func openEntry(ctx context.Context, f *file, archive *container, entry *zip.File) (io.ReadCloser, error) {
 	if entry.Flags&zipEncrypted != 0 {
-		return openEncrypted(f, entry)
+		return openEncrypted(ctx, f, archive, entry)
 	}
 	r, err := entry.Open()
 	switch {
 	case errors.Is(err, zip.ErrAlgorithm):
-		return nil, &Error{Reason: Unsupported, Detail: "it is compressed in a way that is not known here"}
+		return nil, unknownMethod()
 	case err != nil:
 		return nil, damaged("its place in the archive is broken")
 	}
-	return &partReader{ReadCloser: r, packed: int64(entry.CompressedSize64)}, nil
+	return archive.bounded(r, entry), nil
+}
+
+func unknownMethod() *Error {
+	return &Error{Reason: Unsupported, Detail: "it is compressed in a way that is not known here"}
 }
 
 // zipNames returns the names of an archive's entries. Old programs write them in the code page of
 // their system, without saying which.
-func zipNames(archive *zip.Reader) []string {
+func zipNames(archive *container) []string {
 	names := make([]string, len(archive.File))
 	var foreign []byte
 	for i, entry := range archive.File {
@@ -165,7 +169,8 @@ func readTAR(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 	return addTAR(ctx, f, io.NewSectionReader(f.r, 0, f.size))
 }
 
-// addTAR takes the files of a tar archive out; links and devices are none.
+// addTAR takes the files of a tar archive out; links and devices are none. Each file has a header with
+// a checksum. Where one is broken, what lies behind it is lost, and what lies before it is whole.
 func addTAR(ctx context.Context, f *file, src io.Reader) (*Document, error) {
 	doc := &Document{}
 	archive := tar.NewReader(src)
@@ -180,7 +185,7 @@ func addTAR(ctx context.Context, f *file, src io.Reader) (*Document, error) {
 		case errors.As(err, new(*Error)):
 			return nil, err
 		case err != nil && len(f.spool.parts) > 0:
-			doc.Notes = append(doc.Notes, "the archive is damaged, and was read up to the damage")
+			doc.Cut = damaged("the archive is cut off or broken behind the first %d files in it", len(f.spool.parts))
 			return doc, nil
 		case err != nil:
 			return nil, damaged("the archive is cut off or broken")
@@ -217,7 +222,11 @@ func addCompressed(ctx context.Context, f *file, src io.Reader, name string) (*D
 	in := bufio.NewReaderSize(&ratioReader{r: src, packed: f.size}, 1024)
 	head, _ := in.Peek(512) // an error comes again
 	if isTAR(head) {
-		return addTAR(ctx, f, in)
+		doc, err := addTAR(ctx, f, in)
+		if err == nil {
+			err = readToEnd(ctx, in)
+		}
+		return doc, err
 	}
 	if base := path.Base(strings.ReplaceAll(f.name, `\`, "/")); uncompressedName(base) != base {
 		name = uncompressedName(base)
@@ -229,6 +238,16 @@ func addCompressed(ctx context.Context, f *file, src io.Reader, name string) (*D
 		return nil, err
 	}
 	return &Document{}, nil
+}
+
+// readToEnd reads what is left of a compressed file, whose checksum comes last. Nothing that was taken
+// out of it before counts when that is wrong: it is not known where the damage begins.
+func readToEnd(ctx context.Context, r io.Reader) error {
+	_, err := io.Copy(io.Discard, &contextReader{ctx, r})
+	if isSyntaxError(err) {
+		return damaged("the compressed file is cut off or was changed: it does not have its checksum")
+	}
+	return err
 }
 
 // uncompressedName takes the ending off that a compressed file has.

@@ -5,7 +5,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -159,37 +158,8 @@ func TestArchives_FindTheEncodingOfNames(t *testing.T) {
 	}
 }
 
-// encryptedZIP holds a.txt, "The secret is out." in PKWARE's cipher, and b.txt, the same in AES with
-// 256 bits; the password is "sesame".
-func encryptedZIP(t *testing.T) []byte {
-	t.Helper()
-	plain := []byte("The secret is out.")
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	raw := func(h *zip.FileHeader, data []byte) {
-		h.Flags |= zipEncrypted
-		h.CompressedSize64, h.UncompressedSize64 = uint64(len(data)), uint64(len(plain))
-		w, err := z.CreateRaw(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sum := crcOf(plain)
-	raw(&zip.FileHeader{Name: "a.txt", CRC32: sum}, encryptZIP("sesame", append(append(make([]byte, 11), byte(sum>>24)), plain...)))
-	extra := binary.LittleEndian.AppendUint16(nil, 0x9901)
-	extra = append(extra, 7, 0, 2, 0, 'A', 'E', 3, 0, 0)
-	raw(&zip.FileHeader{Name: "b.txt", Method: zipAES, Extra: extra}, encryptAES(t, "sesame", plain))
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func TestZIP_OpensEncryptedFilesWithAPassword(t *testing.T) {
-	data := encryptedZIP(t)
+	data := lockedFile(t, "7zip-two.zip") // a.txt in PKWARE's cipher, b.txt in AES
 	if _, got := parts(t, "a.zip", data); got != "a.txt refused: encrypted\nb.txt refused: encrypted\n" {
 		t.Errorf("without: %q", got)
 	}

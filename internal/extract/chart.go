@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"strconv"
@@ -15,7 +14,7 @@ const (
 )
 
 // readChart reads what a chart (ECMA-376 part 1, section 21.2) shows.
-func readChart(ctx context.Context, archive *zip.Reader, name string) (*chartWalker, error) {
+func readChart(ctx context.Context, archive *container, name string) (*chartWalker, error) {
 	c := &chartWalker{}
 	_, err := readPart(ctx, archive, name, c.visit)
 	return c, err

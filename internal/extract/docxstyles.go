@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"encoding/xml"
 	"fmt"
 	"regexp"
@@ -22,7 +21,7 @@ type docxStyles map[string]docxStyle
 
 var headingName = regexp.MustCompile(`^heading ([1-9])$`)
 
-func readDOCXStyles(archive *zip.Reader) (docxStyles, error) {
+func readDOCXStyles(archive *container) (docxStyles, error) {
 	styles := docxStyles{}
 	id := ""
 	err := eachElement(archive, "word/styles.xml", func(_ *xml.Decoder, e xml.StartElement) error {
@@ -105,7 +104,7 @@ func newDOCXNumbering() *docxNumbering {
 	return &docxNumbering{map[string]string{}, map[string][9]string{}, map[string]*[9]int{}}
 }
 
-func readDOCXNumbering(archive *zip.Reader) (*docxNumbering, error) {
+func readDOCXNumbering(archive *container) (*docxNumbering, error) {
 	n := newDOCXNumbering()
 	abstract, num, level := "", "", 0
 	err := eachElement(archive, "word/numbering.xml", func(_ *xml.Decoder, e xml.StartElement) error {

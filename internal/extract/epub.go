@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"fmt"
@@ -62,7 +61,7 @@ type epubPackage struct {
 	chapters []string // names of their parts, in reading order
 }
 
-func readPackage(archive *zip.Reader) (epubPackage, error) {
+func readPackage(archive *container) (epubPackage, error) {
 	main := ""
 	err := eachElement(archive, "META-INF/container.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "rootfile" && main == "" {
@@ -124,7 +123,7 @@ func resolvePart(from, href string) string {
 
 // checkEncryption refuses a book whose chapters are encrypted. Only fonts may be, whose scrambling
 // (EPUB 3.3, section 4.3) is no protection of the text.
-func (p epubPackage) checkEncryption(archive *zip.Reader) error {
+func (p epubPackage) checkEncryption(archive *container) error {
 	return ignoreSyntax(eachElement(archive, "META-INF/encryption.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "CipherReference" && slices.Contains(p.chapters, resolvePart("", xmlAttr(e, "URI"))) {
 			return &Error{Reason: Encrypted, Detail: "the book is protected against copying"}
@@ -141,7 +140,7 @@ func ignoreSyntax(err error) error {
 }
 
 // addChapter appends one chapter, and reports whether it can be read.
-func addChapter(archive *zip.Reader, name string, out *builder) (bool, error) {
+func addChapter(archive *container, name string, out *builder) (bool, error) {
 	part, err := openPart(archive, name)
 	if err != nil || part == nil {
 		return false, err

@@ -16,6 +16,7 @@ type Document struct {
 	Pages  []Page   // in reading order; empty only where there are parts
 	Parts  []Part   // the files inside the file, which are documents of their own
 	Notes  []string // what could not be read although the rest could, for people
+	Cut    *Error   // why an archive has more files than Parts; nil when these are all
 }
 
 // Part is a file inside a file: an entry of an archive, an attachment of a mail, a page of a

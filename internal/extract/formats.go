@@ -325,7 +325,7 @@ var isOOXML = map[string]bool{"Word": true, "Excel": true, "PowerPoint": true}
 
 // openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
 // section 3.3), in which old documents have another vendor.
-func openDocumentType(archive *zip.Reader) string {
+func openDocumentType(archive *container) string {
 	part, err := openPart(archive, "mimetype")
 	if err != nil || part == nil {
 		return ""

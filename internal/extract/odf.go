@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"io"
@@ -66,7 +65,7 @@ func (w *odfWalker) document(broken bool) (*Document, error) {
 }
 
 // checkODFEncryption refuses a document whose parts are encrypted (part 2, section 4.8).
-func checkODFEncryption(archive *zip.Reader) error {
+func checkODFEncryption(archive *container) error {
 	return ignoreSyntax(eachElement(archive, "META-INF/manifest.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "encryption-data" {
 			return &Error{Reason: Encrypted, Detail: "the document needs a password"}
@@ -75,7 +74,7 @@ func checkODFEncryption(archive *zip.Reader) error {
 	}))
 }
 
-func odfTitle(archive *zip.Reader) string {
+func odfTitle(archive *container) string {
 	title := ""
 	_ = eachElement(archive, "meta.xml", func(d *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "title" && title == "" {

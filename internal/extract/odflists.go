@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"encoding/xml"
 )
 
@@ -16,7 +15,7 @@ type odfLevels [11]bool
 const maxODFStyles = 10_000
 
 // styles reads what styles.xml says of lists.
-func (n odfNumbering) styles(archive *zip.Reader) error {
+func (n odfNumbering) styles(archive *container) error {
 	name := ""
 	return ignoreSyntax(eachElement(archive, "styles.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		name = n.element(name, e)

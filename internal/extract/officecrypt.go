@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/sha1" //nolint:gosec // the format prescribes it
 	"crypto/sha256"
 	"crypto/sha512"
@@ -44,7 +45,18 @@ func unlockOffice(f *file) error {
 		if data == nil {
 			return tooLarge("the document is encrypted, and at most %s of such are read", megabytes(lockedBytes))
 		}
-		return f.replace(scheme.decrypt(key, data))
+		plain, err := scheme.decrypt(key, data)
+		if err != nil {
+			return err
+		}
+		if len(plain) == 0 {
+			return tampered()
+		}
+		f.replace(plain)
+		if !scheme.vouches() && !wholeZIP(f) {
+			return tampered()
+		}
+		return nil
 	}
 	if len(f.passwords) > 0 {
 		return &Error{Reason: Encrypted, Detail: "none of the passwords given opens the document"}
@@ -59,12 +71,8 @@ const lockedBytes = 100 << 20
 const defaultPassword = "VelvetSweatshop"
 
 // replace makes data the content of the file.
-func (f *file) replace(data []byte) error {
-	if len(data) == 0 {
-		return damaged("the encrypted document is cut off or broken")
-	}
+func (f *file) replace(data []byte) {
 	f.r, f.size, f.head = bytes.NewReader(data), int64(len(data)), data[:min(len(data), headBytes)]
-	return nil
 }
 
 func utf16Bytes(s string) []byte {
@@ -78,9 +86,14 @@ func utf16Bytes(s string) []byte {
 // lockScheme is how a document is encrypted.
 type lockScheme interface {
 	unlock(password []byte) (key []byte, ok bool)
-	// decrypt changes data, which is the whole stream, and returns the document in it; nil when
-	// that is cut off.
-	decrypt(key, data []byte) []byte
+	// decrypt changes data, which is the whole stream, and returns the document in it.
+	decrypt(key, data []byte) ([]byte, error)
+	// vouches reports whether decrypt has checked that nobody has changed the document.
+	vouches() bool
+}
+
+func tampered() *Error {
+	return damaged("the encrypted document is cut off, or is not what was encrypted")
 }
 
 // readScheme reads the stream EncryptionInfo; nil when it says something that is not known here.
@@ -105,6 +118,8 @@ type agileLock struct {
 	input     []byte // the verifier, its hash and the key of the document, all encrypted
 	hash      []byte
 	value     []byte
+	macKey    []byte // the key and the value of the stream's HMAC, encrypted
+	macValue  []byte
 }
 
 // agileParams are the cipher and hash of one use.
@@ -158,6 +173,10 @@ func fromBase64(s string) []byte {
 func readAgile(data []byte) lockScheme {
 	var doc struct {
 		Data agileAttributes `xml:"keyData"`
+		MAC  struct {
+			Key   string `xml:"encryptedHmacKey,attr"`
+			Value string `xml:"encryptedHmacValue,attr"`
+		} `xml:"dataIntegrity"`
 		Keys []struct {
 			agileAttributes
 			Spins int    `xml:"spinCount,attr"`
@@ -171,6 +190,7 @@ func readAgile(data []byte) lockScheme {
 	}
 	for _, k := range doc.Keys {
 		l := &agileLock{spins: k.Spins, input: fromBase64(k.Input), hash: fromBase64(k.Hash), value: fromBase64(k.Value)}
+		l.macKey, l.macValue = fromBase64(doc.MAC.Key), fromBase64(doc.MAC.Value)
 		var known, ok bool
 		l.data, known = doc.Data.params()
 		l.key, ok = agileAttributes{k.Salt, k.KeyBits, k.BlockSize, k.Cipher, k.Mode, k.agileAttributes.Hash}.params()
@@ -186,6 +206,10 @@ var (
 	agileInput = []byte{0xfe, 0xa7, 0xd2, 0x76, 0x3b, 0x4b, 0x9e, 0x79}
 	agileHash  = []byte{0xd7, 0xaa, 0x0f, 0x6d, 0x30, 0x61, 0x34, 0x4e}
 	agileValue = []byte{0x14, 0x6e, 0x0b, 0xe7, 0xab, 0xac, 0xd0, 0xd6}
+
+	// Those for the HMAC (section 2.3.4.14).
+	agileMACKey   = []byte{0x5f, 0xb2, 0xad, 0x01, 0x0c, 0xb9, 0xe1, 0xf6}
+	agileMACValue = []byte{0xa0, 0x67, 0x7f, 0x02, 0xb2, 0x2c, 0x84, 0x33}
 )
 
 func (l *agileLock) unlock(password []byte) ([]byte, bool) {
@@ -205,19 +229,43 @@ func (l *agileLock) unlock(password []byte) ([]byte, bool) {
 	return value[:min(len(value), l.data.keyBytes)], len(value) >= l.data.keyBytes
 }
 
-// decrypt decrypts segments of 4,096 bytes, each of which has its own initial vector.
-func (l *agileLock) decrypt(key, data []byte) []byte {
+func (l *agileLock) vouches() bool { return true }
+
+// decrypt checks the HMAC of the stream, and decrypts segments of 4,096 bytes, each of which has its own
+// initial vector.
+func (l *agileLock) decrypt(key, data []byte) ([]byte, error) {
+	if !l.authentic(key, data) {
+		return nil, tampered()
+	}
 	const segment = 4096
 	size, data, ok := packageSize(data)
 	if !ok {
-		return nil
+		return nil, tampered()
 	}
 	for i := 0; i*segment < len(data); i++ {
 		part := data[i*segment : min(len(data), (i+1)*segment)]
-		iv := fit(digest(l.data.hash, l.data.salt, binary.LittleEndian.AppendUint32(nil, uint32(i))), l.data.blockSize)
-		copy(part, decryptCBC(key, iv, part))
+		copy(part, decryptCBC(key, l.vector(binary.LittleEndian.AppendUint32(nil, uint32(i))), part))
 	}
-	return data[:size]
+	return data[:size], nil
+}
+
+// authentic reports whether the stream is the one that was encrypted. The format demands its HMAC
+// (section 2.3.4.14), so that a document without one is not whole.
+func (l *agileLock) authentic(key, data []byte) bool {
+	secret := decryptCBC(key, l.vector(agileMACKey), l.macKey)
+	want := decryptCBC(key, l.vector(agileMACValue), l.macValue)
+	n := l.data.hash().Size()
+	if len(secret) < n || len(want) < n {
+		return false
+	}
+	mac := hmac.New(l.data.hash, secret[:n])
+	mac.Write(data)
+	return hmac.Equal(mac.Sum(nil), want[:n])
+}
+
+// vector is the initial vector for a part of the document.
+func (l *agileLock) vector(of []byte) []byte {
+	return fit(digest(l.data.hash, l.data.salt, of), l.data.blockSize)
 }
 
 // packageSize takes the size of the document off the beginning of the stream.
@@ -298,12 +346,15 @@ func (l *standardLock) unlock(password []byte) ([]byte, bool) {
 	return key, subtle.ConstantTimeCompare(got, want[:len(got)]) == 1
 }
 
-func (l *standardLock) decrypt(key, data []byte) []byte {
+// vouches: the format has nothing that shows a change of the document.
+func (l *standardLock) vouches() bool { return false }
+
+func (l *standardLock) decrypt(key, data []byte) ([]byte, error) {
 	size, data, ok := packageSize(data)
-	if !ok {
-		return nil
+	if whole := len(data) / aes.BlockSize * aes.BlockSize; !ok || size > whole {
+		return nil, tampered()
 	}
-	return decryptECB(key, data)[:min(size, len(data)/aes.BlockSize*aes.BlockSize)]
+	return decryptECB(key, data)[:size], nil
 }
 
 func decryptECB(key, secret []byte) []byte {

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"io"
@@ -20,7 +19,7 @@ type relation struct {
 
 // relations returns the references of a part, or of the package itself for "". What leads out of
 // the package is left out.
-func relations(archive *zip.Reader, part string) ([]relation, error) {
+func relations(archive *container, part string) ([]relation, error) {
 	var found []relation
 	name := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
 	if part == "" {
@@ -45,7 +44,7 @@ func relations(archive *zip.Reader, part string) ([]relation, error) {
 
 // attached returns the references of a part of which each stands for something that lies on it: a part
 // is there once, however often it is referred to.
-func attached(archive *zip.Reader, part string) ([]relation, error) {
+func attached(archive *container, part string) ([]relation, error) {
 	all, err := relations(archive, part)
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(r relation) bool {
@@ -56,7 +55,7 @@ func attached(archive *zip.Reader, part string) ([]relation, error) {
 }
 
 // mainPart finds the main part of a package, as some writers do not give it the usual name.
-func mainPart(archive *zip.Reader, usual string) string {
+func mainPart(archive *container, usual string) string {
 	all, err := relations(archive, "")
 	if err != nil {
 		return usual
@@ -70,7 +69,7 @@ func mainPart(archive *zip.Reader, usual string) string {
 }
 
 // officeTitle is the title in the package's core properties, "" when it has none worth showing.
-func officeTitle(archive *zip.Reader) string {
+func officeTitle(archive *container) string {
 	title := ""
 	_ = eachElement(archive, "docProps/core.xml", func(d *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "title" {
@@ -83,7 +82,7 @@ func officeTitle(archive *zip.Reader) string {
 
 // readPart calls visit for the tokens of a part. A part that breaks off is no error but true: what
 // was read until then stays.
-func readPart(ctx context.Context, archive *zip.Reader, name string, visit func(*xml.Decoder, xml.Token) error) (broken bool, err error) {
+func readPart(ctx context.Context, archive *container, name string, visit func(*xml.Decoder, xml.Token) error) (broken bool, err error) {
 	part, err := openPart(archive, name)
 	if err != nil || part == nil {
 		return false, err
@@ -111,7 +110,7 @@ func isDrawing(name xml.Name) bool {
 func isFormula(name xml.Name) bool { return strings.HasSuffix(name.Space, "/officeDocument/2006/math") }
 
 // drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
-func drawingParagraphs(ctx context.Context, archive *zip.Reader, name string, limit int64) ([]string, error) {
+func drawingParagraphs(ctx context.Context, archive *container, name string, limit int64) ([]string, error) {
 	var paragraphs []string
 	var text strings.Builder
 	_, err := readPart(ctx, archive, name, func(d *xml.Decoder, token xml.Token) error {

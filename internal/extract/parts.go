@@ -19,6 +19,10 @@ const (
 	unpackRatioAfter = 8 << 20
 )
 
+// expandable is how many bytes the parts of a document of a size may expand to, all told, counting a
+// part each time that it is opened. Each is opened twice: once for its checksum.
+func expandable(size int64) int64 { return max(zipPartBytes, 2*unpackRatio*size) }
+
 // spool takes the files inside a file out into a folder, one after the other.
 type spool struct {
 	dir    string // "" for nowhere: the parts are counted, and their content is dropped

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"slices"
@@ -51,7 +50,7 @@ func readPPTX(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 
 // slideParts returns the parts of the slides in the order of the show, or in the order of their
 // numbers where the presentation does not tell.
-func slideParts(archive *zip.Reader) ([]string, error) {
+func slideParts(archive *container) ([]string, error) {
 	main := mainPart(archive, "ppt/presentation.xml")
 	related, err := relations(archive, main)
 	if err != nil {
@@ -80,7 +79,7 @@ func slideParts(archive *zip.Reader) ([]string, error) {
 }
 
 // numberedParts returns the parts with a number between prefix and suffix, in its order.
-func numberedParts(archive *zip.Reader, prefix, suffix string) []string {
+func numberedParts(archive *container, prefix, suffix string) []string {
 	numbers := map[string]int{}
 	var names []string
 	for _, entry := range archive.File {
@@ -97,7 +96,7 @@ func numberedParts(archive *zip.Reader, prefix, suffix string) []string {
 
 // slideReader makes a page of one slide.
 type slideReader struct {
-	archive *zip.Reader
+	archive *container
 	out     builder
 	broken  bool
 }

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -50,7 +49,7 @@ func readXLSX(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 }
 
 type xlsxReader struct {
-	archive *zip.Reader
+	archive *container
 	main    string     // name of the workbook's part
 	related []relation // of the workbook
 	out     builder

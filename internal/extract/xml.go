@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"bufio"
 	"context"
 	"encoding/xml"
@@ -73,7 +72,7 @@ func eachToken(ctx context.Context, r io.Reader, visit func(*xml.Decoder, xml.To
 
 // eachElement calls visit for the start of every element of a part, until its error. A missing
 // part has no elements.
-func eachElement(archive *zip.Reader, name string, visit func(*xml.Decoder, xml.StartElement) error) error {
+func eachElement(archive *container, name string, visit func(*xml.Decoder, xml.StartElement) error) error {
 	part, err := openPart(archive, name)
 	if err != nil || part == nil {
 		return err

@@ -2,8 +2,7 @@ package extract
 
 import (
 	"archive/zip"
-	"compress/bzip2"
-	"compress/flate"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
@@ -20,68 +19,89 @@ import (
 // zipAES is the method of entries encrypted as WinZip does; the true one stands in an extra field.
 const zipAES = 99
 
-// openEncrypted opens an entry with the first of the passwords that fits it.
-func openEncrypted(f *file, entry *zip.File) (io.ReadCloser, error) {
+// openEncrypted opens an entry with the first of the passwords that opens it. It reads the content to
+// its end before it hands any of it on: what the cipher tells of a password is one byte or two, which
+// a wrong one passes now and then, and only the checksum at the end says that nobody has changed it.
+func openEncrypted(ctx context.Context, f *file, archive *container, entry *zip.File) (io.ReadCloser, error) {
+	refused := &Error{Reason: Encrypted, Detail: "it needs a password"}
+	if len(f.passwords) > 0 {
+		refused.Detail = "none of the passwords given opens it"
+	}
 	for _, password := range f.passwords {
-		r, err := decryptEntry(entry, password)
-		if errors.Is(err, errPassword) {
-			continue
+		open := func() (io.ReadCloser, error) {
+			r, err := decryptEntry(ctx, entry, password)
+			if err != nil {
+				return nil, err
+			}
+			return archive.bounded(io.NopCloser(r), entry), nil
 		}
-		if err != nil {
+		r, err := open()
+		if err == nil {
+			_, err = io.Copy(io.Discard, &contextReader{ctx, r})
+		}
+		switch {
+		case err == nil:
+			return open()
+		case errors.Is(err, errPassword):
+			continue
+		case isSyntaxError(err): // of the compression
+			err = changed()
+		}
+		var typed *Error
+		if !errors.As(err, &typed) {
 			return nil, err
 		}
-		return &partReader{ReadCloser: io.NopCloser(r), packed: int64(entry.CompressedSize64)}, nil
+		refused = typed
 	}
-	if len(f.passwords) > 0 {
-		return nil, &Error{Reason: Encrypted, Detail: "none of the passwords given opens it"}
-	}
-	return nil, &Error{Reason: Encrypted, Detail: "it needs a password"}
+	return nil, refused
 }
 
 var errPassword = errors.New("wrong password")
 
-func decryptEntry(entry *zip.File, password string) (io.Reader, error) {
+// changed is about content that a password seems to open, and that is not what was encrypted.
+func changed() *Error {
+	return damaged("its content does not have its checksum: it was changed or is cut off, or it has another password")
+}
+
+func decryptEntry(ctx context.Context, entry *zip.File, password string) (io.Reader, error) {
 	raw, err := entry.OpenRaw()
 	if err != nil {
 		return nil, damaged("its place in the archive is broken")
 	}
+	checked := &checkedReader{sum: crc32.NewIEEE(), want: entry.CRC32, left: int64(entry.UncompressedSize64)}
 	method := entry.Method
 	var plain io.Reader
 	if method == zipAES {
-		plain, method, err = decryptAES(entry, raw, password)
+		plain, method, err = decryptAES(ctx, entry, raw, password)
+		checked.unsummed = entry.CRC32 == 0 // AE-2 has the code of authentication alone
 	} else {
 		plain, err = decryptZIP(entry, raw, password)
 	}
 	if err != nil {
 		return nil, err
 	}
-	switch method {
-	case zip.Store:
-	case zip.Deflate:
-		plain = flate.NewReader(plain)
-	case 12:
-		plain = bzip2.NewReader(plain)
-	default:
-		return nil, &Error{Reason: Unsupported, Detail: "it is compressed in a way that is not known here"}
+	if checked.r = decompress(method, plain); checked.r == nil {
+		return nil, unknownMethod()
 	}
-	if entry.CRC32 == 0 {
-		return plain, nil
-	}
-	return &checkedReader{r: plain, sum: crc32.NewIEEE(), want: entry.CRC32}, nil
+	return checked, nil
 }
 
-// checkedReader fails at the end of content that has another checksum.
+// checkedReader fails at the end of content that has another checksum or length than
+// the archive says.
 type checkedReader struct {
-	r    io.Reader
-	sum  hash.Hash32
-	want uint32
+	r        io.Reader
+	sum      hash.Hash32
+	want     uint32
+	unsummed bool // there is no checksum
+	left     int64
 }
 
 func (c *checkedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.sum.Write(p[:n])
-	if errors.Is(err, io.EOF) && c.sum.Sum32() != c.want {
-		return n, damaged("its content does not have the checksum that the archive says")
+	c.left -= int64(n)
+	if c.left < 0 || errors.Is(err, io.EOF) && (c.left != 0 || !c.unsummed && c.sum.Sum32() != c.want) {
+		return n, changed()
 	}
 	return n, err
 }
@@ -128,8 +148,9 @@ func (z *zipKeys) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decryptAES decrypts an entry as WinZip does (AE-1 and AE-2), and returns its true method.
-func decryptAES(entry *zip.File, raw io.Reader, password string) (io.Reader, uint16, error) {
+// decryptAES decrypts an entry as WinZip does (AE-1 and AE-2), and returns its true method. The code of
+// authentication has been checked when it returns.
+func decryptAES(ctx context.Context, entry *zip.File, raw io.Reader, password string) (io.Reader, uint16, error) {
 	strength, method, ok := aesField(entry.Extra)
 	if !ok {
 		return nil, 0, damaged("the archive does not say how it is encrypted")
@@ -148,13 +169,32 @@ func decryptAES(entry *zip.File, raw io.Reader, password string) (io.Reader, uin
 	if subtle.ConstantTimeCompare(keys[2*keySize:], head[saltSize:]) == 0 {
 		return nil, 0, errPassword
 	}
-	block, err := aes.NewCipher(keys[:keySize])
-	if err != nil {
-		return nil, 0, damaged("the archive does not say how it is encrypted")
+	mac, want := hmac.New(sha1.New, keys[keySize:2*keySize]), make([]byte, macSize)
+	if _, err := io.CopyN(mac, &contextReader{ctx, raw}, size); err != nil {
+		return nil, 0, errCutOff(ctx)
 	}
-	return &aesReader{
-		r: io.LimitReader(raw, size), rest: raw, block: block, mac: hmac.New(sha1.New, keys[keySize:2*keySize]),
-	}, method, nil
+	if _, err := io.ReadFull(raw, want); err != nil {
+		return nil, 0, errCutOff(ctx)
+	}
+	if !hmac.Equal(want, mac.Sum(nil)[:macSize]) {
+		return nil, 0, changed()
+	}
+	again, err := entry.OpenRaw()
+	if err == nil {
+		_, err = io.CopyN(io.Discard, again, int64(len(head)))
+	}
+	block, bad := aes.NewCipher(keys[:keySize])
+	if err != nil || bad != nil {
+		return nil, 0, damaged("its place in the archive is broken")
+	}
+	return &aesReader{r: io.LimitReader(again, size), block: block}, method, nil
+}
+
+func errCutOff(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return damaged("its content in the archive is cut off")
 }
 
 // aesField reads the extra field 0x9901: the strength from 1 to 3, and the method of compression.
@@ -176,9 +216,8 @@ func aesField(extra []byte) (strength int, method uint16, ok bool) {
 // aesReader decrypts in counter mode; the counter counts blocks from 1, little endian, unlike that
 // of crypto/cipher.
 type aesReader struct {
-	r, rest io.Reader
+	r       io.Reader
 	block   cipher.Block
-	mac     hash.Hash
 	counter [aes.BlockSize]byte
 	stream  [aes.BlockSize]byte
 	used    int // bytes of stream; 0 when a new block is due
@@ -186,7 +225,6 @@ type aesReader struct {
 
 func (a *aesReader) Read(p []byte) (int, error) {
 	n, err := a.r.Read(p)
-	a.mac.Write(p[:n])
 	for i := range p[:n] {
 		if a.used == 0 {
 			for k := range a.counter {
@@ -198,12 +236,6 @@ func (a *aesReader) Read(p []byte) (int, error) {
 		}
 		p[i] ^= a.stream[a.used]
 		a.used = (a.used + 1) % aes.BlockSize
-	}
-	if errors.Is(err, io.EOF) {
-		var want [10]byte
-		if _, short := io.ReadFull(a.rest, want[:]); short != nil || !hmac.Equal(want[:], a.mac.Sum(nil)[:len(want)]) {
-			return n, damaged("its content is not what was encrypted")
-		}
 	}
 	return n, err
 }

@@ -128,6 +128,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 		s.parts = nil // nor is it known where these go
 		return res.failed(BadMetadata, err.Error())
 	}
+	if cut := x.doc.Cut; cut != nil {
+		return res.failed(cut.Reason, cut.Detail) // but the files inside it are taken as far as they are known
+	}
 	if len(x.doc.Pages) == 0 {
 		return res // the files inside it are the documents
 	}

@@ -245,7 +245,12 @@ func (w *watch) left() map[string]bool {
 func (w *watch) settle() {
 	w.task.Update(func(j *job.Job) {
 		for name, m := range w.inside {
-			j.Files[w.waiting[name]].Detail = fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
+			f, inside := &j.Files[w.waiting[name]], fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
+			if f.Reason == "" {
+				f.Detail = inside
+			} else { // why it was not read to its end
+				f.Detail = strings.TrimSuffix(f.Detail, ".") + ". " + inside
+			}
 		}
 		for name := range w.opened {
 			f := &j.Files[w.waiting[name]]
