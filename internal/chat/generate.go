@@ -51,7 +51,7 @@ func (t *turn) fallBack(failed *answer, err error) (a *answer, note string, _ er
 // conclude runs the tools that the completion has asked for, and ends the message.
 func (a *answer) conclude(ctx context.Context, note string) (StageFinished, error) {
 	t, done := a.turn, StageFinished{Note: note}
-	if len(a.wanted) > 0 {
+	if len(a.wanted) > 0 || a.calledInVain() {
 		done.Model, done.Usage = a.done.Model, a.spent()
 		if err := a.useTools(ctx); err != nil {
 			return done, err
@@ -65,8 +65,11 @@ func (a *answer) conclude(ctx context.Context, note string) (StageFinished, erro
 	if len(a.behind) == 0 {
 		done.Model, done.Usage = finished.Model, finished.Usage
 	}
-	if a.refused > 0 {
-		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, a.refused), "; ")
+	if left := a.left + a.refused; left > 0 {
+		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, left), "; ")
+	}
+	if a.lost {
+		done.Note += "; the model called tools to the end and did not answer"
 	}
 	return done, a.out.emit(finished)
 }
@@ -87,14 +90,21 @@ type answer struct {
 	check   *verifier // nil for a model that answers with the passages' own words
 	thought *verifier // of its reasoning, where citations are no claims but images are images
 
-	begun     bool           // CompletionStarted was emitted
-	refused   int            // calls of tools that were left out
-	offered   []llm.Tool     // that the server runs
-	wanted    []llm.ToolCall // of those, by the completion that runs
-	behind    []llm.Message  // calls and results of earlier completions
-	said      string         // the text of the completion before
-	from      int            // where in text the completion that runs began
-	total     llm.Usage      // of the completions that have ended
+	begun     bool               // CompletionStarted was emitted
+	left      int                // calls that earlier completions made and that were left out
+	refused   int                // calls of tools that were left out
+	refusal   string             // what was wrong with the last of them, in sentences for the model
+	offered   []llm.Tool         // that the server runs
+	wanted    []llm.ToolCall     // of those, by the completion that runs
+	faults    map[string]string  // what is wrong with calls of wanted, by their id
+	ran       map[string]ranCall // by tool and arguments
+	round     int                // of tools
+	last      int                // where in text the last completion began
+	lost      bool               // the completion that was to end the answer called tools again and said nothing
+	behind    []llm.Message      // calls and results of earlier completions
+	said      string             // the text of the completion before
+	from      int                // where in text the completion that runs began
+	total     llm.Usage          // of the completions that have ended
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
@@ -122,6 +132,10 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 // complete runs the model and emits what it says.
 func (a *answer) complete(ctx context.Context) error {
 	for c, err := range a.completion(ctx) {
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Miscalled {
+			a.refused, a.refusal, a.done.FinishReason = a.refused+1, a.noSuchTool("", a.tools()), "tool_calls"
+			return a.begin()
+		}
 		if err != nil {
 			return fmt.Errorf("complete with %s: %w", a.model.key, err)
 		}
@@ -147,12 +161,15 @@ func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 		Stop:            o.Stop,
 		Effort:          o.Effort,
 		Schema:          o.Schema,
-		Tools:           slices.Concat(o.Tools, a.offered),
+		Tools:           a.tools(),
 		ToolChoice:      o.ToolChoice,
 		Evidence:        a.evidence(),
 		Whole:           a.req.Whole,
 	})
 }
+
+// tools returns what the model may call.
+func (a *answer) tools() []llm.Tool { return slices.Concat(a.req.Options.Tools, a.offered) }
 
 func (a *answer) add(c *llm.Chunk) error {
 	if a.done.Model == "" {
@@ -240,6 +257,9 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 		rest = a.check.add(rest) + a.check.end()
 	}
 	if err := a.say(rest, nil); err != nil {
+		return a.done, err
+	}
+	if err := a.ownUp(); err != nil {
 		return a.done, err
 	}
 	a.done.Text = a.text.String()

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,14 +46,18 @@ func (t *turn) mayCall(name string) bool {
 }
 
 // useTools runs the tools that the model has asked for and has a model answer with what they
-// returned, until it asks for no more. The text of the message goes on where it was.
+// returned, until it asks for no more. The text of the message goes on where it was. A model that says
+// nothing and calls only what cannot be called is told so: once where the server runs no tools. After the
+// last round there are none to ask for; what the model says then is the answer, whatever it is.
 func (a *answer) useTools(ctx context.Context) error {
-	for round := 1; len(a.wanted) > 0; round++ {
-		if err := a.nest(ctx, StageTools, a.runTools); err != nil {
-			return err
-		}
-		if round == maxToolRounds {
+	for len(a.wanted) > 0 || a.calledInVain() && (a.round == 0 || len(a.offered) > 0) {
+		if a.round++; a.round == maxToolRounds {
 			a.offered = nil
+		}
+		if len(a.wanted) == 0 {
+			a.behind = append(a.behind, llm.Text(llm.User, a.refusal+a.lastWord()))
+		} else if err := a.nest(ctx, StageTools, a.runTools); err != nil {
+			return err
 		}
 		if err := a.nest(ctx, StageSynthesize, a.synthesize); err != nil {
 			return err
@@ -61,9 +66,39 @@ func (a *answer) useTools(ctx context.Context) error {
 	return nil
 }
 
+// lastWord is what the model is told before the completion that is to end the answer.
+func (a *answer) lastWord() string {
+	if a.round < maxToolRounds {
+		return ""
+	}
+	return "\n\nNo tool can be called any more. Answer now, with what you know."
+}
+
 // nest runs a stage inside the one that generates.
 func (a *answer) nest(ctx context.Context, name Stage, run func(context.Context) (StageFinished, error)) error {
 	return a.runStage(ctx, a.out, stage{name: name, run: func(ctx context.Context, _ *output) (StageFinished, error) { return run(ctx) }})
+}
+
+// calledInVain reports whether the completion said nothing and only called what cannot be called.
+func (a *answer) calledInVain() bool {
+	return a.refusal != "" && len(a.done.ToolCalls) == 0 && a.done.FinishReason != "content_filter" && a.silent(a.last)
+}
+
+// silent reports whether the message says nothing from a place on.
+func (a *answer) silent(from int) bool {
+	return strings.TrimSpace(a.text.String()[from:]) == "" && len(a.hold.held) == 0
+}
+
+// ownUp says in the answer that the model gave none, where it called tools that nobody runs to the end.
+// A client that offers tools itself gets an error in place of an answer that no model gave, as does one
+// that waits for JSON.
+func (a *answer) ownUp() error {
+	o := &a.req.Options
+	if len(a.behind) == 0 || a.refused == 0 || len(o.Tools) > 0 || o.Schema != nil || a.done.FinishReason == "content_filter" || !a.silent(a.last) {
+		return nil
+	}
+	a.lost = true
+	return a.say("The model went on calling tools and gave no answer.", nil)
 }
 
 // runTools runs the calls of one round, one after the other, and puts them with their results
@@ -72,16 +107,72 @@ func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	calls := a.wanted
 	a.wanted = nil
 	a.behind = append(a.behind, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: a.said}}, ToolCalls: calls})
-	var names []string
-	for _, c := range calls {
-		ran, err := a.runTool(ctx, c)
-		if err != nil {
-			return StageFinished{}, err
+	var called, wrong []string
+	for i, c := range calls {
+		told, names := a.faults[c.ID], &wrong
+		if told == "" {
+			var err error
+			if told, err = a.runOnce(ctx, c); err != nil {
+				return StageFinished{}, err
+			}
+			names = &called
 		}
-		names = append(names, c.Name)
-		a.behind = append(a.behind, llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Parts: []llm.Part{{Text: ran}}})
+		*names = append(*names, c.Name)
+		if i == len(calls)-1 {
+			told += a.lastWord()
+		}
+		a.behind = append(a.behind, llm.Message{Role: llm.ToolRole, ToolCallID: c.ID, Parts: []llm.Part{{Text: told}}})
 	}
-	return StageFinished{Note: "called " + strings.Join(names, ", ")}, nil
+	a.faults = nil
+	var notes []string
+	if len(called) > 0 {
+		notes = append(notes, "called "+strings.Join(called, ", "))
+	}
+	if len(wrong) > 0 {
+		notes = append(notes, "told the model what is wrong with its calls of "+strings.Join(wrong, ", "))
+	}
+	return StageFinished{Note: strings.Join(notes, "; ")}, nil
+}
+
+// ranCall is a call that the server has run.
+type ranCall struct {
+	round int
+	told  string // what the model was told of it
+}
+
+// runOnce is runTool for a call that the model may have made before: of equal calls at once only the
+// first is run, and a later one that changes nothing is told so, since models call on and on.
+func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
+	key := c.Name + " " + canonical(c.Arguments)
+	before, again := a.ran[key]
+	if again && before.round == a.round {
+		return "This is the same call as another one. Its result stands there.", nil
+	}
+	told, err := a.runTool(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if a.ran == nil {
+		a.ran = map[string]ranCall{}
+	}
+	a.ran[key] = ranCall{a.round, told}
+	if again && before.told == told {
+		told = "You have called this tool with these arguments before, and the result is still the same:\n" + told
+	}
+	return told, nil
+}
+
+// canonical returns a JSON text without what makes no difference.
+func canonical(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(out)
 }
 
 // runTool runs one call and returns what the model is told of it.
@@ -140,6 +231,7 @@ func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 		}
 	}
 	a.model, a.begun, a.done.Model, a.done.FinishReason = m, false, m.given(), ""
+	a.left, a.refused, a.refusal, a.last = a.left+a.refused, 0, "", a.text.Len()
 	if err := a.complete(ctx); err != nil {
 		return StageFinished{}, err
 	}

@@ -21,6 +21,7 @@ const (
 	maxToolArguments = 64 << 10  // bytes
 	maxCallIDBytes   = 256
 	maxSignature     = 16 << 10 // bytes
+	maxToolName      = 64
 )
 
 // toolName is what providers take for the name of a tool.
@@ -171,9 +172,9 @@ func (t *turn) toolTokens() int {
 	return sum
 }
 
-// call takes over what the model asks to run. Calls of tools that were not offered, and arguments
-// that are no JSON object, are left out: a client would run them, and nobody should store them.
-// Calls of tools that the server runs are put aside for useTools.
+// call takes over what the model asks to run. Calls of tools that the server runs are put aside for
+// useTools; what is wrong with one is what the model is told in place of a result. Wrong calls of a
+// client's tools are left out: the client would run them, and nobody should store them.
 func (a *answer) call(calls []llm.ToolCall) error {
 	for _, c := range calls {
 		most := maxToolCalls
@@ -184,15 +185,16 @@ func (a *answer) call(calls []llm.ToolCall) error {
 			a.refused++
 			continue
 		}
-		c, ok := a.accept(c)
-		if !ok {
-			a.refused++
-			continue
-		}
+		fault := a.fault(&c)
 		if len(a.offered) > 0 {
-			a.wanted = append(a.wanted, c)
+			a.want(c, fault)
 			continue
 		}
+		if fault != "" {
+			a.refused, a.refusal = a.refused+1, fault
+			continue
+		}
+		a.identify(&c)
 		a.done.ToolCalls = append(a.done.ToolCalls, c)
 		if err := a.out.emit(ToolCalled{ID: a.done.ID, Call: c}); err != nil {
 			return err
@@ -201,23 +203,94 @@ func (a *answer) call(calls []llm.ToolCall) error {
 	return nil
 }
 
-// accept checks a call, and gives it an id where it has none of its own.
-func (a *answer) accept(c llm.ToolCall) (llm.ToolCall, bool) {
-	offered := slices.ContainsFunc(slices.Concat(a.req.Options.Tools, a.offered), func(t llm.Tool) bool { return t.Name == c.Name })
-	if !offered || a.req.Options.ToolChoice == llm.ToolsNone || a.model.grounded {
-		return c, false
+// fault returns what is wrong with a call, in sentences for the model; "" when nothing is.
+func (a *answer) fault(c *llm.ToolCall) string {
+	tools := a.tools()
+	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == c.Name })
+	if i < 0 || a.req.Options.ToolChoice == llm.ToolsNone || a.model.grounded {
+		return a.noSuchTool(c.Name, tools)
 	}
 	if strings.TrimSpace(c.Arguments) == "" {
 		c.Arguments = "{}"
 	}
-	if len(c.Arguments) > maxToolArguments || len(c.Signature) > maxSignature || !isObject([]byte(c.Arguments)) || !utf8.ValidString(c.Arguments) {
-		return c, false
+	switch {
+	case len(c.Arguments) > maxToolArguments || len(c.Signature) > maxSignature:
+		return fmt.Sprintf("The arguments of %s are longer than %d bytes. Call it with shorter ones.", c.Name, maxToolArguments)
+	case !isObject([]byte(c.Arguments)) || !utf8.ValidString(c.Arguments):
+		said := fmt.Sprintf("The arguments of %s are not one JSON object.", c.Name)
+		if schema := tools[i].Parameters; len(schema) > 0 && len(schema) <= maxSchemaTold {
+			said += " They have to follow this JSON Schema: " + string(schema)
+		}
+		return said
 	}
+	return ""
+}
+
+// maxSchemaTold is how long a schema may be, in bytes, to be told again to a model that missed it.
+const maxSchemaTold = 4 << 10
+
+func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
+	said := "There is no tool of this name."
+	if name == "" {
+		said = "Your call of a tool cannot be read."
+	} else if toolName.MatchString(name) {
+		said = fmt.Sprintf("There is no tool %s.", name)
+	}
+	if len(tools) == 0 || a.req.Options.ToolChoice == llm.ToolsNone {
+		return said + " No tools can be called. Answer without them."
+	}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	return said + " There are only these: " + strings.Join(names, ", ") + "."
+}
+
+// want puts a call aside. One that is not valid is put into a form that every provider takes back, so
+// that the model can be told what was wrong with it.
+func (a *answer) want(c llm.ToolCall, fault string) {
+	if fault != "" {
+		c.Name = presentable(c.Name)
+		if len(c.Arguments) > maxToolArguments || !isObject([]byte(c.Arguments)) || !utf8.ValidString(c.Arguments) {
+			c.Arguments = "{}"
+		}
+		if len(c.Signature) > maxSignature {
+			c.Signature = ""
+		}
+	}
+	a.identify(&c)
+	if a.wanted = append(a.wanted, c); fault == "" {
+		return
+	}
+	if a.faults == nil {
+		a.faults = map[string]string{}
+	}
+	a.faults[c.ID] = fault
+}
+
+// presentable returns a name that a provider takes for that of a tool.
+func presentable(name string) string {
+	if toolName.MatchString(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if !toolName.MatchString(string(r)) {
+			return '_'
+		}
+		return r
+	}, name)
+	if name == "" {
+		return "unnamed"
+	}
+	return name[:min(len(name), maxToolName)]
+}
+
+// identify gives a call an id where it has none of its own.
+func (a *answer) identify(c *llm.ToolCall) {
 	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
 	if taken || !isCallID(c.ID) {
 		c.ID = "call_" + rand.Text() // OpenAI takes 40 characters at most
 	}
-	return c, true
 }
 
 // settleCalls makes the reason for which the answer ended fit the calls that were taken over.

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -33,8 +35,9 @@ type Options struct {
 // Registry decides which tools a turn may use, and runs them. It is made once and is safe for
 // concurrent use.
 type Registry struct {
-	opts  Options
-	tools []Tool // by name, ascending
+	opts    Options
+	tools   []Tool                          // by name, ascending
+	schemas map[string]*jsonschema.Resolved // by name, of the tools whose schema can be checked
 }
 
 // ErrUnknown says that a turn may not call a tool: there is none of the name, or the lists leave
@@ -61,6 +64,7 @@ func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 			return nil, fmt.Errorf("two tools have the name %s", t.Name)
 		}
 	}
+	r.schemas = r.resolveSchemas()
 	for _, lists := range []map[string][]string{opts.Namespaces, opts.Domains} {
 		for key, names := range lists {
 			for _, name := range names {
@@ -121,6 +125,9 @@ func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, domain str
 	}
 	if len(call.Arguments) > r.opts.MaxArgs {
 		return Result{Text: fmt.Sprintf("The arguments are longer than %d bytes.", r.opts.MaxArgs)}, errors.New("arguments too long")
+	}
+	if wrong := r.check(t, call.Arguments); wrong != nil {
+		return Result{Text: clip(wrong.Msg, r.opts.MaxBytes)}, wrong
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, r.opts.Timeout))
 	defer cancel()

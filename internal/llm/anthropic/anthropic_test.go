@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"flag"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,3 +45,20 @@ func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Anthropic, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
+
+// The API refuses messages that call tools of which it is told nothing.
+func TestStream_DefinesTheToolsOfTheHistoryWhenNoneCanBeCalled(t *testing.T) {
+	up := llmtest.NewUpstreamFor(t, llmtest.Anthropic)
+	req := llmtest.Question("claude-sonnet-5")
+	req.Messages = append(req.Messages,
+		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "weather", Arguments: "{}"}, {ID: "2", Name: "weather", Arguments: "{}"}}},
+		llm.Message{Role: llm.ToolRole, ToolCallID: "1", Parts: []llm.Part{{Text: "sunny"}}},
+		llm.Message{Role: llm.ToolRole, ToolCallID: "2", Parts: []llm.Part{{Text: "sunny"}}})
+	if got := llmtest.Ask(t.Context(), open(t, up.URL, false), req); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	body, _ := up.Last()
+	if want := `"tools":[{"name":"weather","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"}`; !strings.Contains(string(body), want) {
+		t.Errorf("sent %s, want %s in it", body, want)
+	}
+}

@@ -95,6 +95,11 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 		t := min(req.Temperature, 1) // the range ends at 1 here
 		w.Temperature = &t
 	}
+	if len(req.Tools) == 0 {
+		if req.Tools = called(req.Messages); len(req.Tools) > 0 {
+			w.ToolChoice = &wireToolChoice{Type: "none"}
+		}
+	}
 	for _, t := range req.Tools {
 		schema := t.Parameters
 		if schema == nil {
@@ -108,6 +113,18 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(w)
 	return b.Bytes(), err
+}
+
+// called returns the tools that messages call, of which the API refuses to read without a definition.
+func called(messages []llm.Message) (tools []llm.Tool) {
+	for _, m := range messages {
+		for _, c := range m.ToolCalls {
+			if !slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == c.Name }) {
+				tools = append(tools, llm.Tool{Name: c.Name})
+			}
+		}
+	}
+	return tools
 }
 
 func encodeToolChoice(choice string) *wireToolChoice {

@@ -123,6 +123,8 @@ func (d *decoder) finish(c *llm.Chunk, reason string) error {
 		c.FinishReason = "length"
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
 		c.FinishReason = "content_filter"
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
+		return &llm.Error{Miscalled: true, Err: fmt.Errorf("the model called a tool wrongly: %s", reason)}
 	default:
 		return &llm.Error{Retryable: true, Err: fmt.Errorf("the upstream broke off: %s", llm.CleanName(reason))}
 	}

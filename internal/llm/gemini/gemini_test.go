@@ -44,3 +44,9 @@ func TestStream_EndsWhenOnlyWhatSaysNothingComes(t *testing.T) {
 func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.Gemini, open) }
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
+
+func TestStream_SaysThatTheModelMiscalledATool(t *testing.T) {
+	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"} {
+		llmtest.RunMiscall(t, 200, "text/event-stream", `data: {"candidates":[{"content":{},"finishReason":"`+reason+`","index":0}]}`+"\r\n\r\n", open)
+	}
+}

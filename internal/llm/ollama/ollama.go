@@ -136,5 +136,8 @@ func classify(body []byte) *llm.Error {
 	if json.Unmarshal(body, &w) != nil || w.Error == "" {
 		return &llm.Error{}
 	}
+	if strings.Contains(w.Error, "parsing tool call") {
+		return &llm.Error{Miscalled: true}
+	}
 	return &llm.Error{Retryable: true}
 }

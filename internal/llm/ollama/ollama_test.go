@@ -70,3 +70,9 @@ func TestStream_RefusesImagesThatOllamaCannotFetch(t *testing.T) {
 		t.Errorf("error = %v after %d calls", got.Err, up.Calls())
 	}
 }
+
+func TestStream_SaysThatTheModelMiscalledATool(t *testing.T) {
+	const failed = `{"error":"error parsing tool call: raw='{\"city\":', err=unexpected end of JSON input"}`
+	llmtest.RunMiscall(t, 500, "application/json", failed, open)
+	llmtest.RunMiscall(t, 200, "application/x-ndjson", failed+"\n", open)
+}

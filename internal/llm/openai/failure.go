@@ -25,6 +25,7 @@ func classify(body []byte) *llm.Error {
 	}
 	code := strings.Trim(string(w.Error.Code), `"`)
 	e := &llm.Error{Filtered: code == "content_filter" || w.Error.Inner.Code == "ResponsibleAIPolicyViolation"}
+	e.Miscalled = code == "tool_use_failed" // Groq
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		e.Status = n
 	}

@@ -248,3 +248,8 @@ func TestNew_RefusesWhatIsNoURL(t *testing.T) {
 		}
 	}
 }
+
+func TestStream_SaysThatTheModelMiscalledATool(t *testing.T) {
+	llmtest.RunMiscall(t, 400, "application/json", `{"error":{"message":"Failed to call a function. Please adjust your prompt.",`+
+		`"type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x"}}`, openModel)
+}

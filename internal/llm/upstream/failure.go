@@ -38,7 +38,7 @@ func (c *Call) refusal(resp *http.Response) error {
 func (c *Call) status(resp *http.Response) error {
 	e, body := c.failure(resp)
 	e.Status = resp.StatusCode
-	e.Retryable = !e.Filtered && retryable(e.Status)
+	e.Retryable = !e.Filtered && !e.Miscalled && retryable(e.Status)
 	e.Err = fmt.Errorf("the upstream answered with status %d: %s", e.Status, c.Secret.Redact(body))
 	return e
 }

@@ -1,0 +1,77 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// resolveSchemas prepares the schemas of the tools' arguments. One that cannot be read, which may come
+// from an MCP server, checks nothing: its tool then says itself what is wrong with a call.
+func (r *Registry) resolveSchemas() map[string]*jsonschema.Resolved {
+	all := map[string]*jsonschema.Resolved{}
+	for _, t := range r.tools {
+		if len(t.Parameters) == 0 {
+			continue
+		}
+		resolved, err := resolveSchema(t.Parameters)
+		if err != nil {
+			r.opts.Logger.Debug("schema of a tool is not checked", "tool", t.Name, "error", err)
+			continue
+		}
+		all[t.Name] = resolved
+	}
+	return all
+}
+
+func resolveSchema(text json.RawMessage) (resolved *jsonschema.Resolved, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, err
+	}
+	s.AdditionalProperties = nil // what a tool does not know it skips, and models add things
+	return s.Resolve(nil)
+}
+
+// maxSchemaTold is how long a schema may be, in bytes, to be told again to a model that missed it.
+const maxSchemaTold = 4 << 10
+
+// check returns what the model is to be told about arguments that do not follow their schema, nil when
+// they do. Absent arguments are an empty object.
+func (r *Registry) check(t Tool, arguments string) *Error {
+	schema := r.schemas[t.Name]
+	if schema == nil {
+		return nil
+	}
+	if arguments == "" {
+		arguments = "{}"
+	}
+	err := validate(schema, arguments)
+	if err == nil {
+		return nil
+	}
+	msg := fmt.Sprintf("The arguments are wrong: %v.", err)
+	if len(t.Parameters) <= maxSchemaTold {
+		msg += " They have to follow this JSON Schema: " + string(t.Parameters)
+	}
+	return &Error{Msg: msg, Err: err}
+}
+
+func validate(schema *jsonschema.Resolved, arguments string) (err error) {
+	var instance any
+	if err := json.Unmarshal([]byte(arguments), &instance); err != nil {
+		return nil // the tool says itself what it cannot read
+	}
+	defer func() {
+		if recover() != nil {
+			err = nil // what cannot be checked is for the tool to judge
+		}
+	}()
+	return schema.Validate(instance)
+}
