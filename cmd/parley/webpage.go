@@ -78,7 +78,7 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 			WebSearch: s.tools.searchesWeb(s.cfg.Namespace, ""), MultiAgent: true,
 			Uploads: s.uploads, WebSources: s.uploads, Reindex: s.uploads,
 		},
-		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: maxQuestion},
+		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: chat.MaxQuestion},
 		Settings: webapi.Described{Azure: azurechat.Settings(engine), RAGChat: ragchat.Settings(s.ragChatDefaults())},
 		Ingestion: webapi.Ingestion{
 			Running: i.Running, Files: i.Files, Done: i.Done, Indexed: i.Indexed, Unchanged: i.Unchanged, Skipped: i.Skipped,
@@ -95,9 +95,6 @@ func (s *serving) maxUpload() int64 {
 	}
 	return int64(s.cfg.LimitsMaxUpload)
 }
-
-// maxQuestion is how many bytes a question may have, as the engine has it.
-const maxQuestion = 32 << 10
 
 // webModels returns the models of the configuration that requests may name, by stage. GET /api/models
 // has those that the providers list.

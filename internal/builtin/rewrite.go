@@ -47,7 +47,7 @@ func Rewrite(_ context.Context, history []chat.Message, question string) chat.Qu
 			continue
 		}
 		// The topic of a question that goes on about the one before is that of its rewritten form.
-		standalone, _, _ := resolve(m.Text(), topic, named)
+		standalone, _, _ := resolve(beginning(m.Text()), topic, named)
 		if t, n := topicOf(standalone); t != "" {
 			topic, named = t, n
 		}
@@ -76,7 +76,7 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 			continue
 		}
 		weight[m.Role] *= turnDecay
-		s := uncite(m.Text())
+		s := uncite(beginning(m.Text()))
 		for _, tok := range text.Analyze(s) {
 			if tok.Stop {
 				continue
@@ -90,6 +90,22 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 		}
 	}
 	return terms
+}
+
+// maxRead is how many bytes of a message of the history are read for what it is about. Longer ones were
+// pasted, and say so at their beginning.
+const maxRead = 4 << 10
+
+// beginning returns the first maxRead bytes of a message.
+func beginning(s string) string {
+	if len(s) <= maxRead {
+		return s
+	}
+	cut := maxRead
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut]
 }
 
 // maxContextWords bounds the words taken from a history; the search keeps the strongest of them.

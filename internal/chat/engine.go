@@ -84,7 +84,6 @@ type Config struct {
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
-	MaxQuestionBytes int           // [32 KiB]
 	MaxTemplateBytes int           // of Options.PromptTemplate [8 KiB]
 	MaxHistoryTokens int           // [4000]
 	ContextTokens    int           // what the models can read [128000]
@@ -136,7 +135,6 @@ func NewEngine(cfg Config) *Engine {
 	}
 	orDefault(&cfg.MaxMessages, 1000)
 	orDefault(&cfg.MaxRequestBytes, 1<<20)
-	orDefault(&cfg.MaxQuestionBytes, 32<<10)
 	orDefault(&cfg.MaxTemplateBytes, 8<<10)
 	orDefault(&cfg.MaxHistoryTokens, 4000)
 	orDefault(&cfg.ContextTokens, 128_000)

@@ -98,10 +98,23 @@ func (t *turn) checkMessages() error {
 	if t.asked == "" {
 		return invalid("The last user message is empty.")
 	}
-	if len(t.asked) > t.cfg.MaxQuestionBytes {
-		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", t.cfg.MaxQuestionBytes)}
+	if err := CheckQuestion(t.asked); err != nil {
+		return err
 	}
 	return checkAnswered(t.pending)
+}
+
+// MaxQuestion is the most bytes of a question, by whatever protocol it comes, and of what is searched for
+// without a turn.
+const MaxQuestion = 32 << 10
+
+// CheckQuestion returns a *Error of kind TooLarge for a question that is longer than MaxQuestion. Every
+// route that takes a question, or text to search for, calls it before any work is done.
+func CheckQuestion(question string) error {
+	if len(question) <= MaxQuestion {
+		return nil
+	}
+	return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", MaxQuestion)}
 }
 
 // checkOptions fills what is zero without meaning zero, and refuses what is out of range.

@@ -140,7 +140,7 @@ func BenchmarkSearch(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
 					began := time.Now()
-					v.Search(questions[i%len(questions)], 10)
+					_, _, _ = v.Search(b.Context(), questions[i%len(questions)], 10)
 					times = append(times, time.Since(began))
 				}
 				slices.Sort(times)
@@ -172,7 +172,7 @@ func BenchmarkSimilar(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					v.Similar(word)
+					v.Similar(b.Context(), word)
 				}
 			})
 		}

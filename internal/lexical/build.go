@@ -11,7 +11,7 @@
 //	segment, err := lexical.Open(data)
 //	if err != nil { … }
 //	reader := lexical.NewReader([]*lexical.Segment{segment})
-//	hits, matched := reader.View(nil).Search(terms, 10)
+//	hits, matched, err := reader.View(nil).Search(ctx, terms, 10)
 package lexical
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // Generation names the analyser and the segment format. Segments of another generation cannot
 // be read and must be built again.
-const Generation = "lex3"
+const Generation = "lex4"
 
 // Chunk is one unit to index. Chunks of one revision are numbered from 0 by their order.
 type Chunk struct {

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -124,7 +125,7 @@ func TestSearch_IsTextbookBM25OverAnySegmentation(t *testing.T) {
 		want := naive(revs, terms, visible, k)
 		for name, segs := range map[string][]*Segment{"one": {one}, "two": two, "merged": {open(t, merged)}} {
 			r := NewReader(segs)
-			got, matched := r.View(only(segs, visible)).Search(terms, k)
+			got, matched, _ := r.View(only(segs, visible)).Search(t.Context(), terms, k)
 			if all := naive(revs, terms, visible, math.MaxInt); matched != len(all) {
 				t.Fatalf("round %d, %s: %d chunks matched, want %d", round, name, matched, len(all))
 			}
@@ -199,10 +200,11 @@ func TestBuild_BytesChangeOnlyWithTheGeneration(t *testing.T) {
 	revs := randomRevisions(rand.New(rand.NewPCG(17, 18)), 1, 50)
 	revs = append(revs, Revision{ID: 100, Chunks: []Chunk{
 		{Body: "The plan's 1,000.5 € Straße, 東京タワー, الكِتَاب, max_output_tokens", Name: "Benefit Options", Page: 7},
+		{Body: "One word: " + strings.Repeat("abcdefg", 100), Page: 8},
 		{Body: "Second page of running full-time employees", Titles: []string{"Options"}, Page: 70_000},
 	}})
 	got := fmt.Sprintf("%s %.4x", Generation, sha256.Sum256(Build(revs))) // its own CRC makes all CRCs equal
-	if want := "lex3 c554bdcf"; got != want {
+	if want := "lex4 6574448e"; got != want {
 		t.Errorf("a segment is %s, was %s", got, want)
 	}
 }
@@ -242,7 +244,7 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 		{"wheer", ""},         // a function word
 	}
 	for _, tt := range tests {
-		if got, _ := v.Similar(tt.in); got != tt.want {
+		if got, _ := v.Similar(context.Background(), tt.in); got != tt.want {
 			t.Errorf("Similar(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -250,7 +252,7 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 
 func TestReader_OfNothing(t *testing.T) {
 	r := NewReader(nil)
-	hits, matched := r.View(nil).Search([]Term{{"plan", 1}}, 5)
+	hits, matched, _ := r.View(nil).Search(t.Context(), []Term{{"plan", 1}}, 5)
 	if len(hits) != 0 || matched != 0 {
 		t.Errorf("found %d hits in an empty index", len(hits))
 	}
@@ -275,10 +277,10 @@ func TestSimilar_DoesNotTellOfWhatIsHidden(t *testing.T) {
 	}{
 		{[]int64{1, 2}, "bluebird"}, {[]int64{2}, "bluebind"}, {[]int64{1}, "bluebird"}, {nil, ""},
 	} {
-		if got, _ := r.View(only(segs, tt.visible)).Similar("bluebaxd"); got != "" {
+		if got, _ := r.View(only(segs, tt.visible)).Similar(t.Context(), "bluebaxd"); got != "" {
 			t.Errorf("two slips were corrected to %q", got)
 		}
-		if got, _ := r.View(only(segs, tt.visible)).Similar("bluebixd"); got != tt.want {
+		if got, _ := r.View(only(segs, tt.visible)).Similar(t.Context(), "bluebixd"); got != tt.want {
 			t.Errorf("with %v visible, Similar = %q, want %q", tt.visible, got, tt.want)
 		}
 	}
@@ -390,7 +392,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if s, err := Open(data); err == nil {
-			NewReader([]*Segment{s}).View(nil).Search([]Term{{"plan", 1}}, 3)
+			_, _, _ = NewReader([]*Segment{s}).View(nil).Search(context.Background(), []Term{{"plan", 1}}, 3)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"runtime"
 	"slices"
@@ -52,11 +53,14 @@ func (r *Reader) idf(df int) float64 {
 }
 
 // Search returns the k best chunks of the view, best first; equal scores stand in the order of
-// ingestion. Matched counts all chunks of the view with a score above zero.
-func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
+// ingestion. Matched counts all chunks of the view with a score above zero. The error is that of ctx.
+func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, matched int, err error) {
 	r := v.reader
 	query, postings := make([]weighted, 0, len(terms)), 0
 	for _, t := range terms {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		at, df := v.entries(t.Text), 0
 		for _, e := range at {
 			df += e.df
@@ -67,16 +71,16 @@ func (v *View) Search(terms []Term, k int) (hits []Hit, matched int) {
 		}
 	}
 	if len(query) == 0 {
-		return newTop(k).hits(), 0
+		return newTop(k).hits(), 0, nil
 	}
-	return v.searchAll(query, postings, k)
+	return v.searchAll(ctx, query, postings, k)
 }
 
 // shared is from how many postings on the segments are shared out among the processors.
 const shared = 1 << 16
 
 // searchAll searches all segments, of which a query needs so many postings in all.
-func (v *View) searchAll(query []weighted, postings, k int) (hits []Hit, matched int) {
+func (v *View) searchAll(ctx context.Context, query []weighted, postings, k int) (hits []Hit, matched int, err error) {
 	var wanted []int // positions of segments, the largest first
 	for i := range v.reader.segments {
 		if v.shown[i].n > 0 {
@@ -98,7 +102,7 @@ func (v *View) searchAll(query []weighted, postings, k int) (hits []Hit, matched
 		best, found := newTop(k), 0
 		for n := int(next.Add(1)) - 1; n < len(wanted); n = int(next.Add(1)) - 1 {
 			i := wanted[n]
-			found += v.reader.segments[i].search(query, i, &v.shown[i], t, best)
+			found += v.reader.segments[i].search(ctx, query, i, &v.shown[i], t, best)
 		}
 		all[worker] = best
 		sum.Add(int64(found))
@@ -111,13 +115,16 @@ func (v *View) searchAll(query []weighted, postings, k int) (hits []Hit, matched
 		work(0)
 	}
 	others.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
 	best := newTop(k)
 	for _, t := range all {
 		for _, h := range t.heap {
 			best.add(h)
 		}
 	}
-	return best.hits(), int(sum.Load())
+	return best.hits(), int(sum.Load()), nil
 }
 
 // weighted is a term of a query with its entry in each segment.
@@ -130,8 +137,8 @@ type weighted struct {
 var scratch = sync.Pool{New: func() any { return new(scores) }}
 
 // search offers the shown chunks with a score to top and returns how many there are. The segment is
-// the one at a position of the entries.
-func (s *Segment) search(query []weighted, position int, shown *set, t *scores, top *top) (matched int) {
+// the one at a position of the entries. It ends early with ctx.
+func (s *Segment) search(ctx context.Context, query []weighted, position int, shown *set, t *scores, top *top) (matched int) {
 	scorers := make([]scorer, 0, len(query))
 	for _, q := range query {
 		if post := q.at[position].post; len(post) > 0 {
@@ -145,6 +152,9 @@ func (s *Segment) search(query []weighted, position int, shown *set, t *scores, 
 	for _, part := range s.stretches {
 		t.reset(part.end - first)
 		for i := range scorers {
+			if ctx.Err() != nil {
+				return matched
+			}
 			scorers[i].score(s, first, t)
 		}
 		if shown.all {

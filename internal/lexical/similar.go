@@ -2,24 +2,29 @@ package lexical
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/text"
 )
 
-// minSimilar is the length in characters from which a word is corrected: shorter words are one
-// slip away from too many others.
-const minSimilar = 4
+// The lengths in characters between which a word is corrected: shorter words are one slip away from too
+// many others, and longer ones are hardly words.
+const (
+	minSimilar = 4
+	maxSimilar = 64
+)
 
 // Similar returns the most frequent term of the view that differs from term by one slip: a letter
 // left out, put in, replaced, or swapped with its neighbour (Damerau 1964). The first letter is
 // taken as right. Words with digits are not corrected. It returns "" and true for a misspelt
 // function word, which no chunk is found by.
 //
-// It reads all terms with the same first letter: about a millisecond for 25,000 of them.
-func (v *View) Similar(term string) (string, bool) {
-	if utf8.RuneCountInString(term) < minSimilar || strings.ContainsAny(term, "0123456789_") {
+// It reads all terms with the same first letter: about a millisecond for 25,000 of them. It finds nothing
+// when ctx ends before it has read them.
+func (v *View) Similar(ctx context.Context, term string) (string, bool) {
+	if n := utf8.RuneCountInString(term); n < minSimilar || n > maxSimilar || strings.ContainsAny(term, "0123456789_") {
 		return "", false
 	}
 	for w := range text.StopWords {
@@ -29,6 +34,9 @@ func (v *View) Similar(term string) (string, bool) {
 	}
 	df := make(map[string]int)
 	for _, s := range v.reader.segments {
+		if ctx.Err() != nil {
+			return "", false
+		}
 		s.addSimilar(df, term)
 	}
 	for len(df) > 0 {

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,12 +19,15 @@ const wholeShare = 0.25
 // whole and clause by clause, and a chunk has the best of its scores, each relative to the best
 // chunk of its search: so that the passages answer every part, not the part with the rarest
 // words alone. Matched counts the chunks with a score above zero.
-func rank(v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int) {
-	names := namesIn(v, q.Text)
-	hits, matched = v.Search(append(slices.Clip(names), lexicalTerms(terms)...), k)
+func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int, err error) {
+	names, err := namesIn(ctx, v, q.Text)
+	if err != nil {
+		return nil, 0, err
+	}
+	hits, matched, err = v.Search(ctx, append(slices.Clip(names), lexicalTerms(terms)...), k)
 	parts := clauses(q.Text)
-	if len(parts) < 2 || len(hits) == 0 {
-		return hits, matched
+	if err != nil || len(parts) < 2 || len(hits) == 0 {
+		return hits, matched, err
 	}
 	best := hits[0].Score
 	whole := make(map[ChunkKey]float64, len(hits))
@@ -35,7 +39,14 @@ func rank(v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, ma
 	for _, part := range parts {
 		clause := q
 		clause.Text = part
-		found, n := v.Search(append(slices.Clip(names), lexicalTerms(analyzeQuery(v, clause))...), k)
+		words, err := analyzeQuery(ctx, v, clause)
+		if err != nil {
+			return nil, 0, err
+		}
+		found, n, err := v.Search(ctx, append(slices.Clip(names), lexicalTerms(words)...), k)
+		if err != nil {
+			return nil, 0, err
+		}
 		matched = max(matched, n)
 		for _, h := range found {
 			key := ChunkKey{h.Revision, h.Ordinal}
@@ -48,7 +59,7 @@ func rank(v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, ma
 	hits = slices.SortedFunc(maps.Values(merged), func(a, b lexical.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
-	return hits[:min(k, len(hits))], matched
+	return hits[:min(k, len(hits))], matched, nil
 }
 
 // clauseStart finds where a further question begins within a question.

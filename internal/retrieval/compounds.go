@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	minPart    = 4   // characters of a part: shorter ones are found in too many words
-	partWeight = 0.8 // of a part, relative to the word itself
+	minPart     = 4   // characters of a part: shorter ones are found in too many words
+	maxCompound = 64  // characters of a word: longer ones are no compounds, and each has a place to cut it for each character
+	partWeight  = 0.8 // of a part, relative to the word itself
 )
 
 // linking are the sounds that stand between the parts of a compound in Germanic languages.
@@ -22,7 +23,7 @@ var linking = []string{"", "s", "es", "n", "en", "er"}
 // the most frequent parts is taken (Koehn and Knight 2003).
 func compounds(v *lexical.View, t Term) []Term {
 	word := t.Word
-	if utf8.RuneCountInString(word) < 2*minPart || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+	if n := utf8.RuneCountInString(word); n < 2*minPart || n > maxCompound || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return []Term{t}
 	}
 	best := []Term{t}

@@ -20,14 +20,14 @@ type candidate struct {
 }
 
 // byText ranks by words.
-func byText(v *view, q Query, terms []Term, k int) (all []candidate, matched int) {
-	hits, matched := rank(v.lexical, q, terms, k)
+func byText(ctx context.Context, v *view, q Query, terms []Term, k int) (all []candidate, matched int, err error) {
+	hits, matched, err := rank(ctx, v.lexical, q, terms, k)
 	for _, h := range hits {
 		all = append(all, candidate{
 			key: keyOf(h), page: h.Page, rank: h.Score, score: h.Score / hits[0].Score, bm25: &h.Score,
 		})
 	}
-	return all, matched
+	return all, matched, err
 }
 
 func keyOf(h lexical.Hit) ChunkKey { return ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal} }
@@ -75,7 +75,10 @@ const (
 // those of chunks that have no vector yet.
 func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, asked question, k int) (all []candidate, matched int, err error) {
 	k = max(k, fusedLeast)
-	hits, matched := rank(v.lexical, q, terms, max(k, fusedWords))
+	hits, matched, err := rank(ctx, v.lexical, q, terms, max(k, fusedWords))
+	if err != nil {
+		return nil, 0, err
+	}
 	found, err := vector.Search(ctx, v.vectors, asked.vector, k)
 	if err != nil {
 		return nil, 0, err

@@ -73,6 +73,9 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	}
 	complete = len(passages) == len(keys)
 	for _, p := range passages {
+		if err := ctx.Err(); err != nil {
+			return Result{}, false, err
+		}
 		if !q.MaySee(p.Document.Category, p.Document.Access) {
 			continue // a second look, at what is stored now
 		}
@@ -97,10 +100,12 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 		res.Note = noteSwitching // just now
 	}
 	view := st.view(q.Filter).forQuery()
-	res.Terms = analyzeQuery(view.lexical, q)
+	if res.Terms, err = analyzeQuery(ctx, view.lexical, q); err != nil {
+		return Result{}, nil, err
+	}
 	switch {
 	case !res.HasVector:
-		found, res.Matched = byText(view, q, res.Terms, k)
+		found, res.Matched, err = byText(ctx, view, q, res.Terms, k)
 	case q.Mode == Vectors:
 		res.Mode = Vectors
 		found, res.Matched, err = st.byVectors(ctx, view, asked, k)

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"parley/internal/lexical"
@@ -11,13 +12,16 @@ import (
 // analyzeQuery returns the terms of a query: those of the text with weight 1 for each time they
 // occur, then the strongest of the context that the text lacks.
 // A word that no chunk holds is read as the most frequent word that differs by one slip, or else as
-// the words that it is composed of.
-func analyzeQuery(v *lexical.View, q Query) []Term {
+// the words that it is composed of. The error is that of ctx.
+func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error) {
 	var terms []Term
 	at := make(map[string]int)
 	words, forms := text.AnalyzeQuestion(q.Text)
 	parts := 0 // end of those of a word that is known as a whole
 	for i, tok := range words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		part := i < parts
 		if tok.Stop || (tok.Parts > 0 || tok.Loose || part) && !v.Stat(tok.Term).Known {
 			continue // its parts, or the whole, speak for it, or it is no word
@@ -32,8 +36,42 @@ func analyzeQuery(v *lexical.View, q Query) []Term {
 		at[tok.Term] = len(terms)
 		terms = appendForms(v, terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], 1), forms[tok.Term], at)
 	}
-	terms = correct(v, terms, at)
-	return append(terms, contextOf(v, q.Context, at)...)
+	terms = strongest(correct(ctx, v, terms, at))
+	terms = append(terms, contextOf(ctx, v, q.Context, at)...)
+	return terms, ctx.Err()
+}
+
+// maxTerms is how many terms of a question are searched for, and maxCorrected how many of its words that
+// no chunk holds are corrected. Questions have fewer; a text of thousands of words is found by its rarest.
+const (
+	maxTerms     = 256
+	maxCorrected = 32
+)
+
+// strongest returns the terms that weigh most among those that chunks hold, in their order; others only
+// where there is room.
+func strongest(terms []Term) []Term {
+	if len(terms) <= maxTerms {
+		return terms
+	}
+	order := make([]int, len(terms))
+	for i := range order {
+		order[i] = i
+	}
+	value := func(t Term) float64 {
+		if !t.Known {
+			return 0
+		}
+		return t.Weight * t.IDF
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(value(terms[j]), value(terms[i])) })
+	order = order[:maxTerms]
+	slices.Sort(order)
+	kept := make([]Term, len(order))
+	for i, at := range order {
+		kept[i] = terms[at]
+	}
+	return kept
 }
 
 // maxForms is how many forms of a word are searched for beside the one of the question, and formWeight
@@ -69,10 +107,13 @@ func appendForms(v *lexical.View, terms []Term, t Term, forms []string, at map[s
 const maxContext = 40
 
 // contextOf returns the strongest terms of the conversation that the question lacks.
-func contextOf(v *lexical.View, words []WeightedTerm, question map[string]int) []Term {
+func contextOf(ctx context.Context, v *lexical.View, words []WeightedTerm, question map[string]int) []Term {
 	var terms []Term
 	at := make(map[string]int)
 	for _, w := range words {
+		if ctx.Err() != nil {
+			return nil
+		}
 		for _, tok := range text.Analyze(w.Word) {
 			if _, ok := question[tok.Term]; ok || tok.Stop {
 				continue
@@ -92,13 +133,19 @@ func contextOf(v *lexical.View, words []WeightedTerm, question map[string]int) [
 }
 
 // correct replaces each term that no chunk holds by the most frequent one that differs by one
-// slip, or else by the words that it is composed of, and drops it when that is a function word.
-func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
+// slip, or else by the words that it is composed of, and drops it when that is a function word. It looks
+// at the first maxCorrected of them, as long as ctx lasts.
+func correct(ctx context.Context, v *lexical.View, terms []Term, at map[string]int) []Term {
 	kept := make([]Term, 0, len(terms))
+	unknown := 0
 	for _, t := range terms {
-		similar, ok := "", false
+		similar, ok, asIs := "", false, t.Known
 		if !t.Known {
-			similar, ok = v.Similar(t.Text)
+			unknown++
+			asIs = unknown > maxCorrected || ctx.Err() != nil
+		}
+		if !asIs {
+			similar, ok = v.Similar(ctx, t.Text)
 		}
 		if ok && similar == "" {
 			continue
@@ -106,7 +153,7 @@ func correct(v *lexical.View, terms []Term, at map[string]int) []Term {
 		read := []Term{t}
 		if _, there := at[similar]; ok && !there {
 			read = []Term{newTerm(v, similar, t.Word, t.Weight*slipWeight)}
-		} else if !ok && !t.Known {
+		} else if !ok && !asIs {
 			read = compounds(v, t)
 		}
 		for _, r := range read {
@@ -126,8 +173,8 @@ const (
 )
 
 // namesIn returns the names of documents that the text spells out, as terms that only chunks of
-// those documents hold.
-func namesIn(v *lexical.View, s string) []lexical.Term {
+// those documents hold. The error is that of ctx.
+func namesIn(ctx context.Context, v *lexical.View, s string) ([]lexical.Term, error) {
 	var words []text.Token
 	for _, t := range text.Analyze(s) {
 		if t.Parts == 0 {
@@ -136,6 +183,9 @@ func namesIn(v *lexical.View, s string) []lexical.Term {
 	}
 	var names []lexical.Term
 	for i := 0; i < len(words); i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if !v.Begins(words[i].Term + " ") { // as no name does, for most words
 			continue
 		}
@@ -147,7 +197,7 @@ func namesIn(v *lexical.View, s string) []lexical.Term {
 			}
 		}
 	}
-	return names
+	return names, nil
 }
 
 // slipWeight is the weight of a word that was taken for a misspelt one.

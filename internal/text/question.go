@@ -15,16 +15,17 @@ import (
 //
 // Forms are those that a word may have by the inflection of the question's language, as terms of an index, by
 // its own; most of them are no words. There are none for English, whose words are stemmed.
-func AnalyzeQuestion(s string) (words []Token, forms map[string][]string) {
-	toks := Analyze(s)
-	language := languageOf(toks, s)
+func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
+	toks = Analyze(s)
+	words := foldedWords(toks, s)
+	language := languageOf(toks, words)
 	if language != nil {
 		for i := range toks {
-			toks[i].Stop = language.function[fold(s[toks[i].Start:toks[i].End])]
+			toks[i].Stop = language.function[words[i]]
 		}
 	} else {
 		for i := range toks {
-			toks[i].Stop = toks[i].Stop || prepositions[fold(s[toks[i].Start:toks[i].End])]
+			toks[i].Stop = toks[i].Stop || prepositions[words[i]]
 		}
 		if at := standsFor.FindStringSubmatchIndex(s); at != nil {
 			for i := range toks {
@@ -32,13 +33,24 @@ func AnalyzeQuestion(s string) (words []Token, forms map[string][]string) {
 			}
 		}
 	}
-	for _, run := range unspacedRuns(s) {
-		markLoose(toks, s, run)
-	}
+	markLoose(toks, s)
 	if language != nil {
-		forms = language.formsIn(toks, s)
+		forms = language.formsOfAll(toks, words)
 	}
 	return toks, forms
+}
+
+// foldedWords returns the word of each token as it stands in a text, folded.
+func foldedWords(toks []Token, s string) []string {
+	words := make([]string, len(toks))
+	for i, t := range toks {
+		if i > 0 && toks[i-1].Start == t.Start && toks[i-1].End == t.End {
+			words[i] = words[i-1] // a part, of which there may be many
+		} else {
+			words[i] = fold(s[t.Start:t.End])
+		}
+	}
+	return words
 }
 
 // prepositions lead to where an answer is to be looked for, "according to the handbook", but are found in
@@ -51,13 +63,19 @@ var standsFor = regexp.MustCompile(`(?i)\bwhat (?:does|do|did) .*\b(stand) for\W
 // minInflected is the length in characters of what is left of a word without its ending.
 const minInflected = 4
 
-// formsIn returns the other forms of the words of a question by their terms.
-func (l *language) formsIn(words []Token, question string) map[string][]string {
+// maxFormed is of how many words of a question the other forms are looked for: one with more is a text,
+// which is found by its words.
+const maxFormed = 100
+
+// formsOfAll returns the other forms of the words of a question by their terms.
+func (l *language) formsOfAll(toks []Token, words []string) map[string][]string {
 	forms := make(map[string][]string)
-	for _, w := range words {
-		word := fold(question[w.Start:w.End])
-		if !w.Stop && !w.Loose && Stem(word) == w.Term && forms[w.Term] == nil {
-			forms[w.Term] = l.formsOf(word)
+	for i, t := range toks {
+		if len(forms) == maxFormed {
+			break
+		}
+		if !t.Stop && !t.Loose && Stem(words[i]) == t.Term && forms[t.Term] == nil {
+			forms[t.Term] = l.formsOf(words[i])
 		}
 	}
 	return forms
@@ -91,16 +109,12 @@ func (l *language) formsOf(word string) []string {
 // languageOf returns the language that a text has the most different function words
 // of, nil for English, and where that is not known. One alone may be a word of another language, so
 // it must begin the text, as the words do with which questions are put, and not be too short.
-func languageOf(toks []Token, s string) *language {
-	words := make(map[string]bool)
+func languageOf(toks []Token, words []string) *language {
+	distinct := make(map[string]bool)
 	english := make(map[string]bool)
-	first := ""
-	for _, t := range toks {
-		w := fold(s[t.Start:t.End])
-		if words[w] = true; len(words) == 1 {
-			first = w
-		}
-		if t.Stop {
+	for i, w := range words {
+		distinct[w] = true
+		if toks[i].Stop {
 			english[w] = true
 		}
 	}
@@ -108,12 +122,12 @@ func languageOf(toks []Token, s string) *language {
 	most := len(english)
 	for _, l := range languages() {
 		n := 0
-		for w := range words {
+		for w := range distinct {
 			if l.function[w] {
 				n++
 			}
 		}
-		if n > most && (n > 1 || l.function[first] && len(first) >= minQuestionWord) {
+		if n > most && (n > 1 || l.function[words[0]] && len(words[0]) >= minQuestionWord) {
 			best, most = l, n
 		}
 	}
@@ -134,34 +148,44 @@ func unspacedRuns(s string) []Span {
 	return runs
 }
 
-// markLoose marks the pairs within a run that touch one of its function words. In Japanese, words
-// with a meaning of their own are mostly written in Han or Katakana, so that all Hiragana counts as
-// function words; in Korean, particles stand at the end of a run.
-func markLoose(toks []Token, s string, run Span) {
-	function := make([]bool, len(s)) // by byte of s; only those of run are looked at
-	body := s[run.Start:run.End]
+// markLoose marks the pairs of characters that touch a function word. In Japanese, words with a meaning
+// of their own are mostly written in Han or Katakana, so that all Hiragana counts as function words; in
+// Korean, particles stand at the end of a run.
+func markLoose(toks []Token, s string) {
+	runs := unspacedRuns(s)
+	if len(runs) == 0 {
+		return
+	}
+	function := make([]bool, len(s)) // by byte
+	for _, run := range runs {
+		markFunction(function[run.Start:run.End], s[run.Start:run.End])
+	}
+	for i := range toks {
+		t := &toks[i]
+		if r, _ := utf8.DecodeRuneInString(s[t.Start:]); isUnspaced(r) {
+			t.Loose = slices.Contains(function[t.Start:t.End], true)
+		}
+	}
+}
+
+// markFunction marks the bytes of a run that belong to function words.
+func markFunction(function []bool, run string) {
 	for _, word := range unspacedWords() {
 		for at := 0; ; {
-			i := strings.Index(body[at:], word)
+			i := strings.Index(run[at:], word)
 			if i < 0 {
 				break
 			}
 			for j := range len(word) {
-				function[run.Start+at+i+j] = true
+				function[at+i+j] = true
 			}
 			at += i + len(word)
 		}
 	}
-	for i, r := range body {
-		last := run.Start+i+len(string(r)) == run.End
+	for i, r := range run {
+		last := i+utf8.RuneLen(r) == len(run)
 		if unicode.Is(unicode.Hiragana, r) || last && i > 0 && strings.ContainsRune(koreanParticles, r) {
-			function[run.Start+i] = true
-		}
-	}
-	for i := range toks {
-		t := &toks[i]
-		if t.Start >= run.Start && t.End <= run.End {
-			t.Loose = slices.Contains(function[t.Start:t.End], true)
+			function[i] = true
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,13 +21,11 @@ func Sentences(s string) []Span {
 	flat := unwrap(s)
 	var out []Span
 	open := -1 // where the sentence starts that previous segments began
-	it := sentences.FromString(flat)
-	for it.Next() {
-		start, end := it.Start(), it.End()
+	for start, end := range segments(flat) {
 		if open < 0 {
 			open = start
 		}
-		if end < len(flat) && runsOn(open == start, flat[start:end], flat[end:]) {
+		if end < len(flat) && runsOn(open == start, flat[start:end], flat[end:min(len(flat), end+maxGap+maxWord)]) {
 			continue
 		}
 		if sp, ok := Trim(s, open, end); ok {
@@ -35,6 +34,43 @@ func Sentences(s string) []Span {
 		open = -1
 	}
 	return out
+}
+
+// maxGap is from how many bytes on without a word a gap ends a sentence.
+const maxGap = 128
+
+// segments yields the sentences of a text as UAX #29 has them, and ends one at each gap: at every bracket
+// and every space behind a full stop the segmenter looks ahead to the next word.
+func segments(flat string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for from := 0; from < len(flat); {
+			to := gapEnd(flat, from)
+			for it := sentences.FromString(flat[from:to]); it.Next(); {
+				if !yield(from+it.Start(), from+it.End()) {
+					return
+				}
+			}
+			from = to
+		}
+	}
+}
+
+// gapEnd returns the end of the first gap after from, the end of s where there is none.
+func gapEnd(s string, from int) int {
+	gap := 0
+	for i := from; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if isWordRune(r) {
+			if gap >= maxGap {
+				return i
+			}
+			gap = 0
+		} else if gap += size; gap >= 2*maxGap {
+			return i + size
+		}
+		i += size
+	}
+	return len(s)
 }
 
 // Trim returns s[start:end] without leading and trailing white space, and whether anything is left.
@@ -86,7 +122,7 @@ func startsItem(s string) bool {
 }
 
 // runsOn reports whether the boundary after segment is none: the sentence goes on in rest.
-// First says that segment begins its sentence.
+// First says that segment begins its sentence. Rest is as much of what follows as a gap and a word need.
 func runsOn(first bool, segment, rest string) bool {
 	if strings.HasSuffix(segment, "\n") {
 		return false

@@ -88,12 +88,20 @@ func unspacedEnd(s string, i int) int {
 	return i
 }
 
+// maxWord is the most bytes of a word. The words of every language are shorter; what is longer is read
+// as several words, so that whoever looks at the text of each token does work in proportion to the text.
+const maxWord = 256
+
 // wordEnd returns the end of the word that begins at i: letters, digits and marks, with single
 // joiners inside: apostrophes between letters, "." and "," between digits, "_" anywhere.
 func wordEnd(s string, i int) int {
+	most := i + maxWord
 	prev, _ := utf8.DecodeRuneInString(s[i:])
 	for i < len(s) {
 		r, size := utf8.DecodeRuneInString(s[i:])
+		if i+size > most {
+			break
+		}
 		if !isWordRune(r) || isUnspaced(r) {
 			next, _ := utf8.DecodeRuneInString(s[i+size:])
 			if i+size >= len(s) || isUnspaced(next) || !joins(prev, r, next) {

@@ -54,8 +54,13 @@ func (o Object) Get(key string) (Value, bool) {
 // IsNull reports whether v is the literal null.
 func (v Value) IsNull() bool { return v.first() == 'n' }
 
-// Object returns v as an object; false when it is something else.
-func (v Value) Object() (Object, bool) { return Object{raw: v}, v.first() == '{' }
+// Object returns v as an object; the zero Object and false when it is something else.
+func (v Value) Object() (Object, bool) {
+	if v.first() != '{' {
+		return Object{}, false
+	}
+	return Object{raw: v}, true
+}
 
 // Bool returns v as a boolean; false when it is something else.
 func (v Value) Bool() (value, ok bool) {
@@ -95,15 +100,18 @@ func (v Value) Number() (float64, bool) {
 	return n, err == nil && !math.IsInf(n, 0)
 }
 
-// Elements yields the elements of an array; ok is false when v is something else.
+// Elements yields the elements of an array; none, and ok is false, when v is something else.
 func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
+	if v.first() != '[' {
+		return func(func(Value) bool) {}, false
+	}
 	return func(yield func(Value) bool) {
 		for _, e := range items(v, false) {
 			if !yield(e) {
 				return
 			}
 		}
-	}, v.first() == '['
+	}, true
 }
 
 // AtMost counts elements, and reports whether there are no more than most. Who counts first does not

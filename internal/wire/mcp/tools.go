@@ -39,14 +39,16 @@ type passage struct {
 const (
 	defaultLimit = 5
 	maxLimit     = 50
-	maxQuery     = 32 << 10
 )
 
 func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args searchArgs) (*sdk.CallToolResult, searchResult, error) {
 	var out searchResult
 	query := strings.TrimSpace(args.Query)
-	if query == "" || len(query) > maxQuery {
-		return nil, out, fmt.Errorf("the query is empty or longer than %d bytes", maxQuery)
+	if query == "" {
+		return nil, out, errors.New("the query is empty")
+	}
+	if err := chat.CheckQuestion(query); err != nil {
+		return nil, out, c.explain(ctx, "search", err)
 	}
 	limit := cmp.Or(args.Limit, defaultLimit)
 	if limit < 1 || limit > maxLimit {

@@ -217,7 +217,7 @@ func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 		if e.query = strings.TrimSpace(text); !ok || e.query == "" {
 			return &fieldError{"query", "a string that is not empty"}
 		}
-		return nil
+		return chat.CheckQuestion(e.query)
 	}
 	elements, ok := list.Elements()
 	if !ok {
@@ -253,6 +253,9 @@ func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion
 	q.text, ok = firstGiven(object, "question", "query").Text()
 	if q.text = strings.TrimSpace(q.text); !ok || q.text == "" {
 		return q, &fieldError{"question", "a string that is not empty"}
+	}
+	if err := chat.CheckQuestion(q.text); err != nil {
+		return q, err
 	}
 	q.id = strconv.Itoa(i + 1)
 	if err := apply(object, "id", func(v wire.Value) string { return setName(&q.id, v) }); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/chat"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -57,6 +58,9 @@ func (h *Handler) searchOf(r *http.Request, body []byte) (q retrieval.Query, lim
 		return q, 0, nil, &fieldError{"query", "a string that is not empty"}
 	}
 	q.Text = strings.TrimSpace(text)
+	if err := chat.CheckQuestion(q.Text); err != nil {
+		return q, 0, nil, err
+	}
 	namespace := ""
 	for _, field := range []struct {
 		key string

@@ -1,0 +1,70 @@
+package texttest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// What Linear compares, and what it lets pass: four times the text may take eight times as long, which
+// leaves room for caches and for n·log n, but not for squares. Work shorter than tooShort says nothing.
+const (
+	factor    = 4
+	mostTimes = 8
+	tooShort  = 3 * time.Millisecond
+)
+
+// Linear fails the test when the processor time of f grows faster than the text of a shape: f gets texts
+// of a length in bytes, and of four times that length. It must do all its work in the calling goroutine.
+func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
+	t.Helper()
+	small, large := s.Text(bytes), s.Text(factor*bytes)
+	onSmall, onLarge := func() { f(small) }, func() { f(large) }
+	// The clock on the wall is quick to read, and right unless the machine is busy.
+	start := time.Now()
+	if onLarge(); time.Since(start) < tooShort {
+		return
+	}
+	one, four := least(onSmall), least(onLarge)
+	for range 3 {
+		if four < tooShort || four <= mostTimes*one {
+			return
+		}
+		one, four = cost(onSmall), cost(onLarge)
+	}
+	t.Errorf("%s: %d bytes take %v, %d bytes %v: that is more than linear", s.Name, len(small), one, len(large), four)
+}
+
+// slow is how long a run takes that is not repeated.
+const slow = 100 * time.Millisecond
+
+// least returns the shortest time in which f ran, of a few times.
+func least(f func()) time.Duration {
+	best := time.Duration(0)
+	for i := range 3 {
+		start := time.Now()
+		f()
+		if took := time.Since(start); i == 0 || took < best {
+			best = took
+		}
+		if i > 0 && best > slow { // the first time fills caches
+			break
+		}
+	}
+	return best
+}
+
+// cost returns the processor time that f takes on average, over as many runs as it takes for the system's
+// count, which may go by hundredths of a second, to say something. Where the system does not count by
+// thread, it is the time that passes.
+func cost(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime()
+	for n := 1; ; n++ {
+		f()
+		if took := threadTime() - start; took > slow {
+			return took / time.Duration(n)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package texttest
+
+import (
+	"syscall"
+	"time"
+)
+
+// rusageThread is RUSAGE_THREAD of getrusage(2), which package syscall does not name.
+const rusageThread = 1
+
+// threadTime returns the processor time that the calling thread has taken so far.
+func threadTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(rusageThread, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
