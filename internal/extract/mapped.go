@@ -88,6 +88,28 @@ func (m mapped) slice(from, to int) mapped {
 	return out
 }
 
+// offset is the byte offset of the first text that came from character char or one behind it, the
+// length of the text if there is none. The characters of m must ascend.
+func (m mapped) offset(char int) int {
+	for i, run := range m.runs {
+		end := len(m.text)
+		if i+1 < len(m.runs) {
+			end = m.runs[i+1].Offset
+		}
+		if run.Char == inserted {
+			continue
+		}
+		at := run.Char
+		for off := range string(m.text[run.Offset:end]) {
+			if at >= char {
+				return run.Offset + off
+			}
+			at++
+		}
+	}
+	return len(m.text)
+}
+
 // trim returns m without the space around it.
 func (m mapped) trim() mapped {
 	s := string(m.text)

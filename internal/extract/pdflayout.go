@@ -194,12 +194,13 @@ func (l *pdfLayout) lineText(b pdfBlock, i int) mapped {
 	var out mapped
 	from := 0
 	for _, gap := range line.gaps {
-		if gap.offset <= from || gap.offset >= len(line.text) || !utf8.RuneStart(line.text[gap.offset]) {
+		cell := line.slice(from, line.offset(gap.char)).trim()
+		if len(cell.text) == 0 || line.offset(gap.char) == len(line.text) {
 			continue
 		}
-		out.append(line.slice(from, gap.offset).trim())
+		out.append(cell)
 		out.put(" | ")
-		from = gap.offset
+		from = line.offset(gap.char)
 	}
 	out.append(line.slice(from, len(line.text)).trim())
 	return out

@@ -25,10 +25,11 @@ type pdfLine struct {
 	letters, strange int        // words, and those whose font does not say what they are
 }
 
-// pdfGap is a place in a line that is wider than any space between words.
+// pdfGap is a place in a line that is wider than any space between words. It is anchored at a
+// character of the page and not at a byte of the line's text, because the text still changes.
 type pdfGap struct {
-	offset int     // in the line's text, where the text goes on
-	x      float32 // where that stands on the page
+	char int     // of PDFium's text page, with which the text goes on
+	x    float32 // where that stands on the page
 }
 
 // pdfPageState is what a page turned out to be.
@@ -56,11 +57,16 @@ type pdfReader struct {
 
 	line      pdfLine // the one that is being read
 	current   pdfStyle
-	lastRight float32 // where its last glyph ends
-	lastIndex int     // and which character that is
-	spaced    bool    // its last character was a space
-	made      bool    // which PDFium made of a gap
-	firstDone bool    // its first word has ended
+	facing    pdfStyle // how its words are turned
+	lastRight float32  // where its last glyph ends
+	last      pdfGlyph // that glyph, as its line is read
+	lastIndex int      // and which character that is
+	ground    pdfGlyph // its last glyph that is not raised
+	raised    bool     // its last glyph is
+	spaced    bool     // its last character was a space
+	made      bool     // which PDFium made of a gap
+	broken    bool     // PDFium ends the line here
+	firstDone bool     // its first word has ended
 	sizes     map[float32]int
 	words     int
 	boldWords int
@@ -71,6 +77,8 @@ type pdfStyle struct {
 	size    float32
 	bold    bool
 	element pdfElement
+	turned  quarter
+	slanted bool // it is turned by more or less than quarters
 }
 
 // maxPageChars bounds what is read of a page; dense pages have 20,000 characters.
@@ -133,9 +141,12 @@ func (r *pdfReader) char(index int) {
 	char := rune(uint32(d.call("FPDFText_GetUnicode", r.text, uint64(index))))
 	switch {
 	case char == '\r' || char == '\n':
-		r.endLine()
+		r.broken = true
 		return
 	case char == 2 && d.call("FPDFText_IsHyphen", r.text, uint64(index)) == 1:
+		if r.broken {
+			r.endLine()
+		}
 		r.line.rune('-', index)
 		r.line.hyphen = true
 		r.endLine()
@@ -149,61 +160,39 @@ func (r *pdfReader) char(index int) {
 		return
 	}
 
-	d.call("FPDFText_GetLooseCharBox", r.text, uint64(index), uint64(d.scratch))
-	x0, _ := r.turned.upright(d.float32At(d.scratch), d.float32At(d.scratch+12))
-	x1, _ := r.turned.upright(d.float32At(d.scratch+8), d.float32At(d.scratch+4))
-	left, right := min(x0, x1), max(x0, x1)
-	if !isFinite(left, right) {
-		left, right = r.lastRight, r.lastRight
+	if r.spaced || r.broken || len(r.line.text) == 0 {
+		r.face(r.style(index))
 	}
-	r.mendSpace(index, clean[0], left)
+	box := r.box(index, r.turned)
+	glyph := box
+	if r.facing.turned != r.turned {
+		glyph = r.box(index, r.facing.turned)
+	}
+	raised := r.isRaised(glyph)
+	if r.broken {
+		r.mendBreak(glyph, raised)
+	}
+	r.mendSpace(index, clean[0], glyph, raised)
 	if r.spaced || len(r.line.text) == 0 {
-		r.startWord(index, left)
+		r.startWord(index, box.left)
 	}
 	if !r.firstDone {
-		r.line.first = max(right-r.line.left, r.line.left-left)
+		r.line.first = max(box.right-r.line.left, r.line.left-box.left)
 	}
-	r.line.left, r.line.right = min(r.line.left, left), max(r.line.right, right)
-	r.lastRight, r.lastIndex = right, index
+	r.line.left, r.line.right = min(r.line.left, box.left), max(r.line.right, box.right)
+	r.lastRight = box.right
+	r.last, r.lastIndex, r.raised = glyph, index, raised
+	if !raised {
+		r.ground = glyph
+	}
 	r.spaced = false
 	for _, c := range clean {
 		r.line.rune(c, index)
 	}
 }
 
-// mendSpace corrects what PDFium makes of gaps before a character: it sees none in some where
-// another text object begins, and one between the characters of scripts that are set wide.
-func (r *pdfReader) mendSpace(index int, char rune, left float32) {
-	n := len(r.line.text)
-	if n == 0 {
-		return
-	}
-	size := r.current.size
-	if r.spaced {
-		before, _ := utf8.DecodeLastRune(r.line.text[:n-1])
-		if r.made && left-r.lastRight < size && unspaced(before) && unspaced(char) {
-			r.line.mapped = r.line.slice(0, n-1)
-			r.spaced = false
-		}
-		return
-	}
-	before, _ := utf8.DecodeLastRune(r.line.text)
-	gap := left - r.lastRight
-	if gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || unspaced(before) || unspaced(char) {
-		return
-	}
-	objects := [2]uint64{}
-	for i, at := range []int{r.lastIndex, index} {
-		objects[i] = r.doc.call("FPDFText_GetTextObject", r.text, uint64(at))
-	}
-	if objects[0] != objects[1] {
-		r.line.put(" ")
-		r.spaced, r.firstDone = true, true
-	}
-}
-
 func (r *pdfReader) space(index int) {
-	if len(r.line.text) == 0 || r.spaced {
+	if len(r.line.text) == 0 || r.spaced || r.broken {
 		return
 	}
 	r.line.rune(' ', index)
@@ -227,7 +216,7 @@ func (r *pdfReader) startWord(index int, left float32) {
 		r.line.base = r.baseline(index)
 		r.firstDone = false
 	} else if left-r.lastRight > 1.5*style.size {
-		r.line.gaps = append(r.line.gaps, pdfGap{len(r.line.text), left})
+		r.line.gaps = append(r.line.gaps, pdfGap{index, left})
 	}
 	r.sizes[style.size]++
 	r.words++
@@ -263,6 +252,7 @@ func (r *pdfReader) style(index int) pdfStyle {
 	if d.call("FPDFText_GetMatrix", r.text, uint64(index), uint64(d.scratch)) == 1 {
 		c, e := float64(d.float32At(d.scratch+8)), float64(d.float32At(d.scratch+12))
 		size *= math.Hypot(c, e)
+		s.turned, s.slanted = quarterOf(d.float32At(d.scratch), d.float32At(d.scratch+4))
 	}
 	s.size = float32(math.Round(math.Abs(size)*2) / 2) // mirrored type has a negative size
 	if !isFinite(s.size) {
@@ -311,7 +301,7 @@ func (r *pdfReader) endLine() {
 		r.lines = append(r.lines, line)
 	}
 	r.line = pdfLine{}
-	r.spaced, r.firstDone = false, false
+	r.spaced, r.broken, r.raised, r.firstDone = false, false, false, false
 	r.words, r.boldWords = 0, 0
 	clear(r.sizes)
 }

@@ -4,29 +4,44 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// withoutLeaders replaces the dots and underscores that lead the eye across a line or ask to be
-// written on by a space.
+// leaders are the marks that lead the eye across a line or ask to be written on, and how many of
+// them in a row are more than punctuation.
+var leaders = map[rune]int{'.': 5, '_': 5, '·': 5, '•': 5, '․': 5, '∙': 5, '⋅': 5, '…': 2, '‥': 3}
+
+// withoutLeaders replaces leaders by a space. A point right before a number and apart from the
+// leader is the number's.
 func withoutLeaders(m mapped) mapped {
 	s := string(m.text)
 	var out mapped
 	kept := 0
 	for i := 0; i < len(s); {
-		if s[i] != '.' && s[i] != '_' {
-			i++
+		mark, size := utf8.DecodeRuneInString(s[i:])
+		least, known := leaders[mark]
+		if !known {
+			i += size
 			continue
 		}
-		end, marks := i, 0
-		for j := i; j < len(s) && (s[j] == s[i] || s[j] == ' '); j++ {
-			if s[j] == s[i] {
+		marks, end := 0, i
+		for j := i; j < len(s); {
+			r, n := utf8.DecodeRuneInString(s[j:])
+			if r != mark && r != ' ' {
+				if mark == '.' && unicode.IsDigit(r) && end == j && strings.HasSuffix(s[i:end], " .") {
+					marks, end = marks-1, end-1
+				}
+				break
+			}
+			j += n
+			if r == mark {
 				marks++
-				end = j + 1
+				end = j
 			}
 		}
-		if marks > 4 {
+		if marks >= least {
 			out.append(m.slice(kept, i))
 			out.put(" ")
 			kept = end

@@ -39,8 +39,8 @@ func (d *pdfDocument) turnedText(text uint64) quarter {
 		}
 		a, b := d.float32At(d.scratch), d.float32At(d.scratch+4)
 		if isFinite(a, b) {
-			turn := int(math.Round(math.Atan2(float64(b), float64(a)) / (math.Pi / 2)))
-			votes[(turn+4)%4]++
+			turn, _ := quarterOf(a, b)
+			votes[turn]++
 			total++
 		}
 	}
@@ -50,6 +50,16 @@ func (d *pdfDocument) turnedText(text uint64) quarter {
 		}
 	}
 	return 0
+}
+
+// quarterOf returns to how many quarters the direction (a, b) comes closest, and whether it is
+// clearly between two of them.
+func quarterOf(a, b float32) (turned quarter, slanted bool) {
+	turns := math.Atan2(float64(b), float64(a)) / (math.Pi / 2)
+	if !isFinite(a, b) {
+		return 0, true
+	}
+	return quarter(int(math.Round(turns)+4) % 4), math.Abs(turns-math.Round(turns)) > .1
 }
 
 // upright returns a point of the page as if its text were not turned.
