@@ -248,13 +248,18 @@ func TestRun_MapsWhatModelsReturn(t *testing.T) {
 		model string
 	}{
 		"filtered":          {&llm.Error{Status: 400, Filtered: true, Err: cause}, chat.Filtered, ""},
-		"busy":              {&llm.Error{Status: 429, RetryAfter: 7 * time.Second, Err: cause}, chat.RateLimited, ""},
-		"credentials":       {&llm.Error{Status: 401, Err: cause}, chat.Unavailable, ""},
+		"busy":              {&llm.Error{Status: 429, RetryAfter: 7 * time.Second, Err: cause}, chat.ModelLimited, ""},
+		"credentials":       {&llm.Error{Status: 401, Err: cause}, chat.KeyRefused, ""},
+		"forbidden":         {&llm.Error{Status: 403, Err: cause}, chat.KeyRefused, ""},
+		"no credit":         {&llm.Error{Status: 429, Reason: llm.NoCredit, Err: cause}, chat.NoCredit, ""},
+		"not reached":       {&llm.Error{Retryable: true, Reason: llm.Unreachable, Err: cause}, chat.ModelUnreachable, ""},
+		"silent":            {&llm.Error{Retryable: true, Silent: true, Err: cause}, chat.ModelSlow, ""},
+		"context":           {&llm.Error{Status: 400, Reason: llm.TooLong, Err: cause}, chat.PromptTooLong, ""},
 		"server error":      {&llm.Error{Status: 500, Err: cause}, chat.Unavailable, ""},
-		"too long":          {&llm.Error{Status: 413, Err: cause}, chat.TooLarge, ""},
+		"too long":          {&llm.Error{Status: 413, Err: cause}, chat.PromptTooLong, ""},
 		"cut":               {&llm.Error{Err: cause}, chat.Unavailable, ""},
 		"no such model":     {&llm.Error{Status: 404, Err: cause}, chat.Invalid, "test:other"},
-		"default not there": {&llm.Error{Status: 404, Err: cause}, chat.Unavailable, ""},
+		"default not there": {&llm.Error{Status: 404, Err: cause}, chat.ModelMissing, ""},
 		"anything else":     {cause, chat.Internal, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,15 +18,36 @@ const (
 	Conflict
 	TooLarge
 	Filtered    // a content filter refused the question or the answer
-	RateLimited // here or upstream
-	Unavailable // a model or another part could not be reached in time
+	RateLimited // by this server; see ModelLimited
+	Unavailable // a part of the server, or a model, failed and may work again soon
 	Full        // nothing can be stored any more, because the server's disk is full
+
+	// What the provider of a model did. The numbers of kinds are stored: new ones go to the end.
+
+	KeyRefused       // it does not accept the server's key
+	ModelLimited     // it takes no more requests for now
+	NoCredit         // the server's account with it has no credit left
+	PromptTooLong    // the prompt does not fit into the model
+	ModelMissing     // it has no model of the configured name
+	ModelUnreachable // no connection to it came about
+	ModelSlow        // it did not answer in time
+
+	kindCount = iota
 )
+
+// Kinds returns every kind, so that tests can ask whether a table has them all.
+func Kinds() []Kind {
+	kinds := make([]Kind, kindCount)
+	for i := range kinds {
+		kinds[i] = Kind(i)
+	}
+	return kinds
+}
 
 // Error is an error with a kind and a sentence that may be shown to clients.
 type Error struct {
 	Kind       Kind
-	Msg        string        // for clients; shown for every kind but Internal
+	Msg        string        // for clients, not for Internal and Filtered; "" means what package wire has for the kind
 	Err        error         // for logs; may be nil
 	RetryAfter time.Duration // when the same request may succeed; 0 when unknown
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"parley/internal/llm"
 )
@@ -32,19 +31,28 @@ func (t *turn) explain(ctx context.Context, err error) error {
 	return err
 }
 
+// kindsOf are the kinds of what providers report. What is not here is Unavailable.
+var kindsOf = map[llm.Reason]Kind{
+	llm.KeyRefused:  KeyRefused,
+	llm.Limited:     ModelLimited,
+	llm.NoCredit:    NoCredit,
+	llm.TooLong:     PromptTooLong,
+	llm.NoModel:     ModelMissing,
+	llm.Unreachable: ModelUnreachable,
+	llm.TooSlow:     ModelSlow,
+}
+
 // explainModel maps a provider's error. What an upstream says of this server's credentials or
-// requests is no fault of the client.
+// requests is no fault of the client, and its words are not for clients.
 func (t *turn) explainModel(e *llm.Error, err error) error {
-	out := &Error{Kind: Unavailable, Msg: "The model is not available at the moment.", Err: err, RetryAfter: e.RetryAfter}
+	kind, known := kindsOf[e.Why()]
 	switch {
 	case e.Filtered:
-		out.Kind, out.Msg = Filtered, "The model's content filter refused the question or its answer."
-	case e.Status == http.StatusTooManyRequests:
-		out.Kind, out.Msg = RateLimited, "The model is busy. Try again later."
-	case e.Status == http.StatusRequestEntityTooLarge:
-		out.Kind, out.Msg = TooLarge, "The conversation is too long for the model."
-	case e.Status == http.StatusNotFound && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference:
-		out.Kind, out.Msg = Invalid, fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name))
+		return &Error{Kind: Filtered, Err: err}
+	case !known:
+		return &Error{Kind: Unavailable, Msg: "The model is not available at the moment.", Err: err, RetryAfter: e.RetryAfter}
+	case kind == ModelMissing && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference:
+		return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name)), Err: err}
 	}
-	return out
+	return &Error{Kind: kind, Err: err, RetryAfter: e.RetryAfter}
 }

@@ -221,6 +221,7 @@ type Error struct {
 	Silent     bool          // the upstream has had its time: another attempt would take as long again
 	Filtered   bool          // a content filter refused the prompt or the answer
 	Miscalled  bool          // the model called a tool in a form that its server cannot read
+	Reason     Reason        // what the upstream's error object told; see Why
 	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
 	Err        error         // internal text: for logs, never for clients
 }

@@ -150,7 +150,7 @@ func (p *part) fail(err error) error {
 // isRefusal reports whether an error says that the request is at fault.
 func isRefusal(err error) bool {
 	switch chat.KindOf(err) {
-	case chat.Invalid, chat.Unauthorized, chat.Forbidden, chat.NotFound, chat.TooLarge:
+	case chat.Invalid, chat.Unauthorized, chat.Forbidden, chat.NotFound, chat.TooLarge, chat.PromptTooLong:
 		return true
 	}
 	return false

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,26 +28,92 @@ type Failure struct {
 	RetryAfter time.Duration
 }
 
-// failures is the one table from kinds to statuses.
-var failures = map[chat.Kind]Failure{
-	chat.Internal:     {Status: http.StatusInternalServerError, Code: "internal_error", Text: InternalSentence},
-	chat.Invalid:      {Status: http.StatusBadRequest, Code: "invalid_request", Text: "The request is not valid."},
-	chat.Unauthorized: {Status: http.StatusUnauthorized, Code: "unauthorized", Text: "Sign-in is required."},
-	chat.Forbidden:    {Status: http.StatusForbidden, Code: "forbidden", Text: "This is not allowed."},
-	chat.NotFound:     {Status: http.StatusNotFound, Code: "not_found", Text: "Not found."},
-	chat.Conflict:     {Status: http.StatusConflict, Code: "conflict", Text: "The request conflicts with another one."},
-	chat.TooLarge:     {Status: http.StatusRequestEntityTooLarge, Code: "too_large", Text: "The request is too large."},
-	chat.Filtered:     {Status: http.StatusBadRequest, Code: "content_filter", Text: filteredSentence},
-	chat.RateLimited: {
+// row is a kind of error in the table: the failure, and what protocols with words of their own call it.
+type row struct {
+	Failure
+	openAICode   string // "" means Code, noCode none
+	openAIStatus int    // 0 means Status
+	ragKind      string // of Chat-with-RAG; "" means Code
+	waits        bool   // Text ends with when to try again
+}
+
+const noCode = "-"
+
+// failures is the one table from kinds to statuses, codes and sentences. A status of 500 or more is
+// always 500 with the documents' sentence in the AI Chat Protocol.
+var failures = map[chat.Kind]row{
+	chat.Internal:     {Failure: Failure{Status: http.StatusInternalServerError, Code: "internal_error", Text: InternalSentence}, ragKind: "internal"},
+	chat.Invalid:      {Failure: Failure{Status: http.StatusBadRequest, Code: "invalid_request", Text: "The request is not valid."}, openAICode: noCode, ragKind: "validation"},
+	chat.Unauthorized: {Failure: Failure{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "Sign-in is required."}, openAICode: "invalid_api_key"},
+	chat.Forbidden:    {Failure: Failure{Status: http.StatusForbidden, Code: "forbidden", Text: "This is not allowed."}},
+	chat.NotFound:     {Failure: Failure{Status: http.StatusNotFound, Code: "not_found", Text: "Not found."}},
+	chat.Conflict:     {Failure: Failure{Status: http.StatusConflict, Code: "conflict", Text: "The request conflicts with another one."}},
+	chat.TooLarge:     {Failure: Failure{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Text: "The request is too large."}},
+	chat.Filtered:     {Failure: Failure{Status: http.StatusBadRequest, Code: "content_filter", Text: filteredSentence}},
+	chat.RateLimited: {Failure: Failure{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
 		Text: "Too many requests. Please try again later.", RetryAfter: time.Second,
-	},
-	chat.Unavailable: {Status: http.StatusServiceUnavailable, Code: "unavailable", Text: InternalSentence, RetryAfter: time.Second},
-	chat.Full: {
+	}, openAICode: "rate_limit_exceeded", ragKind: "rate_limit"},
+	chat.Unavailable: {Failure: Failure{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Text: InternalSentence, RetryAfter: time.Second,
+	}},
+	chat.Full: {Failure: Failure{
 		Status: http.StatusInsufficientStorage, Code: "insufficient_storage",
 		Text: "There is no room left on the server's disk. Nothing was stored.",
-	},
+	}},
+
+	chat.KeyRefused: {Failure: Failure{
+		Status: http.StatusBadGateway, Code: "provider_key_refused",
+		Text: "The model provider refused the server's key. Whoever runs this server must check it.",
+	}},
+	chat.NoCredit: {Failure: Failure{
+		Status: http.StatusBadGateway, Code: "provider_no_credit",
+		Text: "The server's account with the model provider has no credit left. Whoever runs this server must add some.",
+	}},
+	chat.ModelMissing: {Failure: Failure{
+		Status: http.StatusBadGateway, Code: "provider_model_not_found",
+		Text: "The model provider does not know the model. Whoever runs this server must check its name and the provider's address.",
+	}},
+	chat.ModelLimited: {Failure: Failure{
+		Status: http.StatusTooManyRequests, Code: "provider_rate_limited",
+		Text: "The model provider is limiting requests.", RetryAfter: time.Second,
+	}, openAICode: "rate_limit_exceeded", ragKind: "rate_limit", waits: true},
+	chat.ModelUnreachable: {Failure: Failure{
+		Status: http.StatusServiceUnavailable, Code: "provider_unreachable",
+		Text: "The model provider cannot be reached.", RetryAfter: time.Second,
+	}, ragKind: "unavailable", waits: true},
+	chat.ModelSlow: {Failure: Failure{
+		Status: http.StatusGatewayTimeout, Code: "provider_timeout",
+		Text: "The model provider took too long to answer.", RetryAfter: time.Second,
+	}, ragKind: "timeout", waits: true},
+	chat.PromptTooLong: {Failure: Failure{
+		Status: http.StatusRequestEntityTooLarge, Code: "context_length_exceeded",
+		Text: "The conversation is too long for the model. Start a new one, or send less text.",
+	}, openAIStatus: http.StatusBadRequest},
 }
+
+// byCode has the rows of the table by their codes.
+var byCode = func() map[string]row {
+	rows := map[string]row{}
+	for _, r := range failures {
+		rows[r.Code] = r
+	}
+	return rows
+}()
+
+// OpenAI returns the failure with the status and the code of OpenAI's API, where it has its own; "" where
+// it has no code.
+func (f Failure) OpenAI() Failure {
+	r := byCode[f.Code]
+	f.Status = cmp.Or(r.openAIStatus, f.Status)
+	if f.Code = cmp.Or(r.openAICode, f.Code); f.Code == noCode {
+		f.Code = ""
+	}
+	return f
+}
+
+// RAGKind returns the kind of the failure in the words of the Chat-with-RAG API.
+func (f Failure) RAGKind() string { return cmp.Or(byCode[f.Code].ragKind, f.Code) }
 
 // RefusalError is an error with a Failure of its own, for statuses that no kind of package chat has.
 type RefusalError struct {
@@ -70,22 +138,31 @@ func FailureOf(err error) Failure {
 		return r.Failure
 	}
 	kind := chat.KindOf(err)
-	f, ok := failures[kind]
+	r, ok := failures[kind]
 	if !ok {
-		return failures[chat.Internal]
+		kind, r = chat.Internal, failures[chat.Internal]
 	}
 	e, ok := errors.AsType[*chat.Error](err)
 	if !ok {
-		return f
+		return r.Failure
 	}
-	if e.Msg != "" && kind != chat.Internal && kind != chat.Filtered {
-		f.Text = e.Msg
-	}
+	f := r.Failure
 	if e.RetryAfter > 0 {
 		f.RetryAfter = e.RetryAfter
 	}
+	switch {
+	case e.Msg != "" && kind != chat.Internal && kind != chat.Filtered:
+		f.Text = e.Msg
+	case r.waits && e.RetryAfter > 0:
+		f.Text += fmt.Sprintf(" Try again in %d s.", seconds(e.RetryAfter))
+	case r.waits:
+		f.Text += " Try again later."
+	}
 	return f
 }
+
+// seconds rounds up to whole seconds.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // CauseOf returns the reason for which ctx was cancelled when that is what ended a turn and the
 // reason is meant for clients, for example that the server stops; else err itself.
@@ -102,7 +179,7 @@ func CauseOf(ctx context.Context, err error) error {
 // SetHeaders sets the headers that belong to the failure: Retry-After in whole seconds.
 func (f Failure) SetHeaders(h http.Header) {
 	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((f.RetryAfter+time.Second-1)/time.Second), 10))
+		h.Set("Retry-After", strconv.FormatInt(seconds(f.RetryAfter), 10))
 	}
 }
 

@@ -46,6 +46,79 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 	}
 }
 
+// Every kind has a row: a status, a code that no other kind has, and a sentence with a remedy.
+func TestFailures_HaveEveryKind(t *testing.T) {
+	codes := map[string]chat.Kind{}
+	for _, kind := range chat.Kinds() {
+		r, ok := failures[kind]
+		if !ok {
+			t.Errorf("kind %d has no row", kind)
+			continue
+		}
+		if r.Status < 400 || r.Code == "" || r.Text == "" {
+			t.Errorf("the row of kind %d is not complete: %+v", kind, r)
+		}
+		if other, taken := codes[r.Code]; taken {
+			t.Errorf("kinds %d and %d have the code %s", kind, other, r.Code)
+		}
+		codes[r.Code] = kind
+	}
+	if len(failures) != len(chat.Kinds()) {
+		t.Errorf("%d rows for %d kinds", len(failures), len(chat.Kinds()))
+	}
+}
+
+func TestFailureOf_TellsWhatTheProviderDid(t *testing.T) {
+	secret := errors.New("Incorrect API key provided: sk-secret")
+	type told struct {
+		Status                   int
+		Code, OpenAI, RAG        string
+		Text                     string
+		RetryAfter, OpenAIStatus int
+	}
+	cases := map[chat.Kind]told{
+		chat.KeyRefused: {
+			502, "provider_key_refused", "provider_key_refused", "provider_key_refused",
+			"The model provider refused the server's key. Whoever runs this server must check it.", 0, 502,
+		},
+		chat.NoCredit: {
+			502, "provider_no_credit", "provider_no_credit", "provider_no_credit",
+			"The server's account with the model provider has no credit left. Whoever runs this server must add some.", 0, 502,
+		},
+		chat.ModelMissing: {
+			502, "provider_model_not_found", "provider_model_not_found", "provider_model_not_found",
+			"The model provider does not know the model. Whoever runs this server must check its name and the provider's address.", 0, 502,
+		},
+		chat.ModelLimited: {
+			429, "provider_rate_limited", "rate_limit_exceeded", "rate_limit",
+			"The model provider is limiting requests. Try again later.", 1, 429,
+		},
+		chat.ModelUnreachable: {
+			503, "provider_unreachable", "provider_unreachable", "unavailable",
+			"The model provider cannot be reached. Try again later.", 1, 503,
+		},
+		chat.ModelSlow: {
+			504, "provider_timeout", "provider_timeout", "timeout",
+			"The model provider took too long to answer. Try again later.", 1, 504,
+		},
+		chat.PromptTooLong: {
+			413, "context_length_exceeded", "context_length_exceeded", "context_length_exceeded",
+			"The conversation is too long for the model. Start a new one, or send less text.", 0, 400,
+		},
+	}
+	for kind, want := range cases {
+		f := FailureOf(fmt.Errorf("generate: %w", &chat.Error{Kind: kind, Err: secret}))
+		got := told{f.Status, f.Code, f.OpenAI().Code, f.RAGKind(), f.Text, int(seconds(f.RetryAfter)), f.OpenAI().Status}
+		if got != want {
+			t.Errorf("kind %d:\ngot  %+v\nwant %+v", kind, got, want)
+		}
+	}
+	f := FailureOf(&chat.Error{Kind: chat.ModelLimited, RetryAfter: 6500 * time.Millisecond})
+	if want := "The model provider is limiting requests. Try again in 7 s."; f.Text != want || f.RetryAfter != 6500*time.Millisecond {
+		t.Errorf("got %q after %s, want %q", f.Text, f.RetryAfter, want)
+	}
+}
+
 func TestCauseOf_TellsWhyTheServerCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopping := &chat.Error{Kind: chat.Unavailable, Msg: "The server stops."}

@@ -40,9 +40,9 @@ func LevelOf(ctx context.Context, err error) slog.Level {
 	switch kind := chat.KindOf(err); {
 	case errors.Is(err, ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
 		return slog.LevelDebug
-	case kind == chat.Internal, kind == chat.Full:
-		return slog.LevelError
-	case kind == chat.Unavailable, kind == chat.RateLimited:
+	case kind == chat.Internal, kind == chat.Full, kind == chat.KeyRefused, kind == chat.NoCredit, kind == chat.ModelMissing:
+		return slog.LevelError // somebody has to do something about it
+	case kind == chat.Unavailable, kind == chat.RateLimited, kind == chat.ModelLimited, kind == chat.ModelUnreachable, kind == chat.ModelSlow:
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug

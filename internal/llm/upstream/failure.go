@@ -31,6 +31,7 @@ func (c *Call) refusal(resp *http.Response) error {
 	e, body := c.failure(resp)
 	e.Err = fmt.Errorf("the upstream answered with %q, not with %q: %s", llm.CleanName(kind), c.Framing.accept(), c.Secret.Redact(body))
 	e.Retryable = e.Retryable || !json.Valid(body)
+	judge(e, body)
 	return e
 }
 
@@ -40,6 +41,7 @@ func (c *Call) status(resp *http.Response) error {
 	e.Status = resp.StatusCode
 	e.Retryable = !e.Filtered && !e.Miscalled && retryable(e.Status)
 	e.Err = fmt.Errorf("the upstream answered with status %d: %s", e.Status, c.Secret.Redact(body))
+	judge(e, body)
 	return e
 }
 
@@ -57,6 +59,7 @@ func (c *Call) failure(resp *http.Response) (*llm.Error, []byte) {
 func (c *Call) Failed(object []byte) *llm.Error {
 	e := c.Failure(object)
 	e.Err = fmt.Errorf("the upstream broke off: %s", c.Secret.Redact(object))
+	judge(e, object)
 	return e
 }
 
@@ -103,7 +106,7 @@ func (c *Call) broken(parent, ctx context.Context, doing string, err error) erro
 		err = e.Err // the URL may hold a secret
 	}
 	again := !errors.Is(err, llm.ErrEventTooLarge)
-	return &llm.Error{Retryable: again, Err: errors.New(doing + ": " + c.Secret.Redact([]byte(err.Error())))}
+	return &llm.Error{Retryable: again, Reason: reasonOfBreak(err), Err: errors.New(doing + ": " + c.Secret.Redact([]byte(err.Error())))}
 }
 
 // Undecodable returns the error for an event that is not what it should be, without what

@@ -35,13 +35,14 @@ func refusef(param, code, format string, args ...any) error {
 // WriteFailure answers with a failure in the API's shape. It is for what the server refuses
 // before a request reaches the Handler.
 func WriteFailure(w http.ResponseWriter, f wire.Failure) {
+	f = f.OpenAI()
 	f.SetHeaders(w.Header())
 	// A client that is gone is the only reason for an error here, and nobody is left to tell.
-	_ = wire.WriteJSON(w, f.Status, appendFailure(nil, f, "", codeOf(f)))
+	_ = wire.WriteJSON(w, f.Status, appendFailure(nil, f, "", f.Code))
 }
 
 func writeError(w http.ResponseWriter, err error) {
-	f := wire.FailureOf(err)
+	f := wire.FailureOf(err).OpenAI()
 	f.SetHeaders(w.Header())
 	_ = wire.WriteJSON(w, f.Status, appendError(nil, err)) // as above
 }
@@ -49,11 +50,11 @@ func writeError(w http.ResponseWriter, err error) {
 // appendError appends the error object, which is a whole reply, or the last event of a stream:
 // the official clients throw when an event has a member "error".
 func appendError(dst []byte, err error) []byte {
-	f := wire.FailureOf(err)
+	f := wire.FailureOf(err).OpenAI()
 	if e, ok := errors.AsType[*paramError](err); ok {
 		return appendFailure(dst, f, e.param, e.code)
 	}
-	return appendFailure(dst, f, "", codeOf(f))
+	return appendFailure(dst, f, "", f.Code)
 }
 
 func appendFailure(dst []byte, f wire.Failure, param, code string) []byte {
@@ -85,18 +86,4 @@ func typeOf(status int) string {
 		return "permission_error"
 	}
 	return "invalid_request_error"
-}
-
-// codeOf returns the code of a failure that is not about a parameter: OpenAI's where it has one,
-// else Parley's. A request that is merely invalid has none.
-func codeOf(f wire.Failure) string {
-	switch f.Code {
-	case "invalid_request":
-		return ""
-	case "rate_limited":
-		return "rate_limit_exceeded"
-	case "unauthorized":
-		return "invalid_api_key"
-	}
-	return f.Code
 }

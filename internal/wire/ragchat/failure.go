@@ -51,13 +51,15 @@ func failureOf(x *exchange, err error) (wire.Failure, failure) {
 	if field, ok := errors.AsType[*fieldError](err); ok {
 		f.Status, f.Code = http.StatusUnprocessableEntity, "validation_error"
 		detail := fieldDetail{Loc: append([]string{"body"}, strings.Split(field.path, ".")...), Msg: field.Error(), Type: "value_error"}
-		return f, failure{Detail: []fieldDetail{detail}, Error: bodyOf(nil, f)}
+		body := bodyOf(nil, f)
+		body.Kind = "validation"
+		return f, failure{Detail: []fieldDetail{detail}, Error: body}
 	}
 	return f, failure{Detail: f.Text, Error: bodyOf(x, f)}
 }
 
 func bodyOf(x *exchange, f wire.Failure) failureBody {
-	b := failureBody{Stage: beforeTurn, Kind: kindOf(f), Code: f.Code, Message: f.Text}
+	b := failureBody{Stage: beforeTurn, Kind: f.RAGKind(), Code: f.Code, Message: f.Text}
 	if x == nil || x.started == "" {
 		return b
 	}
@@ -65,21 +67,6 @@ func bodyOf(x *exchange, f wire.Failure) failureBody {
 	provider, model, _ := strings.Cut(x.modelOf(x.started), ":")
 	b.Provider, b.Model = &provider, &model
 	return b
-}
-
-// kindOf returns the kind of a failure in the original's words.
-func kindOf(f wire.Failure) string {
-	switch f.Code {
-	case "rate_limited":
-		return "rate_limit"
-	case "validation_error", "invalid_request":
-		return "validation"
-	case "unavailable":
-		return "unavailable"
-	case "internal_error":
-		return "internal"
-	}
-	return f.Code
 }
 
 // nameOf returns the name of a stage in this API.

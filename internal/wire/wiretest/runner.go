@@ -112,7 +112,10 @@ func event(tb testing.TB, name, body string) chat.Event {
 var kinds = map[string]chat.Kind{
 	"internal": chat.Internal, "invalid": chat.Invalid, "filtered": chat.Filtered, "forbidden": chat.Forbidden,
 	"not_found": chat.NotFound, "conflict": chat.Conflict, "too_large": chat.TooLarge,
-	"rate_limited": chat.RateLimited, "unavailable": chat.Unavailable,
+	"rate_limited": chat.RateLimited, "unavailable": chat.Unavailable, "full": chat.Full,
+	"key_refused": chat.KeyRefused, "model_limited": chat.ModelLimited, "no_credit": chat.NoCredit,
+	"prompt_too_long": chat.PromptTooLong, "model_missing": chat.ModelMissing,
+	"model_unreachable": chat.ModelUnreachable, "model_slow": chat.ModelSlow, "unauthorized": chat.Unauthorized,
 }
 
 func scriptedError(tb testing.TB, text string) error {

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// refusal is how a provider refuses, and what clients are told of it.
+type refusal struct {
+	status int
+	header string // Retry-After
+	body   string // holds providerWords, which no client may see
+	code   string
+	text   string
+	told   map[string]int // status by protocol; "" is that of all others
+}
+
+const providerWords = "canary-51c9"
+
+var refusals = map[string]refusal{
+	"key": {
+		status: 401, body: `{"error":{"message":"Incorrect API key provided: canary-51c9","code":"invalid_api_key"}}`,
+		code: "provider_key_refused", text: "The model provider refused the server's key. Whoever runs this server must check it.",
+		told: map[string]int{"azure": 500, "": 502},
+	},
+	"limit": {
+		status: 429, header: "60", body: `{"error":{"message":"Rate limit canary-51c9","type":"tokens","code":"rate_limit_exceeded"}}`,
+		code: "provider_rate_limited", text: "The model provider is limiting requests. Try again in 60 s.",
+		told: map[string]int{"": 429},
+	},
+	"credit": {
+		status: 429, body: `{"error":{"message":"You exceeded your current quota canary-51c9","type":"insufficient_quota","code":"insufficient_quota"}}`,
+		code: "provider_no_credit", text: "The server's account with the model provider has no credit left.",
+		told: map[string]int{"azure": 500, "": 502},
+	},
+	"length": {
+		status: 400, body: `{"error":{"message":"maximum context length canary-51c9","code":"context_length_exceeded"}}`,
+		code: "context_length_exceeded", text: "The conversation is too long for the model.",
+		told: map[string]int{"openai": 400, "": 413},
+	},
+	"model": {
+		status: 404, body: `{"error":{"message":"no such model canary-51c9","code":"model_not_found"}}`,
+		code: "provider_model_not_found", text: "The model provider does not know the model.",
+		told: map[string]int{"azure": 500, "": 502},
+	},
+	"filter": {
+		status: 400, body: `{"error":{"message":"canary-51c9","code":"content_filter"}}`,
+		code: "content_filter", text: "Your message contains content that was flagged by the OpenAI content filter.",
+		told: map[string]int{"": 400},
+	},
+}
+
+// TestServe_TellsWhyTheProviderRefuses asks through every protocol. Where the documents fix the
+// sentence, only the code tells, if the error's shape has one.
+func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
+	var now atomic.Pointer[refusal]
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		r := now.Load()
+		if r.header != "" {
+			w.Header().Set("Retry-After", r.header)
+		}
+		w.WriteHeader(r.status)
+		_, _ = io.WriteString(w, r.body)
+	}))
+	defer upstream.Close()
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte("Employees have 30 days of annual leave."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + upstream.URL},
+		docs, "--data", filepath.Join(t.TempDir(), "data"), "--model", "openai:gpt-4o-mini")
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	const messages = `{"messages":[{"role":"user","content":"How many days of leave?"}]`
+	protocols := []struct {
+		name, path, body string
+		code             bool // the shape has a place for it
+	}{
+		{"azure", "/chat", messages + `}`, false},
+		{"azure", "/chat/stream", messages + `}`, false},
+		{"azure", "/api/chat/", messages + `}`, true},
+		{"chatui", "/api/chat", messages + `}`, true},
+		{"chatui", "/api/chat/sse", messages + `}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"parley",` + messages[1:] + `}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"parley","stream":true,` + messages[1:] + `}`, true},
+		{"ragchat", "/chat", `{"message":"How many days of leave?"}`, true},
+		{"mcp", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"How many days of leave?"}}}`, false},
+	}
+	for name, r := range refusals {
+		now.Store(&r)
+		for _, c := range protocols {
+			status, header, body := postRefused(t, p.addr, c.path, c.body)
+			if strings.Contains(body, providerWords) {
+				t.Errorf("%s at %s: the provider's words reach the client: %s", name, c.path, body)
+			}
+			if c.name == "mcp" {
+				if !strings.Contains(body, r.text) {
+					t.Errorf("%s at %s: %s", name, c.path, body)
+				}
+				continue
+			}
+			want, own := r.told[c.name]
+			if !own {
+				want = r.told[""]
+			}
+			streamed := strings.Contains(c.path, "stream") || strings.Contains(c.body, "stream")
+			if status != want && !(streamed && status == http.StatusOK) {
+				t.Errorf("%s at %s: status %d, want %d: %s", name, c.path, status, want, body)
+			}
+			if r.header != "" && status == http.StatusTooManyRequests && header.Get("Retry-After") != r.header {
+				t.Errorf("%s at %s: Retry-After %q", name, c.path, header.Get("Retry-After"))
+			}
+			text := r.text
+			if c.name == "azure" && want == http.StatusInternalServerError {
+				text = "The app encountered an error processing your request."
+			}
+			if !strings.Contains(body, strings.TrimSuffix(text, ".")) {
+				t.Errorf("%s at %s: the sentence is missing: %s", name, c.path, body)
+			}
+			code := r.code
+			if c.name == "openai" && name == "limit" {
+				code = "rate_limit_exceeded"
+			}
+			if c.code && !strings.Contains(strings.ToLower(body), `"code":"`+code+`"`) {
+				t.Errorf("%s at %s: the code is not %s: %s", name, c.path, code, body)
+			}
+		}
+	}
+}
+
+func postRefused(t *testing.T, addr, path, body string) (int, http.Header, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if path == "/mcp" {
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(answer)
+}
