@@ -3,7 +3,9 @@ import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, Namespace
 import { strings } from "./strings.ts";
 
 /** Why a request did not succeed, as far as the page tells people different things. */
-export type FailureKind = "offline" | "busy" | "budget" | "key" | "provider" | "missing" | "invalid" | "failed";
+export type FailureKind =
+  | "offline" | "busy" | "budget" | "key" | "provider" | "missing" | "invalid" | "failed"
+  | "refusedKey" | "noCredit" | "noModel" | "limited" | "unreachable" | "slow" | "tooLong" | "filtered";
 
 /** ApiError is a request that the server refused, or that did not reach it. */
 export class ApiError extends Error {
@@ -56,13 +58,16 @@ const withBody = (method: string, body: unknown): RequestInit => ({
 /** refusal reads an error in whatever shape the protocols of the server have. */
 export async function refusal(response: Response): Promise<ApiError> {
   let sentence = "";
+  let code = "";
   try {
-    sentence = sentenceOf(await response.json());
+    const body: unknown = await response.json();
+    sentence = sentenceOf(body);
+    code = codeOf(body);
   } catch {
     // No JSON: a proxy answered, or the connection broke.
   }
   const retryAfter = retrySeconds(response.headers.get("Retry-After"));
-  return new ApiError(kindOf(response.status, sentence), sentence || strings.errors.status(response.status), response.status, retryAfter);
+  return new ApiError(kindOf(response.status, sentence, code), sentence || strings.errors.status(response.status), response.status, retryAfter);
 }
 
 export function sentenceOf(body: unknown): string {
@@ -78,7 +83,28 @@ export function sentenceOf(body: unknown): string {
   return "";
 }
 
-export function kindOf(status: number, sentence: string): FailureKind {
+/** codeOf returns the code of an error in whatever shape the protocols have, "" where it has none. */
+export function codeOf(body: unknown): string {
+  const error = typeof body === "object" && body !== null ? (body as Record<string, unknown>)["error"] : null;
+  const code = typeof error === "object" && error !== null ? (error as Record<string, unknown>)["code"] : "";
+  return typeof code === "string" ? code.toLowerCase() : "";
+}
+
+/** What the codes of the server say of a model's provider. */
+const kindsByCode: Record<string, FailureKind> = {
+  provider_key_refused: "refusedKey",
+  provider_no_credit: "noCredit",
+  provider_model_not_found: "noModel",
+  provider_rate_limited: "limited",
+  provider_unreachable: "unreachable",
+  provider_timeout: "slow",
+  context_length_exceeded: "tooLong",
+  content_filter: "filtered",
+};
+
+export function kindOf(status: number, sentence: string, code = ""): FailureKind {
+  const known = kindsByCode[code];
+  if (known) return known;
   switch (status) {
     case 404:
       return "missing";

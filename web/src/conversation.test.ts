@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { emptyConversation, historyOf, jsonOf, markdownOf, pathOf, restored, stored, totalsOf, upsert, type Message } from "./conversation.ts";
 import { Parser } from "./sse.ts";
 import { apply, newAnswer, type Answer } from "./turnstate.ts";
-import { kindOf, sentenceOf } from "./api.ts";
+import { codeOf, kindOf, sentenceOf } from "./api.ts";
 
 const asked = (id: string, parent: string, text: string): Message => ({ id, parent, role: "user", text, answer: null, created: "" });
 const answered = (id: string, parent: string, text: string, more: Partial<Answer> = {}): Message => ({
@@ -93,4 +93,8 @@ test("refusals say why, in whatever shape they come", () => {
   assert.equal(kindOf(429, "The budget of today is used up."), "budget");
   assert.equal(kindOf(429, "Too many answers."), "busy");
   assert.equal(kindOf(503, ""), "provider");
+  assert.equal(kindOf(502, "", codeOf({ error: { code: "provider_key_refused" } })), "refusedKey");
+  assert.equal(kindOf(429, "", codeOf({ error: { code: "PROVIDER_RATE_LIMITED" } })), "limited");
+  assert.equal(codeOf({ error: "a sentence" }), "");
+  assert.equal(codeOf(null), "");
 });

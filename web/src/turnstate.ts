@@ -1,4 +1,5 @@
 // The state of a turn as its events tell it, and what remains of it in a conversation.
+import { kindOf } from "./api.ts";
 import type { CallRecord, Citation, Doubt, StageRecord, Thoughts, TurnEvent, TurnRecord, Usage } from "./types.ts";
 
 export type AnswerStatus = "waiting" | "streaming" | "reconnecting" | "completed" | "failed" | "cancelled";
@@ -130,7 +131,7 @@ export function apply(answer: Answer, { type, event }: TurnEvent): void {
       break;
     case "error":
       answer.status = e.code === "conflict" ? "cancelled" : "failed";
-      answer.error = answer.status === "failed" ? { kind: "provider", message: e.message ?? "" } : null;
+      answer.error = answer.status === "failed" ? { kind: kindOf(500, "", e.code), message: e.message ?? "" } : null;
       break;
   }
 }
@@ -174,7 +175,7 @@ export function complete(answer: Answer, record: TurnRecord): Answer {
     usage: record.usage,
     cost: record.cost,
     duration: record.duration || answer.duration,
-    error: answer.error ?? (record.status === "failed" && record.error ? { kind: "provider", message: record.error.message } : null),
+    error: answer.error ?? (record.status === "failed" && record.error ? { kind: kindOf(500, "", record.error.code), message: record.error.message } : null),
     thoughts: record.thoughts,
   };
 }

@@ -127,6 +127,9 @@ function Steps({ answer }: { answer: Answer }) {
   );
 }
 
+/** Failures that another model, or another setting, may put right. */
+const modelMayDiffer = new Set<string>(["key", "invalid", "refusedKey", "noCredit", "noModel"]);
+
 function Failure({ message, last }: { message: Message; last: boolean }) {
   const error = message.answer!.error;
   const kind = (error?.kind ?? "failed") as keyof typeof strings.failures;
@@ -145,7 +148,7 @@ function Failure({ message, last }: { message: Message; last: boolean }) {
               <Icon name="retry" />
               {s.retry}
             </button>
-            {(kind === "key" || kind === "invalid") && <a href="#/settings">{s.openSettings}</a>}
+            {modelMayDiffer.has(kind) && <a href="#/settings">{s.openSettings}</a>}
           </p>
         )}
       </div>
