@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"parley/internal/access"
 	"parley/internal/retrieval"
@@ -13,7 +14,8 @@ import (
 // Corpus keeps documents and their index. It implements retrieval.Store.
 type Corpus struct {
 	db    *database
-	large int64 // from how many bytes on passages are read side by side
+	large int64     // from how many bytes on passages are read side by side
+	widen sync.Once // lets in the reads of a large file
 }
 
 var _ retrieval.Store = (*Corpus)(nil)

@@ -54,7 +54,8 @@ func (c *Corpus) sideBySide() int {
 	if info, err := os.Stat(c.db.path); err != nil || info.Size() < c.large {
 		return 1
 	}
-	return readers
+	c.widen.Do(func() { c.db.admitReaders(maxReaders) })
+	return maxReaders
 }
 
 // readChunks is Chunks in one transaction, with the statements that read a chunk and a document.

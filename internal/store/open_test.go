@@ -31,7 +31,7 @@ func TestOpen_SyncsEveryCommitOnEveryConnection(t *testing.T) {
 	for _, d := range []*database{db.corpus.db, db.state.db} {
 		for name, pool := range map[string]*sql.DB{"write": d.write, "read": d.read} {
 			n := pool.Stats().MaxOpenConnections
-			if want := map[string]int{"write": 1, "read": readers}[name]; n != want {
+			if want := map[string]int{"write": 1, "read": readers()}[name]; n != want {
 				t.Errorf("%s pool has %d connections, want %d", name, n, want)
 			}
 			for range n { // all at once, so that each is another one

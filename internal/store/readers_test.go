@@ -19,7 +19,7 @@ func TestReads_NeedOneConnectionEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for range readers - 1 {
+	for range readers() - 1 {
 		conn, err := db.corpus.db.read.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -50,8 +50,8 @@ func TestChunks_OfALargeCorpusComeInTheOrderOfKeysToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []retrieval.ChunkKey
-	for i := range 2 * readers {
-		keys = append(keys, retrieval.ChunkKey{Revision: int64(2*readers - i), Ordinal: i % 5})
+	for i := range 2 * maxReaders {
+		keys = append(keys, retrieval.ChunkKey{Revision: int64(2*maxReaders - i), Ordinal: i % 5})
 	}
 	keys = slices.Insert(keys, 3, retrieval.ChunkKey{Revision: 1 << 20}) // which nobody has
 	want, err := db.Corpus().Chunks(t.Context(), "ns", keys)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +24,13 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// readers is how many reads of one database run at once; more wait their turn.
-const readers = 10
+// maxReaders is how many reads of a large database run at once: they wait for the disk.
+const maxReaders = 10
+
+// readers returns how many reads of a database run at once; more wait their turn. Reads of one that the system keeps in
+// memory wait for processors alone. Each reader has caches of its own, and with more readers than are busy all the time
+// these would fill over hours, so that the program seemed to leak.
+func readers() int { return min(maxReaders, max(4, 2*runtime.GOMAXPROCS(0))) }
 
 // pragmas are set on every connection. WAL lets readers and one writer work side by side, over
 // processes too; synchronous=FULL syncs the log at every commit, without which the last commits
@@ -75,8 +81,7 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	if d.read, err = sql.Open("sqlite", dsn(path, slices.Concat(pragmas, readPragmas))); err != nil {
 		return nil, errors.Join(d.fail("open", err), d.write.Close())
 	}
-	d.read.SetMaxOpenConns(readers)
-	d.read.SetMaxIdleConns(readers)
+	d.admitReaders(readers())
 	d.read.SetConnMaxIdleTime(time.Minute)
 	if err := d.migrate(ctx, migrations, log); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -85,6 +90,12 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+// admitReaders sets how many reads run at once.
+func (d *database) admitReaders(n int) {
+	d.read.SetMaxOpenConns(n)
+	d.read.SetMaxIdleConns(n)
 }
 
 // createPrivate makes an empty file that only this user may read, unless the file exists. SQLite

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -112,12 +113,15 @@ func (b *bench) soakFor(ctx context.Context, s *server) (rep report, sizes []siz
 			return rep, sizes, json.Unmarshal(o.out, &rep)
 		case <-tick.C:
 			after := time.Since(began)
-			if after < time.Duration(soakWarmup*float64(b.soakTime)) || after > b.soakTime {
-				continue
-			}
 			mib, err := s.resident()
 			if err != nil {
 				return rep, nil, err
+			}
+			if after.Truncate(time.Minute) > (after - soakEvery).Truncate(time.Minute) {
+				fmt.Fprintf(os.Stderr, "after %s: %.2f MiB\n", after.Round(time.Minute), mib)
+			}
+			if after < time.Duration(soakWarmup*float64(b.soakTime)) || after > b.soakTime {
+				continue
 			}
 			sizes = append(sizes, size{after.Hours(), mib})
 		}
