@@ -15,8 +15,12 @@ import (
 	"parley/internal/retrieval"
 )
 
-// failedTitle stands above the files that should have given a document.
-const failedTitle = "Failed"
+// failedTitle stands above the files that should have given a document, and partlyTitle above those that are
+// indexed without a part of their text.
+const (
+	failedTitle = "Failed"
+	partlyTitle = "Indexed only a part of"
+)
 
 // writeReport tells people what an ingestion did, and why each file that gave no document gave
 // none.
@@ -39,6 +43,7 @@ func writeReport(w io.Writer, r ingest.Report) {
 	}
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
 	writeElsewhere(w, r.Elsewhere)
+	writeResults(w, partlyTitle, r.Partly)
 	writeResults(w, "Skipped", r.Skipped)
 	writeResults(w, failedTitle, r.Failed)
 }
@@ -56,6 +61,7 @@ func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, price
 		fmt.Fprintf(w, "Would embed %s.\n", planned(plan, prices))
 	}
 	writeElsewhere(w, r.Elsewhere)
+	writeResults(w, "Could read only a part of", r.Partly)
 	writeResults(w, "Would skip", r.Skipped)
 	writeResults(w, "Could not read", r.Failed)
 }
@@ -97,7 +103,7 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 	if len(known) > 0 {
 		fmt.Fprintf(w, "%s %s as before; they have not changed.\n", title, plural(len(known), noun))
 	}
-	if len(known) <= maxKnown && title == failedTitle {
+	if len(known) <= maxKnown && (title == failedTitle || title == partlyTitle) {
 		writeFiles(w, known)
 	}
 	if len(fresh) > 0 {
@@ -108,7 +114,11 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 
 func writeFiles(w io.Writer, files []ingest.FileResult) {
 	for _, f := range files {
-		fmt.Fprintf(w, "  %s (%s): %s\n", f.Path, f.Reason, f.Detail)
+		reason := ""
+		if f.Reason != "" {
+			reason = fmt.Sprintf(" (%s)", f.Reason)
+		}
+		fmt.Fprintf(w, "  %s%s: %s\n", f.Path, reason, f.Detail)
 	}
 }
 
@@ -117,7 +127,7 @@ func writeFiles(w io.Writer, files []ingest.FileResult) {
 func writeFormats(w io.Writer, formats map[string]map[string]int) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	total := formatLine{reasons: map[string]int{}}
-	fmt.Fprintln(t, "format\tfiles\tindexed\topened\trefused\tfailed\t  reasons")
+	fmt.Fprintln(t, "format\tfiles\tindexed\tin part\topened\trefused\tfailed\t  reasons")
 	for _, name := range slices.Sorted(maps.Keys(formats)) {
 		line := countFormat(formats[name])
 		line.write(t, name)
@@ -129,8 +139,8 @@ func writeFormats(w io.Writer, formats map[string]map[string]int) {
 
 // formatLine is a line of the table: what became of the files of a format.
 type formatLine struct {
-	indexed, opened, refused, failed int
-	reasons                          map[string]int
+	indexed, partly, opened, refused, failed int
+	reasons                                  map[string]int
 }
 
 func countFormat(outcomes map[string]int) formatLine {
@@ -139,6 +149,8 @@ func countFormat(outcomes map[string]int) formatLine {
 		switch {
 		case outcome == ingest.OutcomeIndexed:
 			line.indexed += n
+		case outcome == ingest.OutcomePartly:
+			line.partly += n
 		case outcome == ingest.OutcomeOpened:
 			line.opened += n
 		case ingest.Refuses(extract.Reason(outcome)):
@@ -154,6 +166,7 @@ func countFormat(outcomes map[string]int) formatLine {
 
 func (l *formatLine) add(o formatLine) {
 	l.indexed += o.indexed
+	l.partly += o.partly
 	l.opened += o.opened
 	l.refused += o.refused
 	l.failed += o.failed
@@ -167,8 +180,8 @@ func (l formatLine) write(w io.Writer, name string) {
 	for _, reason := range slices.Sorted(maps.Keys(l.reasons)) {
 		reasons = append(reasons, fmt.Sprintf("%s %d", reason, l.reasons[reason]))
 	}
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", name, l.indexed+l.opened+l.refused+l.failed,
-		l.indexed, l.opened, l.refused, l.failed, strings.Join(reasons, ", "))
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", name, l.indexed+l.opened+l.refused+l.failed,
+		l.indexed, l.partly, l.opened, l.refused, l.failed, strings.Join(reasons, ", "))
 }
 
 // rounded keeps about three digits of d.

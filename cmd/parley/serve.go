@@ -312,7 +312,7 @@ func (s *serving) Ingestion() server.Ingestion {
 		Running: s.running, Files: p.FilesTotal, Done: p.FilesDone,
 		Indexed:   p.FilesDone - p.Unchanged - p.Skipped - p.Failed,
 		Unchanged: p.Unchanged, Skipped: p.Skipped, Failed: p.Failed,
-		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks,
+		Documents: stats.Documents, Pages: stats.Pages, Chunks: stats.Chunks, Partly: stats.Partly,
 		Embedding: s.embedding, Unembedded: s.unembedded,
 	}
 }

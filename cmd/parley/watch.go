@@ -145,6 +145,11 @@ func (p *program) logRefresh(ctx context.Context, r ingest.Report, err error) {
 		p.log.Info("followed changes", "indexed", r.Indexed, "updated", r.Updated, "deleted", r.Deleted,
 			"duration", r.Duration.Round(time.Millisecond))
 	}
+	for _, f := range r.Partly {
+		if !f.Known {
+			p.log.Warn("a part of a changed file could not be read", "file", f.Path, "detail", f.Detail)
+		}
+	}
 	failed := 0
 	for _, f := range r.Failed {
 		if f.Known {

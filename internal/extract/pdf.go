@@ -127,7 +127,7 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits Limits) (pages []*
 	if len(pages) == 0 {
 		return nil, nil, noPDFText(count, len(scanned), len(garbled), len(broken))
 	}
-	return pages, pageNotes(scanned, garbled, broken), nil
+	return pages, pageNotes(count, scanned, garbled, broken), nil
 }
 
 // noPDFText is the error for a document none of whose pages has text that can be read.
@@ -143,31 +143,41 @@ func noPDFText(count, scanned, garbled, broken int) *Error {
 	return &Error{Reason: Empty, Detail: "its pages are blank"}
 }
 
-func pageNotes(scanned, garbled, broken []int) []string {
+// pageNotes says which of a document's pages are missing, why, and what can be done.
+func pageNotes(count int, scanned, garbled, broken []int) []string {
 	var notes []string
 	for _, n := range []struct {
-		pages []int
-		what  string
+		pages     []int
+		one, many string
+		advice    string
 	}{
-		{scanned, "no text layer"},
-		{garbled, "fonts that do not say which characters they show"},
-		{broken, "damage, and cannot be read"},
+		{scanned, "has", "have", "no text layer; OCR makes them searchable"},
+		{garbled, "uses", "use", "fonts that do not say which characters they show; OCR makes them searchable"},
+		{broken, "is", "are", "damaged and cannot be read; get another copy of the file"},
 	} {
-		switch len(n.pages) {
-		case 0:
-		case 1:
-			notes = append(notes, fmt.Sprintf("page %d has %s", n.pages[0], n.what))
-		default:
-			notes = append(notes, fmt.Sprintf("pages %s have %s", pageList(n.pages), n.what))
+		if len(n.pages) == 0 {
+			continue
 		}
+		verb := n.many
+		if len(n.pages) == 1 {
+			verb = n.one
+		}
+		notes = append(notes, fmt.Sprintf("%d of %d pages (%s) %s %s", len(n.pages), count, pageList(n.pages), verb, n.advice))
 	}
 	return notes
 }
 
+// maxRanges bounds how many ranges of pages a list names.
+const maxRanges = 20
+
 // pageList writes page numbers as people do: "3, 5–9".
 func pageList(pages []int) string {
 	var b strings.Builder
-	for i := 0; i < len(pages); i++ {
+	for i, ranges := 0, 0; i < len(pages); i++ {
+		if ranges++; ranges > maxRanges {
+			fmt.Fprintf(&b, " and %d more", len(pages)-i)
+			break
+		}
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}

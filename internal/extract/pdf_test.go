@@ -182,7 +182,7 @@ func TestPDF_SaysWhyThereIsNoText(t *testing.T) {
 	wantReason(t, "a.pdf", encryptedPDF("secret"), Limits{}, Encrypted)
 
 	doc := read(t, "a.pdf", makePDF(scan, setLines(72, 700, "Some text."), scan, scan))
-	if diff := cmp.Diff([]string{"pages 1, 3–4 have no text layer"}, doc.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"3 of 4 pages (1, 3–4) have no text layer; OCR makes them searchable"}, doc.Notes); diff != "" {
 		t.Error(diff)
 	}
 	if doc.Pages[0].Number != 2 {

@@ -237,6 +237,9 @@ func (r *run) tally(res result) {
 		r.report.noteElsewhere(res.file.PutIn, 1)
 	}
 	r.tellOutcome(res)
+	if res.partly() {
+		r.report.Partly = append(r.report.Partly, FileResult{Path: res.from.display(), Detail: res.file.Detail, Known: res.same})
+	}
 	switch {
 	case res.file.Reason == string(crawl.IsDuplicate):
 		r.report.Duplicates++

@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/internal/extract"
 	"parley/internal/ident"
@@ -36,6 +38,9 @@ type result struct {
 	budget    *budget // for the files inside it
 	namespace string  // in which its document is to be found
 }
+
+// partly reports whether the file was read, but for a part of it.
+func (r result) partly() bool { return r.file.Reason == "" && r.file.Detail != "" }
 
 // failed makes the result of a file that gives no document.
 func (r result) failed(reason extract.Reason, detail string) result {
@@ -131,6 +136,7 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 	if cut := x.doc.Cut; cut != nil {
 		return res.failed(cut.Reason, cut.Detail) // but the files inside it are taken as far as they are known
 	}
+	res.file.Detail = notesOf(x.doc)
 	if len(x.doc.Pages) == 0 {
 		return res // the files inside it are the documents
 	}
@@ -158,12 +164,22 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 			ID: res.file.DocumentID, Namespace: res.namespace, Name: c.name,
 			Title: m.title, URL: m.url, Category: m.category, Access: m.access,
 			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
-			Chunks: len(x.chunks), Generation: Generation, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
+			Chunks: len(x.chunks), Generation: Generation, Notes: res.file.Detail, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
 		},
 		Chunks: x.chunks,
 	}
 	res.put.Pages, res.put.Document.Pages = pagesOf(x.doc)
 	return res
+}
+
+// notesOf returns what could not be read of a document, as sentences; "" for one that was read whole.
+func notesOf(doc *extract.Document) string {
+	sentences := make([]string, len(doc.Notes))
+	for i, n := range doc.Notes {
+		first, size := utf8.DecodeRuneInString(n)
+		sentences[i] = string(unicode.ToUpper(first)) + n[size:] + "."
+	}
+	return strings.Join(sentences, " ")
 }
 
 // pagesOf returns what is stored of a document's pages, and how many of them have a number.

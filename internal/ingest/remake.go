@@ -48,6 +48,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	n := &m.put.Document
 	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
 	n.Generation, n.IndexedAt = Generation, time.Now().UTC().Truncate(time.Microsecond)
+	n.Notes = notesOf(x.Document)
 	m.put.Pages, n.Pages = pagesOf(x.Document)
 	return m
 }

@@ -25,6 +25,7 @@ type Report struct {
 	Chunks     int          // of the new and updated documents
 	Skipped    []FileResult // files with nothing to index: no parser, no text, too large
 	Failed     []FileResult // files that should have given a document
+	Partly     []FileResult // files of which a part could not be read, in the numbers above too
 	Duration   time.Duration
 
 	// Elsewhere counts the documents in other namespaces than that of the run, unchanged ones too.
@@ -38,6 +39,7 @@ type Report struct {
 const (
 	OutcomeIndexed = "indexed"
 	OutcomeOpened  = "opened" // it holds files and no text of its own
+	OutcomePartly  = "partly" // one of the others, but a part could not be read; counted beside it
 )
 
 // noteFormat counts a file under its format: as it was recognised, or for one that was not read
@@ -57,6 +59,9 @@ func (r *Report) noteFormat(res result) {
 		outcome = OutcomeOpened
 	}
 	r.noteOutcome(format, outcome, 1)
+	if res.partly() {
+		r.noteOutcome(format, OutcomePartly, 1)
+	}
 }
 
 func (r *Report) noteElsewhere(namespace string, n int) {
@@ -81,7 +86,7 @@ type Outcome struct {
 	Path       string // below its root, "/"-separated; for a file inside another, that one's path and its name in there
 	DocumentID string // "" for a file that gave none
 	Reason     extract.Reason
-	Detail     string // one sentence for people, where there is a Reason
+	Detail     string // one sentence for people, where there is a Reason; without one what could not be read of the file
 	Unchanged  bool   // it is as the last run left it
 	First      bool   // it is the page for which a site was named
 	Chunks     int    // of a new or updated document
@@ -115,13 +120,13 @@ func LookAgain(f retrieval.File) retrieval.File {
 	return f
 }
 
-// FileResult is why a file is not in the corpus.
+// FileResult is why a file is not in the corpus, or not as a whole.
 type FileResult struct {
-	Path   string // absolute, or an address, with what is not printable escaped
-	Reason extract.Reason
-	Detail string // one sentence for people
-	Known  bool   // it was so at an earlier run, and the file was not tried again
-	Named  bool   // it is the page for which a site was named, so that it is missed
+	Path   string         // absolute, or an address, with what is not printable escaped
+	Reason extract.Reason // "" for one that is, but of which a part could not be read
+	Detail string         // one sentence for people
+	Known  bool           // it was so at an earlier run, and the file was not tried again
+	Named  bool           // it is the page for which a site was named, so that it is missed
 }
 
 // Add adds what another run did.
@@ -135,6 +140,7 @@ func (r *Report) Add(o Report) {
 	r.Chunks += o.Chunks
 	r.Skipped = append(r.Skipped, o.Skipped...)
 	r.Failed = append(r.Failed, o.Failed...)
+	r.Partly = append(r.Partly, o.Partly...)
 	r.Duration += o.Duration
 	for namespace, n := range o.Elsewhere {
 		r.noteElsewhere(namespace, n)
@@ -150,6 +156,7 @@ func (r *Report) sort() {
 	byPath := func(a, b FileResult) int { return cmp.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(r.Skipped, byPath)
 	slices.SortStableFunc(r.Failed, byPath)
+	slices.SortStableFunc(r.Partly, byPath)
 }
 
 // fail adds a file to the report.

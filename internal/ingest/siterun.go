@@ -100,7 +100,10 @@ func (s *siteRun) remember(files []retrieval.File) {
 
 func (s *siteRun) remembered(f retrieval.File, inside []retrieval.File) crawl.Remembered {
 	sha, _, _ := strings.Cut(f.SHA256, "+")
-	m := crawl.Remembered{State: decodePageState(f.State).State, SHA256: sha, Detail: f.Detail}
+	m := crawl.Remembered{State: decodePageState(f.State).State, SHA256: sha}
+	if f.Reason != "" { // else it says what could not be read of the page
+		m.Detail = f.Detail
+	}
 	if f.Reason == string(siteFile) {
 		return m
 	}

@@ -125,6 +125,9 @@ func (s *Service) withdraw(at upload.Scope, id string, w *watch) error {
 	return errors.Join(failed, s.cfg.Files.Accept(id))
 }
 
+// partly reports whether a file was read, but for a part of it.
+func partly(o ingest.Outcome) bool { return o.Reason == "" && o.Detail != "" }
+
 // maxMembers is how many of the files inside files a job lists that failed.
 const maxMembers = 1000
 
@@ -189,9 +192,15 @@ func (w *watch) outcome(o ingest.Outcome) {
 	}
 	if o.Reason == "" && o.DocumentID == "" {
 		w.opened[name] = true // what became of the files inside it decides
+		if partly(o) {
+			w.task.Update(func(j *job.Job) {
+				f := &j.Files[w.waiting[name]]
+				f.Partly, f.Detail = true, o.Detail
+			})
+		}
 		return
 	}
-	f := job.File{Name: name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+	f := job.File{Name: name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 	if f.State == job.FileIndexed && o.Unchanged {
 		f.State = job.FileUnchanged
 	}
@@ -203,7 +212,7 @@ func (w *watch) outcome(o ingest.Outcome) {
 	})
 }
 
-// member enters what became of a file inside a file. Only those that failed are listed.
+// member enters what became of a file inside a file. Only those are listed that failed, or of which a part did.
 func (w *watch) member(name string, o ingest.Outcome) {
 	m := w.inside[name]
 	if m == nil {
@@ -218,14 +227,16 @@ func (w *watch) member(name string, o ingest.Outcome) {
 		}
 	}
 	state := stateOf(o.Reason)
-	if state == job.FileFailed {
+	listed := state == job.FileFailed || partly(o)
+	if listed {
 		w.listed++
 	}
 	w.task.Update(func(j *job.Job) {
 		j.Counts.Chunks += o.Chunks
 		j.Counts.Tokens += o.Tokens
-		if state == job.FileFailed && w.listed <= maxMembers {
-			j.Files = append(j.Files, job.File{Name: o.Path, State: state, Reason: string(o.Reason), Detail: o.Detail})
+		if listed && w.listed <= maxMembers {
+			j.Files = append(j.Files, job.File{Name: o.Path, State: state, Reason: string(o.Reason), Detail: o.Detail,
+				Partly: partly(o), DocumentID: o.DocumentID})
 		}
 	})
 }
@@ -246,7 +257,7 @@ func (w *watch) settle() {
 	w.task.Update(func(j *job.Job) {
 		for name, m := range w.inside {
 			f, inside := &j.Files[w.waiting[name]], fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
-			if f.Reason == "" {
+			if f.Detail == "" {
 				f.Detail = inside
 			} else { // why it was not read to its end
 				f.Detail = strings.TrimSuffix(f.Detail, ".") + ". " + inside

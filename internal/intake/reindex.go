@@ -84,7 +84,7 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 			return
 		}
 		told = true
-		f := job.File{Name: j.Files[0].Name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+		f := job.File{Name: j.Files[0].Name, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 		t.Update(func(j *job.Job) {
 			j.Files[0] = f
 			j.Counts.Chunks, j.Counts.Tokens = o.Chunks, o.Tokens

@@ -186,7 +186,7 @@ type siteWatch struct {
 // outcome enters what became of a page. Pages beside the first are listed when they were indexed or
 // failed; that there is nothing in one is of no interest.
 func (w *siteWatch) outcome(o ingest.Outcome) {
-	f := job.File{Name: o.Path, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, DocumentID: o.DocumentID}
+	f := job.File{Name: o.Path, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 	if f.State == job.FileIndexed && o.Unchanged {
 		f.State = job.FileUnchanged
 	}

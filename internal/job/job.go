@@ -53,12 +53,14 @@ type File struct {
 	State      FileState `json:"state"`
 	Reason     string    `json:"reason,omitempty"` // of docs/ingestion.md's list; "" when all is well
 	Detail     string    `json:"detail,omitempty"` // one sentence for people
+	Partly     bool      `json:"partly,omitempty"` // it is indexed, but a part of it could not be read: Detail says which
 	DocumentID string    `json:"document_id,omitempty"`
 }
 
 // Counts add up what became of a job's files.
 type Counts struct {
 	Total, Done, Indexed, Unchanged, Skipped, Failed int // files
+	Partly                                           int // of those indexed or unchanged
 	Chunks, Tokens                                   int // of the files indexed
 }
 
@@ -154,6 +156,9 @@ func (j *Job) Count() {
 			continue
 		}
 		c.Done++
+		if f.Partly {
+			c.Partly++
+		}
 	}
 	j.Counts = c
 }

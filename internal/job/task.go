@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -208,6 +209,9 @@ func (j *Job) summary() string {
 	if c.Unchanged > 0 {
 		s += fmt.Sprintf(", %d of them as before", c.Unchanged)
 	}
+	if c.Partly > 0 {
+		s += fmt.Sprintf("; %d read only in part", c.Partly)
+	}
 	if c.Skipped > 0 {
 		s += fmt.Sprintf("; %d skipped", c.Skipped)
 	}
@@ -215,7 +219,7 @@ func (j *Job) summary() string {
 		s += fmt.Sprintf("; %d failed", c.Failed)
 	}
 	if c.Total == 1 && len(j.Files) == 1 && j.Files[0].Detail != "" {
-		s += ": " + j.Files[0].Detail
+		s += ": " + strings.TrimSuffix(j.Files[0].Detail, ".")
 	}
 	return s + "."
 }

@@ -33,6 +33,7 @@ type Document struct {
 	Pages      int    // pages with a number; 0 for formats without pages
 	Chunks     int
 	Generation string    // which extractor and splitter made the chunks
+	Notes      string    // what could not be read although the rest could, for people; "" for a document read whole
 	IndexedAt  time.Time // UTC, microseconds
 }
 

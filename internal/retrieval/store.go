@@ -151,6 +151,7 @@ type Stats struct {
 	Pages     int // a document without pages counts as one
 	Chunks    int
 	Bytes     int64 // of the originals
+	Partly    int   // documents with Notes
 }
 
 // Root is a file, folder or other origin that was ingested, so that what disappears from it

@@ -88,7 +88,7 @@ func TestReadyz_SaysWhetherQuestionsCanBeAnsweredAndHowIngestionGoes(t *testing.
 	st := &state{ready: errors.New("the store at /var/secret opens"), ingestion: Ingestion{Running: true, Files: 9, Done: 4, Indexed: 3, Failed: 1}}
 	s := newServer(t, options{state: st})
 	w := do(s, http.MethodGet, "/readyz", "")
-	const ingestion = `"ingestion":{"running":true,"files":9,"done":4,"indexed":3,"unchanged":0,"skipped":0,"failed":1,"documents":0,"pages":0,"chunks":0,"embedding":false,"unembedded":0}}` + "\n"
+	const ingestion = `"ingestion":{"running":true,"files":9,"done":4,"indexed":3,"unchanged":0,"skipped":0,"failed":1,"documents":0,"pages":0,"chunks":0,"partly":0,"embedding":false,"unembedded":0}}` + "\n"
 	if want := `{"status":"starting",` + ingestion; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 		t.Errorf("before: status %d, body %s, want %s", w.Code, w.Body, want)
 	}

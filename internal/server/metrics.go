@@ -219,6 +219,7 @@ func (c ingestionCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(ingestFiles, in.Failed, "failed")
 	gauge(ingestFiles, in.Files-in.Done, "waiting")
 	gauge(corpusSize, in.Documents, "documents")
+	gauge(corpusSize, in.Partly, "documents_read_in_part")
 	gauge(corpusSize, in.Pages, "pages")
 	gauge(corpusSize, in.Chunks, "chunks")
 	gauge(corpusSize, in.Unembedded, "unembedded_chunks")

@@ -103,6 +103,7 @@ type Ingestion struct {
 	Documents int  `json:"documents"` // in the corpus now
 	Pages     int  `json:"pages"`     // in the corpus now
 	Chunks    int  `json:"chunks"`    // in the corpus now
+	Partly    int  `json:"partly"`    // of Documents, those of which a part could not be read
 
 	Embedding  bool `json:"embedding"`  // vectors are being made
 	Unembedded int  `json:"unembedded"` // chunks that wait for theirs, as far as is known; 0 without an embedder

@@ -203,8 +203,9 @@ func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err er
 func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats, err error) {
 	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN pages = 0 THEN 1 ELSE pages END), 0),
-		COALESCE(SUM(chunks), 0), COALESCE(SUM(size), 0) FROM documents WHERE namespace = ?`, namespace).
-		Scan(&s.Documents, &s.Pages, &s.Chunks, &s.Bytes)
+		COALESCE(SUM(chunks), 0), COALESCE(SUM(size), 0), COALESCE(SUM(CASE WHEN notes <> '' THEN 1 ELSE 0 END), 0)
+		FROM documents WHERE namespace = ?`, namespace).
+		Scan(&s.Documents, &s.Pages, &s.Chunks, &s.Bytes, &s.Partly)
 	return s, c.db.fail("count documents", err)
 }
 

@@ -54,9 +54,11 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	if err != nil {
 		return nil, 0, fmt.Errorf("drop documents that have changed meanwhile: %w", err)
 	}
-	_, err = a.exec(`UPDATE files SET generation = ? WHERE CASE put_in WHEN '' THEN namespace ELSE put_in END = ?
-		AND document_id IN (SELECT substr(id, instr(id, '/') + 1) FROM documents WHERE namespace = ?)`,
-		s.Generation, s.Namespace, aside)
+	_, err = a.exec(`UPDATE files SET generation = ?, detail = made.notes
+		FROM (SELECT substr(id, instr(id, '/') + 1) AS document, notes FROM documents WHERE namespace = ?) made
+		WHERE files.document_id = made.document AND files.document_id <> ''
+		AND CASE files.put_in WHEN '' THEN files.namespace ELSE files.put_in END = ?`,
+		s.Generation, aside, s.Namespace)
 	if err != nil {
 		return nil, 0, fmt.Errorf("mark files: %w", err)
 	}

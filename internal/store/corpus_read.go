@@ -158,13 +158,13 @@ func (c *Corpus) Pages(ctx context.Context, revision int64) (all []retrieval.Pag
 }
 
 const documentColumns = `id, namespace, owner, revision, name, title, url, category, media_type,
-	restricted, sha256, size, pages, chunks, generation, indexed_at`
+	restricted, sha256, size, pages, chunks, generation, notes, indexed_at`
 
 // scanDocument reads documentColumns. The access list of a restricted document is left empty.
 func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 	var indexedAt int64
 	err = r.Scan(&d.ID, &d.Namespace, &d.Owner, &d.Revision, &d.Name, &d.Title, &d.URL, &d.Category,
-		&d.MediaType, &restricted, &d.SHA256, &d.Size, &d.Pages, &d.Chunks, &d.Generation, &indexedAt)
+		&d.MediaType, &restricted, &d.SHA256, &d.Size, &d.Pages, &d.Chunks, &d.Generation, &d.Notes, &indexedAt)
 	d.IndexedAt = fromMicros(indexedAt)
 	return d, restricted, err
 }

@@ -31,7 +31,6 @@ var readsAll = map[string]string{
 	"SELECT id FROM jobs ORDER BY id":   "at the start, for folders of jobs that are gone",
 	"FROM documents d WHERE d.chunks >": "an embedder asks what is left to do",
 	"FROM vectors v WHERE NOT EXISTS":   "sweeps vectors that nothing links to",
-	"UPDATE files SET generation":       "once at the end of a reindex",
 }
 
 // The conformance suite runs every statement of the store: none may go over a table that grows.

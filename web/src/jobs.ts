@@ -9,6 +9,7 @@ export interface JobFile {
   state: "queued" | "indexed" | "unchanged" | "skipped" | "failed" | "cancelled";
   reason?: string;
   detail?: string;
+  partly?: boolean;
   document_id?: string;
 }
 
@@ -24,6 +25,7 @@ export interface Job {
   unchanged: number;
   skipped: number;
   failed: number;
+  partly: number;
   chunks: number;
   message: string;
   error: string | null;

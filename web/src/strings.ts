@@ -255,6 +255,8 @@ export const strings = {
     removeText: (name: string) => `“${name}” will not be found or cited any more.`,
     ready: "ready",
     noText: "no text",
+    partly: "read in part",
+    partlyTitle: "A part of this document could not be read, and cannot be found:",
     embedding: (n: number, all: number) => `embedding ${Math.floor((100 * n) / all)} %`,
     more: "Show more",
     none: "No documents yet",

@@ -152,6 +152,7 @@ export interface DocumentRecord {
   indexed_at: string;
   content_url: string;
   uploaded: boolean;
+  notes: string; // what could not be read of it
 }
 
 export interface DocumentList {

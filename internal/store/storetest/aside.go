@@ -31,6 +31,7 @@ func testSwitchAside(t *testing.T, c corpus) {
 	c.embed(g, a, b, kept)
 	c.must(c.SwitchGeneration(ctx, g.ID))
 	newA, newB := c.aside(a), c.aside(b)
+	newA.Document.Notes = "Pages 4–5 have no text layer."
 	c.apply(retrieval.Batch{
 		Namespace: retrieval.Aside("ns"), Put: []retrieval.Put{newA, newB},
 		AddSegments: []retrieval.Segment{{Generation: "new", Data: []byte("new")}},
@@ -74,10 +75,12 @@ func testSwitchAside(t *testing.T, c corpus) {
 	files, err := c.Files(ctx, "ns", "/r")
 	c.must(err)
 	generations = nil
+	var notes []string
 	for _, f := range files {
-		generations = append(generations, f.Generation)
+		generations, notes = append(generations, f.Generation), append(notes, f.Detail)
 	}
 	c.equal("generations of the files", []string{"g2", "g1", "g1"}, generations)
+	c.equal("what could not be read of the files", []string{newA.Document.Notes, "", ""}, notes)
 	if linked := c.linked("ns", g, vectors, c.vectorVersion()); len(linked) != len(newA.Chunks) {
 		t.Errorf("vectors that came with the switch: %v", linked)
 	}

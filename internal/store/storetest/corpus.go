@@ -106,7 +106,7 @@ func (c corpus) put(id, name string) retrieval.Put {
 			ID: id, Revision: rev, Namespace: "ns", Name: name, Title: "Title of " + name,
 			URL: "https://example.com/" + name, Category: "manuals", MediaType: "application/pdf",
 			Owner: "olga", SHA256: strings.Repeat("a", 64), Size: 1234, Pages: 2, Chunks: 3,
-			Generation: "g1", IndexedAt: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC),
+			Generation: "g1", Notes: "Page 3 has no text layer.", IndexedAt: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC),
 			Access: access.List{Users: []string{"zoe", "adam"}, Groups: []string{"staff"}},
 		},
 		Pages: []retrieval.Page{
@@ -176,7 +176,7 @@ func testRoundTrip(t *testing.T, c corpus) {
 	c.equal("chunks", p.Chunks, chunks)
 	stats, err := c.Stats(ctx, "ns")
 	c.must(err)
-	c.equal("stats", retrieval.Stats{Documents: 1, Pages: 2, Chunks: 3, Bytes: 1234}, stats)
+	c.equal("stats", retrieval.Stats{Documents: 1, Pages: 2, Chunks: 3, Bytes: 1234, Partly: 1}, stats)
 	unpaged := c.put(id(2), "notes.md")
 	unpaged.Document.Namespace, unpaged.Document.Pages = "notes", 0
 	unpaged.Pages = []retrieval.Page{{Text: unpaged.Pages[0].Text}}
@@ -185,7 +185,7 @@ func testRoundTrip(t *testing.T, c corpus) {
 	c.apply(retrieval.Batch{Namespace: "notes", Put: []retrieval.Put{unpaged}})
 	stats, err = c.Stats(ctx, "notes")
 	c.must(err)
-	c.equal("stats of a document without pages", retrieval.Stats{Documents: 1, Pages: 1, Bytes: 1234}, stats)
+	c.equal("stats of a document without pages", retrieval.Stats{Documents: 1, Pages: 1, Bytes: 1234, Partly: 1}, stats)
 }
 
 func testReplace(t *testing.T, c corpus) {

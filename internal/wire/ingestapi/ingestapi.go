@@ -198,6 +198,7 @@ type jobBody struct {
 	Unchanged  int        `json:"unchanged"`
 	Skipped    int        `json:"skipped"`
 	Failed     int        `json:"failed"`
+	Partly     int        `json:"partly"`
 	Chunks     int        `json:"chunks"`
 	Message    string     `json:"message"`
 	Error      *string    `json:"error"`
@@ -209,7 +210,7 @@ func bodyOf(j job.Job) jobBody {
 	b := jobBody{
 		ID: j.ID, Kind: j.Kind, State: j.State, Namespace: j.Namespace, CreatedAt: stamp(j.CreatedAt),
 		FilesTotal: j.Counts.Total, FilesDone: j.Counts.Done, Indexed: j.Counts.Indexed, Unchanged: j.Counts.Unchanged,
-		Skipped: j.Counts.Skipped, Failed: j.Counts.Failed, Chunks: j.Counts.Chunks,
+		Skipped: j.Counts.Skipped, Failed: j.Counts.Failed, Partly: j.Counts.Partly, Chunks: j.Counts.Chunks,
 		Message: j.Message, Cancelling: j.Asked, Files: j.Files,
 	}
 	if !j.StartedAt.IsZero() {

@@ -36,6 +36,7 @@ type document struct {
 	IndexedAt  string `json:"indexed_at"`
 	ContentURL string `json:"content_url"`
 	Uploaded   bool   `json:"uploaded"`
+	Notes      string `json:"notes"` // what could not be read of it
 }
 
 func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) document {
@@ -43,7 +44,7 @@ func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) docum
 		ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: webURL(d.URL), Category: d.Category,
 		MediaType: d.MediaType, Kind: kindOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
 		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
-		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded,
+		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded, Notes: d.Notes,
 	}
 }
 

@@ -48,6 +48,7 @@ export function DocumentView({ id, namespace }: { id: string; namespace: string 
           <div><dt>{s.chunks}</dt><dd>{count(doc.chunks)}</dd></div>
           <div><dt>{s.size}</dt><dd>{size(doc.size)}</dd></div>
         </dl>
+        {doc.notes && <p class="soft-note"><Icon name="warn" /> {s.partlyTitle} {doc.notes}</p>}
         <h2>{s.chunksTitle}</h2>
         <p class="soft-note">{s.chunksText}</p>
         <ol class="chunks">

@@ -123,7 +123,7 @@ function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; 
             <th scope="row"><a href={app.hrefOf({ name: "documents", id: d.id })}><span>{d.title || d.name}</span><small>{d.name} · {size(d.size)}</small></a></th>
             <td class="align-right" data-label={s.pages}>{d.pages > 0 ? count(d.pages) : "–"}</td>
             <td class="align-right" data-label={s.chunks}>{count(d.chunks)}</td>
-            <td><Status document={d} vectors={can["vectors"] ?? false} /></td>
+            <td><Status document={d} vectors={can["vectors"] ?? false} />{d.notes && <small class="notes">{d.notes}</small>}</td>
             <td class="soft">{ago(d.indexed_at)}</td>
             <td><Menu label={s.actions(d.title || d.name)} items={actions(d)} /></td>
           </tr>
@@ -136,6 +136,7 @@ function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; 
 function Status({ document: d, vectors }: { document: DocumentRecord; vectors: boolean }) {
   if (d.chunks === 0) return <span class="badge warn">{s.noText}</span>;
   if (vectors && d.embedded < d.chunks) return <span class="badge">{s.embedding(d.embedded, d.chunks)}</span>;
+  if (d.notes) return <span class="badge warn">{s.partly}</span>;
   return <span class="badge good">{s.ready}</span>;
 }
 

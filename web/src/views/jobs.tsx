@@ -59,7 +59,7 @@ function JobLine({ job: j }: { job: work.Job }) {
   const files = j.files ?? [];
   const name = files.length === 1 ? files[0]!.name : files.length > 1 ? s.files(files.length) : s.kinds(j.kind);
   const act = (what: (id: string) => Promise<void>) => () => void what(j.id).catch((e) => app.tell(toApiError(e).message, true));
-  const bad = files.filter((f) => f.state === "failed" || f.state === "skipped");
+  const bad = files.filter((f) => f.state === "failed" || f.state === "skipped" || f.partly);
   return (
     <li class={`job ${j.state}`} data-state={j.state}>
       <div class="job-head">
