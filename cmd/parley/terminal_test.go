@@ -28,6 +28,34 @@ func TestWrapper_BreaksAtSpacesHoweverTheTextComes(t *testing.T) {
 	}
 }
 
+// The widths are those that terminals give the characters; an emoji of several code points is one
+// character, and no line begins with a full stop or ends with an opening bracket.
+func TestWrapper_CountsColumns(t *testing.T) {
+	for text, want := range map[string]string{
+		"年次休暇は三十日です。申請は上司へ。":               "年次休暇は\n三十日で\nす。申請は\n上司へ。\n",
+		"他说「好的好的」。":                        "他说「好的\n好的」。\n",
+		"한국어 텍스트 줄바꿈":                      "한국어\n텍스트\n줄바꿈\n",
+		"ab 👩‍👩‍👧‍👦 cd 👍🏽 ef 🇩🇪 gh":        "ab 👩‍👩‍👧‍👦 cd\n👍🏽 ef 🇩🇪\ngh\n",
+		"cafe\u0301 cafe\u0301 cafe\u0301": "cafe\u0301 cafe\u0301\ncafe\u0301\n",
+		"  二十日まで\n三":                       "  二十日ま\n  で\n三\n",
+		"see[報告.pdf]":                      "see[報\n告.pdf]\n",
+	} {
+		for size := 1; size <= len(text); size++ {
+			var out bytes.Buffer
+			w := &wrapper{w: &out, width: 10}
+			for rest := []rune(text); len(rest) > 0; {
+				n := min(size, len(rest))
+				w.add(string(rest[:n]))
+				rest = rest[n:]
+			}
+			w.end()
+			if diff := cmp.Diff(want, out.String()); diff != "" {
+				t.Fatalf("%q in pieces of %d:\n%s", text, size, diff)
+			}
+		}
+	}
+}
+
 func TestWrapper_WithoutATerminalWritesTheTextAsItIs(t *testing.T) {
 	var out bytes.Buffer
 	w := &wrapper{w: &out}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/displaywidth"
 	"golang.org/x/term"
 )
 
@@ -26,8 +27,9 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// wrapper writes text that comes in pieces, broken at spaces so that no line has more than width
-// code points, but for words that are longer. A line keeps the indentation of its paragraph.
+// wrapper writes text that comes in pieces, broken so that no line has more than width columns, but for
+// words that are longer. Lines are broken at spaces, and before and after wide characters: Chinese and
+// Japanese have no spaces. A line keeps the indentation of its paragraph.
 // Width 0 writes the text as it is. Keep err until the end: the first error stops the output.
 type wrapper struct {
 	w     io.Writer
@@ -36,9 +38,10 @@ type wrapper struct {
 	err   error
 
 	word   strings.Builder // not written yet
-	column int             // code points on this line
+	column int             // columns taken on this line
 	indent int             // spaces at the start of the paragraph
 	blank  bool            // a space is due before the word
+	begun  bool            // the first part of the word is written
 }
 
 func (o *wrapper) add(text string) {
@@ -55,10 +58,16 @@ func (o *wrapper) add(text string) {
 			o.space()
 		}
 	}
-	if o.width == 0 {
+	switch {
+	case o.width == 0:
 		o.flush()
+	case strings.ContainsFunc(text, mayBeWide):
+		o.release()
 	}
 }
+
+// mayBeWide reports whether a character may take two columns. Those before Hangul do not.
+func mayBeWide(r rune) bool { return r >= 0x1100 }
 
 func (o *wrapper) space() {
 	if o.column == 0 && o.word.Len() == 0 {
@@ -81,21 +90,63 @@ func (o *wrapper) flush() {
 		o.column = len(word) - strings.LastIndexByte(word, '\n') - 1
 		return
 	}
-	n := utf8.RuneCountInString(word)
+	for _, part := range partsOf(word) {
+		o.put(part)
+	}
+	o.begun = false
+}
+
+// release writes the parts of the word that nothing which comes can change: all but the last.
+func (o *wrapper) release() {
+	parts := partsOf(o.word.String())
+	if len(parts) < 2 {
+		return
+	}
+	last := len(parts) - 1
+	o.word.Reset()
+	o.word.WriteString(parts[last])
+	for _, part := range parts[:last] {
+		o.put(part)
+	}
+}
+
+// put writes a part of a word, on the next line if it does not fit on this one.
+func (o *wrapper) put(part string) {
+	n := displaywidth.String(part)
 	switch {
 	case o.column == 0:
 		o.write(strings.Repeat(" ", o.indent))
 		o.column = o.indent
-	case o.blank && o.column+1+n > o.width:
+	case o.blank && o.column+1+n > o.width, o.begun && o.column+n > o.width:
 		o.write("\n" + strings.Repeat(" ", o.indent))
 		o.column = o.indent
 	case o.blank:
 		o.write(" ")
 		o.column++
 	}
-	o.blank = false
-	o.write(word)
+	o.blank, o.begun = false, true
+	o.write(part)
 	o.column += n
+}
+
+// partsOf cuts a word where a line may be broken: before and after each wide character, but not
+// between one and the punctuation that belongs to it.
+func partsOf(word string) []string {
+	var parts []string
+	start, at, wide, opens := 0, 0, false, false
+	graphemes := displaywidth.StringGraphemes(word)
+	for graphemes.Next() {
+		g := graphemes.Value()
+		r, _ := utf8.DecodeRuneInString(g)
+		isWide := graphemes.Width() > 1 && !unicode.Is(unicode.Hangul, r) // Korean has spaces
+		if at > start && (wide || isWide) && !opens && !unicode.In(r, unicode.Pe, unicode.Pf, unicode.Po) {
+			parts = append(parts, word[start:at])
+			start = at
+		}
+		wide, opens = isWide, unicode.In(r, unicode.Ps, unicode.Pi)
+		at += len(g)
+	}
+	return append(parts, word[start:])
 }
 
 // end finishes the last line.

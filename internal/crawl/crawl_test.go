@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -387,6 +389,42 @@ func TestWalk_ReadsSitemaps(t *testing.T) {
 	}
 	got, _ = w.walk(Site{URL: "/docs/", Depth: 0}, nil)
 	w.want(got, "fetched /docs/")
+}
+
+func TestWalk_ReadsCompressedSitemaps(t *testing.T) {
+	w := newWeb(t, map[string]answer{"/docs/": {body: "start"}, "/docs/a": {body: "a"}, "/docs/b": {body: "b"}})
+	w.pages["/robots.txt"] = answer{body: "Sitemap: " + w.base + "/map.xml.gz"}
+	w.pages["/map.xml.gz"] = answer{media: "application/x-gzip", body: gzipped(t,
+		"<sitemapindex><sitemap><loc>"+w.base+"/a.xml.gz</loc></sitemap><sitemap><loc>"+w.base+"/b</loc></sitemap>"+
+			"<sitemap><loc>"+w.base+"/broken.xml.gz</loc></sitemap></sitemapindex>")}
+	w.pages["/a.xml.gz"] = answer{media: "text/xml", body: gzipped(t, "<urlset><url><loc>"+w.base+"/docs/a</loc></url></urlset>")}
+	w.pages["/b"] = answer{media: "application/octet-stream", body: gzipped(t, "<urlset><url><loc>"+w.base+"/docs/b</loc></url></urlset>")}
+	w.pages["/broken.xml.gz"] = answer{media: "application/gzip", body: "\x1f\x8b\x08 no gzip"}
+	got, _ := w.walk(Site{URL: "/docs/", Depth: 1}, nil)
+	w.want(got, "fetched /docs/", "fetched /docs/a", "fetched /docs/b")
+}
+
+// 20 MB of blanks become 20 kB; what stands behind the bound is not read.
+func TestReadSitemap_DecompressesNoFurtherThanItsBound(t *testing.T) {
+	link := func(name string) string { return "<url><loc>https://example.com/" + name + "</loc></url>" }
+	body := gzipped(t, "<urlset>"+link("a")+strings.Repeat(" ", 2*maxSitemapBytes)+link("b")+"</urlset>")
+	pages, _ := readSitemap([]byte(body))
+	if want := []string{"https://example.com/a"}; !slices.Equal(pages, want) {
+		t.Errorf("%d bytes gave %v, want %v", len(body), pages, want)
+	}
+}
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestWalk_ReadsTheSourceOfWikiArticles(t *testing.T) {

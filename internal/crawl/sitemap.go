@@ -2,8 +2,10 @@ package crawl
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/xml"
+	"io"
 	"net/url"
 	"strings"
 
@@ -14,11 +16,27 @@ import (
 const (
 	maxSitemaps     = 10
 	maxSitemapLinks = 10_000
+	maxSitemapBytes = 10 << 20 // of a sitemap that is decompressed, as of any page
 )
 
-// readSitemap returns the addresses that a sitemap names: of pages, or of further sitemaps.
+// unpacked returns a sitemap without the compression that sitemap.xml.gz has. Its bytes tell: names
+// and media types differ from server to server. What is decompressed is read as it comes, and no
+// further than the bound.
+func unpacked(body []byte) io.Reader {
+	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		return bytes.NewReader(body)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return bytes.NewReader(nil)
+	}
+	return io.LimitReader(z, maxSitemapBytes)
+}
+
+// readSitemap returns the addresses that a sitemap names: of pages, or of further sitemaps. Of one that
+// is broken or too large they are those before that.
 func readSitemap(body []byte) (pages, sitemaps []string) {
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(unpacked(body))
 	d.Strict = false
 	parent := ""
 	for len(pages)+len(sitemaps) < maxSitemapLinks {
@@ -81,6 +99,9 @@ func (w *walk) onHost(address string) bool {
 // remembered with an exclamation mark before them.
 func (w *walk) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
 	remembered := w.memory[address].State
+	if len(remembered.Links) == 0 {
+		remembered = State{} // it may have been read by a version that could not decompress it
+	}
 	if err := w.pause(ctx, robots{}); err != nil {
 		return nil, nil, err
 	}

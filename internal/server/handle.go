@@ -33,7 +33,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	if !found {
 		// Also where the mux would redirect to a cleaner path, which loses a POST.
 		if strings.HasPrefix(r.URL.Path, openAIPath) {
-			openai.WriteFailure(x, unknownPath)
+			openai.WriteFailure(x, unknownOpenAI(r.URL.Path))
 			return
 		}
 		plainErrors(x, unknownPath)

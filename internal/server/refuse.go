@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 
 	"parley/internal/wire"
 )
@@ -57,6 +58,33 @@ var (
 		Text: "This path does not take this method; the header Allow lists those it takes.",
 	}
 )
+
+// elsewhere says, by the first name behind /v1/, what to use in place of a route of OpenAI's API that is
+// not there.
+var elsewhere = map[string]string{
+	"responses":   "The Responses API is not there yet: use POST /v1/chat/completions, in the AI SDK openai.chat('parley').",
+	"completions": "Completions are not there: use POST /v1/chat/completions.",
+	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere, "conversations": assistantsElsewhere,
+	"files": filesElsewhere, "uploads": filesElsewhere, "vector_stores": filesElsewhere,
+	"embeddings": "Embeddings are not there: Parley embeds what it ingests and is asked itself. POST /search finds passages.",
+}
+
+const (
+	assistantsElsewhere = "Assistants and stored conversations are not there: send the whole conversation to POST /v1/chat/completions, " +
+		"or keep it in a session, POST /chat/session."
+	filesElsewhere = "Files are not there: POST /upload takes documents, and POST /v1/chat/completions answers from all of them."
+)
+
+// unknownOpenAI is the failure of a path below /v1/ that is none.
+func unknownOpenAI(path string) wire.Failure {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, openAIPath), "/")
+	f := unknownPath
+	f.Text = "Of OpenAI's API there are POST /v1/chat/completions and GET /v1/models."
+	if text, ok := elsewhere[name]; ok {
+		f.Text = text
+	}
+	return f
+}
 
 // refusalError is an error of a handler that has no kind in package chat.
 type refusalError struct{ wire.Failure }

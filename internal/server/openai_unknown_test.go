@@ -1,0 +1,39 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestOpenAI_SaysWhatToUseInPlaceOfWhatIsNotThere(t *testing.T) {
+	s := newServer(t, options{})
+	for path, says := range map[string]string{
+		"/v1/responses":                     "POST /v1/chat/completions, in the AI SDK openai.chat('parley')",
+		"/v1/responses/resp_1":              "POST /v1/chat/completions",
+		"/v1/completions":                   "POST /v1/chat/completions",
+		"/v1/embeddings":                    "POST /search",
+		"/v1/files":                         "POST /upload",
+		"/v1/vector_stores/vs_1/files":      "POST /upload",
+		"/v1/assistants":                    "POST /v1/chat/completions",
+		"/v1/threads/t/runs":                "POST /chat/session",
+		"/v1/images/generations":            "there are POST /v1/chat/completions and GET /v1/models",
+		"/v1/":                              "there are POST /v1/chat/completions",
+		"/v1/chat/completions/chatcmpl-123": "there are POST /v1/chat/completions",
+	} {
+		w := do(s, http.MethodPost, path, `{}`)
+		var body struct {
+			Error struct {
+				Message, Type, Code string
+				Param               *string
+			}
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Fatalf("%s: %v: %s", path, err, w.Body)
+		}
+		if e := body.Error; w.Code != http.StatusNotFound || !strings.Contains(e.Message, says) || e.Type != "invalid_request_error" || e.Code != "not_found" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
