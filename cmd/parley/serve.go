@@ -194,7 +194,7 @@ func (s *serving) server() *server.Server {
 	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
-		Version: release, MaxConnections: max(leastConnections, 2*s.cfg.LimitsMaxConcurrent), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
+		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads, History: s.cfg.AzureChatHistory},
 	}, server.Deps{
 		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
@@ -202,10 +202,6 @@ func (s *serving) server() *server.Server {
 		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
 }
-
-// leastConnections is how many connections a server takes at the least. One that is to answer many
-// at a time takes twice as many, so that those who wait hear that they have to.
-const leastConnections = 4096
 
 // namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.
 // The access lists of documents count in each.

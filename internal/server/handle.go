@@ -21,6 +21,10 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 		// A writer without deadlines, as in tests, is left without.
 		_ = x.rc.SetReadDeadline(time.Now().Add(strayBodyTimeout))
 	}
+	full := crowded(r.Context())
+	if full || oddFraming(r) {
+		x.Header().Set("Connection", "close")
+	}
 	if !s.trust.host(r.Host, s.loopback.Load()) {
 		plainErrors(x, unknownHost)
 		return
@@ -37,6 +41,10 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 			return
 		}
 		plainErrors(x, unknownPath)
+		return
+	}
+	if full && !rt.quiet {
+		rt.errors(x, errCrowded)
 		return
 	}
 	if r.Method == http.MethodOptions {
@@ -57,6 +65,15 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	if err := answer(x, r); err != nil {
 		s.refuse(x, r, err)
 	}
+}
+
+// oddFraming reports whether others on the way may see the end of a request elsewhere than net/http
+// does, so that what follows on the connection must not be taken for a request (RFC 9112 sections 6.1
+// and 6.3). net/http drops a Content-Length beside Transfer-Encoding, and Transfer-Encoding in
+// HTTP/1.0, without telling; so every request with the one, and every request of the other, is the last
+// of its connection.
+func oddFraming(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
 // refuse answers with what went wrong before a handler had sent anything.

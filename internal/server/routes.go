@@ -20,7 +20,7 @@ type route struct {
 	methods map[string]handler
 	allow   string // the methods, for the header Allow
 	errors  shape
-	quiet   bool // called by machines all day: logged at Debug
+	quiet   bool // a probe, called all day: logged at Debug, and answered when connections are scarce
 }
 
 // ServeHTTP is never called: Server.handle looks the route up and goes through its guards.

@@ -7,10 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
-
-	"golang.org/x/net/netutil"
 
 	"parley/internal/chat"
 )
@@ -46,14 +43,15 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	// What ends ctx must not cut the turns at once.
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	silent := connections{}
+	gate := newGate(ln, s.cfg.MaxConnections, s.log)
 	srv := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnState:         silent.track,
+		ConnState:         gate.track,
+		ConnContext:       gate.context,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	if s.deps.RAGChat != nil {
@@ -63,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		srv.RegisterOnShutdown(s.deps.Intake.Drain)
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(netutil.LimitListener(ln, s.cfg.MaxConnections)) }()
+	go func() { served <- srv.Serve(gate) }()
 	select {
 	case err := <-served:
 		cancel(errStopping)
@@ -72,7 +70,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	s.drain(srv, &silent, cancel)
+	s.drain(srv, gate, cancel)
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
 	}
@@ -80,11 +78,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 // drain ends the server's connections and turns, gently first.
-func (s *Server) drain(srv *http.Server, silent *connections, cancel context.CancelCauseFunc) {
+func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseFunc) {
 	window, end := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer end()
 	defer s.drainTurns(window)
-	hangUp := time.AfterFunc(silentTime, silent.close)
+	hangUp := time.AfterFunc(silentTime, gate.hangUp)
 	defer hangUp.Stop()
 	if shutdown(srv, s.cfg.Drain) == nil {
 		return
@@ -114,37 +112,4 @@ func shutdown(srv *http.Server, window time.Duration) error {
 func isLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
-}
-
-// connections holds those that have not sent a whole request header yet. The zero value is empty.
-type connections struct {
-	mu     sync.Mutex
-	open   map[net.Conn]struct{}
-	closed bool // close was called; connections that come later are closed at once
-}
-
-func (c *connections) track(conn net.Conn, state http.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if state != http.StateNew {
-		delete(c.open, conn)
-		return
-	}
-	if c.closed {
-		_ = conn.Close()
-		return
-	}
-	if c.open == nil {
-		c.open = map[net.Conn]struct{}{}
-	}
-	c.open[conn] = struct{}{}
-}
-
-func (c *connections) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for conn := range c.open {
-		_ = conn.Close()
-	}
 }

@@ -176,28 +176,6 @@ func TestServe_ReturnsAtOnceWhenIdle(t *testing.T) {
 	}
 }
 
-func TestConnections_HangUpOnThoseWithoutARequestOnly(t *testing.T) {
-	var c connections
-	silent, silentPeer := net.Pipe()
-	asking, askingPeer := net.Pipe()
-	late, latePeer := net.Pipe()
-	defer asking.Close()
-	c.track(silent, http.StateNew)
-	c.track(asking, http.StateNew)
-	c.track(asking, http.StateActive)
-	c.close()
-	c.track(late, http.StateNew)
-	for name, peer := range map[string]net.Conn{"silent": silentPeer, "late": latePeer} {
-		if _, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("the %s connection is open: %v", name, err)
-		}
-	}
-	go func() { _, _ = asking.Write([]byte("x")) }()
-	if _, err := askingPeer.Read(make([]byte, 1)); err != nil {
-		t.Errorf("the connection with a request was closed: %v", err)
-	}
-}
-
 func TestServe_ReportsAListenerThatFails(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -347,39 +325,5 @@ func TestServe_RefusesHeadersThatAreTooLarge(t *testing.T) {
 	}
 	if err == nil && res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("status %d, want 431", res.StatusCode)
-	}
-}
-
-func TestServe_LetsConnectionsOverTheLimitWait(t *testing.T) {
-	l := start(t, options{cfg: Config{MaxConnections: 1}})
-	first := dial(t, l.addr)
-	if _, err := io.WriteString(first, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil {
-		t.Fatal(err)
-	}
-	answered := make(chan int, 1)
-	second := dial(t, l.addr)
-	defer second.Close()
-	if _, err := io.WriteString(second, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		res, err := http.ReadResponse(bufio.NewReader(second), nil)
-		if err != nil {
-			answered <- 0
-			return
-		}
-		answered <- res.StatusCode
-	}()
-	select {
-	case status := <-answered:
-		t.Fatalf("the second connection was answered with %d while the first was open", status)
-	case <-time.After(50 * time.Millisecond): // can only hide a fault, never cause a failure
-	}
-	first.Close()
-	if status := wait(t, answered); status != http.StatusOK {
-		t.Errorf("the second connection was answered with %d", status)
 	}
 }

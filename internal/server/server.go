@@ -39,7 +39,7 @@ type Config struct {
 	Origins        []string      // browsers' origins that may call, "*" for all; default: loopback, any port
 	Version        string        // shown in /metrics and on /; default "devel"
 	MaxBody        int64         // bytes of a request body; default 1 MiB
-	MaxConnections int           // open connections, more wait to be accepted; default 4096
+	MaxConnections int           // open connections, of which the idle ones make room for more; default 4096
 	WriteTimeout   time.Duration // for a client to take what one write sends; default 30 s
 	Drain          time.Duration // for streams to end by themselves; default 30 s, negative: none
 	Capabilities   Capabilities
@@ -239,5 +239,5 @@ func New(cfg Config, deps Deps) *Server {
 }
 
 // Handler returns the handler of all routes. Serve adds what needs the listener: deadlines for
-// headers, the limit on connections, the check of Host on loopback addresses, and draining.
+// headers, the limit on connections (gate), the check of Host on loopback addresses, and draining.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }

@@ -1,0 +1,347 @@
+package server
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// dialFrom connects from a loopback address, or skips the test where the system has only one.
+func dialFrom(t testing.TB, from, addr string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	conn, err := d.DialContext(t.Context(), "tcp", addr)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Skipf("this system has no address %s", from)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// getFrom asks for a path on a new connection and returns the status, and how long it took.
+func getFrom(t testing.TB, from, addr, path string) (status int, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	conn := dialFrom(t, from, addr)
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	res.Body.Close()
+	return res.StatusCode, time.Since(start)
+}
+
+const (
+	greedy = "127.0.0.2"
+	other  = "127.0.0.1"
+)
+
+// hoards are what a client can do with a connection to hold it.
+var hoards = map[string]string{
+	"nothing":       "",
+	"idle":          "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	"half a header": "GET /healthz HTTP/1.1\r\nHost: loc",
+	"half a body":   "POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+	"a stream":      "POST /chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + strconv.Itoa(len(question)) + "\r\n\r\n" + question,
+}
+
+// Row R22 of HARDENING.md: one client holds all it can; others and probes are answered within a second.
+// PARLEY_TEST_CROWD=4096 does it with that many places.
+func TestServe_AnswersOthersAndProbesWhateverOneClientHolds(t *testing.T) {
+	places, within := 32, patience // a busy machine may take long, the point is that it ends
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_TEST_CROWD")); err == nil {
+		places, within = n, time.Second
+	}
+	for name, hoard := range hoards {
+		t.Run(name, func(t *testing.T) {
+			runner := held()
+			runner.started, runner.ended = make(chan struct{}, 2*places+spare), make(chan error, 2*places+spare)
+			l := start(t, options{runner: runner, cfg: Config{MaxConnections: places, Drain: -1}})
+			defer close(runner.resume)
+			for range places + places/8 + spare {
+				conn := dialFrom(t, greedy, l.addr)
+				if _, err := io.WriteString(conn, hoard); err != nil && !isReset(err) {
+					t.Fatal(err)
+				}
+				if name == "idle" {
+					_, _ = conn.Read(make([]byte, 1)) // so that it is idle by now
+				}
+			}
+			for _, c := range []struct {
+				from, path string
+			}{{other, "/healthz"}, {other, "/readyz"}, {other, "/config"}, {greedy, "/healthz"}, {greedy, "/readyz"}} {
+				status, took := getFrom(t, c.from, l.addr, c.path)
+				if status != http.StatusOK || took > within {
+					t.Errorf("%s from %s: status %d after %v", c.path, c.from, status, took)
+				}
+			}
+		})
+	}
+}
+
+func TestServe_ClosesTheConnectionsOfTheGreediestThatWaitedLongest(t *testing.T) {
+	const places = 16
+	l := start(t, options{cfg: Config{MaxConnections: places}})
+	idle := func(from string) (net.Conn, *bufio.Reader) {
+		conn := dialFrom(t, from, l.addr)
+		r := bufio.NewReader(conn)
+		ask(t, conn, r)
+		return conn, r
+	}
+	old, oldReader := idle(other) // waits longer than all of the greedy client's
+	var conns []net.Conn
+	var readers []*bufio.Reader
+	for range places + 4 {
+		conn, r := idle(greedy)
+		conns, readers = append(conns, conn), append(readers, r)
+	}
+	for i, conn := range conns {
+		if i < 5 {
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !isReset(err) {
+				t.Errorf("connection %d of the greedy client is open: %v", i, err)
+			}
+			continue
+		}
+		ask(t, conn, readers[i])
+	}
+	ask(t, old, oldReader)
+}
+
+// ask makes a request on a connection that must still be good.
+func ask(t testing.TB, conn net.Conn, r *bufio.Reader) {
+	t.Helper()
+	if _, err := io.WriteString(conn, hoards["idle"]); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v", res.StatusCode, err)
+	}
+}
+
+// Behind a reverse proxy all clients have one address, as here.
+func TestServe_NeverClosesAStreamForAnotherConnection(t *testing.T) {
+	const places = 8
+	runner := held()
+	l := start(t, options{runner: runner, cfg: Config{MaxConnections: places}})
+	for range 4 { // idle ones make room for streams
+		idle := dial(t, l.addr)
+		defer idle.Close()
+		ask(t, idle, bufio.NewReader(idle))
+	}
+	var tails []*bufio.Reader
+	for range places / 4 * 3 {
+		waitForPlace(t, l)
+		res, lines := openStream(t, l, "/chat/stream")
+		defer res.Body.Close()
+		tails = append(tails, lines)
+	}
+	conn := dial(t, l.addr)
+	defer conn.Close()
+	if _, err := io.WriteString(conn, hoards["a stream"]); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
+		!res.Close || string(body) != `{"error":"`+errCrowded.Text+"\"}\n" {
+		t.Errorf("a stream over the share: status %d, %v, body %q, %v", res.StatusCode, res.Header, body, err)
+	}
+	for range 2 * spare { // probes are answered, and take nothing from the streams
+		if status, _ := getFrom(t, other, l.addr, "/readyz"); status != http.StatusOK {
+			t.Fatalf("/readyz: status %d", status)
+		}
+	}
+	close(runner.resume)
+	for i, lines := range tails {
+		if tail, err := io.ReadAll(lines); err != nil || !strings.Contains(string(tail), "thing.") {
+			t.Errorf("stream %d ended with %q, %v", i, tail, err)
+		}
+	}
+	if status, _ := getFrom(t, other, l.addr, "/config"); status != http.StatusOK {
+		t.Errorf("/config after the streams: status %d", status)
+	}
+}
+
+// waitForPlace returns when a request finds a place: net/http says that a connection is idle a moment after
+// its client has the answer.
+func waitForPlace(t testing.TB, l *live) {
+	t.Helper()
+	for range 1000 {
+		res, err := l.client.Get(l.url + "/config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("no place was ever free")
+}
+
+// fakeConn is a connection of which only the address and the end matter.
+type fakeConn struct {
+	net.Conn
+	from   net.Addr
+	closed bool
+}
+
+func (c *fakeConn) RemoteAddr() net.Addr { return c.from }
+func (c *fakeConn) Close() error         { c.closed = true; return nil }
+
+func TestGate_KeepsItsCountsWhateverHappens(t *testing.T) {
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		const places = 10
+		g := newGate(nil, places, slog.New(slog.DiscardHandler))
+		var open []*fakeConn
+		for range 5000 {
+			if len(open) == 0 || rnd.IntN(3) == 0 {
+				c := &fakeConn{from: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(rnd.IntN(4)))}}
+				g.enter(c)
+				g.track(c, http.StateNew)
+				open = append(open, c)
+			} else {
+				i := rnd.IntN(len(open))
+				c := open[i]
+				ctx := g.context(t.Context(), c)
+				states := []http.ConnState{http.StateActive, http.StateIdle, http.StateClosed}
+				state := states[rnd.IntN(len(states))]
+				p := g.conns[c]
+				g.track(c, state)
+				switch {
+				case state == http.StateActive:
+					before := p
+					crowded(ctx)
+					if before != nil && !c.closed && g.conns[c] != before {
+						t.Fatal("a request lost its connection")
+					}
+				case state == http.StateClosed:
+					open = append(open[:i], open[i+1:]...)
+				}
+			}
+			checkGate(t, g)
+		}
+		for _, c := range open {
+			g.track(c, http.StateClosed)
+		}
+		if len(g.conns)+len(g.addresses)+g.over.Len() != 0 {
+			t.Fatalf("%d connections, %d addresses and %d over the limit are left", len(g.conns), len(g.addresses), g.over.Len())
+		}
+	}
+}
+
+func checkGate(t *testing.T, g *gate) {
+	t.Helper()
+	total, extra := 0, 0
+	for conn, p := range g.conns {
+		if conn.(*fakeConn).closed {
+			t.Fatal("a closed connection has a place")
+		}
+		if p.extra {
+			extra++
+		}
+	}
+	for key, a := range g.addresses {
+		if a.total != a.active+a.waiting.Len() || a.total <= 0 || a.active < 0 {
+			t.Fatalf("%s has %d places, %d at requests and %d waiting", key, a.total, a.active, a.waiting.Len())
+		}
+		total += a.total
+	}
+	if total+extra != len(g.conns) || extra != g.over.Len() || total > g.places || extra > spare {
+		t.Fatalf("%d connections are %d in places and %d over the limit, listed %d", len(g.conns), total, extra, g.over.Len())
+	}
+}
+
+func TestGate_HangsUpOnThoseWithoutARequestOnly(t *testing.T) {
+	g := newGate(nil, 10, slog.New(slog.DiscardHandler))
+	enter := func(states ...http.ConnState) *fakeConn {
+		c := &fakeConn{from: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+		g.enter(c)
+		for _, s := range states {
+			g.track(c, s)
+		}
+		return c
+	}
+	silent := enter(http.StateNew)
+	asking := enter(http.StateNew, http.StateActive)
+	idle := enter(http.StateNew, http.StateActive, http.StateIdle) // Shutdown closes it
+	g.hangUp()
+	late := enter(http.StateNew)
+	if !silent.closed || !late.closed || asking.closed || idle.closed {
+		t.Errorf("closed: silent %v, late %v, asking %v, idle %v", silent.closed, late.closed, asking.closed, idle.closed)
+	}
+}
+
+// withoutFiles accepts a connection once another was closed.
+type withoutFiles struct {
+	net.Listener
+	held *fakeConn
+}
+
+func (l withoutFiles) Accept() (net.Conn, error) {
+	if l.held != nil && !l.held.closed {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return &fakeConn{from: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}, nil
+}
+
+func TestGate_ClosesAnIdleConnectionWhenTheSystemHasNoFileLeft(t *testing.T) {
+	held := &fakeConn{from: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	g := newGate(withoutFiles{held: held}, 10, slog.New(slog.DiscardHandler))
+	g.enter(held)
+	if _, err := g.Accept(); err != nil || !held.closed {
+		t.Errorf("Accept: %v; the idle connection is closed: %v", err, held.closed)
+	}
+	g = newGate(withoutFiles{held: &fakeConn{}}, 10, slog.New(slog.DiscardHandler))
+	if _, err := g.Accept(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("without anything to close: %v, want the system's error", err)
+	}
+}
+
+func TestKeyOf_TakesANetworkOfIPv6ForOneClient(t *testing.T) {
+	for addr, want := range map[string]string{
+		"192.0.2.1":           "192.0.2.1",
+		"::ffff:192.0.2.1":    "192.0.2.1",
+		"2001:db8:1:2:3::4":   "2001:db8:1:2::/64",
+		"2001:db8:1:2:ffff::": "2001:db8:1:2::/64",
+		"2001:db8:1:3::1":     "2001:db8:1:3::/64",
+	} {
+		if got := keyOf(&net.TCPAddr{IP: net.ParseIP(addr)}); got != want {
+			t.Errorf("%s is %s, want %s", addr, got, want)
+		}
+	}
+	if got := keyOf(&net.UnixAddr{Name: "/run/parley"}); got != "/run/parley" {
+		t.Errorf("a socket is %q", got)
+	}
+}
