@@ -133,6 +133,9 @@ func progressLine(p ingest.Progress) string {
 	}
 	line := fmt.Sprintf("%d/%s, %s, %s", p.FilesDone, plural(p.FilesTotal, noun),
 		plural(p.PagesDone, "page"), plural(p.ChunksDone, "chunk"))
+	if p.Waiting > 0 {
+		line += fmt.Sprintf(", %d waiting for the machine", p.Waiting)
+	}
 	if p.Rate > 0 {
 		line += fmt.Sprintf(", %.1f pages/s", p.Rate)
 	}

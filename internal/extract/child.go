@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -23,9 +23,12 @@ type child struct {
 	idle    *time.Timer
 	fresh   bool // it has answered nothing yet
 
-	waits  waits
-	waited atomic.Int64 // for a processor during its job, once the time for that is over
+	waits waits
 }
+
+// workerProcs is how many threads of a worker run Go code at once. Compiled WebAssembly does not yield, and must not
+// keep the worker from noticing its end.
+const workerProcs = 2
 
 // startChild starts this program as a worker, in an environment that is empty but for what the
 // Go runtime and the system need.
@@ -46,8 +49,7 @@ func startChild() (*child, error) {
 	c := &child{stdin: inWrite, stdout: outRead, stderr: &firstBytes{}, ended: make(chan struct{}), fresh: true}
 	cmd := exec.Command(executable) //nolint:noctx // it outlives the call that starts it, and its pool ends it
 	cmd.Args = []string{"parley", "extract-worker"}
-	// Compiled WebAssembly does not yield, and must not keep the worker from noticing its end.
-	cmd.Env = []string{workerVariable + "=1", "GOMAXPROCS=2"}
+	cmd.Env = []string{workerVariable + "=1", "GOMAXPROCS=" + strconv.Itoa(workerProcs)}
 	if root := os.Getenv("SYSTEMROOT"); root != "" {
 		cmd.Env = append(cmd.Env, "SYSTEMROOT="+root)
 	}
@@ -95,12 +97,6 @@ var errBegunTwice = errors.New("the worker says twice that it has begun")
 
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }
-
-// endLate ends a child whose time is over, and notes how much of it was spent waiting.
-func (c *child) endLate() {
-	c.waited.Store(int64(c.waits.ofJob()))
-	c.kill()
-}
 
 func (c *child) kill() {
 	// An error means that the process has ended, which is what is wanted.

@@ -9,14 +9,12 @@ import (
 	"time"
 )
 
-// runDelay is how long the threads of a process have been ready and waited for a processor, 0 when
-// the system does not tell (proc(5), schedstat).
-func runDelay(pid int) time.Duration {
+// timesOf asks the system for the times of a process (proc(5), schedstat).
+func timesOf(pid int) (total threadTimes) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
-		return 0
+		return threadTimes{}
 	}
-	total := int64(0)
 	for _, name := range files {
 		var ran, waited int64
 		data, err := os.ReadFile(name)
@@ -24,10 +22,11 @@ func runDelay(pid int) time.Duration {
 			continue // the thread has ended
 		}
 		if _, err := fmt.Sscan(string(data), &ran, &waited); err == nil {
-			total += waited
+			total.ran += time.Duration(ran)
+			total.waited += time.Duration(waited)
 		}
 	}
-	return time.Duration(total)
+	return total
 }
 
 // workerExecutable is the running program even when its file has been replaced since it started.

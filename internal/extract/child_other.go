@@ -5,11 +5,10 @@ package extract
 import (
 	"os"
 	"syscall"
-	"time"
 )
 
-// runDelay is not known here.
-func runDelay(int) time.Duration { return 0 }
+// timesOf is not known here.
+func timesOf(int) threadTimes { return threadTimes{} }
 
 func workerExecutable() (string, error) { return os.Executable() }
 

@@ -9,7 +9,7 @@ type Limits struct {
 	TextBytes   int64         // text taken out of it, and for text formats the file; 32 MiB
 	Parts       int           // files inside it; 10,000
 	PartsBytes  int64         // all of these together; 1 GiB
-	Time        time.Duration // wall time for one file in a Pool; 30 s
+	Time        time.Duration // for one file in a Pool, without what its worker waits for a processor; 30 s
 	MemoryBytes int64         // memory of one worker of a Pool, at least 192 MiB; 512 MiB
 }
 

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -203,14 +205,21 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	slow := loadError()
+	var busy atomic.Bool
 	clock := time.AfterFunc(loadTime, cancel)
 	defer clock.Stop()
-	stopKilling := context.AfterFunc(limit, c.endLate)
+	stopKilling := context.AfterFunc(limit, c.kill)
+	stopWaiting := func() {}
 	o, err := c.ask(j, func() {
 		c.waits.begin(j.Limits.Time)
 		slow = timeoutError(j.Limits)
-		clock.Reset(j.Limits.Time)
+		clock.Stop()
+		stopWaiting = c.waits.end(j.Limits.Time, func(starved bool) {
+			busy.Store(starved)
+			cancel()
+		})
 	})
+	stopWaiting()
 	if stopKilling() && err == nil {
 		p.put(c)
 		r, err = o.result()
@@ -227,7 +236,7 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 		return nil, false, ErrClosed
 	case ctx.Err() != nil:
 		return nil, false, ctx.Err()
-	case limit.Err() != nil && starved(time.Duration(c.waited.Load()), j.Limits.Time):
+	case limit.Err() != nil && busy.Load():
 		return nil, false, busyError(j.Limits)
 	case limit.Err() != nil:
 		return nil, false, slow
@@ -238,10 +247,6 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 	}
 	return nil, true, &Error{Reason: Crashed, Detail: "the parser died on the file"}
 }
-
-// starved reports whether a job that ran out of time had to wait for a processor so long that the
-// file is not to blame.
-func starved(waited, limit time.Duration) bool { return waited > limit/3 }
 
 func (o outcome) result() (*Result, error) {
 	switch {
@@ -268,10 +273,20 @@ func (p *Pool) take(fresh bool) (*child, error) {
 	c, err := startChild()
 	if err != nil {
 		p.gone()
-		return nil, err
+		return nil, startError(err)
 	}
 	p.startAhead()
 	return c, nil
+}
+
+// startError is a busy machine's where the system has no process, memory or descriptor to spare.
+func startError(err error) error {
+	for _, short := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, short) {
+			return &Error{Reason: Busy, Detail: "the machine could not start a process to read it: " + short.Error()}
+		}
+	}
+	return err
 }
 
 func (p *Pool) gone() {

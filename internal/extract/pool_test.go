@@ -150,16 +150,25 @@ func TestPool_KillsAWorkerThatTakesTooLong(t *testing.T) {
 	}
 }
 
-func TestStarved_ParsesWhatTheSystemSays(t *testing.T) {
-	if runDelay(os.Getpid()) < 0 {
-		t.Error("negative delay")
+func TestUsed_IsWithoutTheTimeOfABusyMachine(t *testing.T) {
+	if now := timesOf(os.Getpid()); now.ran < 0 || now.waited < 0 {
+		t.Errorf("negative times %v", now)
 	}
+	const s = time.Second
 	for _, c := range []struct {
-		waited time.Duration
-		want   bool
-	}{{0, false}, {9 * time.Second, false}, {11 * time.Second, true}, {time.Minute, true}} {
-		if got := starved(c.waited, 30*time.Second); got != c.want {
-			t.Errorf("%v of waiting: %v, want %v", c.waited, got, c.want)
+		name                 string
+		elapsed, ran, waited time.Duration
+		want                 time.Duration
+	}{
+		{"unknown to the system", 31 * s, 0, 0, 31 * s},
+		{"alone on the machine", 31 * s, 35 * s, 0, 31 * s},
+		{"asleep", 31 * s, 0, 0, 31 * s},
+		{"starved", 31 * s, 2 * s, 29 * s, 2 * s},
+		{"starved in two threads", 31 * s, 2 * s, 60 * s, s},
+		{"at work on a busy machine", 200 * s, 62 * s, 300 * s, 31 * s},
+	} {
+		if got := usedOf(c.elapsed, c.ran, c.waited); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

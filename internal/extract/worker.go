@@ -132,16 +132,19 @@ func withFile(x *Extractor, j job, begin func() error, do func(context.Context, 
 		return err
 	}
 	x.waits.begin(j.Limits.Time)
-	ctx, cancel := context.WithTimeout(context.Background(), j.Limits.Time*9/10)
-	defer cancel()
-	err = do(ctx, o)
-	switch {
-	case !errors.Is(err, context.DeadlineExceeded):
-		return err
-	case starved(x.waits.ofJob(), j.Limits.Time):
-		return busyError(j.Limits)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer x.waits.end(j.Limits.Time*9/10, func(busy bool) {
+		if busy {
+			cancel(busyError(j.Limits))
+		} else {
+			cancel(timeoutError(j.Limits))
+		}
+	})()
+	if err = do(ctx, o); errors.Is(err, context.Canceled) {
+		return context.Cause(ctx)
 	}
-	return timeoutError(j.Limits)
+	return err
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
@@ -162,11 +165,11 @@ func timeoutError(l Limits) *Error {
 const loadTime = 2 * time.Minute
 
 func busyError(l Limits) *Error {
-	return &Error{Reason: Busy, Detail: fmt.Sprintf("the machine was too busy to read it within %s", l.Time)}
+	return &Error{Reason: Busy, Detail: fmt.Sprintf("the machine was too busy to read it within %s", patience*l.Time)}
 }
 
 func loadError() *Error {
-	return &Error{Reason: Timeout, Detail: fmt.Sprintf("loading its parser takes longer than %s", loadTime)}
+	return &Error{Reason: Busy, Detail: fmt.Sprintf("the machine was too busy to load its parser within %s", loadTime)}
 }
 
 func memoryError(l Limits) *Error {

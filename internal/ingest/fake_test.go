@@ -301,6 +301,7 @@ func newBench(t *testing.T) *bench {
 	b.cfg = Config{
 		Corpus: b.corpus, Store: b.corpus, Blobs: b.blobs, Extractor: b.extractor,
 		Namespace: "default", DataDir: b.data, Workers: 2,
+		pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	return b
 }

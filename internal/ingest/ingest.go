@@ -94,6 +94,8 @@ type Config struct {
 	Uploads string
 	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
 	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
+
+	pause func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
 }
 
 // Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use, but
@@ -184,7 +186,7 @@ func (in *Ingester) run(
 	ctx context.Context, choose func(*run, context.Context, []string) error, paths []string, spools string, progress func(Progress),
 ) (report Report, err error) {
 	began := time.Now()
-	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
+	r := newRun(in.cfg, progress, began, spools)
 	defer r.close()
 	if err = choose(r, ctx, paths); err == nil {
 		err = r.all(ctx)
@@ -195,6 +197,12 @@ func (in *Ingester) run(
 	}
 	r.report.sort()
 	return r.report, err
+}
+
+func newRun(cfg Config, progress func(Progress), began time.Time, spools string) *run {
+	r := &run{cfg: cfg, meter: newMeter(progress, began), spools: spools}
+	r.cfg.Extractor = newPatient(cfg, r.meter)
+	return r
 }
 
 // run is the state of one Run.

@@ -25,6 +25,7 @@ type Progress struct {
 	Unchanged  int
 	Skipped    int
 	Failed     int
+	Waiting    int // that are tried again after a while, because the machine had no time for them
 	PagesDone  int // a document without pages counts as one
 	ChunksDone int
 	BytesTotal int64         // of the files that must be read

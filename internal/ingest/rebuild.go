@@ -37,7 +37,7 @@ type RebuildReport struct {
 // documents.
 func (in *Ingester) Rebuild(ctx context.Context, aside Aside, progress func(Progress)) (report RebuildReport, err error) {
 	_, err = in.locked(func(spools string) (Report, error) {
-		r := &rebuild{run: &run{cfg: in.cfg, meter: newMeter(progress, time.Now()), spools: spools}, aside: aside}
+		r := &rebuild{run: newRun(in.cfg, progress, time.Now(), spools), aside: aside}
 		r.sites.store = in.cfg.Store
 		began := time.Now()
 		err := r.all(ctx)

@@ -1,0 +1,91 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"parley/internal/extract"
+)
+
+// patient is an Extractor that tries a file again for which the machine had no time, alone and after a while. Only when
+// it was tried so often that something else must be wrong does the file stay Busy; the next run tries it again.
+type patient struct {
+	Extractor
+	meter  *meter
+	logger *slog.Logger
+	wait   func(ctx context.Context, d time.Duration) error
+
+	alone sync.RWMutex // held for reading by whoever reads with others
+}
+
+// newPatient returns the extractor of a run.
+func newPatient(cfg Config, m *meter) *patient {
+	p := &patient{Extractor: cfg.Extractor, meter: m, logger: cfg.Logger, wait: cfg.pause}
+	if p.wait == nil {
+		p.wait = pause
+	}
+	return p
+}
+
+// busyPauses are how long a file waits before it is tried again.
+var busyPauses = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, time.Minute, time.Minute,
+}
+
+// Extract reads a file.
+func (p *patient) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	p.alone.RLock()
+	x, err := p.Extractor.Extract(ctx, r)
+	p.alone.RUnlock()
+	if !isBusy(err) {
+		return x, err
+	}
+	p.meter.add(func(now *Progress) { now.Waiting++ })
+	defer p.meter.add(func(now *Progress) { now.Waiting-- })
+	for _, pause := range busyPauses {
+		p.logger.Info("the machine has no time for a file; it is tried again", "file", r.Name, "after", pause)
+		if err := p.wait(ctx, pause); err != nil {
+			return nil, err
+		}
+		if x, err = p.readAlone(ctx, r); !isBusy(err) {
+			break
+		}
+	}
+	return x, err
+}
+
+func (p *patient) readAlone(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	p.alone.Lock()
+	defer p.alone.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.Spool != "" { // what the last try has left
+		if err := os.RemoveAll(r.Spool); err != nil {
+			return nil, fmt.Errorf("empty a spool: %w", err)
+		}
+	}
+	return p.Extractor.Extract(ctx, r)
+}
+
+func isBusy(err error) bool {
+	refused, ok := errors.AsType[*extract.Error](err)
+	return ok && refused.Reason == extract.Busy
+}
+
+// pause waits until a time is over or ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
