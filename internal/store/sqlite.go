@@ -28,8 +28,7 @@ import (
 const maxReaders = 10
 
 // readers returns how many reads of a database run at once; more wait their turn. Reads of one that the system keeps in
-// memory wait for processors alone. Each reader has caches of its own, and with more readers than are busy all the time
-// these would fill over hours, so that the program seemed to leak.
+// memory wait for processors alone.
 func readers() int { return min(maxReaders, max(4, 2*runtime.GOMAXPROCS(0))) }
 
 // pragmas are set on every connection. WAL lets readers and one writer work side by side, over
@@ -83,6 +82,7 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	}
 	d.admitReaders(readers())
 	d.read.SetConnMaxIdleTime(time.Minute)
+	d.read.SetConnMaxLifetime(readerLifetime)
 	if err := d.migrate(ctx, migrations, log); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -91,6 +91,11 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	}
 	return d, nil
 }
+
+// readerLifetime is after how long a connection that reads is replaced by a new one. Each has a cache and statements of
+// its own: those that are seldom used would fill over hours, and the program would seem to leak. A new one takes
+// a millisecond.
+const readerLifetime = 2 * time.Minute
 
 // admitReaders sets how many reads run at once.
 func (d *database) admitReaders(n int) {
