@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,14 +25,21 @@ import (
 )
 
 // Row R3: wherever bytes of a database have changed, or its end is missing, each answer is what it
-// was, or an error that names the file and what repairs it. There are 1,000 such files with
-// PARLEY_TEST_ALL=1, and 60 else.
+// was, or an error that names the file and what repairs it. There are 60 such files, 1,000 with PARLEY_TEST_ALL=1, and as many as
+// PARLEY_DAMAGE_PLACES says, at other places each time.
 func TestStore_NeverAnswersFromDamage(t *testing.T) {
 	rounds := 60
 	if needs.All() && !needs.Race {
 		rounds = 1000
 	}
-	const seed = 3
+	seed := uint64(3)
+	if places := os.Getenv("PARLEY_DAMAGE_PLACES"); places != "" {
+		var err error
+		if rounds, err = strconv.Atoi(places); err != nil || rounds < 20 {
+			t.Fatalf("PARLEY_DAMAGE_PLACES=%s: it must be a number from 20 on", places)
+		}
+		seed = rand.Uint64()
+	}
 	r := rand.New(rand.NewPCG(seed, 1))
 	whole, want := wholeFolder(t)
 	var noticed, unopened int
