@@ -37,12 +37,12 @@ func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
 	switch {
 	case len(d.labels) > 0:
 		return d, true
+	case len(d.invented) == 0:
+		return decision{n: len(open), text: open}, true // what it holds is still to be decided
 	case rest == "" && !final:
 		return d, false
-	case len(d.invented) > 0:
-		return v.decideLink(d, in, rest, final)
 	}
-	return v.decideDefinition(d, in, inside, rest, final)
+	return v.decideLink(d, open, rest, final)
 }
 
 // closing returns where the bracket closes, -1 when it does not: on the same line or the next, and
@@ -110,9 +110,9 @@ func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 }
 
 // decideLink decides a label that the passages do not allow, with what stands behind it. As the
-// text of a link to an address that the model was given it is no citation, unless it has Parley's own
+// text of a link to an address that the model was shown it is no citation, unless it has Parley's own
 // form.
-func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision, bool) {
+func (v *verifier) decideLink(d decision, open, rest string, final bool) (decision, bool) {
 	d.removed = true
 	if !strings.HasPrefix(rest, "(") {
 		return d, true
@@ -121,33 +121,10 @@ func (v *verifier) decideLink(d decision, in, rest string, final bool) (decision
 	switch {
 	case !ok:
 		return d, false
-	case t.n > 0 && v.given(t.url) && !ownForm.MatchString(d.invented[0]):
-		return decision{n: d.n, text: in[:d.n]}, true
+	case t.n > 0 && v.wasShown(t.url) && !ownForm.MatchString(d.invented[0]):
+		return decision{n: len(open), text: open}, true
 	}
 	d.n += t.n
-	return d, true
-}
-
-// decideDefinition lets a bracket pass that is no citation. One that gives a name to an address is
-// made harmless when the model was not given the address, because an image may refer to it.
-func (v *verifier) decideDefinition(d decision, in, inside, rest string, final bool) (decision, bool) {
-	d.text = in[:d.n]
-	address, defines := strings.CutPrefix(rest, ":")
-	if !defines || strings.HasPrefix(inside, "^") {
-		return d, true
-	}
-	start := len(address) - len(strings.TrimLeft(address, " \t\n"))
-	length := strings.IndexAny(address[start:], " \t\n")
-	if length < 0 {
-		if !final && len(address) < maxTargetBytes {
-			return d, false
-		}
-		length = len(address) - start
-	}
-	if url := address[start : start+length]; isExternal(url) && !v.given(strings.Trim(url, "<>")) {
-		d.n++
-		d.text += " :"
-	}
 	return d, true
 }
 
@@ -168,11 +145,7 @@ func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 	label := body[:end]
 	d.n = end + 2
 	if !ownForm.MatchString(label) {
-		rest := in[d.n:]
-		if rest == "" && !final {
-			return d, false
-		}
-		return v.decideDefinition(d, in, label, rest, final) // whether this is code is never certain
+		return pass, true
 	}
 	if _, known := v.labels().exact[label]; known {
 		d.labels, d.text = []string{label}, in[:d.n]

@@ -87,8 +87,10 @@ type answer struct {
 	model   resolved
 	holding bool // follow-ups come in the text
 	hold    holdBack
-	check   *verifier // nil for a model that answers with the passages' own words
-	thought *verifier // of its reasoning, where citations are no claims but images are images
+	check   *verifier    // nil for a model that answers with the passages' own words
+	leave   filter       // of what is not checked
+	escapes *jsonEscapes // of an answer that is to be JSON
+	thought *verifier    // of its reasoning, where citations are no claims but images are images
 
 	begun     bool               // CompletionStarted was emitted
 	left      int                // calls that earlier completions made and that were left out
@@ -121,10 +123,14 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 		offered: t.offer(),
+		leave:   filter{given: t.wasGiven},
 	}
 	if !m.grounded {
-		a.check = &verifier{passages: t.sent, given: a.wasShown, json: t.req.Options.Schema != nil}
-		a.thought = &verifier{passages: t.sent, given: a.wasShown, json: true}
+		a.check = &verifier{passages: t.sent, given: t.wasGiven, shown: a.wasTold, json: t.req.Options.Schema != nil}
+		if t.req.Options.Schema != nil {
+			a.escapes = &jsonEscapes{}
+		}
+		a.thought = &verifier{passages: t.sent, given: t.wasGiven, shown: a.wasTold, json: true}
 	}
 	return a
 }
@@ -137,6 +143,9 @@ func (a *answer) complete(ctx context.Context) error {
 			return a.begin()
 		}
 		if err != nil {
+			if left := a.say(a.rest(), nil); left != nil { // what it had said counts
+				return left
+			}
 			return fmt.Errorf("complete with %s: %w", a.model.key, err)
 		}
 		if err := a.add(&c); err != nil {
@@ -200,10 +209,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.holding && text != "" {
 		text = a.hold.add(text)
 	}
-	if a.check != nil && text != "" {
-		text = a.check.add(text)
-	}
-	if err := a.say(text, c.Vendor); err != nil {
+	if err := a.say(a.sift(text), c.Vendor); err != nil {
 		return err
 	}
 	return a.call(c.ToolCalls)
@@ -220,6 +226,30 @@ func (a *answer) begin() error {
 		a.done.Model = a.model.name
 	}
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
+}
+
+// sift returns what of the answer may leave the engine now that a piece of it has come.
+func (a *answer) sift(text string) string {
+	switch {
+	case text == "":
+		return ""
+	case a.check == nil:
+		return a.leave.add(text)
+	case a.escapes != nil:
+		return a.check.add(a.escapes.add(text))
+	}
+	return a.check.add(text)
+}
+
+// rest returns what is left of the answer when it has ended.
+func (a *answer) rest() string {
+	switch {
+	case a.check == nil:
+		return a.leave.end()
+	case a.escapes != nil:
+		return a.check.add(a.escapes.end()) + a.check.end()
+	}
+	return a.check.end()
 }
 
 // think emits a piece of the reasoning, as far as it is certain.
@@ -252,11 +282,7 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.think("", true); err != nil {
 		return a.done, err
 	}
-	rest := a.hold.end()
-	if a.check != nil {
-		rest = a.check.add(rest) + a.check.end()
-	}
-	if err := a.say(rest, nil); err != nil {
+	if err := a.say(a.sift(a.hold.end())+a.rest(), nil); err != nil {
 		return a.done, err
 	}
 	if err := a.ownUp(); err != nil {

@@ -7,9 +7,246 @@ import (
 
 // The limits of what is held back to see where it leads.
 const (
-	maxTargetBytes = 2048 // of a link or an image
+	maxTargetBytes = 2048 // of a link, an image or a definition
 	maxTagBytes    = 200  // of an HTML tag
+	maxAltBytes    = 250  // of the text of an image
 )
+
+// filter is the last thing that a text passes before it leaves the engine. Nothing that it gives out
+// makes a renderer fetch something from another site, whether the renderer reads Markdown, Markdown
+// with HTML in it, or takes the whole text for HTML. In what was given out,
+//
+//   - each "![" begins an image of plain text whose target is on the site that shows it, or one that
+//     only a definition could give a target;
+//   - each "]:" stands before something other than an address of another site;
+//   - each "<" before a letter begins a whole tag that fetches nothing.
+//
+// An address that the user gave counts as one of this site. Whether something is code or escaped does
+// not matter, since that depends on the renderer and on what follows. Each decision depends on the
+// text alone, not on how it is cut. At most about maxTargetBytes are held back.
+type filter struct {
+	given func(text string) bool // whether the user gave that text
+
+	held string // what is not decided
+	out  []byte // what is, and was not yet returned
+	last byte   // that was decided
+	size int    // bytes that were decided
+}
+
+// Harmless returns a text that was made of documents as it may stand in an answer: nothing in it makes
+// a renderer fetch something from another site.
+func Harmless(text string) string {
+	return harmless(text, func(string) bool { return false })
+}
+
+// harmless returns a whole text as a filter gives it out.
+func harmless(text string, given func(string) bool) string {
+	f := filter{given: given}
+	return f.add(text) + f.end()
+}
+
+// add takes a piece of text and returns what is certain now. Text of which everything is certain is
+// returned without a copy.
+func (f *filter) add(text string) string {
+	if f.held == "" && len(f.out) == 0 && isInert(text) {
+		f.pass(text)
+		return text
+	}
+	f.write(text)
+	return f.take()
+}
+
+// end returns the rest.
+func (f *filter) end() string {
+	f.scan("", true)
+	return f.take()
+}
+
+// write takes a piece of text.
+func (f *filter) write(text string) { f.scan(text, false) }
+
+// take returns what was decided since the last call.
+func (f *filter) take() string {
+	s := string(f.out)
+	f.out = f.out[:0]
+	return s
+}
+
+// at returns where in what is given out the next piece of text will stand, give or take what becomes
+// of the text that is held back.
+func (f *filter) at() int { return f.size + len(f.held) }
+
+// isInert reports whether a text neither holds nor begins what a filter looks at.
+func isInert(text string) bool {
+	for i := 0; i < len(text); {
+		n := nextMark(text[i:])
+		if i += n; i == len(text) {
+			return true
+		}
+		if text[i] == '<' || i == len(text)-1 || text[i+1] == markAfter(text[i]) {
+			return false
+		}
+		i++
+	}
+	return true
+}
+
+// nextMark returns where the next byte stands that a filter looks at.
+func nextMark(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c == '!' || c == '<' || c == ']' {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// markAfter returns what must stand behind a mark for it to mean anything.
+func markAfter(mark byte) byte {
+	if mark == '!' {
+		return '['
+	}
+	return ':'
+}
+
+func (f *filter) pass(text string) {
+	if text != "" {
+		f.last = text[len(text)-1]
+		f.size += len(text)
+	}
+}
+
+func (f *filter) emit(text string) {
+	f.pass(text)
+	f.out = append(f.out, text...)
+}
+
+// scan decides as much as it can, and holds the rest.
+func (f *filter) scan(text string, final bool) {
+	in := f.held + text
+	f.held = ""
+	for in != "" {
+		n := nextMark(in)
+		f.emit(in[:n])
+		if in = in[n:]; in == "" {
+			return
+		}
+		if len(in) == 1 && !final || !f.decide(in, final) {
+			f.held = in
+			return
+		}
+		in = in[1:]
+	}
+}
+
+// decide writes the mark with which in begins; ok is false when that takes more input.
+func (f *filter) decide(in string, final bool) (ok bool) {
+	mark, safe := in[:1], true
+	switch {
+	case len(in) == 1:
+		ok = true
+	case mark == "<":
+		safe, ok = f.tag(in, final)
+	case in[1] != markAfter(in[0]):
+		ok = true
+	case mark == "!":
+		safe, ok = f.image(in, final)
+	default:
+		safe, ok = f.definition(in, final)
+	}
+	switch {
+	case !ok:
+		return false
+	case safe:
+		f.emit(mark)
+	case mark == "!":
+		if f.last == '!' { // which would make an image of the link
+			f.emit(" ")
+		}
+	default:
+		f.emit(mark + " ")
+	}
+	return true
+}
+
+// image decides whether the image with which in begins may be one. It may if no renderer can doubt
+// where its text ends, and its target is on this site.
+func (f *filter) image(in string, final bool) (safe, ok bool) {
+	text := in[2:min(len(in), maxAltBytes)]
+	end := strings.IndexAny(text, "]["+"\\`<$\r\n")
+	switch {
+	case end < 0:
+		return false, final || len(in) >= maxAltBytes
+	case text[end] != ']' || linkLike.MatchString(text[:end]):
+		return false, true
+	}
+	rest := in[2+end+1:]
+	switch {
+	case rest == "":
+		return true, final
+	case rest[0] == '[': // defined elsewhere
+		return false, true
+	case rest[0] != '(':
+		return true, true
+	}
+	t, ok := linkTarget(rest, final)
+	return t.n > 0 && f.stays(t.url), ok
+}
+
+// linkLike matches what some renderers make links of, which may reach over brackets.
+var linkLike = regexp.MustCompile(`(?i)\w:\S|www\.`)
+
+// stays reports whether fetching an address leads nowhere but to the site that shows it, or to where
+// the user has been.
+func (f *filter) stays(address string) bool { return !isExternal(address) || f.given(address) }
+
+// isExternal reports whether an address, or the attributes of a tag, may lead away from the site
+// that shows them. It errs on the side of true: entities, escapes and control characters count as
+// hiding something.
+func isExternal(address string) bool {
+	if strings.Contains(address, "//") {
+		return true
+	}
+	for i := range len(address) {
+		if c := address[i]; c < ' ' || c == 0x7f || c == ':' || c == '\\' || c == '&' {
+			return true
+		}
+	}
+	return false
+}
+
+// definition decides whether the colon behind a bracket may give a name to what follows: an address of
+// another site would become that of an image which bears the name.
+func (f *filter) definition(in string, final bool) (safe, ok bool) {
+	rest := in[2:min(len(in), maxTargetBytes)]
+	more := !final && len(in) < maxTargetBytes
+	start, lines := 0, 0
+	for start < len(rest) && (rest[start] <= ' ' || rest[start] == '>') { // which may be that of a quotation
+		if rest[start] == '\n' || rest[start] == '\r' && !strings.HasPrefix(rest[start:], "\r\n") {
+			lines++
+		}
+		start++
+	}
+	switch {
+	case lines > 1:
+		return true, true // a definition ends before an empty line
+	case start == len(rest):
+		return len(in) < maxTargetBytes, !more
+	}
+	address := rest[start:]
+	isEnd := func(r rune) bool { return r <= ' ' }
+	if address[0] == '<' {
+		isEnd = func(r rune) bool { return r == '>' || r == '\n' || r == '\r' }
+	}
+	end := strings.IndexFunc(address, isEnd)
+	if end < 0 {
+		if more {
+			return false, false
+		}
+		end = len(address)
+	}
+	return f.stays(strings.Trim(address[:end], "<>")), true
+}
 
 // target is what stands in the parentheses of a link or an image.
 type target struct {
@@ -23,7 +260,7 @@ func linkTarget(in string, final bool) (t target, ok bool) {
 	depth := 0
 	for i := range min(len(in), maxTargetBytes) {
 		switch in[i] {
-		case '\n':
+		case '\n', '\r':
 			return t, true
 		case '(':
 			depth++
@@ -40,117 +277,3 @@ func linkTarget(in string, final bool) (t target, ok bool) {
 	}
 	return t, final || len(in) >= maxTargetBytes
 }
-
-// isExternal reports whether an address, or the attributes of a tag, may lead away from the site
-// that shows them. It errs on the side of true: entities and escapes count as hiding something.
-func isExternal(address string) bool {
-	return strings.ContainsAny(address, ":\\&\t") || strings.Contains(address, "//")
-}
-
-// image decides an exclamation mark. Before the bracket of an image it stays only if the image is
-// on the site that shows it, or at an address that the model was given; without it the image is a
-// link, which nothing fetches unasked.
-func (v *verifier) image(in string, final bool) (n int, ok bool) {
-	if len(in) == 1 && !final {
-		return 0, false
-	}
-	if !strings.HasPrefix(in, "![") {
-		v.emit("!")
-		return 1, true
-	}
-	end, ok := v.closing(in[1:], "[", "]", final)
-	if !ok {
-		return 0, false
-	}
-	// Marks that could close the bracket elsewhere than it seems to leave nothing certain.
-	if end < 0 || strings.ContainsAny(in[2:1+end], "\\`<\n") {
-		return 1, true
-	}
-	rest := in[2+end:]
-	switch {
-	case rest == "" && !final:
-		return 0, false
-	case strings.HasPrefix(rest, "["): // defined elsewhere
-		return 1, true
-	case strings.HasPrefix(rest, "("):
-		t, ok := linkTarget(rest, final)
-		if !ok {
-			return 0, false
-		}
-		if t.n == 0 || isExternal(t.url) && !v.given(t.url) {
-			return 1, true
-		}
-	}
-	v.emit("!")
-	return 1, true
-}
-
-// rawTags are elements whose content is not text.
-var rawTags = map[string]bool{
-	"style": true, "script": true, "iframe": true, "noembed": true, "noframes": true, "noscript": true,
-	"plaintext": true, "textarea": true, "template": true, "title": true, "xmp": true, "svg": true, "math": true,
-}
-
-// tag decides an angle bracket. HTML that may fetch something is shown as text, by a space behind
-// the bracket: tags with attributes that lead elsewhere, unless the model was given them, and
-// elements whose content is not text. A tag that does not end on its line or is too long counts as
-// one of those.
-func (v *verifier) tag(in string, final bool) (n int, ok bool) {
-	if len(in) == 1 && !final {
-		return 0, false
-	}
-	mark := "<"
-	if len(in) > 1 && isLetter(in[1]) {
-		end := strings.IndexAny(in[1:min(len(in), maxTagBytes)], "<>\n") + 1
-		if end == 0 && len(in) < maxTagBytes && !final {
-			return 0, false
-		}
-		if !v.isHarmless(in, end) {
-			mark = "< "
-		}
-	}
-	v.emit(mark)
-	return 1, true
-}
-
-// attribute is one attribute of a tag; together they are attributes.
-var (
-	attribute  = regexp.MustCompile(`\s+([A-Za-z][\w:.-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+)))?`)
-	attributes = regexp.MustCompile(`^(?:` + attribute.String() + `)*\s*/?$`)
-)
-
-// isHarmless reports whether the tag with which in begins fetches nothing. It ends at end, or is
-// no tag if another character stands there.
-func (v *verifier) isHarmless(in string, end int) bool {
-	whole, broken := end > 0 && in[end] == '>', end > 0 && in[end] == '\n'
-	if end == 0 {
-		end = min(len(in), maxTagBytes)
-	}
-	name, rest := in[1:end], ""
-	if i := strings.IndexAny(name, " /\t"); i >= 0 {
-		name, rest = name[:i], name[i:]
-	}
-	switch {
-	case rawTags[strings.ToLower(name)] || broken:
-		return false
-	case rest == "":
-		return true
-	case whole && isWebScheme(name): // an address between angle brackets
-		return !strings.ContainsAny(rest, " \t\"'")
-	case !whole || !attributes.MatchString(rest):
-		return false
-	}
-	for _, m := range attribute.FindAllStringSubmatch(rest, -1) {
-		value := m[2] + m[3] + m[4]
-		if strings.HasPrefix(strings.ToLower(m[1]), "on") || isExternal(value) && !v.given(value) {
-			return false
-		}
-	}
-	return true
-}
-
-func isWebScheme(name string) bool {
-	return strings.EqualFold(name, "http:") || strings.EqualFold(name, "https:")
-}
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 )
 
 // The limits of what a judge is asked.
@@ -175,21 +176,17 @@ func readVerdict(reply string, cases int) ([]int, error) {
 	return found, nil
 }
 
-// wasGiven reports whether the model was given a text, and so did not make it up: in a passage, by
+// wasShown reports whether the model was shown a text, and so did not make it up: in a passage, by
 // the user, or earlier in the conversation.
+func (t *turn) wasShown(s string) bool {
+	return t.wasGiven(s) || s != "" && slices.ContainsFunc(t.sent, func(p retrieval.Passage) bool {
+		return strings.Contains(p.Chunk.Text, s) || p.Document.URL == s
+	})
+}
+
+// wasGiven reports whether the user gave a text, now or earlier in the conversation.
 func (t *turn) wasGiven(s string) bool {
-	if s == "" {
-		return false
-	}
-	for i := range t.sent {
-		if p := &t.sent[i]; strings.Contains(p.Chunk.Text, s) || p.Document.URL == s {
-			return true
-		}
-	}
-	for _, m := range t.history {
-		if m.Role == llm.User && strings.Contains(m.Text(), s) {
-			return true
-		}
-	}
-	return strings.Contains(t.asked, s)
+	return s != "" && (strings.Contains(t.asked, s) || slices.ContainsFunc(t.history, func(m Message) bool {
+		return m.Role == llm.User && strings.Contains(m.Text(), s)
+	}))
 }

@@ -61,6 +61,7 @@ func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
 		}
 		return done
 	}
+	r.query, r.clarify, r.reason = harmless(r.query, t.wasGiven), harmless(r.clarify, t.wasGiven), harmless(r.reason, t.wasGiven)
 	q := &t.query
 	q.Query, q.Rewritten, q.Candidate = t.asked, false, ""
 	q.Confidence, q.Ambiguous, q.Reason = r.confidence, r.ambiguous, r.reason

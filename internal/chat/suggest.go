@@ -12,7 +12,7 @@ import (
 func (t *turn) runSuggest(ctx context.Context, out *output) (StageFinished, error) {
 	var done StageFinished
 	asked := append(t.previous[:len(t.previous):len(t.previous)], t.asked)
-	questions := cleanQuestions(t.suggested, asked)
+	questions := t.harmlessAll(cleanQuestions(t.suggested, asked))
 	if len(questions) == 0 && t.cfg.Suggest != nil {
 		own, err := t.suggest(ctx)
 		if ctx.Err() != nil {
@@ -22,7 +22,7 @@ func (t *turn) runSuggest(ctx context.Context, out *output) (StageFinished, erro
 			t.cfg.Logger.Warn("no questions could be suggested", "turn_id", t.req.TurnID, "error", err)
 			done.Note = "no questions could be suggested"
 		}
-		questions = cleanQuestions(own, asked)
+		questions = t.harmlessAll(cleanQuestions(own, asked))
 	}
 	if len(questions) == 0 {
 		return done, nil
@@ -50,4 +50,18 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("suggest questions: %w", err)
 	}
 	return questions, nil
+}
+
+// harmlessAll makes questions harmless, also where a protocol puts them between angle brackets: what
+// would be a tag then gets a space before it.
+func (t *turn) harmlessAll(questions []string) []string {
+	f := filter{given: t.wasGiven}
+	for i, q := range questions {
+		q = harmless(q, t.wasGiven)
+		if isLetter(q[0]) && !f.fetchesNothing(q) {
+			q = " " + q
+		}
+		questions[i] = q
+	}
+	return questions
 }

@@ -226,7 +226,7 @@ func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 		return StageFinished{}, err
 	}
 	if said := a.text.String(); said != "" && !strings.HasSuffix(said, "\n") {
-		if err := a.say("\n\n", nil); err != nil {
+		if err := a.say(a.sift("\n\n"), nil); err != nil {
 			return StageFinished{}, err
 		}
 	}
@@ -239,9 +239,9 @@ func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 	return StageFinished{Model: cmp.Or(a.done.Model, m.name), Usage: u}, nil
 }
 
-// wasShown is wasGiven, with what tools have returned.
-func (a *answer) wasShown(s string) bool {
-	return a.wasGiven(s) || s != "" && slices.ContainsFunc(a.behind, func(m llm.Message) bool {
+// wasTold is wasShown, with what tools have returned.
+func (a *answer) wasTold(s string) bool {
+	return a.wasShown(s) || s != "" && slices.ContainsFunc(a.behind, func(m llm.Message) bool {
 		return m.Role == llm.ToolRole && strings.Contains(m.Text(), s)
 	})
 }

@@ -9,8 +9,11 @@ import (
 // maxSeparator bounds what is taken for the separator between two citations.
 const maxSeparator = 16
 
-// verifier checks a streamed answer before anybody sees it. Text without brackets, code marks, tags
-// and images passes as it is, without a copy. An opening bracket is held back until it is decided:
+// maxLead bounds the space before a citation that is removed with it.
+const maxLead = 16
+
+// verifier checks the citations of a streamed answer before anybody sees it. Text without brackets and
+// code marks passes as it is, without a copy. An opening bracket is held back until it is decided:
 //
 //   - A label that the passages allow is written exactly as they have it, each in brackets of its
 //     own, whatever the model's spelling (see labels).
@@ -18,35 +21,35 @@ const maxSeparator = 16
 //     it. A link whose text is such a label is removed too, unless its target stands in the
 //     material that the model was given.
 //   - Anything else passes unchanged: links, footnotes, indices, check boxes, brackets that nothing
-//     closes within maxLabelBytes.
+//     closes within maxLabelBytes. What stands in such brackets is looked at like all other text.
 //
 // In code, and in an answer that is to be JSON, brackets are left alone, except those of Parley's own
 // form name#page=N, which is never code. A fence whose language is Markdown is no code.
 //
-// What makes a front end fetch an address that the model was not given is made harmless (harmless.go),
-// in code too, since whether a mark is code depends on what follows.
-//
-// The state is bounded: at most maxTargetBytes of text are held back.
+// What is left of the answer then passes a filter. What comes out does not depend on how the answer is
+// cut, as long as no character is. The state is bounded: each of the two holds back at most about
+// maxTargetBytes of text.
 type verifier struct {
 	passages []retrieval.Passage
-	given    func(text string) bool // whether the model was given that text
+	given    func(text string) bool // whether the user gave that text
+	shown    func(text string) bool // whether the model was shown that text [what was given]
 	json     bool                   // the answer is to be JSON
 	known    *labels                // made when the first bracket comes
 
 	held     string // input that is not decided
-	out      []byte
+	leave    filter
 	code     codeState
 	after    aftermath
 	gap      string // what stood before citations that were removed
-	last     byte   // the last byte given out
-	size     int    // bytes given out
+	last     byte   // the last byte that was decided
+	begun    bool   // there is one
 	invented []invention
 }
 
 // invention is a label that the passages do not allow.
 type invention struct {
 	label string
-	at    int // where in the text that was given out it stood
+	at    int // where in the text that was given out it stood, about
 }
 
 // aftermath says what the last citation left to decide.
@@ -60,13 +63,13 @@ const (
 
 // add takes a delta and returns what of the answer is certain now.
 func (v *verifier) add(text string) string {
+	v.leave.given = v.given
 	if v.held == "" && v.after == afterText && isPlain(text) {
 		v.pass(text)
-		return text
+		return v.leave.add(text)
 	}
-	in := v.held + text
-	v.held = ""
-	return v.scan(in, false)
+	v.scan(text, false)
+	return v.leave.take()
 }
 
 // learn takes over the passages that may be cited from now on.
@@ -76,21 +79,25 @@ func (v *verifier) learn(passages []retrieval.Passage) {
 
 // end returns the rest of the answer.
 func (v *verifier) end() string {
-	in := v.held
-	v.held = ""
-	return v.scan(in, true)
+	v.leave.given = v.given
+	v.scan("", true)
+	return v.leave.end()
 }
 
-// isPlain reports whether nothing in a delta can begin what must be looked at.
+func (v *verifier) wasShown(text string) bool {
+	return v.given(text) || v.shown != nil && v.shown(text)
+}
+
+// isPlain reports whether nothing in a delta can begin what must be looked at, and nothing at its end
+// can belong to what comes next.
 func isPlain(text string) bool {
+	if text != "" && leadOf(text[len(text)-1:]) > 0 {
+		return false
+	}
 	for i := range len(text) {
 		switch text[i] {
-		case '[', '`', '~', '<':
+		case '[', '`', '~':
 			return false
-		case '!':
-			if i == len(text)-1 {
-				return false
-			}
 		case "【"[0], "［"[0]:
 			if _, _, ok := brackets(text[i:]); ok {
 				return false
@@ -113,24 +120,24 @@ func brackets(s string) (open, shut string, ok bool) {
 	return "", "", false
 }
 
-// pass takes note of text that is given out.
+// pass takes note of text that is decided.
 func (v *verifier) pass(text string) {
 	if text == "" {
 		return
 	}
 	v.code.pass(text)
-	v.last = text[len(text)-1]
-	v.size += len(text)
+	v.last, v.begun = text[len(text)-1], true
 }
 
 func (v *verifier) emit(text string) {
 	v.pass(text)
-	v.out = append(v.out, text...)
+	v.leave.write(text)
 }
 
 // scan decides as much of the input as it can, and holds the rest.
-func (v *verifier) scan(in string, final bool) string {
-	v.out = v.out[:0]
+func (v *verifier) scan(text string, final bool) {
+	in := v.held + text
+	v.held = ""
 	for in != "" || final && v.after != afterText {
 		var n int
 		var ok bool
@@ -141,40 +148,40 @@ func (v *verifier) scan(in string, final bool) string {
 		}
 		if !ok {
 			v.held = in
-			break
+			return
 		}
 		in = in[n:]
 	}
-	if len(v.out) == 0 {
-		return ""
-	}
-	return string(v.out)
 }
 
 // step decides what the input begins with and returns how much of it that is; ok is false when
 // that takes more input.
 func (v *verifier) step(in string, final bool) (n int, ok bool) {
 	lead := leadOf(in)
-	if _, _, opens := brackets(in[lead:]); opens {
+	switch _, _, opens := brackets(in[lead:]); {
+	case lead > maxLead:
+		v.emit(in[:1])
+		return 1, true
+	case opens:
 		return v.bracket(in, lead, final)
+	case lead == len(in) && !final:
+		return 0, false
+	case lead > 0:
+		v.emit(in[:lead])
+		return lead, true
 	}
-	switch in[0] {
-	case '`', '~':
-		for n < len(in) && in[n] == in[0] {
+	if c := in[0]; c == '`' || c == '~' {
+		for n < len(in) && in[n] == c {
 			n++
 		}
 		if n == len(in) && n < maxSeparator && !final {
 			return 0, false
 		}
-		v.code.mark(in[0], n)
+		v.code.mark(c, n)
 		v.emit(in[:n])
 		return n, true
-	case '!':
-		return v.image(in, final)
-	case '<':
-		return v.tag(in, final)
 	}
-	n = max(lead, 1)
+	n = 1
 	for n < len(in) && !isSpecial(in[n]) {
 		n++
 	}
@@ -185,7 +192,7 @@ func (v *verifier) step(in string, final bool) (n int, ok bool) {
 // isSpecial is true for the bytes at which step must look again.
 func isSpecial(c byte) bool {
 	switch c {
-	case '[', '`', '~', '<', '!', ' ', '\t', '(', "【"[0], "［"[0]:
+	case '[', '`', '~', ' ', '\t', '(', "【"[0], "［"[0]:
 		return true
 	}
 	return false
@@ -240,7 +247,7 @@ func (v *verifier) cite(d decision) {
 func (v *verifier) note(d decision) {
 	for _, label := range d.invented {
 		if len(v.invented) < maxUnsupported {
-			v.invented = append(v.invented, invention{label, v.size})
+			v.invented = append(v.invented, invention{label, v.leave.at()})
 		}
 	}
 }
@@ -267,8 +274,9 @@ func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 			}
 		}
 		v.after = afterText
-		v.emit(sep)
-		return n, true
+		words := strings.TrimRight(sep, " \t") // the space may belong to a citation that follows
+		v.emit(words)
+		return len(words), true
 	}
 	return n + v.mend(sep, rest), true
 }
@@ -301,30 +309,37 @@ func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) 
 	return len(sep) + d.n, true
 }
 
-// mend joins the text around citations that were removed, and returns how much of rest is used up.
+// mend joins the text around citations that were removed, and returns how much of rest is used up. The
+// space before them stays where a word follows.
 func (v *verifier) mend(sep, rest string) int {
 	gap := v.gap
 	v.after, v.gap = afterText, ""
-	blank := strings.Trim(sep, " \t") == ""
+	words := strings.TrimLeft(sep, " \t")
 	switch {
 	case strings.HasSuffix(gap, "("):
-		if blank && strings.HasPrefix(rest, ")") {
-			v.after = afterRemoved // there is nothing between the parentheses
+		if words == "" && strings.HasPrefix(rest, ")") {
+			v.after, v.gap = afterRemoved, strings.TrimSuffix(gap, "(") // there is nothing between the parentheses
 			return 1
 		}
 		v.emit(gap + strings.TrimLeft(sep, " \t,;"))
-	case gap == "" && v.last == '(': // which was given out before the citation came
-		v.emit(strings.TrimLeft(sep, " \t,;"))
-	case !blank:
-		v.emit(strings.TrimLeft(sep, " \t"))
-	case sep != "":
-		if gap != "" || v.size > 0 && strings.IndexByte(" \t\n", v.last) < 0 {
+	case words != "":
+		v.emit(words)
+	case closes(rest) || rest == "":
+		if isBreak(sep, rest) {
 			v.emit(sep)
 		}
-	case rest != "" && !closes(rest):
+	case gap != "":
 		v.emit(gap)
+	case v.begun && strings.IndexByte(" \t\n", v.last) < 0:
+		v.emit(sep)
 	}
 	return 0
+}
+
+// isBreak reports whether a space before what follows makes a line of its own (CommonMark 0.31, section
+// 6.7).
+func isBreak(sep, rest string) bool {
+	return strings.HasPrefix(sep, "  ") && strings.IndexAny(rest, "\r\n") == 0
 }
 
 // closes reports whether s begins with what no space stands before.

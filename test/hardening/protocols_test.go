@@ -105,6 +105,7 @@ type outcome struct {
 	status    int
 	turn      string // id
 	raw       string // header and body
+	body      string
 	text      string
 	completed bool
 	failed    bool // with a documented error object
@@ -129,7 +130,7 @@ func (s *stack) ask(ctx context.Context, p protocol) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{status: resp.StatusCode, turn: resp.Header.Get("X-Turn-Id"), raw: fmt.Sprint(resp.Header, string(body))}
+	out := outcome{status: resp.StatusCode, turn: resp.Header.Get("X-Turn-Id"), raw: fmt.Sprint(resp.Header, string(body)), body: string(body)}
 	return out, p.read(&out, resp.Header.Get("Content-Type"), body)
 }
 

@@ -55,6 +55,7 @@ type options struct {
 	idle   time.Duration // of the upstream; 500 ms
 	write  time.Duration // for a client to take what is written; 30 s
 	models chat.Models
+	model  llm.Model          // that answers; the upstream's
 	output int                // most tokens of an answer; 1024
 	count  func(n int) string // chooses the fault of the n-th call
 }
@@ -100,10 +101,14 @@ func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router
 	if err != nil {
 		t.Fatal(err)
 	}
+	var model llm.Model = p
+	if o.model != nil {
+		model = o.model
+	}
 	retrier := llm.NewRetrier(llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	breakers := llm.NewBreakers(llm.BreakerOptions{Failures: 1 << 30}) // row R6 has tests of its own
 	return &llm.Router{
-		Default: "up:m", Providers: map[string]llm.Model{"up": p},
+		Default: "up:m", Providers: map[string]llm.Model{"up": model},
 		Wrap: func(m llm.Model, _, key string) llm.Model {
 			return retrier.Wrap(breakers.Wrap(ledger.Meter("up", m), key))
 		},

@@ -96,7 +96,7 @@ func (x *exchange) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 			}
 		}
 	}
-	return b.String()
+	return chat.Harmless(b.String())
 }
 
 // block matches what sourceBlock, and the original, put behind an answer.

@@ -1,0 +1,159 @@
+package chat_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"parley/internal/chat"
+	"parley/internal/chat/chattest"
+	"parley/internal/llm"
+	"parley/internal/llm/llmtest"
+)
+
+// answered runs a model that says and thinks the deltas, and returns the turn. The text must be what
+// the client was given, piece by piece.
+func answered(t testing.TB, deltas []string, more ...func(*chat.Request)) *chat.Turn {
+	t.Helper()
+	model := &llmtest.Model{}
+	for _, d := range deltas {
+		model.Steps = append(model.Steps, llmtest.Step{Chunk: llm.Chunk{Text: d, Reasoning: d}})
+	}
+	model.Steps = append(model.Steps, llmtest.Step{Chunk: llm.Chunk{FinishReason: "stop"}})
+	e := newEngine(model, passages(chattest.Passage("guide.md", 0, "Leave is 25 days, see https://evil.example/x."), chattest.Passage("other.pdf", 2, "The premium is 12 euros.")))
+	var said strings.Builder
+	turn := &chat.Turn{}
+	for event, err := range e.Run(t.Context(), ask(e, "q", more...)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := event.(chat.TextDelta); ok {
+			said.WriteString(d.Text)
+		}
+		turn.Add(event)
+	}
+	if turn.Messages[0].Text != said.String() {
+		t.Fatalf("the message is %q, its deltas were %q", turn.Messages[0].Text, said.String())
+	}
+	return turn
+}
+
+// checkFetches is row S16: no renderer fetches anything of another site for what a model says, and
+// that does not depend on how its answer is cut.
+func checkFetches(t testing.TB, answer string, deltas []string) {
+	t.Helper()
+	turn := answered(t, deltas, followUps)
+	text := turn.Messages[0].Text
+	questions := ""
+	for _, q := range turn.FollowUps {
+		questions += "<<" + q + ">>\n"
+	}
+	for _, left := range append([]string{text, turn.Reasoning, text + "\n\n" + questions}, turn.FollowUps...) {
+		if found := chattest.Fetches(left); len(found) > 0 {
+			t.Fatalf("%q\n%q fetches %q", answer, left, found)
+		}
+	}
+	if whole := answered(t, []string{answer}, followUps).Messages[0].Text; whole != text {
+		t.Fatalf("%q\nwhole %q\nin pieces %q", answer, whole, text)
+	}
+}
+
+func TestAnswers_FetchNothingFromOtherSites(t *testing.T) {
+	for _, answer := range []string{
+		"!![i](https://evil.example/p)",
+		"!!![i](https://evil.example/p)",
+		"![nope.pdf#page=9]![i](https://evil.example/p)",
+		"<[nope.pdf#page=9]img src=//evil.example/p>",
+		"< [nope.pdf#page=9]img src=//evil.example/p>",
+		"![r]\n\n[r][nope.pdf#page=9]: https://evil.example/p",
+		"![r][nope.pdf#page=9](https://evil.example/p)",
+		"!【nope.pdf#page=9】[r](https://evil.example/p)",
+		"【 ![i](https://evil.example/p) 】",
+		"[<img src=//evil.example/p>]",
+		"[^x <img src=//evil.example/p>]: a",
+		"[![i](https://evil.example/p)](https://other.example)",
+		"![^1]\n\n[^1]: https://evil.example/p",
+		"![i]\n\n> [i]:\n> https://evil.example/p",
+		"![i]\n\n[i]: < //evil.example/p>",
+		"![a http://x.co/](/local) b](https://evil.example/p)",
+		"<img\fsrc=//evil.example/p>",
+		"<img\rsrc=//evil.example/p>",
+		"<img src=\"/\r/evil.example/p\">",
+		"<a<b style=background:url(//evil.example/p)>",
+		"<" + strings.Repeat("a", 199) + " style=background:url(//evil.example/p)>",
+		"<https:/style=background:url(//evil.example)>",
+		"<https://a.example/onclick=fetch(1)>",
+		"<<img src=//evil.example/p>>",
+		"Text.\n<<img src=//evil.example/p>> <<Who is img src=//evil.example?>> <<![i](https://evil.example)>>",
+		"Text.\n<<style>> <<{}*{background:url(//evil.example)}>>",
+	} {
+		for _, deltas := range [][]string{{answer}, strings.Split(answer, "")} {
+			checkFetches(t, answer, deltas)
+		}
+	}
+}
+
+// An address of a passage is of no more trust than the passage: among many such addresses a model can
+// choose those that spell what it knows.
+func TestAnswers_FetchWhatTheUserGaveAndNoMore(t *testing.T) {
+	const image = "![i](https://evil.example/x)"
+	if got := answered(t, []string{image}).Messages[0].Text; got != image[1:] {
+		t.Errorf("an image of a passage: %q", got)
+	}
+	asked := func(r *chat.Request) { r.Messages[0] = chat.TextMessage(llm.User, "What shows "+image+"?") }
+	if got := answered(t, []string{image}, asked).Messages[0].Text; got != image {
+		t.Errorf("an image of the user's: %q", got)
+	}
+}
+
+// TestAnswers_OfRandomPiecesFetchNothing is row S16 with as many sequences as PARLEY_SEQUENCES says;
+// make sequences has ten million.
+func TestAnswers_OfRandomPiecesFetchNothing(t *testing.T) {
+	sequences, seed := 5000, uint64(16)
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEQUENCES")); err == nil {
+		sequences, seed = n, rand.Uint64()
+	}
+	t.Logf("%d sequences with seed %d", sequences, seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range sequences {
+		answer := chattest.RandomAnswer(r, 12)
+		checkFetches(t, answer, chattest.Cut(r, answer))
+		if i%1_000_000 == 999_999 {
+			t.Logf("%d done", i+1)
+		}
+	}
+}
+
+// FuzzAnswersFetchNothing looks for an answer that makes a page fetch something, made of the pieces
+// that each two bytes choose, of any text, or of both.
+func FuzzAnswersFetchNothing(f *testing.F) {
+	f.Add([]byte{}, "!![i](https://evil.example/p)", uint64(1))
+	f.Add([]byte{0, 1, 0, 2, 0, 3}, "", uint64(2))
+	r := rand.New(rand.NewPCG(16, 1))
+	for n := range uint64(64) {
+		picks := make([]byte, 2*(1+r.IntN(10)))
+		for i := range picks {
+			picks[i] = byte(r.Uint32())
+		}
+		f.Add(picks, "x", n)
+	}
+	f.Fuzz(func(t *testing.T, picks []byte, text string, cuts uint64) {
+		var b strings.Builder
+		for i := 0; i+1 < len(picks) && i < 60; i += 2 {
+			b.WriteString(chattest.Pieces[(int(picks[i])<<8|int(picks[i+1]))%len(chattest.Pieces)])
+			if i == len(picks)/4*2 {
+				b.WriteString(text)
+			}
+		}
+		if len(picks) < 2 {
+			b.WriteString(text)
+		}
+		answer := strings.ToValidUTF8(b.String(), "\ufffd")
+		if len(answer) > 10_000 {
+			t.Skip("too long")
+		}
+		checkFetches(t, answer, chattest.Cut(rand.New(rand.NewPCG(cuts, 0)), answer))
+	})
+}

@@ -1,0 +1,58 @@
+package chat
+
+import (
+	"strconv"
+	"strings"
+)
+
+// jsonEscapes writes the characters of ASCII that a streamed JSON text hides in escapes as what they
+// are, where JSON lets them be: the value stays the same, and a filter sees what the reader of the
+// value will see.
+type jsonEscapes struct{ held string } // the beginning of an escape
+
+// add takes a delta and returns what is certain now.
+func (e *jsonEscapes) add(text string) string {
+	if e.held == "" && !strings.Contains(text, `\`) {
+		return text
+	}
+	in := e.held + text
+	e.held = ""
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(in, '\\')
+		if i < 0 {
+			b.WriteString(in)
+			return b.String()
+		}
+		b.WriteString(in[:i])
+		in = in[i:]
+		n := 2
+		if strings.HasPrefix(in, `\u`) {
+			n = len(`\u0000`)
+		}
+		if len(in) < n {
+			e.held = in
+			return b.String()
+		}
+		b.WriteString(plainEscape(in[:n]))
+		in = in[n:]
+	}
+}
+
+// end returns the rest.
+func (e *jsonEscapes) end() string {
+	rest := e.held
+	e.held = ""
+	return rest
+}
+
+// plainEscape returns an escape, or the printable character that it stands for.
+func plainEscape(escape string) string {
+	if escape == `\/` {
+		return "/"
+	}
+	if n, err := strconv.ParseUint(escape[2:], 16, 16); err == nil && n >= ' ' && n < 0x7f && n != '"' && n != '\\' {
+		return string(rune(n))
+	}
+	return escape
+}

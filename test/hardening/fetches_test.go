@@ -1,0 +1,119 @@
+package hardening
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/internal/chat/chattest"
+	"parley/internal/llm"
+)
+
+// pieces is a model that says and thinks what its answer is cut into.
+type pieces struct {
+	mu     sync.Mutex
+	deltas []string
+}
+
+func (p *pieces) say(deltas []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deltas = deltas
+}
+
+func (p *pieces) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	p.mu.Lock()
+	deltas := p.deltas
+	p.mu.Unlock()
+	return func(yield func(llm.Chunk, error) bool) {
+		for _, d := range deltas {
+			if !yield(llm.Chunk{Text: d, Reasoning: d}, nil) {
+				return
+			}
+		}
+		yield(llm.Chunk{FinishReason: "stop", Usage: &llm.Usage{Input: 1, Output: 1}}, nil)
+	}
+}
+
+// rendering are requests that have an answer shown in further ways.
+var rendering = []protocol{
+	{name: "web component", path: "/chat", body: "{" + question + `,"context":{"approach":"rrr","suggest_followup_questions":true},"stream":false}`, text: at("choices", "message", "content"), failed: sentence},
+	{name: "web component stream", path: "/chat", body: "{" + question + `,"context":{"approach":"rrr","suggest_followup_questions":true},"stream":true}`, stream: lines, text: at("choices", "delta", "content"), failed: sentence},
+	{name: "ragchat HTML", path: "/p/ragchat/chat", body: `{"message":"What is covered?","params":{"render_html":true,"show_sources":true}}`, text: at("response"), failed: detailed},
+	{name: "follow-ups", path: "/p/azure-0529/chat", body: "{" + question + `,"context":{"overrides":{"suggest_followup_questions":true}}}`, text: at("message", "content"), failed: sentence},
+}
+
+// TestRowS16_NoProtocolGivesOutWhatFetches has a model answer with random pieces of what fetches. With
+// PARLEY_SEQUENCES it has a tenth of a percent of so many for each protocol.
+func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
+	model := &pieces{}
+	s := newStack(t, options{model: model})
+	rounds, seed := 10, uint64(16)
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEQUENCES")); err == nil {
+		rounds, seed = n/1000, rand.Uint64()
+	}
+	t.Logf("%d answers for each protocol with seed %d", rounds, seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range rounds {
+		for _, p := range append(rendering, protocols...) {
+			answer := chattest.RandomAnswer(r, 12)
+			if r.IntN(3) == 0 {
+				answer += "\n<<" + chattest.RandomAnswer(r, 3) + ">> <<img src=//evil.example/f>>"
+			}
+			model.say(chattest.Cut(r, answer))
+			out, err := s.ask(t.Context(), p)
+			if err != nil || !out.completed {
+				t.Fatalf("%s: %q: %v: %s", p.name, answer, err, out.raw)
+			}
+			texts := leavesOf(t, out.body)
+			if !strings.HasPrefix(p.name, "chatui") { // where each event holds all that came before
+				texts = append(texts, out.text)
+			}
+			for _, text := range texts {
+				if found := chattest.Fetches(text); len(found) > 0 {
+					t.Fatalf("%s: %q\n%q fetches %q", p.name, answer, text, found)
+				}
+			}
+		}
+	}
+}
+
+// leavesOf returns the strings of a response that could fetch, each by itself.
+func leavesOf(t *testing.T, body string) (texts []string) {
+	for line := range strings.Lines(body) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
+		if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[{") {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		texts = append(texts, stringsOf(v)...)
+	}
+	return texts
+}
+
+func stringsOf(v any) (texts []string) {
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsAny(v, "<!") {
+			return []string{v}
+		}
+	case []any:
+		for _, e := range v {
+			texts = append(texts, stringsOf(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			texts = append(texts, stringsOf(e)...)
+		}
+	}
+	return texts
+}
