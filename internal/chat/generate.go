@@ -143,8 +143,10 @@ func (a *answer) complete(ctx context.Context) error {
 			return a.begin()
 		}
 		if err != nil {
-			if left := a.say(a.rest(), nil); left != nil { // what it had said counts
-				return left
+			if ctx.Err() == nil { // what it had said counts
+				if left := a.say(a.rest(), nil); left != nil {
+					return left
+				}
 			}
 			return fmt.Errorf("complete with %s: %w", a.model.key, err)
 		}
