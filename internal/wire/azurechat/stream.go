@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"slices"
 
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -18,6 +19,7 @@ type session struct {
 	turn   chat.Turn // what the first and the last line are made of
 	begun  bool      // the line that says that a model answers was sent
 	ended  bool      // the turn was seen to its end
+	cut    cutter    // for the web component
 }
 
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
@@ -26,6 +28,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 		contentType = "application/jsonl"
 	}
 	s := &session{x: x, stream: wire.NDJSON(w, contentType), format: h.format(x)}
+	s.cut.isLabel = func(label string) bool { return slices.Contains(s.turn.Prompt.Labels, label) }
 	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context(), h.cfg.Runner)
 	if err == nil {
@@ -77,6 +80,11 @@ func (s *session) event(e chat.Event) error {
 		return s.started(e)
 	case chat.MessageFinished:
 		s.turn.Add(e)
+		if s.x.webComponent {
+			if err := s.cut.end(s.piece); err != nil {
+				return err
+			}
+		}
 		return wire.MessageError(e)
 	case chat.FollowUpsSuggested:
 		s.turn.Add(e)
@@ -113,12 +121,14 @@ func (s *session) text(text string, v *llm.Vendor) error {
 	if !s.x.webComponent {
 		return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, v))
 	}
-	for piece := range pieces(text) {
-		if err := s.stream.SendSoon(s.format.delta(s.stream.Line(), piece, v)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.cut.add(text, func(piece string) error {
+		return s.stream.SendSoon(s.format.delta(s.stream.Line(), piece, v))
+	})
+}
+
+// piece sends a delta to the web component.
+func (s *session) piece(text string) error {
+	return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, nil))
 }
 
 // followUps sends the questions inline where the web component looks for them.
@@ -126,12 +136,7 @@ func (s *session) followUps(questions []string) error {
 	if !s.x.webComponent {
 		return nil
 	}
-	for token := range inlineQuestions(questions) {
-		if err := s.text(token, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.cut.ask(questions, s.piece)
 }
 
 func (s *session) last() error {
@@ -191,9 +196,7 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	}
 	text := m.Text
 	if x.webComponent {
-		for token := range inlineQuestions(turn.FollowUps) {
-			text += token
-		}
+		text += inline(turn.FollowUps)
 	}
 	room := make([]byte, 0, len(raw)+len(text)+len(text)/8+512)
 	return h.format(x).reply(room, m, text, raw, turn.Requested), nil
