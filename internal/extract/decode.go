@@ -18,10 +18,10 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// decodeText turns the bytes of a text file into clean text. In falling order of trust it
-// follows a byte order mark, the shape of UTF-16 and of ISO-2022, the validity as UTF-8, the
-// charset that the file declares of itself ("" for none), and the statistics of its bytes.
-// What is not text in any encoding known here is Damaged.
+// decodeText turns the bytes of a text file into clean text. In falling order of trust it follows a
+// byte order mark, the charset that the file declares of itself ("" for none) unless the bytes speak
+// against it, the shape of UTF-16 and of ISO-2022, the validity as UTF-8, and the statistics of its
+// bytes. What is not text in any encoding known here is Damaged.
 func decodeText(data []byte, declared string) (string, error) {
 	text := decode(data, declared)
 	if !isProse(text) {
@@ -31,8 +31,12 @@ func decodeText(data []byte, declared string) (string, error) {
 }
 
 func decode(data []byte, declared string) string {
-	if enc, n := byteOrderMark(data); enc != nil {
-		return decodeAs(enc, data[n:])
+	text, enc := decodeDeclared(data, declared)
+	if mark, n := byteOrderMark(data); mark != nil && (enc == nil || n > 2 || bytes.IndexByte(bytes.TrimRight(data, "\x00"), 0) >= 0) {
+		return decodeAs(mark, data[n:]) // two bytes alone may be letters of the declared charset
+	}
+	if enc != nil && !speaksAgainst(data, enc, text) {
+		return text
 	}
 	if enc := bareUTF16(data); enc != nil {
 		return decodeAs(enc, data)
@@ -48,12 +52,69 @@ func decode(data []byte, declared string) string {
 	if mostlyUTF8(data) {
 		return strings.ToValidUTF8(string(data), "")
 	}
-	if enc, err := htmlindex.Get(charsetAlias(declared)); err == nil {
-		if text := decodeAs(enc, data); brokenShare(text) < .002 {
-			return text
-		}
+	if enc != nil {
+		return text
 	}
 	return decodeAs(guess(data), data)
+}
+
+// decodeDeclared decodes data in a declared charset; enc is nil if it is not known or does not fit.
+func decodeDeclared(data []byte, declared string) (text string, enc encoding.Encoding) {
+	enc, err := htmlindex.Get(charsetAlias(declared))
+	if err != nil {
+		return "", nil
+	}
+	if text = decodeAs(enc, data); brokenShare(text) >= .002 {
+		return "", nil
+	}
+	return text, enc
+}
+
+// speaksAgainst reports whether data are not in the charset that was declared for them, in which
+// they would read as text: they have zeros inside, escape sequences, or are UTF-8. Short texts in
+// other charsets may be valid UTF-8 by chance, so that it takes more than validity: many characters,
+// or that they read better so.
+func speaksAgainst(data []byte, enc encoding.Encoding, text string) bool {
+	if strings.Contains(strings.TrimRight(text, "\x00"), "\x00") || isISO2022JP(data) {
+		return true
+	}
+	const certain = 6 // of Chinese characters in GBK about one in six is valid UTF-8
+	characters, signs := wideUTF8(data)
+	switch {
+	case characters == 0 || !mostlyUTF8(data):
+		return false
+	case characters >= certain:
+		return true
+	case enc == charmap.Windows1252 && signs > 0:
+		return true // "â€™" and "Â©" are no words
+	}
+	const clearly = .5
+	return wordiness(string(data)) > wordiness(text)+clearly
+}
+
+// wideUTF8 counts the characters of more than one byte that data have as UTF-8, and those of them
+// that go on with a byte that is no letter in Windows-1252.
+func wideUTF8(data []byte) (characters, signs int) {
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if n > 1 && r != utf8.RuneError {
+			characters++
+			if !allLetters(data[1:n]) {
+				signs++
+			}
+		}
+		data = data[n:]
+	}
+	return characters, signs
+}
+
+func allLetters(western []byte) bool {
+	for _, b := range western {
+		if !unicode.IsLetter(charmap.Windows1252.DecodeByte(b)) {
+			return false
+		}
+	}
+	return true
 }
 
 // decodeAs decodes with replacement characters for what is not valid; the decoders of x/text
@@ -83,11 +144,12 @@ func byteOrderMark(data []byte) (encoding.Encoding, int) {
 }
 
 // bareUTF16 recognises UTF-16 without a byte order mark. Every text has spaces, line ends or
-// digits, and so zero bytes, of which text in any other encoding has none; the byte order is the
-// one in which more code units are common characters.
+// digits, and so zero bytes, of which text in any other encoding has none but for those that fill
+// it up or part its fields; the byte order is the one in which more code units are common
+// characters.
 func bareUTF16(data []byte) encoding.Encoding {
 	sample := data[:min(len(data), 1<<16)&^1]
-	if len(sample) < 4 || bytes.IndexByte(sample, 0) < 0 {
+	if len(sample) < 4 || bytes.IndexByte(sample, 0) < 0 || isPaddedASCII(sample) {
 		return nil
 	}
 	little, big := utf16Score(sample, binary.LittleEndian), utf16Score(sample, binary.BigEndian)
@@ -99,6 +161,22 @@ func bareUTF16(data []byte) encoding.Encoding {
 		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM)
 	}
 	return nil
+}
+
+// isPaddedASCII holds for ASCII text with zeros in it, which read in pairs would be ideographs. Where
+// ASCII is written as UTF-16, half of the bytes are zeros.
+func isPaddedASCII(data []byte) bool {
+	zeros, text := 0, 0
+	data = bytes.TrimRight(data, "\x00")
+	for _, b := range data {
+		switch {
+		case b == 0:
+			zeros++
+		case b >= ' ' && b < 0x7f || b == '\n' || b == '\r' || b == '\t':
+			text++
+		}
+	}
+	return zeros*4 < len(data) && text*10 >= (len(data)-zeros)*9
 }
 
 // utf16Score is the share of code units that are ASCII text, or letters of a script in use where

@@ -50,7 +50,8 @@ const (
 	msgDisplayName  = 0x3001
 	msgContentID    = 0x3712
 	msgAttachHidden = 0x7ffe
-	msgCodePage     = 0x3fde
+	msgCodePage     = 0x3fde // of the Internet's form
+	msgMessagePage  = 0x3ffd
 )
 
 // msgStore is a message, or an attachment, as a storage of properties.
@@ -58,6 +59,7 @@ type msgStore struct {
 	entry  *cfbEntry
 	header int64  // bytes before the list of the properties of fixed size
 	left   *int64 // bytes of text that may be read of one property
+	outer  string // charset of the message around it, for one that names none
 }
 
 // property returns the stream of a property of a type, nil when it is not there.
@@ -80,12 +82,18 @@ func (m msgStore) string(tag int) string {
 	if e := m.property(tag, msgUnicode); e != nil {
 		return cleanText(decodeAs(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), e.bytes(*m.left)))
 	}
-	return cleanText(decode(m.property(tag, msgANSI).bytes(*m.left), m.charset()))
+	data := bytes.TrimRight(m.property(tag, msgANSI).bytes(*m.left), "\x00")
+	return cleanText(decode(data, m.ansi()))
 }
 
-// charset is the code page of texts that are not Unicode.
-func (m msgStore) charset() string {
-	switch page := int(m.fixed(msgCodePage)); page {
+// ansi is the charset of texts that are not Unicode.
+func (m msgStore) ansi() string {
+	return first(first(m.charset(msgMessagePage), m.charset(msgCodePage)), m.outer)
+}
+
+// charset is the code page that a property names: of texts that are not Unicode, or of the HTML.
+func (m msgStore) charset(tag uint16) string {
+	switch page := int(int32(m.fixed(tag))); page {
 	case 0:
 		return ""
 	case 65001:
@@ -100,6 +108,18 @@ func (m msgStore) charset() string {
 		return "big5"
 	case 20866:
 		return "koi8-r"
+	case 21866:
+		return "koi8-u"
+	case 20932, 51932:
+		return "euc-jp"
+	case 51949:
+		return "euc-kr"
+	case 54936:
+		return "gb18030"
+	case 866:
+		return "ibm866"
+	case 28591, 28592, 28593, 28594, 28595, 28596, 28597, 28598, 28605:
+		return fmt.Sprintf("iso-8859-%d", page-28590)
 	default:
 		return fmt.Sprintf("windows-%d", page)
 	}
@@ -157,7 +177,7 @@ func (m msgStore) body(ctx context.Context) mailBody {
 	b := mailBody{plain: m.string(msgBody)}
 	if e := m.property(msgHTML, msgBinary); e != nil {
 		data := e.bytes(*m.left)
-		b.html = cleanText(decode(data, first(metaCharset(data), m.charset())))
+		b.html = cleanText(decode(data, first(metaCharset(data), m.charset(msgCodePage))))
 	} else {
 		b.html = m.string(msgHTML)
 	}
@@ -178,12 +198,12 @@ func (m msgStore) attach(ctx context.Context, s *spool) error {
 		if e.kind != cfbStorage || !strings.HasPrefix(e.name, "__attach_version1.0_") {
 			continue
 		}
-		a := msgStore{entry: e, header: 8, left: m.left}
+		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}
 		if a.isFurniture() {
 			continue
 		}
 		if inner := a.property(msgAttachData, msgObject); inner != nil && inner.kind == cfbStorage {
-			if err := a.addMessage(ctx, s, msgStore{entry: inner, header: 24, left: m.left}); err != nil {
+			if err := a.addMessage(ctx, s, msgStore{entry: inner, header: 24, left: m.left, outer: a.outer}); err != nil {
 				return err
 			}
 			continue

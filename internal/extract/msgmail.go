@@ -47,7 +47,7 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 		if e.kind != cfbStorage || !strings.HasPrefix(e.name, "__attach_version1.0_") {
 			continue
 		}
-		a := msgStore{entry: e, header: 8, left: m.left}
+		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}
 		if err := a.writeAttachment(ctx, w, boundary, depth); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (m msgStore) writeAttachment(ctx context.Context, w io.Writer, boundary str
 		if _, err := io.WriteString(w, "--"+boundary+"\r\nContent-Type: message/rfc822\r\n\r\n"); err != nil {
 			return err
 		}
-		if err := (msgStore{entry: inner, header: 24, left: m.left}).writeMail(ctx, w, depth+1); err != nil {
+		if err := (msgStore{entry: inner, header: 24, left: m.left, outer: m.outer}).writeMail(ctx, w, depth+1); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, "\r\n")
