@@ -10,9 +10,12 @@ type builder struct {
 }
 
 // budget is the text that a document may still give. It is shared by the pages of a document.
-type budget struct{ left, limit int64 }
+type budget struct {
+	left   int64
+	limits Limits
+}
 
-func newBudget(l Limits) *budget { return &budget{l.TextBytes, l.TextBytes} }
+func newBudget(l Limits) *budget { return &budget{l.TextBytes, l} }
 
 func (b *budget) spend(n int) error {
 	if b.left -= int64(n); b.left < 0 {
@@ -21,9 +24,7 @@ func (b *budget) spend(n int) error {
 	return nil
 }
 
-func (b *budget) exceeded() error {
-	return tooLarge("the file has more than %s of text", megabytes(b.limit))
-}
+func (b *budget) exceeded() error { return b.limits.textExceeded() }
 
 // add appends a block of clean text; blank text is left out. Text of code is taken as it is, of
 // all else without space around it.

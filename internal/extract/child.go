@@ -98,6 +98,16 @@ var errBegunTwice = errors.New("the worker says twice that it has begun")
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }
 
+// took is how long a job has taken since a time, without the time that it waited for a processor.
+func (c *child) took(since time.Time) time.Duration {
+	const telling = 100 * time.Millisecond // asking how long it waited takes as long as a small file
+	took := time.Since(since)
+	if took < telling {
+		return took
+	}
+	return c.waits.used()
+}
+
 func (c *child) kill() {
 	// An error means that the process has ended, which is what is wanted.
 	_ = c.process.Kill()

@@ -101,6 +101,7 @@ type Error struct {
 	Reason Reason
 	Detail string // one sentence for people, without paths
 	Format string // of the file, where that is known
+	Spent  bool   // it is a budget that has no more room, which the file shares with others
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }

@@ -165,6 +165,9 @@ const headBytes = 4096
 
 // all reads the whole file, which may have at most limit bytes.
 func (f *file) all(limit int64) ([]byte, error) {
+	if f.size > limit && f.limits.Shared && limit == f.limits.TextBytes {
+		return nil, f.limits.textExceeded()
+	}
 	if f.size > limit {
 		return nil, tooLarge("the file has %s, and at most %s of its format are read", megabytes(f.size), megabytes(limit))
 	}
@@ -216,6 +219,13 @@ func firstHeading(pages []Page) string {
 
 func tooLarge(format string, args ...any) *Error {
 	return &Error{Reason: TooLarge, Detail: fmt.Sprintf(format, args...)}
+}
+
+// spent is the error of a file that needs more of a shared budget than there is.
+func spent(format string, args ...any) *Error {
+	err := tooLarge(format, args...)
+	err.Spent = true
+	return err
 }
 
 func damaged(format string, args ...any) *Error {

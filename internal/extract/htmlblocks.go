@@ -178,7 +178,7 @@ func (w *htmlWalker) item(marker string, li *html.Node) {
 
 // textOf is the text under a node on lines, with the blocks inside it set apart.
 func (w *htmlWalker) textOf(n *html.Node) string {
-	scratch := htmlWalker{out: &builder{budget: &budget{left: w.out.budget.left, limit: w.out.budget.limit}}}
+	scratch := htmlWalker{out: &builder{budget: &budget{left: w.out.budget.left, limits: w.out.budget.limits}}}
 	scratch.walk(n)
 	scratch.flush()
 	if scratch.err != nil {

@@ -1,6 +1,8 @@
 package extract
 
-import "time"
+import (
+	"time"
+)
 
 // Limits bounds what one file may cost. A zero field means the default.
 type Limits struct {
@@ -11,6 +13,17 @@ type Limits struct {
 	PartsBytes  int64         // all of these together; 1 GiB
 	Time        time.Duration // for one file in a Pool, without what its worker waits for a processor; 30 s
 	MemoryBytes int64         // memory of one worker of a Pool, at least 192 MiB; 512 MiB
+
+	// Shared says that TextBytes is what a budget leaves that the file shares with others.
+	Shared bool
+}
+
+// textExceeded is the error of a file with more than TextBytes of text.
+func (l Limits) textExceeded() *Error {
+	if l.Shared {
+		return spent("it has more than %s of text, which is out of proportion to its size", megabytes(l.TextBytes))
+	}
+	return tooLarge("the file has more than %s of text", megabytes(l.TextBytes))
 }
 
 // minMemory is what PDFium, its compiler and the Go runtime need before any document.

@@ -92,7 +92,7 @@ func first(a, b string) string {
 func (m *mailReader) text(media, charset string, h mailHeader, in io.Reader) (mailBody, error) {
 	data, err := io.ReadAll(io.LimitReader(transferDecoder(h, in), m.left+1))
 	if m.left -= int64(len(data)); m.left < 0 {
-		return mailBody{}, tooLarge("the message has more than %s of text", megabytes(m.f.limits.TextBytes))
+		return mailBody{}, m.f.limits.textExceeded()
 	}
 	if err != nil && len(data) == 0 {
 		m.notes = append(m.notes, "a part of the message is cut off or broken")

@@ -185,7 +185,7 @@ func (m msgStore) body(ctx context.Context) mailBody {
 		return b
 	}
 	data := decompressRTF(m.property(msgRTF, msgBinary).bytes(*m.left), *m.left)
-	out := builder{budget: &budget{left: *m.left, limit: *m.left}}
+	out := builder{budget: &budget{left: *m.left}}
 	if _, err := addRTF(ctx, &out, bytes.NewReader(data)); err == nil {
 		b.plain = string(out.text)
 	}

@@ -121,7 +121,7 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits Limits) (pages []*
 			left -= int64(len(line.text))
 		}
 		if left < 0 {
-			return nil, nil, tooLarge("the document has more than %s of text", megabytes(limits.TextBytes))
+			return nil, nil, limits.textExceeded()
 		}
 	}
 	if len(pages) == 0 {

@@ -51,6 +51,9 @@ type Request struct {
 	Without    []string // headings, in any case, whose sections are left out
 	Parts      int      // most files inside it; 0 for what the pool's Limits say
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
+
+	TextBytes int64         // most text taken out of it; 0 for what the pool's Limits say
+	Time      time.Duration // for reading it; 0 for what the pool's Limits say
 }
 
 // Image is a picture of a page.
@@ -63,9 +66,10 @@ type Image struct {
 // Result is what a worker made of a file.
 type Result struct {
 	Document *Document
-	Image    *Image    // of Render; Document is nil then
-	Geometry *Geometry // of Measure; Document is nil then
-	Post     []byte    // from the function given to RunWorkerIfAsked; nil without one
+	Image    *Image        // of Render; Document is nil then
+	Geometry *Geometry     // of Measure; Document is nil then
+	Post     []byte        // from the function given to RunWorkerIfAsked; nil without one
+	Took     time.Duration // to read it, without waiting for a processor; also known where there is an error
 }
 
 // ErrClosed is returned by a Pool that has been closed.
@@ -100,8 +104,8 @@ func absolute(dir string) string {
 	return abs
 }
 
-// Extract reads one file. A file that gives no document is an *Error. Other errors are ctx's,
-// ErrClosed, and that no worker can be started.
+// Extract reads one file. A file that gives no document is an *Error, with a Result that says nothing
+// but how long that took. Other errors are ctx's, ErrClosed, and that no worker can be started.
 func (p *Pool) Extract(ctx context.Context, r Request) (*Result, error) {
 	j, err := p.job(r)
 	if err != nil {
@@ -184,6 +188,12 @@ func (p *Pool) job(r Request) (job, error) {
 	if r.PartsBytes > 0 {
 		j.Limits.PartsBytes = min(j.Limits.PartsBytes, r.PartsBytes)
 	}
+	if r.TextBytes > 0 && r.TextBytes < j.Limits.TextBytes {
+		j.Limits.TextBytes, j.Limits.Shared = r.TextBytes, true
+	}
+	if r.Time > 0 {
+		j.Limits.Time = min(j.Limits.Time, r.Time)
+	}
 	return j, nil
 }
 
@@ -206,12 +216,23 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 	defer context.AfterFunc(p.ctx, cancel)()
 	slow := loadError()
 	var busy atomic.Bool
+	var began time.Time
+	var took time.Duration
+	defer func() {
+		if err != nil && errors.As(err, new(*Error)) {
+			r = &Result{}
+		}
+		if r != nil {
+			r.Took = took
+		}
+	}()
 	clock := time.AfterFunc(loadTime, cancel)
 	defer clock.Stop()
 	stopKilling := context.AfterFunc(limit, c.kill)
 	stopWaiting := func() {}
 	o, err := c.ask(j, func() {
 		c.waits.begin(j.Limits.Time)
+		began = time.Now()
 		slow = timeoutError(j.Limits)
 		clock.Stop()
 		stopWaiting = c.waits.end(j.Limits.Time, func(starved bool) {
@@ -220,7 +241,11 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *Result, died bool, 
 		})
 	})
 	stopWaiting()
-	if stopKilling() && err == nil {
+	killed := !stopKilling()
+	if !began.IsZero() {
+		took = min(c.took(began), j.Limits.Time) // nobody tells how long one waited that is gone
+	}
+	if !killed && err == nil {
 		p.put(c)
 		r, err = o.result()
 		return r, false, err

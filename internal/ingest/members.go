@@ -30,19 +30,6 @@ type part struct {
 	inFolder bool
 }
 
-// The bounds of files inside each other; a zero of Config means these.
-const (
-	defaultParts      = 10_000
-	defaultPartsBytes = 1 << 30
-	maxDepth          = 4 // of archives and mails inside each other
-)
-
-// budget is what the files inside one file may still cost, at whatever depth.
-type budget struct {
-	parts int
-	bytes int64
-}
-
 // spool is the folder into which a worker has put the files inside a file. What a worker says of
 // them is not believed.
 type spool struct {
@@ -119,6 +106,9 @@ func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bo
 			return false
 		}
 	}
+	if b := res.budget; c.part == nil && b != nil && b.spent != nil && res.put == nil && res.file.Reason == "" {
+		res = res.failed(b.spent.Reason, b.spent.Detail)
+	}
 	return send(res)
 }
 
@@ -152,7 +142,11 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 	r.meter.inside(len(members))
 	for _, m := range members {
 		r.meter.reading(m.display())
-		if refused := s.parts[m.part.index].Refused; refused != nil {
+		refused := s.parts[m.part.index].Refused
+		if refused == nil {
+			refused = res.budget.spent
+		}
+		if refused != nil {
 			if !send(r.refused(m, refused)) {
 				return nil, false
 			}
@@ -270,9 +264,9 @@ func (r *run) spoolDir() string {
 	return filepath.Join(r.spools, fmt.Sprintf("%d", r.spooled.Add(1)))
 }
 
-// noteParts keeps what a worker says of the files inside a file, and counts them. Those that lie
-// too deep, or come when the budget is spent, have no content.
-func (r *run) noteParts(s *spool, doc *extract.Document, b *budget, spooling bool) {
+// noteParts keeps what a worker says of the files inside a file. Those that lie too deep, or come when
+// the budget is spent, have no content.
+func (r *run) noteParts(s *spool, doc *extract.Document, spooling bool) {
 	s.parts = doc.Parts
 	s.indexes = make(map[string]int, len(s.parts))
 	for i := range s.parts {
@@ -284,7 +278,5 @@ func (r *run) noteParts(s *spool, doc *extract.Document, b *budget, spooling boo
 		if p.Refused == nil {
 			s.indexes[p.Name] = i
 		}
-		b.parts--
-		b.bytes -= max(p.Size, 0)
 	}
 }

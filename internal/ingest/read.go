@@ -111,7 +111,9 @@ func (r *run) describe(c *candidate, res *result) (about, error) {
 // makeDocument extracts the stored original, and makes of it what is to be stored.
 func (r *run) makeDocument(ctx context.Context, res result, o original, said about, s *spool) result {
 	c := res.from
-	res.budget = r.newBudget(c)
+	if res.budget = newBudget(o.bytes, r.cfg.MaxParts, r.cfg.MaxPartsBytes); c.part != nil {
+		res.budget = c.part.budget
+	}
 	x, err := r.extract(ctx, res, o, said, s)
 	res.format = x.format
 	var reason *extract.Error
@@ -120,6 +122,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 		res.format = reason.Format
 		// What the machine had no time for says nothing about the document that is there.
 		res.leave = reason.Reason == extract.Busy
+		if reason.Spent && res.budget.spent != nil {
+			reason = res.budget.spent
+		}
 		return res.failed(reason.Reason, reason.Detail)
 	case err != nil:
 		res.error = err
@@ -191,14 +196,6 @@ func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: EncodeRuns(p.Chars)})
 	}
 	return pages, numbered
-}
-
-// newBudget is what the files inside a file may cost; inside another file, what is left there.
-func (r *run) newBudget(c *candidate) *budget {
-	if c.part != nil {
-		return c.part.budget
-	}
-	return &budget{r.cfg.MaxParts, r.cfg.MaxPartsBytes}
 }
 
 // unread makes the result of a file of which no snapshot could be taken.
@@ -387,21 +384,26 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	}
 	request := extract.Request{
 		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.limits(said).SkipSections,
-		Parts: res.budget.parts, PartsBytes: res.budget.bytes,
 	}
+	res.budget.limit(&request)
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
 	if spooling {
 		request.Spool = s.dir
 	}
 	result, err := r.cfg.Extractor.Extract(ctx, request)
+	refused, _ := errors.AsType[*extract.Error](err)
+	res.budget.settle(result, refused, c.part != nil)
 	if err != nil {
 		return x, err
 	}
 	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.fileName(), head[:n])
-	r.noteParts(s, x.doc, res.budget, spooling)
+	r.noteParts(s, x.doc, spooling)
 	if len(x.doc.Pages) > 0 || len(x.doc.Parts) == 0 {
-		x.chunks, err = r.chunks(result)
+		if x.chunks, err = r.chunks(result); err != nil {
+			return x, err
+		}
 		x.chunks = x.chunks[:c.limits(said).most(len(x.chunks))]
+		err = res.budget.keep(x.chunks)
 	}
 	return x, err
 }

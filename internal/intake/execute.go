@@ -142,7 +142,10 @@ type watch struct {
 }
 
 // members counts the files inside a file.
-type members struct{ total, good, same int }
+type members struct {
+	total, good, same int
+	refused           ingest.Outcome // the first that gave none
+}
 
 func newWatch(t *job.Task) *watch {
 	w := &watch{task: t, waiting: map[string]int{}, inside: map[string]*members{}, opened: map[string]bool{}}
@@ -225,6 +228,8 @@ func (w *watch) member(name string, o ingest.Outcome) {
 		if o.Unchanged {
 			m.same++
 		}
+	} else if m.refused.Reason == "" {
+		m.refused = o
 	}
 	state := stateOf(o.Reason)
 	listed := state == job.FileFailed || partly(o)
@@ -266,8 +271,11 @@ func (w *watch) settle() {
 		for name := range w.opened {
 			f := &j.Files[w.waiting[name]]
 			switch m := w.inside[name]; {
-			case m == nil || m.good == 0:
-				f.State, f.Reason, f.Detail = job.FileSkipped, string(extract.Empty), "None of the files inside it could be indexed."
+			case m == nil || m.refused.Reason == "" && m.good == 0:
+				f.State, f.Reason, f.Detail = job.FileSkipped, string(extract.Empty), "There is nothing to index in it."
+			case m.good == 0:
+				f.State, f.Reason = stateOf(m.refused.Reason), string(m.refused.Reason)
+				f.Detail = fmt.Sprintf("None of the files inside it could be indexed. The first of them: %s", m.refused.Detail)
 			case m.same == m.good:
 				f.State = job.FileUnchanged
 			default:

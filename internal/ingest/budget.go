@@ -1,0 +1,130 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// The bounds of files inside each other; a zero of Config means these.
+const (
+	defaultParts      = 10_000
+	defaultPartsBytes = 1 << 30
+	maxDepth          = 4 // of archives and mails inside each other
+)
+
+// What an outermost file may cost grows with its size, from what no small file needs. A log in a ZIP
+// archive gives 10 bytes of text for each of its bytes, a table of 50 rows that repeat themselves 100
+// (TestRun_HasRoomForHonestFilesThatRepeatThemselves); bombs begin at 1,000.
+const (
+	textFloor, textShare     = 1 << 20, 100 // bytes of text
+	storedShare              = 3            // bytes of chunks for one of text: they repeat headings and overlap
+	chunksFloor, chunksShare = 1000, 5      // chunks; bytes of the file for one more
+	partsFloor, partsShare   = 1000, 16     // files inside it; bytes of the file for one more
+	unpackFloor, unpackShare = 8 << 20, 200 // bytes of these
+	timeFloor                = 20 * time.Second
+	timeShare                = 20 * time.Second // for each MiB
+)
+
+// budget is what an outermost file and the files inside it, at whatever depth, may still cost.
+type budget struct {
+	of     int64 // size of the outermost file
+	parts  int
+	bytes  int64
+	text   int64
+	stored int64 // bytes of chunks
+	chunks int64
+	time   time.Duration // of a processor
+	spent  *extract.Error // why nothing more is read; nil while there is room
+}
+
+// newBudget is what a file of a size may cost, within what the configuration allows any file.
+func newBudget(size int64, maxParts int, maxBytes int64) *budget {
+	text := textFloor + textShare*size
+	return &budget{
+		of:     size,
+		parts:  int(min(int64(maxParts), partsFloor+size/partsShare)),
+		bytes:  min(maxBytes, unpackFloor+unpackShare*size),
+		text:   text,
+		stored: storedShare * text,
+		chunks: chunksFloor + size/chunksShare,
+		time:   timeFloor + time.Duration(float64(timeShare)*float64(size)/(1<<20)),
+	}
+}
+
+// limit makes a request keep within the budget.
+func (b *budget) limit(r *extract.Request) {
+	r.Parts, r.PartsBytes, r.TextBytes, r.Time = b.parts, b.bytes, max(b.text, 1), max(b.time, time.Millisecond)
+}
+
+// settle takes off what reading a file has cost, whether it gave a document or an error. Inside says
+// that it is not the outermost file.
+func (b *budget) settle(result *extract.Result, err *extract.Error, inside bool) {
+	if result != nil {
+		b.time -= result.Took
+	}
+	switch {
+	case err != nil && err.Spent && b.spent == nil && inside:
+		b.spent = &extract.Error{Reason: err.Reason, Spent: true,
+			Detail: fmt.Sprintf("what is inside the file is too much for its size of %s", amount(b.of))}
+	case err != nil && err.Spent && b.spent == nil:
+		b.spent = err
+	case b.time <= 0:
+		b.outOfTime()
+	}
+	if err != nil || result == nil || result.Document == nil {
+		return
+	}
+	for _, p := range result.Document.Pages {
+		b.text -= int64(len(p.Text))
+	}
+	for _, p := range result.Document.Parts {
+		b.parts--
+		b.bytes -= max(p.Size, 0)
+	}
+}
+
+// keep takes off what a document's chunks are, and returns an error when there are too many.
+func (b *budget) keep(chunks []retrieval.Chunk) error {
+	b.chunks -= int64(len(chunks))
+	for _, c := range chunks {
+		b.stored -= int64(len(c.Text))
+		for _, h := range c.Headings {
+			b.stored -= int64(len(h))
+		}
+	}
+	switch {
+	case b.chunks < 0:
+		b.exceeded("make more than %d chunks", chunksFloor+b.of/chunksShare)
+	case b.stored < 0:
+		b.exceeded("make chunks of more than %s", amount(storedShare*(textFloor+textShare*b.of)))
+	default:
+		return nil
+	}
+	return b.spent
+}
+
+// exceeded notes what there is too much of. The first time counts.
+func (b *budget) exceeded(format string, args ...any) {
+	if b.spent == nil {
+		b.spent = &extract.Error{Reason: extract.TooLarge, Spent: true, Detail: fmt.Sprintf(
+			"the file and those inside it "+format+", which is out of proportion to its size of %s", append(args, amount(b.of))...)}
+	}
+}
+
+func (b *budget) outOfTime() {
+	if b.spent == nil {
+		b.spent = &extract.Error{Reason: extract.Timeout, Spent: true,
+			Detail: fmt.Sprintf("reading the file and those inside it takes too long for its size of %s", amount(b.of))}
+	}
+}
+
+// amount is a number of bytes for people.
+func amount(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
