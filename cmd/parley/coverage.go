@@ -66,7 +66,7 @@ func (c *coverage) Empty(ctx context.Context, namespace string) string {
 }
 
 // reading returns how far the documents of a namespace are read: by the ingestion that the server
-// began with, which may bring some into any, or else by the job that runs.
+// began with, which may bring some into any, or else by the jobs that run.
 func (s *serving) reading(namespace string) (done, total int, running bool) {
 	s.mu.Lock()
 	running, done, total = s.running, s.progress.FilesDone, s.progress.FilesTotal
@@ -74,9 +74,10 @@ func (s *serving) reading(namespace string) (done, total int, running bool) {
 	if running {
 		return done, total, true
 	}
-	j, ok := s.intake.Jobs().Current()
-	if !ok || j.Namespace != namespace || j.Kind == intake.Reindex { // the document that is read anew is found meanwhile
-		return 0, 0, false
+	for _, j := range s.intake.Jobs().Running() {
+		if j.Namespace == namespace && j.Kind != intake.Reindex { // the document that is read anew is found meanwhile
+			done, total, running = done+j.Counts.Done, total+j.Counts.Total, true
+		}
 	}
-	return j.Counts.Done, j.Counts.Total, true
+	return done, total, running
 }

@@ -36,7 +36,7 @@ type budget struct {
 	text   int64
 	stored int64 // bytes of chunks
 	chunks int64
-	time   time.Duration // of a processor
+	time   time.Duration  // of a processor
 	spent  *extract.Error // why nothing more is read; nil while there is room
 }
 

@@ -98,8 +98,8 @@ type Config struct {
 	pause func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
 }
 
-// Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use, but
-// only one run at a time gets the lock of a data folder.
+// Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use. Of the runs
+// over one data folder, those of different owners' uploads go on beside each other and beside one of folders.
 type Ingester struct {
 	cfg Config
 }
@@ -140,19 +140,24 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	if err != nil {
 		return Report{}, err
 	}
-	return in.locked(func(spools string) (Report, error) {
+	key := "folders" // one may lie in another
+	if in.cfg.Uploads != "" {
+		key = UploadsRoot(in.cfg.Owner) + "\x00" + in.cfg.Namespace
+	}
+	return in.locked(key, func(spools string) (Report, error) {
 		return in.run(ctx, (*run).choose, resolved, spools, progress)
 	})
 }
 
-// locked runs f with the lock of the data folder, and a folder for the files inside files.
-func (in *Ingester) locked(f func(spools string) (Report, error)) (Report, error) {
-	unlock, err := lockIngestion(in.cfg.DataDir)
+// locked runs f with the lock of the data folder, see lockShared, and a folder for the files inside
+// files. Runs beside each other have roots of their own, and names that no other run has given out.
+func (in *Ingester) locked(key string, f func(spools string) (Report, error)) (Report, error) {
+	unlock, first, err := lockShared(in.cfg.DataDir, "ingest.lock", "ingesting into", key)
 	if err != nil {
 		return Report{}, err
 	}
 	defer unlock()
-	spools, err := makeSpools(in.cfg.DataDir, "spool")
+	spools, err := makeSpools(in.cfg.DataDir, "spool", first)
 	if err != nil {
 		return Report{}, err
 	}
@@ -160,9 +165,9 @@ func (in *Ingester) locked(f func(spools string) (Report, error)) (Report, error
 	return f(spools)
 }
 
-// makeSpools makes the folder for the files inside files, in the data folder if there is one, and
+// makeSpools makes a folder for the files inside files, in the data folder if there is one. The first
 // removes what a run left there that was killed.
-func makeSpools(dataDir, name string) (string, error) {
+func makeSpools(dataDir, name string, first bool) (string, error) {
 	if dataDir == "" {
 		dir, err := os.MkdirTemp("", "parley-spool-")
 		if err != nil {
@@ -171,10 +176,16 @@ func makeSpools(dataDir, name string) (string, error) {
 		return dir, nil
 	}
 	dir := filepath.Join(dataDir, name)
-	if err := os.RemoveAll(dir); err != nil {
-		return "", fmt.Errorf("empty the folder for files inside files: %w", err)
+	if first {
+		if err := os.RemoveAll(dir); err != nil {
+			return "", fmt.Errorf("empty the folder for files inside files: %w", err)
+		}
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, "run-")
+	}
+	if err != nil {
 		return "", fmt.Errorf("make the folder for files inside files: %w", err)
 	}
 	return dir, nil
@@ -187,6 +198,7 @@ func (in *Ingester) run(
 ) (report Report, err error) {
 	began := time.Now()
 	r := newRun(in.cfg, progress, began, spools)
+	r.claims = claim(in.cfg.DataDir)
 	defer r.close()
 	if err = choose(r, ctx, paths); err == nil {
 		err = r.all(ctx)
@@ -211,6 +223,7 @@ type run struct {
 	meter   *meter
 	targets []*target
 	names   *catalogs
+	claims  *claims
 	pending []*candidate // files to read, in order
 	report  Report
 	spools  string       // folder of spools
@@ -223,6 +236,7 @@ func (r *run) close() {
 			t.dir.Close()
 		}
 	}
+	r.claims.end()
 }
 
 // all brings the corpus up to date with the targets.
@@ -339,7 +353,7 @@ func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
 	if err := r.forget(ctx, gone); err != nil {
 		return err
 	}
-	r.names = newCatalogs(r.cfg.Store)
+	r.names = newCatalogs(r.cfg.Store, r.claims)
 	b := retrieval.Batch{Namespace: r.cfg.Namespace}
 	for _, t := range r.targets {
 		if !t.fresh {

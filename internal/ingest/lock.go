@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // LockedError says that another process, or another run of this one, is at the same work.
@@ -53,7 +55,59 @@ func Busy(dataDir string) error {
 }
 
 func lockIngestion(dataDir string) (unlock func(), err error) {
-	return lock(dataDir, "ingest.lock", "ingesting into")
+	unlock, _, err = lockShared(dataDir, "ingest.lock", "ingesting into", "")
+	return unlock, err
+}
+
+// sharing are the locks of data folders that runs of this process hold together. The locks of the
+// system are between processes, and so they are held once for all.
+var sharing = struct {
+	sync.Mutex
+	locks map[string]*sharedLock // by path
+}{locks: map[string]*sharedLock{}}
+
+type sharedLock struct {
+	unlock func()
+	keys   map[string]bool // of the runs that hold it
+	wanted time.Time       // when a run that shares it with none was refused last
+}
+
+// yieldTime is how long others make room for a run that shares the lock with none: it tries again
+// every second or so.
+const yieldTime = 5 * time.Second
+
+// lockShared takes a lock of a data folder for a run, which shares it with the runs of this process that
+// have another key; "" shares it with none. It reports whether it is the first to hold it.
+func lockShared(dataDir, name, doing, key string) (unlock func(), first bool, err error) {
+	if dataDir == "" {
+		return func() {}, true, nil
+	}
+	path := filepath.Join(realPath(dataDir), name)
+	sharing.Lock()
+	defer sharing.Unlock()
+	l := sharing.locks[path]
+	if l == nil {
+		release, err := lock(dataDir, name, doing)
+		if err != nil {
+			return nil, false, err
+		}
+		l = &sharedLock{unlock: release, keys: map[string]bool{}}
+		sharing.locks[path], first = l, true
+	} else if taken := l.keys[key] || l.keys[""] || key == ""; taken || time.Since(l.wanted) < yieldTime {
+		if key == "" {
+			l.wanted = time.Now()
+		}
+		return nil, false, &LockedError{DataDir: dataDir, Doing: doing, PID: os.Getpid()}
+	}
+	l.keys[key] = true
+	return sync.OnceFunc(func() {
+		sharing.Lock()
+		defer sharing.Unlock()
+		if delete(l.keys, key); len(l.keys) == 0 {
+			delete(sharing.locks, path)
+			l.unlock()
+		}
+	}), first, nil
 }
 
 // LockEmbedding takes the right to embed the documents of a data folder, so that no two processes

@@ -46,6 +46,9 @@ type catalog struct {
 	mu     sync.Mutex           // for assign, which workers call for the files inside a file
 	names  map[string]string    // by document id
 	owners map[string]nameOwner // by name
+
+	namespace string
+	claims    *claims
 }
 
 // nameOwner is who holds a name: a document that exists, or a file of this run.
@@ -56,7 +59,7 @@ type nameOwner struct {
 
 // loadCatalog reads all documents, whoever may see them.
 func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, error) {
-	c := &catalog{names: map[string]string{}, owners: map[string]nameOwner{}}
+	c := &catalog{names: map[string]string{}, owners: map[string]nameOwner{}, namespace: namespace}
 	const limit = 1000
 	for after := ""; ; {
 		docs, err := s.AllDocuments(ctx, namespace, after, limit)
@@ -76,12 +79,15 @@ func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, erro
 
 // catalogs are those of the namespaces that a run comes to.
 type catalogs struct {
-	store Store
-	mu    sync.Mutex
-	all   map[string]*catalog
+	store  Store
+	claims *claims
+	mu     sync.Mutex
+	all    map[string]*catalog
 }
 
-func newCatalogs(s Store) *catalogs { return &catalogs{store: s, all: map[string]*catalog{}} }
+func newCatalogs(s Store, c *claims) *catalogs {
+	return &catalogs{store: s, claims: c, all: map[string]*catalog{}}
+}
 
 // of returns the catalog of a namespace, which it reads when it is first asked for.
 func (c *catalogs) of(ctx context.Context, namespace string) (*catalog, error) {
@@ -92,6 +98,7 @@ func (c *catalogs) of(ctx context.Context, namespace string) (*catalog, error) {
 	}
 	names, err := loadCatalog(ctx, c.store, namespace)
 	if err == nil {
+		names.claims = c.claims
 		c.all[namespace] = names
 	}
 	return names, err
@@ -113,9 +120,10 @@ func (r *run) name(ctx context.Context, c *candidate, namespace string) error {
 // prefix chooses what stands before the paths of a new root: nothing, or where one of its names
 // is taken, the name of its folder.
 func (c *catalog) prefix(t *target) string {
+	defer c.claims.lock()()
 	free := func(prefix string) bool {
 		for _, f := range t.candidates {
-			if _, taken := c.owners[prefix+f.baseName()]; taken {
+			if _, taken := c.holder(prefix+f.baseName(), t); taken {
 				return false
 			}
 		}
@@ -135,31 +143,42 @@ func (c *catalog) prefix(t *target) string {
 func (c *catalog) assign(f *candidate) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.claims.lock()()
 	if name, ok := c.names[f.known.DocumentID]; ok && !f.known.adopted {
 		return name
 	}
 	name := f.target.root.Prefix + f.baseName()
-	owner, taken := c.owners[name]
+	owner, taken := c.holder(name, f.target)
 	switch {
 	case !taken, f.known.DocumentID != "" && owner.documentID == f.known.DocumentID:
 	case owner.target == f.target, f.target.ids[owner.documentID]:
-		name = c.inFolder(name)
+		name = c.inFolder(name, f.target)
 	default: // a file of another root has it
 		for n := 1; taken; n++ {
 			name = numbered(f.target.folder(), n) + "/" + f.baseName()
-			_, taken = c.owners[name]
+			_, taken = c.holder(name, f.target)
 		}
 	}
 	c.owners[name] = nameOwner{target: f.target}
+	c.claims.take(c.namespace, name, f.target.root.Path)
 	return name
 }
 
+// holder returns who holds a name, whether a target of this run or a run beside it may not have it. The
+// zero nameOwner stands for another run.
+func (c *catalog) holder(name string, t *target) (nameOwner, bool) {
+	if owner, ok := c.owners[name]; ok {
+		return owner, true
+	}
+	return nameOwner{}, c.claims.taken(c.namespace, name, t.root.Path)
+}
+
 // inFolder numbers a name that another file of the same folder has.
-func (c *catalog) inFolder(name string) string {
+func (c *catalog) inFolder(name string, t *target) string {
 	ext := path.Ext(name)
 	for n := 2; ; n++ {
 		try := numbered(strings.TrimSuffix(name, ext), n) + ext
-		if _, taken := c.owners[try]; !taken {
+		if _, taken := c.holder(try, t); !taken {
 			return try
 		}
 	}

@@ -36,7 +36,7 @@ type RebuildReport struct {
 // Progress, which may be nil, is called from Rebuild's goroutine; the files that it counts are
 // documents.
 func (in *Ingester) Rebuild(ctx context.Context, aside Aside, progress func(Progress)) (report RebuildReport, err error) {
-	_, err = in.locked(func(spools string) (Report, error) {
+	_, err = in.locked("", func(spools string) (Report, error) {
 		r := &rebuild{run: newRun(in.cfg, progress, time.Now(), spools), aside: aside}
 		r.sites.store = in.cfg.Store
 		began := time.Now()

@@ -17,7 +17,7 @@ import (
 // paths only, which are absolute and free of symbolic links, may be gone, and may be roots. What
 // belongs to no recorded root, or to one that is gone as a whole, is left alone.
 func (in *Ingester) Refresh(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
-	return in.locked(func(spools string) (Report, error) {
+	return in.locked("", func(spools string) (Report, error) {
 		return in.run(ctx, (*run).changed, paths, spools, progress)
 	})
 }

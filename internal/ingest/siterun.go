@@ -40,7 +40,7 @@ func (r *run) site(ctx context.Context, s Site) error {
 	if err := run.record(ctx); err != nil {
 		return err
 	}
-	r.names = newCatalogs(r.cfg.Store) // of the corpus as it is now
+	r.names = newCatalogs(r.cfg.Store, r.claims) // of the corpus as it is now
 	return r.work(ctx, r.cfg.Workers, run.produce)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,12 +84,12 @@ func (in *Ingester) RunSites(ctx context.Context, sites []Site, progress func(Pr
 	if err := in.checkSites(sites); err != nil {
 		return Report{}, err
 	}
-	unlock, err := in.lockSites()
+	unlock, first, err := in.lockSites(sites...)
 	if err != nil {
 		return Report{}, err
 	}
 	defer unlock()
-	spools, err := makeSpools(in.cfg.DataDir, "spool-sites")
+	spools, err := makeSpools(in.cfg.DataDir, "spool-sites", first)
 	if err != nil {
 		return Report{}, err
 	}
@@ -125,14 +126,28 @@ func (in *Ingester) checkSites(sites []Site) error {
 }
 
 // lockSites takes the right to change what is known of web sites. Files have a lock of their own:
-// a walk that takes its time must not hold them up.
-func (in *Ingester) lockSites() (unlock func(), err error) {
-	return lock(in.cfg.DataDir, "sites.lock", "reading web sites into")
+// a walk that takes its time must not hold them up. Walks over different hosts do not wait for each
+// other; one host has one guest at a time.
+func (in *Ingester) lockSites(sites ...Site) (unlock func(), first bool, err error) {
+	return lockShared(in.cfg.DataDir, "sites.lock", "reading web sites into", hostOf(sites))
+}
+
+// hostOf returns the host of all sites, "" when they have more than one.
+func hostOf(sites []Site) (host string) {
+	for i, s := range sites {
+		u, err := url.Parse(s.URL)
+		if err != nil || i > 0 && u.Host != host {
+			return ""
+		}
+		host = u.Host
+	}
+	return host
 }
 
 func (in *Ingester) runSites(ctx context.Context, sites []Site, spools string, progress func(Progress)) (report Report, err error) {
 	began := time.Now()
-	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools}
+	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools, claims: claim(in.cfg.DataDir)}
+	defer r.claims.end()
 	r.meter.phase(Crawling)
 	for _, s := range sites {
 		if err = r.site(ctx, s); err != nil {
@@ -189,7 +204,7 @@ func (in *Ingester) siteRoots(ctx context.Context) ([]retrieval.Root, error) {
 // While another run reads web sites, the page is removed too, and the error a *LockedError: that run
 // may have the page in its hands, so that the caller forgets it once more when it is done.
 func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
-	unlock, locked := in.lockSites()
+	unlock, _, locked := in.lockSites()
 	switch {
 	case locked == nil:
 		defer unlock()

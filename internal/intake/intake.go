@@ -1,6 +1,6 @@
 // Package intake brings what people hand in over the network into the corpus: uploaded files, and
 // addresses of pages. What takes time is a job, durable before anybody is told of it, which a Service
-// carries out with the same ingestion that reads folders, one job after another.
+// carries out with the same ingestion that reads folders, the jobs of one owner one after another.
 //
 //	s := intake.New(intake.Config{Jobs: db.Jobs(), Files: upload.New(dir), …})
 //	go s.Run(ctx)

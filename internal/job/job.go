@@ -2,7 +2,8 @@
 // read, pages to fetch. A job is durable before anybody is told of it, it survives the death of the
 // process, and it always ends in a state that says what became of it.
 //
-// A Runner carries jobs out one after another. What a job is about is the business of whoever adds
+// A Runner carries the jobs of one owner out one after another, and those of several owners beside each
+// other. What a job is about is the business of whoever adds
 // it and of the Runner's Executor; here it is an opaque Request.
 //
 //	runner := job.NewRunner(job.Options{Store: db.Jobs(), Execute: service.Execute})

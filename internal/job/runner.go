@@ -1,12 +1,15 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,15 +43,22 @@ const (
 // it.
 const maxRuns = 5
 
-// Runner carries out the jobs of a store, one at a time, in the goroutine of Run. Its methods may
-// be called concurrently, also without a Run: then another process has to.
+// parallel is for how many owners jobs are carried out at a time.
+const parallel = 4
+
+// Runner carries out the jobs of a store. Those of one owner run one after another; owners do not wait
+// for each other, unless there are many, and then the one whose turn was longest ago comes first. Its
+// methods may be called concurrently, also without a Run: then another process has to.
 type Runner struct {
 	opts Options
 	wake chan struct{} // has a value when there is something to look at
 
 	mu      sync.Mutex
-	current *Task
-	changed chan struct{} // closed, and made anew, when a job has changed
+	tasks   []*Task          // being carried out, the one first that began first
+	served  map[string]int64 // when an owner with jobs had his last turn, counted in turns
+	turns   int64
+	ended   map[string]bool // jobs that have ended since the store was last asked which have not
+	changed chan struct{}   // closed, and made anew, when a job has changed
 	drained chan struct{}
 	once    sync.Once
 }
@@ -61,7 +71,10 @@ func NewRunner(opts Options) *Runner {
 	if opts.Lock == nil {
 		opts.Lock = func() (func(), error) { return func() {}, nil }
 	}
-	return &Runner{opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{}), drained: make(chan struct{})}
+	return &Runner{
+		opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{}), drained: make(chan struct{}),
+		served: map[string]int64{}, ended: map[string]bool{},
+	}
 }
 
 // NewID returns the id of a new job: later ones are greater.
@@ -103,19 +116,22 @@ func (r *Runner) Jobs(ctx context.Context, l List) ([]Job, error) {
 	return all, err
 }
 
-// Current returns the job that is being carried out, without Files, if there is one.
-func (r *Runner) Current() (Job, bool) {
+// Running returns the jobs that are being carried out, without Files, the one first that began first.
+func (r *Runner) Running() []Job {
 	r.mu.Lock()
-	t := r.current
+	tasks := slices.Clone(r.tasks)
 	r.mu.Unlock()
-	if t == nil {
-		return Job{}, false
+	var jobs []Job
+	for _, t := range tasks {
+		t.mu.Lock()
+		j := t.job
+		t.mu.Unlock()
+		j.Files = nil
+		if !j.State.Final() {
+			jobs = append(jobs, j)
+		}
 	}
-	t.mu.Lock()
-	j := t.job
-	t.mu.Unlock()
-	j.Files = nil
-	return j, !j.State.Final()
+	return jobs
 }
 
 // Cancel asks to cancel a job. One that is running ends soon after; the error is ErrState when it
@@ -231,8 +247,10 @@ func (r *Runner) stir() {
 func (r *Runner) running(id string) *Task {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.current != nil && r.current.id == id {
-		return r.current
+	for _, t := range r.tasks {
+		if t.id == id {
+			return t
+		}
 	}
 	return nil
 }
@@ -241,7 +259,9 @@ func (r *Runner) running(id string) *Task {
 // next Run to go on with.
 func (r *Runner) Run(ctx context.Context) {
 	var unlock func()
+	var jobs sync.WaitGroup
 	defer func() {
+		jobs.Wait()
 		if unlock != nil {
 			unlock()
 		}
@@ -255,47 +275,85 @@ func (r *Runner) Run(ctx context.Context) {
 				r.opts.Logger.Debug("another process carries out the jobs", "error", err)
 			}
 		}
-		wait := pollInterval
 		if unlock != nil {
-			wait = r.next(ctx)
+			r.start(ctx, &jobs)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
-		case <-time.After(wait):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// next carries out the job that waits longest, and returns how long to wait before the next look.
-func (r *Runner) next(ctx context.Context) time.Duration {
+// start begins the jobs whose turn it is.
+func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
+	r.mu.Lock()
+	clear(r.ended)
+	r.mu.Unlock()
 	all, err := r.opts.Store.Unfinished(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.opts.Logger.Error("read the jobs", "error", err)
 		}
-		return pollInterval
+		return
 	}
-	if len(all) == 0 || ctx.Err() != nil {
-		return pollInterval
+	if ctx.Err() != nil {
+		return
 	}
-	if !r.carryOut(ctx, all[0]) {
-		return pollInterval
+	for _, j := range r.choose(all) {
+		inner, cancel := context.WithCancelCause(ctx)
+		t := &Task{runner: r, id: j.ID, job: j, cancel: cancel}
+		r.begun(t)
+		jobs.Go(func() {
+			defer r.finished(t)
+			heard := r.carryOut(ctx, inner, t)
+			cancel(nil)
+			if !heard { // it comes again
+				select {
+				case <-time.After(pollInterval):
+				case <-ctx.Done():
+				}
+			}
+		})
 	}
-	return 0
+}
+
+// choose returns the jobs to begin, of those that have not ended: of each owner without a running job
+// the one that waits longest, as many as there is room for.
+func (r *Runner) choose(all []Job) []Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := map[string]bool{} // owners
+	for _, t := range r.tasks {
+		seen[t.owner()] = true
+	}
+	var next []Job
+	waiting := map[string]bool{}
+	for _, j := range all {
+		waiting[j.Owner] = true
+		if !seen[j.Owner] && !r.ended[j.ID] {
+			seen[j.Owner] = true
+			next = append(next, j)
+		}
+	}
+	maps.DeleteFunc(r.served, func(owner string, _ int64) bool { return !waiting[owner] })
+	slices.SortStableFunc(next, func(a, b Job) int { return cmp.Compare(r.served[a.Owner], r.served[b.Owner]) })
+	next = next[:min(len(next), max(0, parallel-len(r.tasks)))]
+	for _, j := range next {
+		r.turns++
+		r.served[j.Owner] = r.turns
+	}
+	return next
 }
 
 // ErrCancelled is the cause for which the context of a job ends that somebody cancelled.
 var ErrCancelled = errors.New("cancelled")
 
-// carryOut does one job, and reports whether the store has heard what became of it.
-func (r *Runner) carryOut(ctx context.Context, j Job) bool {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t := &Task{runner: r, id: j.ID, job: j, cancel: cancel}
-	r.setCurrent(t)
-	defer r.setCurrent(nil)
+// carryOut does one job, whose own context is inner, and reports whether the store has heard what became
+// of it.
+func (r *Runner) carryOut(ctx, inner context.Context, t *Task) bool {
 	if begun, err := t.begin(ctx); err != nil || !begun {
 		return err == nil
 	}
@@ -306,16 +364,25 @@ func (r *Runner) carryOut(ctx context.Context, j Job) bool {
 	}()
 	err := r.execute(inner, t)
 	cancelled := errors.Is(context.Cause(inner), ErrCancelled)
-	cancel(nil)
+	t.cancel(nil)
 	<-heeding
 	return t.end(ctx, err, cancelled) == nil
 }
 
-func (r *Runner) setCurrent(t *Task) {
+func (r *Runner) begun(t *Task) {
 	r.mu.Lock()
-	r.current = t
+	r.tasks = append(r.tasks, t)
 	r.mu.Unlock()
 	r.tell()
+}
+
+// finished makes room for the next job.
+func (r *Runner) finished(t *Task) {
+	r.mu.Lock()
+	r.tasks = slices.DeleteFunc(r.tasks, func(other *Task) bool { return other == t })
+	r.ended[t.id] = true
+	r.mu.Unlock()
+	r.stir()
 }
 
 // execute calls the Executor; that it panics is the job's failure, not the server's.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -366,20 +367,119 @@ func TestRunner_OnlyWhoHasTheLockCarriesOutJobs(t *testing.T) {
 func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
 	begun := make(chan struct{})
 	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
-	if j, ok := r.Current(); ok {
-		t.Errorf("before there is any, it carries out %+v", j)
+	if jobs := r.Running(); len(jobs) > 0 {
+		t.Errorf("before there is any, it carries out %+v", jobs)
 	}
 	added := r.add("a.md", "b.md")
 	<-begun
-	if j, ok := r.Current(); !ok || j.ID != added.ID || j.Namespace != "ns" || j.Counts.Total != 2 || j.Counts.Done != 1 || j.Files != nil {
-		t.Errorf("it carries out %t %+v", ok, j)
+	if jobs := r.Running(); len(jobs) != 1 || jobs[0].ID != added.ID || jobs[0].Namespace != "ns" || jobs[0].Counts.Total != 2 || jobs[0].Counts.Done != 1 || jobs[0].Files != nil {
+		t.Errorf("it carries out %+v", jobs)
 	}
 	if _, err := r.Cancel(t.Context(), "ann", added.ID); err != nil {
 		t.Fatal(err)
 	}
 	r.ended(added.ID)
 	r.stop()
-	if j, ok := r.Current(); ok {
-		t.Errorf("afterwards it carries out %+v", j)
+	if jobs := r.Running(); len(jobs) > 0 {
+		t.Errorf("afterwards it carries out %+v", jobs)
+	}
+}
+
+// of adds a job of an owner.
+func (r *running) of(owner string) job.Job {
+	r.t.Helper()
+	j, err := r.Add(r.t.Context(), job.Job{
+		ID: job.NewID(), Kind: "k", Namespace: "ns", Owner: owner, Request: []byte("{}"),
+		Files: []job.File{{Name: "a", State: job.FileQueued}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return j
+}
+
+func TestRunner_OwnersDoNotWaitForEachOther(t *testing.T) {
+	gate, began := make(chan struct{}), make(chan string, 100)
+	r := run(t, &jobtest.Memory{}, func(ctx context.Context, task *job.Task) error {
+		owner := task.Job().Owner
+		began <- owner
+		if owner == "slow" {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		set(task, job.FileIndexed)
+		return nil
+	})
+	first := r.of("slow")
+	for range 3 {
+		r.of("slow")
+	}
+	wait := func() string {
+		select {
+		case owner := <-began:
+			return owner
+		case <-time.After(patience):
+			t.Fatal("no job begins")
+			return ""
+		}
+	}
+	if owner := wait(); owner != "slow" {
+		t.Fatalf("%s begins", owner)
+	}
+	for i := range 6 { // more owners than have room at one time
+		r.of(fmt.Sprintf("owner %d", i))
+	}
+	for range 6 {
+		if owner := wait(); owner == "slow" {
+			t.Error("two jobs of one owner run at one time")
+		}
+	}
+	if j, err := r.Job(t.Context(), "slow", first.ID); err != nil || j.State.Final() {
+		t.Errorf("the slow job is %+v, %v", j, err)
+	}
+	close(gate)
+	for range 3 {
+		if owner := wait(); owner != "slow" {
+			t.Errorf("%s begins", owner)
+		}
+	}
+}
+
+func TestRunner_ServesManyOwnersInTurn(t *testing.T) {
+	store := &jobtest.Memory{}
+	var mu sync.Mutex
+	var order []string
+	gate, done := make(chan struct{}), make(chan struct{}, 100)
+	r := run(t, store, func(_ context.Context, task *job.Task) error {
+		<-gate
+		mu.Lock()
+		order = append(order, task.Job().Owner)
+		mu.Unlock()
+		set(task, job.FileIndexed)
+		done <- struct{}{}
+		return nil
+	})
+	const many, owners = 5, 6
+	for i := range owners - 1 {
+		for range many {
+			r.of(fmt.Sprint(i))
+		}
+	}
+	r.of("late")
+	close(gate)
+	for range many*(owners-1) + 1 {
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Fatal("the jobs do not end")
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if at := slices.Index(order, "late"); at < 0 || at > 3*owners {
+		t.Errorf("the one job of the last owner came as number %d: %v", at, order)
 	}
 }

@@ -30,6 +30,12 @@ func (t *Task) Job() Job {
 	return j
 }
 
+func (t *Task) owner() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.job.Owner
+}
+
 // Update changes the job's Message, Files and Counts, and tells those who watch. Counts of files
 // follow from Files when these are set. The changes are saved about once a second.
 func (t *Task) Update(change func(j *Job)) {
