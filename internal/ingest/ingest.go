@@ -12,6 +12,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -175,16 +177,18 @@ func makeSpools(dataDir, name string, first bool) (string, error) {
 		}
 		return dir, nil
 	}
-	dir := filepath.Join(dataDir, name)
 	if first {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", fmt.Errorf("empty the folder for files inside files: %w", err)
+		entries, err := os.ReadDir(dataDir)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), name) {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(dataDir, e.Name())))
+			}
+		}
+		if err != nil {
+			return "", fmt.Errorf("remove the files inside files of an earlier run: %w", err)
 		}
 	}
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		dir, err = os.MkdirTemp(dir, "run-")
-	}
+	dir, err := os.MkdirTemp(dataDir, name+"-")
 	if err != nil {
 		return "", fmt.Errorf("make the folder for files inside files: %w", err)
 	}

@@ -89,7 +89,7 @@ func (in *Ingester) RunSites(ctx context.Context, sites []Site, progress func(Pr
 		return Report{}, err
 	}
 	defer unlock()
-	spools, err := makeSpools(in.cfg.DataDir, "spool-sites", first)
+	spools, err := makeSpools(in.cfg.DataDir, "sites-spool", first)
 	if err != nil {
 		return Report{}, err
 	}
