@@ -85,6 +85,8 @@ type Config struct {
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
 
 	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsChats         int  `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together; the address that stores most loses those it has not used for longest. 0 means no limit."`
+	LimitsChatsSize     size `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes of what they hold; 0 means no limit."`
 	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
 	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
 
@@ -197,6 +199,8 @@ func (c *Config) validate() *settingError {
 		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
 		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
 			"%q is none of auto, true and false", c.UploadsEnabled)},
+		{"limits-chats", unless(c.LimitsChats >= 0, "must not be negative; 0 means no limit")},
+		{"limits-chats-size", unless(c.LimitsChatsSize >= 0, "must not be negative; 0 means no limit")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},
 		{"uploads-owner-quota", unless(c.UploadsOwnerQuota >= 0, "must not be negative; 0 means no limit")},

@@ -92,7 +92,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	beside.Go(func() { s.keepHouse(ctx) })
 	paceCollector(os.LookupEnv, &s.atWork)
 	beside.Go(func() { s.releaseAtRest(ctx) })
-	err = s.server().Serve(ctx, listener)
+	srv := s.server()
+	beside.Go(func() { s.keepRoom(ctx) })
+	err = srv.Serve(ctx, listener)
 	stop()
 	beside.Wait()
 	if isUsage(ingested) {
@@ -145,13 +147,15 @@ type serving struct {
 	embedding  bool        // with an embedder, from the start until the first look has found nothing to do
 	unembedded int         // chunks, as of the last look
 	atWork     atomic.Bool // it allocates; see releaseAtRest
+
+	evicted func(kind string, n int) // see keepRoom
 }
 
 var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
-	s.saved = metrics.Saved
+	s.saved, s.evicted = metrics.Saved, metrics.Evicted
 	runner := turn.NewKeeper(metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner)), s.log)
 	chat := azurechat.New(azurechat.Config{
 		Runner:    runner,

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/wire"
 )
 
@@ -30,6 +31,8 @@ type gate struct {
 	places int          // at once, without those over the limit
 	share  int          // of the places, that requests of one address may take
 	log    *slog.Logger // told now and then that places are scarce
+
+	origins origins
 
 	mu        sync.Mutex
 	conns     map[net.Conn]*place
@@ -64,7 +67,7 @@ const spare = 64
 const warnInterval = time.Minute
 
 func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
-	return &gate{Listener: ln, places: places, share: max(1, places/4*3), log: log,
+	return &gate{Listener: ln, places: places, share: max(1, places/4*3), log: log, origins: newOrigins(),
 		conns: map[net.Conn]*place{}, addresses: map[string]*address{}}
 }
 
@@ -213,6 +216,7 @@ type placeKey struct{}
 
 // context is http.Server.ConnContext.
 func (g *gate) context(ctx context.Context, conn net.Conn) context.Context {
+	ctx = access.WithOrigin(ctx, g.origins.of(conn.RemoteAddr()))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return context.WithValue(ctx, placeKey{}, admission{g, g.conns[conn]})

@@ -34,6 +34,7 @@ type Metrics struct {
 	tokens      *prometheus.CounterVec
 	citations   *prometheus.CounterVec
 	stages      *prometheus.HistogramVec
+	evicted     *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics that count from zero. They belong to one Server.
@@ -74,8 +75,11 @@ func NewMetrics() *Metrics {
 		Name: "parley_stage_duration_seconds", Help: "Duration of the stages of a turn; retrieve is the search.",
 		Buckets: seconds,
 	}, []string{"stage"})
+	m.evicted = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_evicted_total", Help: "What was deleted because people without sign-in store more than limits.chats and limits.chats_size allow.",
+	}, []string{"kind"})
 	m.registry.MustRegister(
-		m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.citations, m.stages,
+		m.evicted, m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.citations, m.stages,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
@@ -96,6 +100,9 @@ func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
+
+// Evicted counts what was deleted to make room.
+func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
 
 // statusRefused counts a turn that was rejected before it began, for example because too many
 // were in progress.

@@ -14,8 +14,8 @@ import (
 
 // addToAccount adds to the totals of an account, and begins them.
 const addToAccount = `INSERT INTO accounts (owner, stored, account_user, conversation, turns,
-	embedding_tokens, embedding_micros, input_tokens, output_tokens, micros, unpriced, estimated)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	embedding_tokens, embedding_micros, input_tokens, output_tokens, micros, unpriced, estimated, used_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (owner, stored, account_user, conversation) DO UPDATE SET
 	turns = accounts.turns + excluded.turns,
 	embedding_tokens = accounts.embedding_tokens + excluded.embedding_tokens,
@@ -24,14 +24,14 @@ const addToAccount = `INSERT INTO accounts (owner, stored, account_user, convers
 	output_tokens = accounts.output_tokens + excluded.output_tokens,
 	micros = accounts.micros + excluded.micros,
 	unpriced = accounts.unpriced + excluded.unpriced,
-	estimated = accounts.estimated + excluded.estimated`
+	estimated = accounts.estimated + excluded.estimated, used_at = excluded.used_at`
 
 func addTotals(ctx context.Context, into *sql.Stmt, k turn.AccountKey, t turn.Totals) error {
 	if k.IsZero() || t == (turn.Totals{}) {
 		return nil
 	}
 	_, err := into.ExecContext(ctx, k.Owner, flag(k.Stored), k.User, k.Conversation, t.Turns,
-		t.EmbeddingTokens, t.EmbeddingMicros, t.InputTokens, t.OutputTokens, t.Micros, t.Unpriced, t.Estimated)
+		t.EmbeddingTokens, t.EmbeddingMicros, t.InputTokens, t.OutputTokens, t.Micros, t.Unpriced, t.Estimated, micros(time.Now()))
 	return err
 }
 

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/turn"
 )
 
 // Begin commits a conversation without turns.
 func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
+	s.db.grown.Add(leastRow)
 	return s.db.updateOne(ctx, "begin conversation", `INSERT INTO conversations
-		(id, namespace, owner, kind, turns, completed, created_at, updated_at) VALUES (?, ?, ?, ?, 0, 0, ?, ?)`,
-		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt))
+		(id, namespace, owner, kind, turns, completed, created_at, updated_at, origin) VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?)`,
+		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt), access.Origin(ctx))
 }
 
 // The queries for a page of a list: the first one, and one behind a place.
@@ -56,7 +58,7 @@ func (s *State) Reset(ctx context.Context, scope turn.Scope, id string, at time.
 		if _, err := clearTotals(ctx, tx, storedAccount(scope.Owner, id)); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE conversations SET completed = 0, updated_at = ? WHERE id = ?", micros(at), id)
+		_, err := tx.ExecContext(ctx, "UPDATE conversations SET completed = 0, bytes = 0, updated_at = ? WHERE id = ?", micros(at), id)
 		return err
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -59,6 +60,8 @@ type database struct {
 	statements statements // of the read pool
 	writing    statements // of the writing connection
 	commits    commits
+
+	grown atomic.Int64 // see DB.Grown
 }
 
 // openDatabase opens or creates the file at path and applies the migrations of that name.

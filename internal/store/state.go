@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/turn"
@@ -88,8 +89,10 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
+	origin := access.Origin(ctx)
+	s.db.grown.Add(weightOf(r) + leastRow)
 	return s.db.commit(ctx, "save turn", func(ctx context.Context, tx *sql.Tx) error {
-		position, err := s.goOn(ctx, tx, r)
+		position, err := s.goOn(ctx, tx, r, origin)
 		if err != nil {
 			return err
 		}
@@ -163,11 +166,12 @@ func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Recor
 	return addTotals(ctx, tx.StmtContext(ctx, into.accounts), r.AccountKey(), sum)
 }
 
-const goOnWith = `UPDATE conversations SET turns = turns + 1, completed = completed + ?, updated_at = ? WHERE id = ?
+const goOnWith = `UPDATE conversations SET turns = turns + 1, completed = completed + ?, updated_at = ?, bytes = bytes + ? WHERE id = ?
 	RETURNING namespace, owner, kind, turns, completed`
 
-// goOn adds one to the turns of the record's conversation, and returns the turn's place in it.
-func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position int64, err error) {
+// goOn adds one to the turns of the record's conversation, which it begins as one from origin where it has to, and
+// returns the turn's place in it.
+func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record, origin string) (position int64, err error) {
 	if r.ConversationID == "" {
 		return 0, nil
 	}
@@ -175,9 +179,9 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 	home := turn.Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
 	if r.Kind == "" {
 		_, err = tx.ExecContext(ctx, `INSERT INTO conversations
-			(id, namespace, owner, turns, completed, created_at, updated_at)
-			VALUES (?, ?, ?, 0, 0, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			r.ConversationID, home.Namespace, home.Owner, micros(r.StartedAt), at)
+			(id, namespace, owner, turns, completed, created_at, updated_at, origin)
+			VALUES (?, ?, ?, 0, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			r.ConversationID, home.Namespace, home.Owner, micros(r.StartedAt), at, origin)
 		if err != nil {
 			return 0, err
 		}
@@ -189,7 +193,7 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 	var scope turn.Scope
 	var kind string
 	var completed int64
-	err = tx.StmtContext(ctx, goOn).QueryRowContext(ctx, flag(r.Status == chat.StatusCompleted), at, r.ConversationID).
+	err = tx.StmtContext(ctx, goOn).QueryRowContext(ctx, flag(r.Status == chat.StatusCompleted), at, weightOf(r), r.ConversationID).
 		Scan(&scope.Namespace, &scope.Owner, &kind, &position, &completed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, turn.ErrNotFound
@@ -208,8 +212,8 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record) (position i
 
 const insertTurns = `INSERT INTO turns (id, namespace, owner, conversation_id, position,
 	status, error_kind, query, requested_model, model, input_tokens, output_tokens, cached_tokens,
-	reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	reasoning_tokens, estimated, stages, first_token, started_at, finished_at, bytes)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // storedStage is a chat.StageFinished as it is stored.
 type storedStage struct {
@@ -234,7 +238,7 @@ func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int
 	_, err = into.ExecContext(ctx, r.ID, r.Scope.Namespace, r.Scope.Owner, conversation, position, string(r.Status),
 		int(r.ErrorKind), r.Query, r.Requested, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.Cached,
 		r.Usage.Reasoning, flag(r.Usage.Estimated), string(stages), r.FirstToken.Microseconds(),
-		micros(r.StartedAt), micros(r.FinishedAt))
+		micros(r.StartedAt), micros(r.FinishedAt), weightOf(r))
 	if isUnique(err) {
 		return fmt.Errorf("turn %s is there already: %w", r.ID, err)
 	}

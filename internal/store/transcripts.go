@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"parley/internal/access"
 	"parley/internal/ident"
 	"parley/internal/transcript"
 )
@@ -103,6 +104,7 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 	if err != nil {
 		return c, s.db.fail("save chat", err)
 	}
+	var grown int64
 	err = s.db.update(ctx, "save chat", func(tx *sql.Tx) error {
 		t := transcript.Transcript{}
 		// An update that changes nothing, because it locks the row in every database.
@@ -124,7 +126,11 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 			return err
 		}
 		t.ID, t.Count = id, len(t.Messages)
-		if key, err = writeChat(ctx, tx, scope, key, t.Chat); err != nil {
+		grown = sizeOf(t.Messages) - sizeOf(before)
+		if !found {
+			grown += leastRow
+		}
+		if key, err = writeChat(ctx, tx, scope, key, t); err != nil {
 			return err
 		}
 		c = t.Chat
@@ -134,22 +140,32 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 	if err != nil {
 		return transcript.Chat{}, err
 	}
+	s.db.grown.Add(grown)
 	return c, nil
 }
 
+// sizeOf returns how many bytes messages have.
+func sizeOf(messages []transcript.Message) (n int64) {
+	for _, m := range messages {
+		n += int64(len(m.Body))
+	}
+	return n
+}
+
 // writeChat inserts the chat when it has no key yet, which it returns, and else updates it.
-func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key string, c transcript.Chat) (string, error) {
+func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key string, c transcript.Transcript) (string, error) {
+	bytes := sizeOf(c.Messages)
 	if key != "" {
 		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET mode = ?, title = ?, last_message = ?,
-			messages = ?, created_at = ?, updated_at = ? WHERE key = ?`,
-			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), key)
+			messages = ?, created_at = ?, updated_at = ?, bytes = ? WHERE key = ?`,
+			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, key)
 		return key, err
 	}
 	key = ident.New()
-	_, err := tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
-		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt))
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, access.Origin(ctx))
 	return key, err
 }
 

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"parley/internal/store"
+)
+
+// roomInterval is how often a server looks at how much people have stored since it last made room.
+const roomInterval = 2 * time.Second
+
+// keepRoom deletes what people without sign-in store over the quota. It looks at the start, and after
+// each hundredth of the quota that was stored since.
+func (s *serving) keepRoom(ctx context.Context) {
+	quota := store.Quota{Chats: s.cfg.LimitsChats, Bytes: int64(s.cfg.LimitsChatsSize)}
+	const leastSize = 512 // bytes that the store counts for a chat at least
+	step := max(1, min(orUnlimited(quota.Bytes), orUnlimited(int64(quota.Chats)*leastSize))/100)
+	looked := -step
+	for {
+		if grown := s.db.Grown(); grown-looked >= step {
+			looked = grown
+			s.makeRoom(ctx, quota)
+		}
+		if !sleep(ctx, roomInterval) {
+			return
+		}
+	}
+}
+
+func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
+	evicted, err := s.db.MakeRoom(ctx, quota)
+	for _, e := range evicted {
+		s.evicted(e.Kind, e.N)
+		s.log.Warn("the oldest of what people without sign-in store were deleted, because they are over limits.chats or limits.chats_size",
+			"kind", e.Kind, "count", e.N)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("make room for what people store", "error", err)
+	}
+}
+
+// orUnlimited returns n, or much where 0 stands for no limit.
+func orUnlimited(n int64) int64 {
+	if n <= 0 {
+		return 1 << 40
+	}
+	return n
+}

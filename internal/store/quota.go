@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"parley/internal/turn"
+)
+
+// Quota bounds what callers who have not signed in may store, of each kind: chats of clients,
+// conversations, and turns without a conversation. A zero field is no limit.
+type Quota struct {
+	Chats int   // chats, conversations, and ten times as many turns without one
+	Bytes int64 // of what they hold
+}
+
+// The most names that clients can make up: accounts (user_id and conversation_id), and
+// Idempotency-Keys, which are forgotten after a day anyhow.
+const (
+	maxAccounts = 1_000_000
+	maxKeys     = 100_000
+)
+
+// turnsPerChat is how many turns without a conversation may be stored for each chat of the quota.
+const turnsPerChat = 10
+
+// Evicted is how many of a kind MakeRoom has deleted.
+type Evicted struct {
+	Kind string // "chats", "conversations", "turns", "accounts" or "keys"
+	N    int
+}
+
+// Grown returns roughly how many bytes people have stored since the database was opened.
+func (d *DB) Grown() int64 { return d.state.db.grown.Load() }
+
+// leastRow is what a row counts at least as, in bytes, so that empty ones count too.
+const leastRow = 512
+
+// MakeRoom deletes what is over the quota: of the origin that stores most of a kind, what was not used
+// for longest. What signed-in users store, and the ledger, stay. It returns what it has deleted,
+// also with an error.
+func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
+	db := d.state.db
+	for _, step := range []struct {
+		kind string
+		do   func() (int, error)
+	}{
+		{"chats", func() (int, error) { return db.evictThreads(ctx, chatsTable, q) }},
+		{"conversations", func() (int, error) { return db.evictThreads(ctx, conversationsTable, q) }},
+		{"turns", func() (int, error) { return db.evictTurns(ctx, q) }},
+		{"accounts", func() (int, error) { return db.evictOldest(ctx, oldestAccounts, "accounts", maxAccounts) }},
+		{"keys", func() (int, error) { return db.evictOldest(ctx, oldestKeys, "idempotency", maxKeys) }},
+	} {
+		n, err := step.do()
+		if n > 0 {
+			all = append(all, Evicted{step.kind, n})
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// threads is a table of what is evicted as a whole, with its messages.
+type threads struct {
+	table, key string
+	remove     func(ctx context.Context, tx *sql.Tx, id string) error
+}
+
+var (
+	chatsTable = threads{"transcripts", "key", func(ctx context.Context, tx *sql.Tx, key string) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE key = ?", key)
+		return err
+	}}
+	conversationsTable = threads{"conversations", "id", func(ctx context.Context, tx *sql.Tx, id string) error {
+		return deleteConversation(ctx, tx, "", id)
+	}}
+)
+
+// evictBatch is how many threads or rows one transaction deletes, so that it does not hold up others.
+const evictBatch = 100
+
+func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total int, err error) {
+	for {
+		n := 0
+		err := d.update(ctx, "evict "+t.table, func(tx *sql.Tx) error {
+			n = 0
+			var count, bytes int64
+			err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), COALESCE(SUM(bytes + %d), 0) FROM %s WHERE owner = ''`, leastRow, t.table)).
+				Scan(&count, &bytes)
+			if err != nil || !q.over(count, bytes) {
+				return err
+			}
+			oldest, err := t.oldest(ctx, tx, q.overCount(count))
+			for _, o := range oldest {
+				if err != nil || !q.over(count, bytes) {
+					return err
+				}
+				err = t.remove(ctx, tx, o.key)
+				count, bytes, n = count-1, bytes-o.bytes, n+1
+			}
+			return err
+		})
+		if err == nil {
+			total += n
+		}
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+}
+
+type thread struct {
+	key   string
+	bytes int64
+}
+
+// oldest returns what was not used for longest of the origin that has most, by number or by bytes.
+func (t threads) oldest(ctx context.Context, tx *sql.Tx, byNumber bool) (all []thread, err error) {
+	by := fmt.Sprintf("SUM(bytes + %d)", leastRow)
+	if byNumber {
+		by = "COUNT(*)"
+	}
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE owner = '' AND origin =
+		(SELECT origin FROM %[3]s WHERE owner = '' GROUP BY origin ORDER BY %s DESC, MIN(updated_at) LIMIT 1)
+		ORDER BY updated_at, %[1]s LIMIT ?`, t.key, leastRow, t.table, by), evictBatch)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var o thread
+		err := r.Scan(&o.key, &o.bytes)
+		all = append(all, o)
+		return err
+	})
+	return all, err
+}
+
+func (q Quota) overCount(count int64) bool { return q.Chats > 0 && count > int64(q.Chats) }
+
+func (q Quota) over(count, bytes int64) bool {
+	return q.overCount(count) || q.Bytes > 0 && bytes > q.Bytes
+}
+
+// evictTurns deletes the oldest turns without a conversation.
+func (d *database) evictTurns(ctx context.Context, q Quota) (total int, err error) {
+	q.Chats *= turnsPerChat
+	var count, bytes int64
+	err = d.read.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), COALESCE(SUM(bytes + %d), 0) FROM turns
+		WHERE conversation_id IS NULL AND owner = ''`, leastRow)).Scan(&count, &bytes)
+	for err == nil && q.over(count, bytes) {
+		n, freed := 0, int64(0)
+		err = d.update(ctx, "evict turns", func(tx *sql.Tx) error {
+			n, freed = 0, 0
+			rows, err := tx.QueryContext(ctx, `DELETE FROM turns WHERE id IN (SELECT id FROM turns
+				WHERE conversation_id IS NULL AND owner = '' ORDER BY finished_at LIMIT ?) RETURNING bytes`, evictBatch)
+			return scanAll(rows, err, func(r *sql.Rows) error {
+				var b int64
+				err := r.Scan(&b)
+				n, freed = n+1, freed+b+leastRow
+				return err
+			})
+		})
+		if err != nil || n == 0 {
+			break
+		}
+		total, count, bytes = total+n, count-int64(n), bytes-freed
+	}
+	return total, d.fail("evict turns", err)
+}
+
+// The deletion of the oldest rows. Totals of stored conversations go with those.
+const (
+	oldestAccounts = `DELETE FROM accounts WHERE (owner, stored, account_user, conversation) IN
+		(SELECT owner, stored, account_user, conversation FROM accounts WHERE owner = '' AND stored = 0 ORDER BY used_at LIMIT ?)`
+	oldestKeys = `DELETE FROM idempotency WHERE (owner, route, value) IN
+		(SELECT owner, route, value FROM idempotency WHERE owner = '' ORDER BY created_at LIMIT ?)`
+)
+
+// evictOldest deletes the oldest rows of a table over a limit, and a hundredth more, so that it does not
+// look for them at each new one.
+func (d *database) evictOldest(ctx context.Context, query, table string, limit int64) (n int, err error) {
+	var count int64
+	err = d.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE owner = ''").Scan(&count)
+	if err != nil || count <= limit {
+		return 0, d.fail("count "+table, err)
+	}
+	err = d.update(ctx, "evict "+table, func(tx *sql.Tx) error {
+		n, err = affected(tx.ExecContext(ctx, query, count-limit+limit/100))
+		return err
+	})
+	return n, err
+}
+
+// weightOf returns roughly how many bytes a turn takes.
+func weightOf(r turn.Record) int64 {
+	n := int64(0)
+	for _, m := range messagesOf(r) {
+		for _, p := range m.Parts {
+			n += int64(len(p.Text) + len(p.Image))
+		}
+		for _, c := range m.Citations {
+			n += int64(len(c.Snippet) + len(c.Title) + len(c.URL) + len(c.Label))
+		}
+		for _, c := range m.ToolCalls {
+			n += int64(len(c.Name) + len(c.Arguments))
+		}
+	}
+	if r.Said != nil {
+		n += int64(len(r.Said.Events))
+	}
+	return n
+}
