@@ -82,7 +82,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	}
 	before, _ := utf8.DecodeLastRune(r.line.text)
 	switch {
-	case r.isElsewhere(g):
+	case (unicode.IsDigit(before) || unicode.IsDigit(char)) && r.isElsewhere(g):
 		r.endLine()
 	case unicode.IsDigit(before) && unicode.IsDigit(char):
 		switch {
