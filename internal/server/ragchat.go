@@ -95,6 +95,11 @@ func (s *Server) ragTurn(answer func(http.ResponseWriter, *http.Request, []byte)
 }
 
 func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return s.jsonBodyTo(w, r, s.cfg.MaxBody)
+}
+
+// jsonBodyTo is jsonBody with a limit in bytes of its own.
+func (s *Server) jsonBodyTo(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	multipart, err := isMultipart(r.Header)
 	if err == nil && multipart {
 		err = &refusalError{unsupportedType}
@@ -102,7 +107,7 @@ func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return wire.ReadBody(w, r, s.cfg.MaxBody)
+	return wire.ReadBody(w, r, limit)
 }
 
 // discarding reads a body that says nothing, whatever its type.

@@ -30,6 +30,12 @@ func sdkErrors(w http.ResponseWriter, f wire.Failure) {
 	writeFailure(w, f, append(body, "}}"...))
 }
 
+// mcpErrors is the error of JSON-RPC 2.0 for a message of which not even the id is known.
+func mcpErrors(w http.ResponseWriter, f wire.Failure) {
+	const invalidRequest = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":`
+	writeFailure(w, f, append(wire.AppendString([]byte(invalidRequest), f.Text), "}}"...))
+}
+
 func writeFailure(w http.ResponseWriter, f wire.Failure, body []byte) {
 	f.SetHeaders(w.Header())
 	w.Header().Set("Cache-Control", "no-store")

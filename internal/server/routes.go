@@ -88,7 +88,9 @@ func (s *Server) table() []*route {
 	routes = slices.Concat(routes, completions, models, withSlashes([]*route{post("/speech", s.speech)}))
 	routes = append(routes, s.intakeRoutes()...)
 	if s.deps.MCP != nil {
-		routes = append(routes, withSlashes([]*route{post("/mcp", s.mcp)})...)
+		mcp := post("/mcp", s.mcp)
+		mcp.errors = mcpErrors
+		routes = append(routes, withSlashes([]*route{mcp})...)
 	}
 	routes = append(routes,
 		get("/{$}", s.index),

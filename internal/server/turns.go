@@ -88,10 +88,20 @@ func (s *Server) multipart(w http.ResponseWriter, r *http.Request, form azurecha
 	}))(w, r)
 }
 
+// maxMCP is the most bytes of a message of that protocol, which holds no more than a question.
+const maxMCP = 256 << 10
+
 // mcp answers a message of the Model Context Protocol. The transport has no streams of the server's
 // own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, s.cfg.MaxBody)
+	body, err := s.jsonBodyTo(w, r, min(s.cfg.MaxBody, maxMCP))
+	if err == nil {
+		err = wire.Check(body)
+	}
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.deps.MCP.ServeHTTP(w, r)
 	return nil
 }

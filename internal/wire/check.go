@@ -22,6 +22,9 @@ type checker struct {
 	word []byte   // scratch for keys with escapes
 }
 
+// Check judges a whole body that another decoder reads, whatever kind of value it holds.
+func Check(body []byte) error { return check(body) }
+
 // check returns a *chat.Error of kind Invalid that says in one sentence what is wrong with body.
 func check(body []byte) error {
 	if !utf8.Valid(body) {

@@ -7,3 +7,6 @@ import "time"
 var began = time.Now()
 
 func threadTime() time.Duration { return time.Since(began) }
+
+// ProcessTime returns the time that has passed since the process began.
+func ProcessTime() time.Duration { return time.Since(began) }

@@ -1,0 +1,502 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/retrieval"
+	"parley/internal/text/texttest"
+	"parley/internal/wire"
+	"parley/test/needs"
+)
+
+// wholeServer is the HTTP side of `parley serve` with the built-in answerer, all routes on. Its jobs
+// wait for ever, so that no request makes it read anything.
+type wholeServer struct {
+	http.Handler
+	api apiDocument
+	log *lockedBuffer
+}
+
+func newWholeServer(t testing.TB) *wholeServer {
+	t.Helper()
+	log := &lockedBuffer{}
+	cfg := DefaultConfig()
+	cfg.Data, cfg.UploadsEnabled, cfg.LimitsMaxConcurrent = t.TempDir(), uploadsOn, 1000
+	p := &program{config: cfg, stdout: io.Discard, stderr: log, log: slog.New(slog.NewTextHandler(log, nil)),
+		lookupEnv: func(string) (string, bool) { return "", false }, given: map[string]bool{}}
+	in, err := p.openAnswering(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close() })
+	const words = "The deductible of the plan costs 500 dollars. Employees pay it each year."
+	err = in.corpus.Apply(t.Context(), retrieval.Batch{Namespace: cfg.Namespace, Put: []retrieval.Put{{
+		Document: retrieval.Document{ID: "plan", Name: "plan.txt", Title: "Plan", MediaType: "text/plain", Pages: 1, IndexedAt: time.Now()},
+		Pages:    []retrieval.Page{{Number: 1, Text: words}},
+		Chunks:   []retrieval.Chunk{{Text: words, Spans: []retrieval.Span{{Page: 1, End: len(words)}}, Tokens: 20}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, intake: p.newIntake(in)}
+	in.lacks.progress, in.lacks.uploads = s.reading, true
+	w := &wholeServer{Handler: s.server().Handler(), log: log}
+	reply := httptest.NewRecorder()
+	w.ServeHTTP(reply, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	if err := json.Unmarshal(reply.Body.Bytes(), &w.api); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// send makes a request and returns the reply. A job that it asks for is not waited for.
+func (s *wholeServer) send(t testing.TB, op operation, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(t.Context(), op.method, op.target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Prefer", "respond-async")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// apiDocument is openapi.json as far as it says what may be sent.
+type apiDocument struct {
+	Paths      map[string]map[string]json.RawMessage
+	Components struct {
+		PathItems map[string]map[string]json.RawMessage
+		Schemas   map[string]map[string]any
+	}
+}
+
+// operation is a route that takes a JSON body, with bodies that it answers well.
+type operation struct {
+	method, target string
+	bodies         []string
+}
+
+// operations returns every operation with a JSON body. A path that takes another form of the same
+// operation (a slash at its end, a prefix) is left out unless all are wanted.
+func (d *apiDocument) operations(t testing.TB, all bool) []operation {
+	t.Helper()
+	var ops []operation
+	seen := map[string]bool{}
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		item := d.Paths[path]
+		if ref, ok := item["$ref"]; ok {
+			name := strings.Trim(strings.TrimPrefix(string(ref), `"#/components/pathItems/`), `"`)
+			if seen[name] && !all {
+				continue
+			}
+			seen[name], item = true, d.Components.PathItems[name]
+		}
+		for _, method := range []string{http.MethodPost, http.MethodPut} {
+			if raw, ok := item[strings.ToLower(method)]; ok {
+				if op, ok := d.operation(t, method, path, raw); ok {
+					ops = append(ops, op)
+				}
+			}
+		}
+	}
+	mcp := func(call string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
+	}
+	return append(ops, operation{http.MethodPost, "/mcp", []string{
+		mcp(`{"name":"search","arguments":{"query":"deductible","limit":2,"namespace":"default"}}`),
+		mcp(`{"name":"ask","arguments":{"question":"What is the deductible?"}}`),
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"parley://default/plan.txt"}}`,
+	}})
+}
+
+func (d *apiDocument) operation(t testing.TB, method, path string, raw json.RawMessage) (operation, bool) {
+	t.Helper()
+	var o struct {
+		Parameters  []struct{ Name, Example string }
+		RequestBody struct {
+			Content map[string]struct {
+				Schema   map[string]any
+				Examples map[string]struct{ Value json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		t.Fatal(err)
+	}
+	content, ok := o.RequestBody.Content["application/json"]
+	if !ok {
+		return operation{}, false // a form
+	}
+	op := operation{method: method, target: path}
+	for _, p := range o.Parameters {
+		op.target = strings.ReplaceAll(op.target, "{"+p.Name+"}", p.Example)
+	}
+	for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
+		op.bodies = append(op.bodies, compact(t, content.Examples[name].Value))
+	}
+	if sample := d.sample(content.Schema, 0); sample != nil {
+		full, err := json.Marshal(sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op.bodies = append(op.bodies, string(full))
+	}
+	return op, true
+}
+
+// sample returns a value of a schema with every member that it names.
+func (d *apiDocument) sample(schema map[string]any, depth int) any {
+	if depth > 8 {
+		return nil
+	}
+	if ref, ok := schema["$ref"].(string); ok {
+		return d.sample(d.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]], depth+1)
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		if list, ok := schema[key].([]any); ok {
+			return d.sample(list[0].(map[string]any), depth+1)
+		}
+	}
+	if v, ok := schema["const"]; ok {
+		return v
+	}
+	if list, ok := schema["enum"].([]any); ok {
+		return list[0]
+	}
+	kind := schema["type"]
+	if list, ok := kind.([]any); ok {
+		kind = list[0]
+	}
+	switch properties, _ := schema["properties"].(map[string]any); {
+	case properties != nil:
+		object := map[string]any{}
+		for key, s := range properties {
+			object[key] = d.sample(s.(map[string]any), depth+1)
+		}
+		return object
+	case kind == "array":
+		element, _ := schema["items"].(map[string]any)
+		return []any{d.sample(element, depth+1)}
+	case kind == "string":
+		return "user"
+	case kind == "integer", kind == "number":
+		return 1
+	case kind == "boolean":
+		return false
+	case kind == "object":
+		return map[string]any{"a": "b"}
+	}
+	return nil
+}
+
+func compact(t testing.TB, raw json.RawMessage) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+	// Nothing is to be looked for on the network: these addresses are refused at once.
+	return strings.NewReplacer("https://", "http://127.0.0.1/", `"estimate":true`, `"estimate":false`).Replace(b.String())
+}
+
+// places returns how many values a JSON body holds, and replaced returns the body with one of them,
+// by its number, replaced by a literal.
+func places(t testing.TB, body string) int {
+	n := 0
+	encodeWith(decodeAny(t, body), &n, -1, "")
+	return n
+}
+
+func replaced(t testing.TB, body string, place int, literal string) string {
+	n := 0
+	return encodeWith(decodeAny(t, body), &n, place, literal)
+}
+
+func encodeWith(v any, n *int, place int, literal string) string {
+	at := *n
+	*n++
+	out := ""
+	switch v := v.(type) {
+	case map[string]any:
+		var members []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			members = append(members, string(wire.AppendString(nil, key))+":"+encodeWith(v[key], n, place, literal))
+		}
+		out = "{" + strings.Join(members, ",") + "}"
+	case []any:
+		var elements []string
+		for _, e := range v {
+			elements = append(elements, encodeWith(e, n, place, literal))
+		}
+		out = "[" + strings.Join(elements, ",") + "]"
+	default:
+		raw, _ := json.Marshal(v)
+		out = string(raw)
+	}
+	if at == place {
+		return literal
+	}
+	return out
+}
+
+func decodeAny(t testing.TB, body string) any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return v
+}
+
+// wrongTypes are values of every kind, of which most fit nowhere.
+var wrongTypes = []string{
+	"null", "true", "0", "1.0", "-1", "1e400", "-1e-400", "123456789012345678901234567890", `""`, `"x"`, `"1.0"`, `"NaN"`, `"\ud800"`, `"\u0000"`,
+	"[]", "{}", "[null]", "[1.0]", `[[]]`, `[{}]`, `{"a":1.0}`, `{"type":1.0}`, `{"function":1.0}`, `{"":{"":[]}}`,
+	strings.Repeat("[", 60) + strings.Repeat("]", 60), strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60), `{"a":1,"a":2}`,
+}
+
+// check fails the test when a reply is not what a client can do something with.
+func (s *wholeServer) check(t testing.TB, op operation, body string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	reply := w.Body.String()
+	if w.Code >= 500 || strings.Contains(reply, "The app encountered an error") || strings.Contains(s.log.String(), "panicked") {
+		t.Errorf("%s %s %.300s\n%d %.300s", op.method, op.target, body, w.Code, reply)
+		return
+	}
+	if w.Code < 400 {
+		return
+	}
+	var object map[string]any
+	if op.target == "/mcp" && w.Header().Get("Content-Type") != "application/json" {
+		return // the SDK refuses in plain text what is JSON but no message
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &object); err != nil || object["error"] == nil {
+		t.Errorf("%s %s %.300s: %d is in no protocol's shape: %.200s", op.method, op.target, body, w.Code, reply)
+	}
+}
+
+func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
+	s := newWholeServer(t)
+	type request struct {
+		op   operation
+		body string
+	}
+	requests := make(chan request)
+	var workers sync.WaitGroup
+	for range 16 { // some streams take their time without using the processor
+		workers.Go(func() {
+			for r := range requests {
+				s.check(t, r.op, r.body, s.send(t, r.op, r.body))
+			}
+		})
+	}
+	sent := 0
+	for _, op := range s.api.operations(t, false) {
+		for _, body := range op.bodies {
+			for place := range places(t, body) {
+				for _, literal := range wrongTypes {
+					requests <- request{op, replaced(t, body, place, literal)}
+					sent++
+				}
+			}
+		}
+	}
+	close(requests)
+	workers.Wait()
+	t.Logf("%d requests", sent)
+	if sent < 5000 {
+		t.Error("the document has no fields")
+	}
+}
+
+func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
+	s := newWholeServer(f)
+	ops := s.api.operations(f, false)
+	for i, literal := range wrongTypes {
+		f.Add(uint16(i), uint16(i), literal)
+	}
+	f.Fuzz(func(t *testing.T, which, place uint16, literal string) {
+		op := ops[int(which)%len(ops)]
+		for _, body := range op.bodies {
+			if n := places(t, body); n > 0 {
+				body = replaced(t, body, int(place)%n, literal)
+				s.check(t, op, body, s.send(t, op, body))
+			}
+		}
+	})
+}
+
+// lockedBuffer is a log in memory.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if bytes.Contains(b, []byte("panic")) { // the rest is not asked for
+		return l.b.Write(b)
+	}
+	return len(b), nil
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// badBodies are those of row R13 of the hardening table, each made of a body that a route answers well.
+func badBodies(good string) map[string]string {
+	inside := strings.TrimSuffix(good, "}")
+	const mib = 1 << 20
+	return map[string]string{
+		"a byte over the limit": good + strings.Repeat(" ", mib+1-len(good)),
+		"depth 10,000":          inside + `,"x":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
+		"open depth":            inside + `,"x":` + strings.Repeat(`{"a":`, 100_000),
+		"1e6 messages":          inside + `,"x":[` + strings.Repeat(`{"role":"user","content":"q"},`, 1_000_000) + "0]}",
+		"NaN":                   inside + `,"x":NaN}`,
+		"duplicate keys":        inside + `,"x":1,"x":2}`,
+		"invalid UTF-8":         inside + ",\"x\":\"\xff\"}",
+		"two values":            good + good,
+		"control character":     inside + ",\"x\":\"\n\"}",
+		"cut off":               inside,
+	}
+}
+
+// free are routes on which the body says nothing, so that only its size is judged.
+var free = []string{"/chat/session", "/reset", "/cancel", "/retry", "/reindex", "/speech"}
+
+func TestRoutes_RefuseBadBodiesForLittle(t *testing.T) {
+	s := newWholeServer(t)
+	for _, op := range s.api.operations(t, true) {
+		for name, body := range badBodies(op.bodies[0]) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			w := s.send(t, op, body)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			s.check(t, op, name, w)
+			sized := name == "a byte over the limit" || name == "1e6 messages"
+			ignored := slices.ContainsFunc(free, func(end string) bool { return strings.HasSuffix(strings.TrimSuffix(op.target, "/"), end) })
+			switch want := []int{400, 413, 422}; {
+			case ignored && !sized:
+			case !slices.Contains(want, w.Code):
+				t.Errorf("%s %s, %s: status %d, want one of %v: %.200s", op.method, op.target, name, w.Code, want, w.Body)
+			}
+			const fixed = 256 << 10 // what any request costs
+			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(body)+fixed); got > most {
+				t.Errorf("%s %s, %s: %d bytes allocated for a body of %d", op.method, op.target, name, got, len(body))
+			}
+			if took > time.Second { // 50 ms are the aim: see the benchmark
+				t.Errorf("%s %s, %s took %v", op.method, op.target, name, took)
+			}
+		}
+	}
+}
+
+func BenchmarkRoutes_BadBodies(b *testing.B) {
+	s := newWholeServer(b)
+	for _, op := range s.api.operations(b, false) {
+		for name, body := range badBodies(op.bodies[0]) {
+			b.Run(op.target+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					s.send(b, op, body)
+				}
+			})
+		}
+	}
+}
+
+// oneOfEach is one word, token, number and nested value of a length in bytes, as JSON.
+var oneOfEach = map[string]func(n int) string{
+	"a word":         func(n int) string { return `"` + strings.Repeat("a", n) + `"` },
+	"capitals":       func(n int) string { return `"` + strings.Repeat("DeDuCt", n/6) + `"` },
+	"underscores":    func(n int) string { return `"` + strings.Repeat("ab_", n/3) + `"` },
+	"a word apart":   func(n int) string { return `"` + strings.Repeat("费a", n/4) + `"` },
+	"Cyrillic":       func(n int) string { return `"` + strings.Repeat("документ", n/16) + `"` },
+	"closing":        func(n int) string { return `"a.` + strings.Repeat(")", n) + `"` },
+	"brackets":       func(n int) string { return `"` + strings.Repeat("[", n) + `"` },
+	"escapes":        func(n int) string { return `"` + strings.Repeat(`\u0041`, n/6) + `"` },
+	"a number":       func(n int) string { return strings.Repeat("7", n) },
+	"a number's end": func(n int) string { return "0." + strings.Repeat("7", n) },
+	"a nested value": func(n int) string {
+		return strings.Repeat("[", 50) + strings.Repeat(`"a",`, n/4) + `"a"` + strings.Repeat("]", 50)
+	},
+	"a list": func(n int) string { return "[" + strings.Repeat(`{"role":"user","content":"a"},`, n/30) + `{}]` },
+}
+
+// TestRoutes_TakeTimeInProportionToEachField is row R21: where a field of the size that questions, or
+// bodies, may have takes long, a quarter of it must take no less than an eighth of that.
+func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
+	s := newWholeServer(t)
+	for _, op := range s.api.operations(t, false) {
+		if strings.HasSuffix(op.target, "/sse") || strings.HasSuffix(op.target, "/stream") {
+			continue // they pause between events, and read the same bodies as the routes beside them
+		}
+		for _, body := range op.bodies {
+			for place := range places(t, body) {
+				for name, value := range oneOfEach {
+					if !slices.Contains(usual, name) && !needs.All() {
+						continue
+					}
+					s.growth(t, op, name, 30<<10, func(n int) string { return replaced(t, body, place, value(n)) })
+				}
+				for _, name := range []string{"a word", "a nested value"} {
+					s.growth(t, op, name, 1000<<10, func(n int) string { return replaced(t, body, place, oneOfEach[name](n)) })
+				}
+			}
+		}
+	}
+}
+
+// usual are those that are always tried; the others cost minutes.
+var usual = []string{"underscores", "a word apart", "brackets"}
+
+// longest is the processor time that no request of these may take, by far.
+const longest = 300 * time.Millisecond
+
+func (s *wholeServer) growth(t *testing.T, op operation, name string, size int, body func(n int) string) {
+	t.Helper()
+	whole, part := body(size), body(size/4)
+	start := texttest.ProcessTime()
+	w := s.send(t, op, whole)
+	took := texttest.ProcessTime() - start
+	s.check(t, op, name, w)
+	if took < longest {
+		return
+	}
+	one, four := fastest(3, func() { s.send(t, op, part) }), fastest(3, func() { s.send(t, op, whole) })
+	if four > longest && four > 8*one || four > 4*longest {
+		t.Errorf("%s %s, %s: a field of %d bytes takes %v, one of %d bytes %v: %.100s", op.method, op.target, name, size/4, one, size, four, whole)
+	}
+}
+
+// fastest returns the least processor time that the process takes while f runs, of n times.
+func fastest(n int, f func()) time.Duration {
+	var best time.Duration
+	for i := range n {
+		start := texttest.ProcessTime()
+		f()
+		if took := texttest.ProcessTime() - start; i == 0 || took < best {
+			best = took
+		}
+	}
+	return best
+}
