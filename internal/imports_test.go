@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"team":      {"turn", "chat", "retrieval", "llm"},
 	"ingest":    {"retrieval", "extract", "crawl", "fetch", "text", "tokens"},
 	"job":       {},
-	"upload":    {},
+	"upload":    {"text"},
 	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
 	"store":     {"store/pagesum", "chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},

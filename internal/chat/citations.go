@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 const maxSnippetRunes = 200
@@ -46,7 +47,7 @@ func citable(passages []retrieval.Passage) map[string]Citation {
 				DocumentID: p.Document.ID,
 				Namespace:  p.Document.Namespace,
 				Name:       p.Document.Name,
-				Title:      p.Document.Title,
+				Title:      text.OneLine(p.Document.Title), // which may have been stored before titles were cleaned
 				URL:        p.Document.URL,
 				Page:       s.Page,
 				Passage:    i,

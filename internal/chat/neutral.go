@@ -4,8 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/text"
 )
 
 // The characters that end a line for some reader: they become spaces in a source.
@@ -156,7 +157,7 @@ func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, 
 }
 
 // visible turns every line end into "\n" and drops what cannot be seen.
-func visible(text string) string {
+func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\r', r == '\v', r == '\f', r == nextLine, r == lineSeparator, r == paragraphSeparator:
@@ -165,12 +166,16 @@ func visible(text string) string {
 			return ' '
 		case r < 0x80, r == '\u200c', r == '\u200d':
 			return r
-		case unicode.Is(unicode.Cf, r), unicode.IsControl(r), r >= 0xE0100 && r <= 0xE01EF:
+		case text.IsUnseen(r):
 			return -1
 		}
 		return r
-	}, text)
+	}, s)
 }
+
+// Seen returns a title or a text that a client gave, as it may be shown to others: without what nobody
+// sees.
+func Seen(s string) string { return text.Seen(s) }
 
 func onOneLine(text string) string {
 	return strings.ReplaceAll(visible(text), "\n", " ")

@@ -9,10 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"parley/internal/access"
 	"parley/internal/extract"
+	"parley/internal/text"
 )
 
 // layer is what one place says of a document. A nil field was not said.
@@ -122,7 +122,7 @@ func describe(doc *extract.Document, a about, file string) (metadata, error) {
 	}
 	all := a.Defaults.over(own).over(a.Says)
 	m := metadata{
-		title: value(all.Title), url: value(all.URL), category: oneLine(value(all.Category)), namespace: all.Namespace,
+		title: value(all.Title), url: value(all.URL), category: text.OneLine(value(all.Category)), namespace: all.Namespace,
 	}
 	if all.Access != nil {
 		m.access = *all.Access
@@ -133,7 +133,7 @@ func describe(doc *extract.Document, a about, file string) (metadata, error) {
 		}
 	}
 	for _, title := range []string{m.title, doc.Title, strings.TrimSuffix(file, filepath.Ext(file)), file} {
-		if m.title = oneLine(title); m.title != "" {
+		if m.title = text.OneLine(title); m.title != "" {
 			return m, nil
 		}
 	}
@@ -153,17 +153,6 @@ func value(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// oneLine makes text valid UTF-8 without control characters and runs of white space.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	return strings.Join(strings.Fields(s), " ")
 }
 
 func isWebURL(s string) bool {

@@ -12,18 +12,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // citationName makes a path usable as a citation and as an URL path: the characters that end a
 // citation or mean something in an URL become "_" (a front end splits a source from its label at
-// the first colon), as do control characters and marks that change
-// the direction of text, and bytes that are not UTF-8. It is in Unicode's form NFC, as people
+// the first colon), as do characters that are not seen and bytes that are not UTF-8. It is in Unicode's form NFC, as people
 // and models write it, whatever the file system does.
 func citationName(p string) string {
 	p = norm.NFC.String(strings.ToValidUTF8(p, "_"))
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`[]#?%<>\"|:`, r) || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) ||
-			r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == unicode.ReplacementChar {
+		if strings.ContainsRune(`[]#?%<>\"|:`, r) || unicode.IsControl(r) || text.IsUnseen(r) || r == unicode.ReplacementChar {
 			return '_'
 		}
 		return r

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"parley/internal/extract"
+	"parley/internal/text"
 )
 
 func TestRun_LeavesOtherRootsAlone(t *testing.T) {
@@ -98,6 +101,29 @@ func TestRun_ReplacesCharactersThatBreakCitations(t *testing.T) {
 		t.Errorf("title %q", d.Document.Title)
 	}
 	b.want(b.run(), counts{Unchanged: len(names)})
+}
+
+// What a document says of itself, what is said beside it and how its file is called may hide something;
+// its title and its name do not.
+func TestRun_GivesTitlesAndNamesThatHideNothing(t *testing.T) {
+	b := newBench(t)
+	const hiding = "in\u202efdp\u2066\u2069voi\u200bce\u2060"
+	b.write("b.md", "Two.")
+	b.write("b.md.parley.yaml", "title: \""+hiding+"\"\n")
+	b.write("d-"+hiding+".md", "Four.")
+	b.run()
+	for _, n := range b.corpus.names() {
+		d := b.corpus.doc(t, n).Document
+		if strings.ContainsFunc(d.Name+d.Title, text.IsUnseen) || !strings.Contains(d.Title, "infdpvoice") {
+			t.Errorf("name %q, title %q", d.Name, d.Title)
+		}
+	}
+	b.wantNames("b.md", "d-in_fdp__voi_ce_.md")
+	for name, doc := range map[string]*extract.Document{"its own": {Title: hiding}, "of its front matter": {Meta: extract.Meta{Title: hiding}}} {
+		if m, err := describe(doc, about{}, "a.md"); err != nil || m.title != "infdpvoice" {
+			t.Errorf("the title %s is %q, %v", name, m.title, err)
+		}
+	}
 }
 
 func TestRun_ReadsAFileOnceWhenPathsOverlap(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/text"
 )
 
 // maxName is the longest name of a file, in bytes; that of what is said about it must fit too.
@@ -31,8 +33,7 @@ func Clean(name string) (string, error) {
 	}
 	name = norm.NFC.String(strings.ToValidUTF8(name, "_"))
 	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`[]#?%<>"|:*`, r) || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) ||
-			r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == unicode.ReplacementChar {
+		if strings.ContainsRune(`[]#?%<>"|:*`, r) || unicode.IsControl(r) || text.IsUnseen(r) || r == unicode.ReplacementChar {
 			return '_'
 		}
 		return r

@@ -18,21 +18,22 @@ import (
 
 func TestClean_MakesNamesThatCanBeCitedAndStored(t *testing.T) {
 	for given, want := range map[string]string{
-		"report.pdf":                 "report.pdf",
-		"../../etc/passwd":           "passwd",
-		`C:\Users\ann\Report 1.docx`: "Report 1.docx",
-		"a/b\\c.txt":                 "c.txt",
-		"x\x00y.txt":                 "x_y.txt",
-		"line\r\nbreak.txt":          "line__break.txt",
-		"what?#1<2>.md":              "what__1_2_.md",
-		`quo"te|pipe:colon*.md`:      "quo_te_pipe_colon_.md",
-		"[brackets].md":              "_brackets_.md",
-		"u\u0308ber.txt":             "über.txt", // NFC
-		"abc\u202efdp.exe":           "abc_fdp.exe",
-		"bad\xff.txt":                "bad_.txt",
-		"  trailing. . ":             "trailing",
-		"名前.pdf":                     "名前.pdf",
-		"con cept.txt":               "con cept.txt",
+		"report.pdf":                     "report.pdf",
+		"../../etc/passwd":               "passwd",
+		`C:\Users\ann\Report 1.docx`:     "Report 1.docx",
+		"a/b\\c.txt":                     "c.txt",
+		"x\x00y.txt":                     "x_y.txt",
+		"line\r\nbreak.txt":              "line__break.txt",
+		"what?#1<2>.md":                  "what__1_2_.md",
+		`quo"te|pipe:colon*.md`:          "quo_te_pipe_colon_.md",
+		"[brackets].md":                  "_brackets_.md",
+		"u\u0308ber.txt":                 "über.txt", // NFC
+		"abc\u202efdp.exe":               "abc_fdp.exe",
+		"a\u2066b\u200bc\u2060\u00ad.md": "a_b_c__.md",
+		"bad\xff.txt":                    "bad_.txt",
+		"  trailing. . ":                 "trailing",
+		"名前.pdf":                         "名前.pdf",
+		"con cept.txt":                   "con cept.txt",
 	} {
 		got, err := upload.Clean(given)
 		if err != nil || got != want {

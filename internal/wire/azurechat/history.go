@@ -125,6 +125,7 @@ func questionOf(pair wire.Value) (question string, ok bool) {
 
 func titleOf(pair transcript.Message) string {
 	question, _ := questionOf(wire.Value(pair.Body))
+	question = chat.Seen(question)
 	if runes := []rune(question); len(runes) > maxTitle {
 		return string(runes[:maxTitle]) + "..."
 	}

@@ -179,3 +179,24 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 		t.Errorf("%d pairs are stored, want %d: %s", got, tabs, w.Body)
 	}
 }
+
+func TestHistory_HasTitlesThatHideNothing(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := historyOf(db.Transcripts())
+	call := func(method, path, body string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		return w.Body.String()
+	}
+	call("POST", "/chat_history", `{"id":"a","answers":[["pay\u202efdp\u2066.\u200bexe",null]]}`)
+	if got := call("GET", "/chat_history/sessions", ""); !strings.Contains(got, `"title":"payfdp.exe"`) {
+		t.Error(got)
+	}
+	if got := call("GET", "/chat_history/sessions/a", ""); !strings.Contains(got, `pay\u202efdp`) && !strings.Contains(got, "pay\u202efdp") {
+		t.Errorf("the chat itself has changed: %s", got)
+	}
+}

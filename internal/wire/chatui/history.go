@@ -119,7 +119,7 @@ func titleOf(v wire.Value) (string, error) {
 	if !ok || utf8.RuneCountInString(title) > maxTitle {
 		return "", wire.Invalidf(`"title" must be a string of %d characters at most`, maxTitle)
 	}
-	return title, nil
+	return chat.Seen(title), nil
 }
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
@@ -194,16 +194,17 @@ func describe(t *transcript.Transcript) {
 	}
 	for _, m := range t.Messages {
 		f := readFields(m.Body)
-		if title := strings.Join(strings.Fields(f.content), " "); strings.EqualFold(f.role, "user") && title != "" {
+		if title := strings.Join(strings.Fields(chat.Seen(f.content)), " "); strings.EqualFold(f.role, "user") && title != "" {
 			t.Title = shorten(title)
 			return
 		}
 	}
 }
 
-// shorten cuts what is too long for a list, with three dots behind it.
+// shorten cuts what is too long for a list, with three dots behind it, and what is not seen.
 func shorten(s string) string {
 	const dots = "..."
+	s = chat.Seen(s)
 	if utf8.RuneCountInString(s) <= maxShown {
 		return s
 	}

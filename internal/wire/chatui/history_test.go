@@ -226,3 +226,24 @@ func FuzzChat(f *testing.F) {
 		}
 	})
 }
+
+// Titles come from clients and from questions; none shows anything else than it says.
+func TestChats_HaveTitlesThatHideNothing(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() }))
+	const hiding, plain = "pay\u202efdp\u2066.\u200bexe", "payfdp.exe"
+	var named, untitled, renamed, asked struct{ ID, Title, LastMessage string }
+	called(t, h, "POST", "/chat-history", `{"title":"`+hiding+`"}`, &named)
+	called(t, h, "POST", "/chat-history", `{}`, &untitled)
+	called(t, h, "PUT", "/chat-history/"+named.ID, `{"title":"Re`+hiding+`","messages":[]}`, &renamed)
+	called(t, h, "PUT", "/chat-history/"+untitled.ID, `{"messages":[{"id":"1","role":"user","content":"`+hiding+`"}]}`, &asked)
+	for _, c := range [][2]string{{named.Title, plain}, {renamed.Title, "Re" + plain}, {asked.Title, plain}, {asked.LastMessage, plain}} {
+		if c[0] != c[1] {
+			t.Errorf("%q, want %q", c[0], c[1])
+		}
+	}
+}
