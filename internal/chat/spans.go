@@ -2,6 +2,7 @@ package chat
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/internal/retrieval"
@@ -253,8 +254,12 @@ func (f *locator) window(passage int, wanted map[string]float64, from, to int) (
 func (w passageWords) held(wanted map[string]float64, from, to int) (start, end int, sum float64) {
 	found := map[string]bool{}
 	first, last := -1, -1
-	for _, tok := range w.tokens {
-		if tok.Start < from || tok.End > to || wanted[tok.Term] == 0 {
+	begin := sort.Search(len(w.tokens), func(i int) bool { return w.tokens[i].Start >= from })
+	for _, tok := range w.tokens[begin:] {
+		if tok.Start >= to {
+			break
+		}
+		if tok.End > to || wanted[tok.Term] == 0 {
 			continue
 		}
 		if first < 0 {

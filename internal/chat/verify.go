@@ -199,10 +199,10 @@ func isSpecial(c byte) bool {
 }
 
 // leadOf returns the length of the space, and of the parenthesis, with which s begins: what belongs
-// to a citation that follows.
+// to a citation that follows. It looks no further than step wants to know.
 func leadOf(s string) int {
 	n := 0
-	for n < len(s) && (s[n] == ' ' || s[n] == '\t') {
+	for n < len(s) && n <= maxLead && (s[n] == ' ' || s[n] == '\t') {
 		n++
 	}
 	if n < len(s) && s[n] == '(' {

@@ -29,19 +29,39 @@ func fold(s string) string {
 		}
 		return strings.ToLower(s)
 	}
+	if isHangul(s) {
+		return s // which decomposes, and is composed again
+	}
 	var b strings.Builder
-	for _, r := range norm.NFKD.String(s) {
-		if unicode.Is(unicode.Mn, r) && foldsMark(r) {
-			continue
-		}
-		if f, ok := variants[r]; ok {
-			r = f
-		}
-		if r > 0 {
-			b.WriteRune(unicode.ToLower(r))
+	var parts norm.Iter
+	parts.InitString(norm.NFKD, s)
+	for !parts.Done() && b.Len() < maxFolded {
+		for _, r := range string(parts.Next()) {
+			if unicode.Is(unicode.Mn, r) && foldsMark(r) {
+				continue
+			}
+			if f, ok := variants[r]; ok {
+				r = f
+			}
+			if r > 0 {
+				b.WriteRune(unicode.ToLower(r))
+			}
 		}
 	}
 	return norm.NFC.String(arabicStem(b.String()))
+}
+
+// maxFolded is about how many bytes are left of what is folded: one character may stand for eighteen.
+const maxFolded = 2 * maxWord
+
+// isHangul reports whether s is made of syllables of Hangul.
+func isHangul(s string) bool {
+	for _, r := range s {
+		if r < 0xAC00 || 0xD7A3 < r {
+			return false
+		}
+	}
+	return true
 }
 
 // foldsMark reports whether a combining mark is one that writers leave out at will: Latin,

@@ -1,0 +1,18 @@
+package ingest
+
+import (
+	"testing"
+
+	"parley/internal/extract"
+	"parley/internal/text/texttest"
+)
+
+func TestSplit_TakesTimeInProportionToThePage(t *testing.T) {
+	for _, s := range texttest.Shapes {
+		t.Run(s.Name, func(t *testing.T) {
+			texttest.Linear(t, s, 32<<10, func(text string) {
+				Split(&extract.Document{Pages: []extract.Page{{Number: 1, Text: text}}}, SplitOptions{})
+			})
+		})
+	}
+}
