@@ -58,7 +58,7 @@ type Config struct {
 	GeminiAPIKey     string `name:"gemini-api-key" env:"PARLEY_GEMINI_API_KEY,GEMINI_API_KEY,GOOGLE_API_KEY" yaml:"gemini.api_key" secret:"" help:"Key for gemini: models. Prefer the environment."`
 	GeminiBaseURL    string `name:"gemini-base-url" env:"PARLEY_GEMINI_BASE_URL" yaml:"gemini.base_url" default:"https://generativelanguage.googleapis.com" help:"Where the Gemini API of gemini: models is."`
 	OllamaHost       string `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Where Ollama is, for ollama: models."`
-	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model; 0 leaves it to Ollama, which cuts off what is too long."`
+	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model, and for which prompts are made; 0: what the model says of itself, else 8192."`
 
 	Providers           endpoints    `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key), reasoning (its models that reason) and rerank (true for one that has the /rerank API in place of models that answer): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
 	Capabilities        capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models take, where their names do not tell: by provider:model, like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens): {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
@@ -190,7 +190,7 @@ func (c *Config) validate() *settingError {
 		{"anthropic-base-url", checkURL(c.AnthropicBaseURL)},
 		{"gemini-base-url", checkURL(c.GeminiBaseURL)},
 		{"ollama-host", checkOllamaHost(c.OllamaHost)},
-		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to Ollama")},
+		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to the model")},
 		{"tools-enabled", checkTools(c.Tools)},
 		{"web-search-engine", checkWebSearch(c)},
 		{"web-search-url", checkOptionalURL(c.WebSearchURL)},

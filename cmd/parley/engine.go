@@ -56,6 +56,10 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	models.KnownWindow = func(provider, model string) int {
+		p, _ := prices.Find(provider, model)
+		return p.Context
+	}
 	prompts, err := readPrompts(cfg)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -72,6 +76,8 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Coverage:     in.lacks,
 		Rerankers:    models,
 		Capabilities: models.Capabilities,
+		Window:       models.Window,
+		CountExactly: tokens.Count,
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
 		Tools:        in.tools,
 		OnRequest:    cfg.onRequest(),

@@ -225,7 +225,7 @@ func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) 
 		g.retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
 	}
 	r.Breakers = g.breakers
-	r.Wrap = p.withFallback(cfg, r.Providers, g)
+	r.Wrap = p.withFallback(cfg, r.Providers, g, r.Window)
 	r.WrapEmbedder, r.WrapReranker = g.embedder, g.reranker
 }
 
@@ -252,7 +252,7 @@ func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
 }
 
 // withFallback returns what wraps the models that answer, for a stage and a key.
-func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards) func(llm.Model, string, string) llm.Model {
+func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards, window func(context.Context, string) int) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
@@ -261,7 +261,7 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 		} else {
 			m = g.model(m, key)
 		}
-		return llm.Link{Model: m, Name: model, Key: key}
+		return llm.Link{Model: m, Name: model, Key: key, Window: func(ctx context.Context) int { return window(ctx, key) }}
 	}
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
 		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "error", err)

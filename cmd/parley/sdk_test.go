@@ -45,6 +45,10 @@ func startUpstream(t *testing.T) *upstream {
 
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if r.Method == http.MethodGet { // the list of models, which this server does not have
+		http.NotFound(w, r)
+		return
+	}
 	u.mu.Lock()
 	u.seen = append(u.seen, string(body))
 	u.mu.Unlock()

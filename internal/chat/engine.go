@@ -72,21 +72,23 @@ type Config struct {
 	Suggest   SuggestFunc      // nil: only models suggest questions
 	Prompts   *Prompts         // what models are told [the built-in ones]
 
-	Defaults       Options                           // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace      string                            // of requests that name none ["default"]
-	RerankFallback []string                          // keys of the models that rerank, in this order, when another one fails [none]
-	Fallback       string                            // key of the model that answers when another one fails before its first token [none]
-	Grounded       func(key string) bool             // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Capabilities   func(key string) llm.Capabilities // what a model takes [nothing but text]
-	PageImage      ImageFunc                         // pictures of sources [none]
-	Count          func(text string) int             // counts tokens [llm.EstimateTokens]
-	Logger         *slog.Logger                      // for what does not fail the turn [none]
+	Defaults       Options                                   // [DefaultOptions]; Top 0 means that only Models is set
+	Namespace      string                                    // of requests that name none ["default"]
+	RerankFallback []string                                  // keys of the models that rerank, in this order, when another one fails [none]
+	Fallback       string                                    // key of the model that answers when another one fails before its first token [none]
+	Grounded       func(key string) bool                     // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities         // what a model takes [nothing but text]
+	Window         func(ctx context.Context, key string) int // tokens that a model reads and writes together; 0 when that is not known [not known of any]
+	PageImage      ImageFunc                                 // pictures of sources [none]
+	Count          func(text string) int                     // counts tokens [llm.EstimateTokens]
+	CountExactly   func(text string) int                     // counts tokens where a model's window is known [Count]
+	Logger         *slog.Logger                              // for what does not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
 	MaxTemplateBytes int           // of Options.PromptTemplate [8 KiB]
 	MaxHistoryTokens int           // [4000]
-	ContextTokens    int           // what the models can read [128000]
+	ContextTokens    int           // what any model reads and writes at most, and one of which nothing is known [128000]
 	MaxSummaries     int           // kept for the next turns of their conversations [1000]
 	Timeout          time.Duration // of a turn [10 min]
 	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
@@ -221,6 +223,7 @@ type turn struct {
 	rewriter   resolved // its Model is nil where rules rewrite
 	summarizer resolved // its Model is nil where nothing is summed up
 
+	window   window // of the model that answers
 	question Message
 	pending  []Message // what follows it: calls of tools with their results
 	asked    string    // the text of question

@@ -16,9 +16,10 @@ const maxQuoted = 1000
 const messageTokens = 4
 
 // runHistory chooses the messages before the question that the turn will look at.
-func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
+func (t *turn) runHistory(ctx context.Context, _ *output) (StageFinished, error) {
 	var spoken []Message
-	quota := maxQuoted
+	t.window = t.windowOf(ctx, t.model)
+	quota := t.window.share(maxQuoted, 8)
 	for _, m := range t.req.Messages {
 		switch {
 		case m.Text() == "" && !ofTools(m):
@@ -46,7 +47,7 @@ func (t *turn) runHistory(context.Context, *output) (StageFinished, error) {
 // tokens returns what a message costs in a prompt. It is counted once.
 func (t *turn) tokens(m *Message) int {
 	if m.Tokens <= 0 {
-		m.Tokens = t.cfg.Count(m.Text())
+		m.Tokens = t.count(m.Text())
 		for _, c := range m.ToolCalls {
 			m.Tokens += t.cfg.Count(c.Name) + t.cfg.Count(c.Arguments) + messageTokens
 		}
@@ -79,7 +80,7 @@ func alternate(messages []Message) []Message {
 // many turns, so that not every one needs a new summary: it moves only when the budget is used up,
 // and then so far that half of the budget is free.
 func (t *turn) divide(spoken []Message) (older, kept []Message) {
-	budget := t.cfg.MaxHistoryTokens
+	budget := t.window.share(t.cfg.MaxHistoryTokens, 4)
 	kept = spoken
 	if t.summarizer.Model != nil {
 		sum := 0

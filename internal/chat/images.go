@@ -73,8 +73,8 @@ func hasPictures(d *retrieval.Document, page int) bool {
 
 // textSources returns the sources that a model is given as text: all of them, unless the request
 // wants images only; then those that have no image.
-func (t *turn) textSources(sources []string, images []sourceImage) []string {
-	if t.req.Options.Images != ImagesOnly || len(images) == 0 {
+func textSources(input ImageInput, sent []retrieval.Passage, sources []string, images []sourceImage) []string {
+	if input != ImagesOnly || len(images) == 0 {
 		return sources
 	}
 	shown := map[string]bool{}
@@ -83,7 +83,7 @@ func (t *turn) textSources(sources []string, images []sourceImage) []string {
 	}
 	kept := []string{}
 	for i, source := range sources {
-		for _, label := range passageLabels(&t.sent[i]) {
+		for _, label := range passageLabels(&sent[i]) {
 			if !shown[label] {
 				kept = append(kept, source)
 				break

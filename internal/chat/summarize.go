@@ -35,7 +35,7 @@ func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, erro
 	if len(left) == 0 {
 		return StageFinished{Note: "the summary of an earlier turn covers all"}, nil
 	}
-	req, shown, err := t.summaryRequest(earlier, left)
+	req, shown, err := t.summaryRequest(earlier, left, t.windowOf(ctx, t.summarizer))
 	if err != nil {
 		return StageFinished{}, err
 	}
@@ -71,7 +71,7 @@ func (t *turn) summaryTokens() int {
 
 // summaryRequest asks for a summary of messages and of the one before them. Of messages that are
 // too long together it shows the last ones, and says how many.
-func (t *turn) summaryRequest(earlier string, messages []Message) (req llm.Request, shown int, err error) {
+func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req llm.Request, shown int, err error) {
 	words := max(t.summaryTokens()*3/4, 1)
 	system, err := t.cfg.Prompts.summary(t.req.Options.PromptDomain, words)
 	if err != nil {
@@ -81,6 +81,7 @@ func (t *turn) summaryRequest(earlier string, messages []Message) (req llm.Reque
 	if budget == 0 {
 		budget = summaryInput
 	}
+	budget = w.share(budget, 2)
 	maxRunes := budget // of one message: a token is hardly ever less than a character
 	from := len(messages)
 	for from > 0 {
@@ -107,7 +108,7 @@ func (t *turn) summaryRequest(earlier string, messages []Message) (req llm.Reque
 			llm.Text(llm.System, system),
 			llm.Text(llm.User, strings.TrimSpace(b.String())),
 		},
-		MaxOutputTokens: t.summaryTokens() + summaryReasoning,
+		MaxOutputTokens: w.share(t.summaryTokens()+summaryReasoning, 4),
 		Effort:          "low",
 	}, len(messages) - from, nil
 }

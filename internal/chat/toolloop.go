@@ -198,16 +198,22 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 // tell makes a tool's result what the model reads: lines that cannot pass for a source or a message,
 // and the passages as sources, which can be cited from now on.
 func (a *answer) tell(text string, passages []retrieval.Passage) string {
+	room := a.toolRoom()
 	var lines []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(a.resultWithin(text, room)) {
 		lines = append(lines, sourceText(line))
+		room -= a.count(line)
 	}
 	for i := range passages {
 		p := &passages[i]
 		if len(p.Chunk.Spans) == 0 {
 			continue
 		}
-		source, _ := a.source(p)
+		source, cost := a.source(p)
+		if room -= cost; room < 0 && a.window.declared {
+			lines = append(lines, "(There is no room for more.)")
+			break
+		}
 		lines = append(lines, source)
 		if !slices.ContainsFunc(a.sent, func(have retrieval.Passage) bool { return have.Chunk.Key == p.Chunk.Key }) {
 			a.sent = append(slices.Clip(a.sent), *p)
@@ -217,6 +223,14 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 		a.check.learn(a.sent)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// resultWithin is within for a result, of which nothing is left out while the window is not known.
+func (a *answer) resultWithin(text string, room int) string {
+	if !a.window.declared {
+		return text
+	}
+	return a.within(text, room)
 }
 
 // synthesize has the model of the stage answer with the results of the tools.

@@ -163,8 +163,8 @@ func answered(messages []Message) []Message {
 // prompt.
 func (t *turn) toolTokens() int {
 	sum := 0
-	for _, tool := range t.req.Options.Tools {
-		sum += t.cfg.Count(tool.Name) + t.cfg.Count(tool.Description) + t.cfg.Count(string(tool.Parameters))
+	for _, tool := range slices.Concat(t.req.Options.Tools, t.offer()) {
+		sum += t.count(tool.Name) + t.count(tool.Description) + t.count(string(tool.Parameters))
 	}
 	for i := range t.pending {
 		sum += t.tokens(&t.pending[i])

@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // Capabilities is what a model takes beside text. What a model does not take, its provider leaves
 // out of the call; the pipeline asks only to choose what to prepare, and to say what it left out.
@@ -20,6 +23,39 @@ type Describer interface {
 	// Capabilities describes one model by its own name, without the provider prefix. Of a model
 	// that it does not know it says what holds for the provider's newest ones.
 	Capabilities(model string) Capabilities
+}
+
+// Sizer is a provider that can ask its server for how many tokens a model reads and writes together.
+type Sizer interface {
+	// ContextSize returns 0 when the server does not say. It asks now and then only, and waits for no
+	// longer than a few seconds.
+	ContextSize(ctx context.Context, model string) int
+}
+
+// Window returns how many tokens the model that key names reads and writes together: the smaller one of
+// what its provider declares and what its server says, else what KnownWindow has; 0 when nobody knows.
+func (r *Router) Window(ctx context.Context, key string) int {
+	if key == "" {
+		key = r.Default
+	}
+	tokens := 0
+	provider, name, _ := strings.Cut(key, ":")
+	if s, ok := r.Providers[provider].(Sizer); ok && name != "" {
+		tokens = s.ContextSize(ctx, name)
+	}
+	tokens = smaller(tokens, r.Capabilities(key).Context) // after the server was asked, which it may build on
+	if tokens <= 0 && r.KnownWindow != nil {
+		return r.KnownWindow(provider, name)
+	}
+	return tokens
+}
+
+// smaller returns the smaller one of two sizes of which 0 is not known.
+func smaller(a, b int) int {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // Capabilities describes the model that key names: the zero value when there is none, or when its

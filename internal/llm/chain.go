@@ -11,6 +11,8 @@ type Link struct {
 	Model Model
 	Name  string // by which its provider knows it: the Request.Model it is asked with
 	Key   string // provider:model, for logs
+	// Window returns how many tokens it reads and writes together, 0 when that is not known. Nil knows none.
+	Window func(ctx context.Context) int
 }
 
 // Chain returns a model that answers with the first link that does. The next one is asked when a
@@ -30,8 +32,8 @@ type chain struct {
 func (m *chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for i, link := range m.links {
-			req.Model = link.Name
-			o := once(ctx, link.Model, &req, yield)
+			asked := link.fit(ctx, req, i > 0)
+			o := once(ctx, link.Model, &asked, yield)
 			if o.left || o.err == nil {
 				return
 			}
@@ -45,4 +47,22 @@ func (m *chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 			}
 		}
 	}
+}
+
+// fit returns the request as the link is asked. A prompt is made for the first link; where another one
+// reads less, it gets less.
+func (l *Link) fit(ctx context.Context, req Request, replaces bool) Request {
+	req.Model = l.Name
+	if !replaces || l.Window == nil || req.Within == nil {
+		return req
+	}
+	tokens := l.Window(ctx)
+	if tokens <= 0 {
+		return req
+	}
+	if messages := req.Within(tokens); messages != nil {
+		req.Messages = messages
+		req.MaxOutputTokens = min(req.MaxOutputTokens, tokens/2)
+	}
+	return req
 }

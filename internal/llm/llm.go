@@ -92,6 +92,9 @@ type Request struct {
 	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
 	Schema   json.RawMessage
 	Evidence *Evidence
+	// Within returns the messages for a model that reads and writes no more tokens than that, nil where
+	// Messages are what there is. Nil knows no others.
+	Within func(tokens int) []Message
 	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
 	// one chunk.
 	Whole bool

@@ -18,6 +18,9 @@ type Router struct {
 	Rerankers map[string]Reranker // the providers that rerank
 	Missing   map[string]string   // providers that exist but are not configured, with what they need
 	Breakers  *Breakers           // through which the calls go; nil for none
+	// KnownWindow, when set, says how many tokens a model reads and writes together of which neither
+	// provider nor server says it; 0 when that is not known.
+	KnownWindow func(provider, model string) int
 	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
 	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
 	// it returns is kept and used again for the same stage and key. WrapEmbedder and WrapReranker

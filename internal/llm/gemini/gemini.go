@@ -38,6 +38,7 @@ type Provider struct {
 	key       string
 	overrides llm.Overrides
 	client    *upstream.Client
+	sizes     upstream.Sizes
 }
 
 var (
@@ -46,6 +47,7 @@ var (
 	_ llm.EmbedLimiter = (*Provider)(nil)
 	_ llm.Lister       = (*Provider)(nil)
 	_ llm.Describer    = (*Provider)(nil)
+	_ llm.Sizer        = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the base URL is not one.
@@ -58,9 +60,11 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
-	return &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
+	p := &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-	})}, nil
+	})}
+	p.sizes.List = p.Models
+	return p, nil
 }
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
@@ -108,6 +112,11 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 		}
 	}
 	return models, nil
+}
+
+// ContextSize implements llm.Sizer.
+func (p *Provider) ContextSize(ctx context.Context, model string) int {
+	return p.sizes.Of(ctx, strings.TrimPrefix(model, "models/"))
 }
 
 // classify reads a google.rpc.Status (https://cloud.google.com/apis/design/errors), whose details

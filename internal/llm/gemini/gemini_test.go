@@ -50,3 +50,8 @@ func TestStream_SaysThatTheModelMiscalledATool(t *testing.T) {
 		llmtest.RunMiscall(t, 200, "text/event-stream", `data: {"candidates":[{"content":{},"finishReason":"`+reason+`","index":0}]}`+"\r\n\r\n", open)
 	}
 }
+
+func TestContextSize_IsWhatTheServerSaysOrLess(t *testing.T) {
+	llmtest.RunSizes(t, "/v1beta/models", `{"models":[{"name":"models/gemma-4","inputTokenLimit":8192},{"name":"models/gemini-3-pro","inputTokenLimit":2000000}]}`,
+		map[string]int{"gemma-4": 8192, "models/gemma-4": 8192, "gemini-3-pro": 1_048_576}, open)
+}

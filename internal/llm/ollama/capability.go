@@ -13,6 +13,9 @@ type family struct {
 	llm.Capabilities
 	levels bool // how long to think is said in words, not by true
 	embeds bool
+
+	trained int // the most that the model can be loaded with, in tokens; 0 when that is not known
+	loaded  int // what the model says it is to be loaded with; 0 when it does not
 }
 
 // takes is what nearly all models take. Ollama itself holds a model to a schema.
@@ -77,8 +80,8 @@ func (p *Provider) family(model string) family {
 	if !ok {
 		f = familyOf(like)
 	}
-	f.Context = p.context
 	f.Capabilities = p.overrides.Apply(model, f.Capabilities)
+	f.Context = p.declares(model, &f)
 	return f
 }
 

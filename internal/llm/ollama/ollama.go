@@ -24,8 +24,8 @@ import (
 // Config says where the upstream is. Zero fields mean the default.
 type Config struct {
 	Host string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
-	// Context is the size of the context in tokens that models are loaded with. Ollama's own
-	// default is small, and it drops the beginning of what does not fit without a word; 0 keeps it.
+	// Context is the size of the context in tokens that models are loaded with. 0 leaves it to what a
+	// model says of itself, else it is 8192.
 	Context   int
 	Overrides llm.Overrides
 	HTTP      *http.Client // the default is that of package upstream
@@ -50,6 +50,7 @@ var (
 	_ llm.EmbedLimiter = (*Provider)(nil)
 	_ llm.Lister       = (*Provider)(nil)
 	_ llm.Describer    = (*Provider)(nil)
+	_ llm.Sizer        = (*Provider)(nil)
 )
 
 // New returns a provider, or an error when the host is not one.
@@ -93,7 +94,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		*call = upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
 		p.ask(ctx, req.Model)
-		call.Body, err = encodeRequest(req, p.family(req.Model), p.context)
+		call.Body, err = encodeRequest(req, p.family(req.Model))
 		call.Decoder, call.Whole = newDecoder(req, call.Failed), req.Whole
 		return err
 	})
@@ -120,7 +121,7 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	for _, m := range w.Models {
 		p.ask(ctx, m.Name) // for Capabilities
 		models = append(models, llm.ModelInfo{
-			Name: llm.CleanName(m.Name), Context: p.context,
+			Name: llm.CleanName(m.Name), Context: p.family(m.Name).Context,
 			Embeds: p.family(m.Name).embeds || strings.HasSuffix(m.Details.Family, "bert"),
 		})
 	}

@@ -58,14 +58,14 @@ type wireFunction struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-func encodeRequest(req llm.Request, takes family, context int) ([]byte, error) {
+func encodeRequest(req llm.Request, takes family) ([]byte, error) {
 	req = takes.Fit(req)
 	w := wireRequest{
 		Model:   llm.CleanName(req.Model),
 		Stream:  true,
 		Format:  req.Schema,
 		Think:   takes.think(req.Effort),
-		Options: wireOptions{TopP: req.TopP, NumPredict: req.MaxOutputTokens, NumCtx: context, Stop: req.Stop},
+		Options: wireOptions{TopP: req.TopP, NumPredict: req.MaxOutputTokens, NumCtx: takes.window(), Stop: req.Stop},
 	}
 	if takes.Temperature {
 		w.Options.Temperature = &req.Temperature

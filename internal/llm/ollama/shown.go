@@ -80,7 +80,9 @@ func (p *Provider) show(ctx context.Context, model string) (family, error) {
 		return family{}, err
 	}
 	var w struct {
-		Capabilities []string `json:"capabilities"`
+		Capabilities []string                   `json:"capabilities"`
+		Parameters   string                     `json:"parameters"` // lines of a name and a value
+		Model        map[string]json.RawMessage `json:"model_info"`
 		Thinking     struct {
 			Values []json.RawMessage `json:"values"`
 		} `json:"thinking"`
@@ -89,9 +91,12 @@ func (p *Provider) show(ctx context.Context, model string) (family, error) {
 		return family{}, err
 	}
 	if len(w.Capabilities) == 0 { // an older server
-		return familyOf(model), nil
+		f := familyOf(model)
+		f.trained, f.loaded = contextLength(w.Model), numCtx(w.Parameters)
+		return f, nil
 	}
 	f := family{Capabilities: takes, levels: familyOf(model).levels}
+	f.trained, f.loaded = contextLength(w.Model), numCtx(w.Parameters)
 	f.Vision = slices.Contains(w.Capabilities, "vision")
 	f.Tools = slices.Contains(w.Capabilities, "tools")
 	f.Effort = slices.Contains(w.Capabilities, "thinking")

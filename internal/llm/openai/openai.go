@@ -6,6 +6,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,7 @@ type Provider struct {
 	own     bool   // the server is OpenAI's
 	server  server
 	client  *upstream.Client
+	sizes   upstream.Sizes
 	decimal atomic.Bool // the upstream refused to send vectors in base64
 }
 
@@ -67,6 +69,7 @@ var (
 	_ llm.EmbedLimiter = (*Provider)(nil)
 	_ llm.Lister       = (*Provider)(nil)
 	_ llm.Describer    = (*Provider)(nil)
+	_ llm.Sizer        = (*Provider)(nil)
 )
 
 const ownBaseURL = "https://api.openai.com/v1"
@@ -97,9 +100,11 @@ func New(cfg Config) (*Provider, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	own := u.Hostname() == "api.openai.com"
-	return &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
+	p := &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-	})}, nil
+	})}
+	p.sizes.List = p.Models
+	return p, nil
 }
 
 func bearer(key string) func(context.Context, http.Header) (upstream.Secret, error) {
@@ -164,12 +169,27 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	return decodeModels(body)
 }
 
+// ContextSize implements llm.Sizer. OpenAI's own list of models has no sizes, and that of Azure none of
+// deployments.
+func (p *Provider) ContextSize(ctx context.Context, model string) int {
+	if p.own || p.cfg.ModelsPath != "/models" {
+		return 0
+	}
+	return p.sizes.Of(ctx, model)
+}
+
 func decodeModels(body []byte) ([]llm.ModelInfo, error) {
 	var w struct {
 		Data []struct {
 			ID            string `json:"id"`
-			MaxModelLen   int    `json:"max_model_len"`  // vLLM
-			ContextLength int    `json:"context_length"` // OpenRouter
+			MaxModelLen   int    `json:"max_model_len"`      // vLLM
+			ContextLength int    `json:"context_length"`     // OpenRouter
+			ContextWindow int    `json:"context_window"`     // Groq
+			MaxContext    int    `json:"max_context_length"` // Mistral
+			Meta          struct {
+				Trained int `json:"n_ctx_train"` // llama.cpp
+				Loaded  int `json:"n_ctx"`
+			} `json:"meta"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -177,7 +197,8 @@ func decodeModels(body []byte) ([]llm.ModelInfo, error) {
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Data))
 	for _, m := range w.Data {
-		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.ID), Context: max(m.MaxModelLen, m.ContextLength, 0)})
+		size := cmp.Or(max(m.Meta.Loaded, 0), max(m.MaxModelLen, m.ContextLength, m.ContextWindow, m.MaxContext, m.Meta.Trained, 0))
+		models = append(models, llm.ModelInfo{Name: llm.CleanName(m.ID), Context: size})
 	}
 	return models, nil
 }

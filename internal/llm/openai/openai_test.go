@@ -253,3 +253,10 @@ func TestStream_SaysThatTheModelMiscalledATool(t *testing.T) {
 	llmtest.RunMiscall(t, 400, "application/json", `{"error":{"message":"Failed to call a function. Please adjust your prompt.",`+
 		`"type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=x"}}`, openModel)
 }
+
+func TestContextSize_IsWhatTheServerSaysOrLess(t *testing.T) {
+	llmtest.RunSizes(t, "/v1/models", `{"data":[{"id":"a","max_model_len":8192},{"id":"b","context_length":4096},{"id":"c","context_window":131072},
+		{"id":"d","meta":{"n_ctx_train":32768,"n_ctx":2048}},{"id":"e"},{"id":"f","max_model_len":-1},{"id":"gpt-4o","context_length":16000},{"id":"gpt-4o-mini","context_length":999999}]}`,
+		map[string]int{"a": 8192, "b": 4096, "c": 131_072, "d": 2048, "e": 0, "f": 0, "unlisted": 0, "gpt-4o": 16_000, "gpt-4o-mini": 128_000}, openModel)
+	llmtest.RunSizes(t, "/v1/models", `<html>`, map[string]int{"a": 0, "gpt-4o": 128_000}, openModel)
+}
