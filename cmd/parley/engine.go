@@ -117,7 +117,7 @@ func (p *program) openAnswering(ctx context.Context, options ...retrieval.Option
 	if err != nil {
 		return nil, err
 	}
-	if err = in.checkPriced(); err == nil {
+	if err = in.checkPriced(p.log); err == nil {
 		err = p.openTools(ctx, in)
 	}
 	if err != nil {

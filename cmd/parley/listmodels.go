@@ -61,7 +61,22 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 			return fmt.Errorf("print the models: %w", err)
 		}
 	}
+	if old := pricesAge(price.Date(), time.Now()); old != "" {
+		fmt.Fprintln(p.stderr, old)
+	}
 	return ctx.Err()
+}
+
+// oldPrices is the age from which on the built-in prices are worth a warning.
+const oldPrices = 180 * 24 * time.Hour
+
+// pricesAge returns a warning when the built-in prices are old, "" when they are not.
+func pricesAge(of, now time.Time) string {
+	if now.Sub(of) <= oldPrices {
+		return ""
+	}
+	return fmt.Sprintf("warning: the built-in prices and context sizes are of %s; take a newer version of Parley, or correct them in the file that the setting prices names",
+		of.Format(time.DateOnly))
 }
 
 func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {

@@ -284,17 +284,18 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 }
 
 // readPrices returns the built-in prices with those of the operator's file laid over them. A
-// server in the place of a provider's own has no built-in prices.
+// server in the place of a provider's own has the prices of the catalogue for its address, if any.
 func readPrices(cfg Config) (*price.Table, error) {
 	prices := price.Builtin()
-	for name, moved := range map[string]bool{
-		"openai":    cfg.OpenAIBaseURL != defaultText("openai-base-url"),
-		"anthropic": cfg.AnthropicBaseURL != defaultText("anthropic-base-url"),
-		"gemini":    cfg.GeminiBaseURL != defaultText("gemini-base-url"),
+	for name, url := range map[string]string{
+		"openai": cfg.OpenAIBaseURL, "anthropic": cfg.AnthropicBaseURL, "gemini": cfg.GeminiBaseURL,
 	} {
-		if moved {
-			prices = prices.Without(name)
+		if url != defaultText(name+"-base-url") {
+			prices = prices.Without(name).At(name, url)
 		}
+	}
+	for name, e := range cfg.Providers.list() {
+		prices = prices.At(name, e.BaseURL)
 	}
 	if cfg.Prices == "" {
 		return prices, nil

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 
 	"parley/internal/llm"
 )
 
-// checkPriced refuses budgets of money that would limit nothing, because the price of a model that is
-// configured for answers is not known. The models that requests name are up to the runner.
-func (in *instance) checkPriced() error {
+// checkPriced says which models of the configuration have no known price where budgets limit money: a
+// warning where such models count with an assumed price, else an error, since the budgets would limit
+// nothing. The models that requests name are up to the runner.
+func (in *instance) checkPriced(log *slog.Logger) error {
 	var setting string
 	switch {
 	case in.cfg.BudgetsUserCost > 0:
@@ -19,13 +21,30 @@ func (in *instance) checkPriced() error {
 	default:
 		return nil
 	}
+	unpriced := in.unpriced()
+	if len(unpriced) == 0 {
+		return nil
+	}
+	const remedy = "add it to the file that the setting prices names, 0 for one that is free of charge"
+	if in.cfg.BudgetsAssumedPrice == 0 {
+		return usagef("%s would not limit %s, whose price is not known: %s", setting, unpriced[0], remedy)
+	}
+	log.Warn("the price of models is not known, so an assumed one counts against the budget; "+remedy, "budget", setting,
+		"models", unpriced, "assumed_price", "$"+in.cfg.BudgetsAssumedPrice.String()+" for a million tokens")
+	return nil
+}
+
+// unpriced returns the models of the configuration whose price is not known, each once.
+func (in *instance) unpriced() []string {
 	price := costs(in.prices)
+	var keys []string
 	for _, key := range in.cfg.payable() {
-		if provider, model, _ := strings.Cut(key, ":"); !price(provider, model, llm.Usage{Input: 1}).Known {
-			return usagef("%s would not limit %s, whose price is not known: add it to the file that the setting prices names, 0 for one that is free of charge", setting, key)
+		provider, model, _ := strings.Cut(key, ":")
+		if !price(provider, model, llm.Usage{Input: 1}).Known && !slices.Contains(keys, key) {
+			keys = append(keys, key)
 		}
 	}
-	return nil
+	return keys
 }
 
 // payable returns the models of the configuration that answers may call, without those that are part

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
@@ -29,11 +30,32 @@ func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
 		{"no budget of money", []string{"--model", "ollama:qwen3:8b", "--budgets-user-tokens", "5"}, ""},
 	} {
 		var out, errs bytes.Buffer
-		args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--addr", "256.0.0.1:80"}, c.args...)
+		args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--addr", "256.0.0.1:80", "--budgets-assumed-price", "0"}, c.args...)
 		code := run(t.Context(), args, &out, &errs, environment(nil))
 		if started := strings.Contains(errs.String(), "listen on "); started != (c.want == "") || !strings.Contains(errs.String(), c.want) ||
 			!started && code != exitUsage {
 			t.Errorf("%s: code %d, %s", c.name, code, errs.String())
 		}
+	}
+}
+
+func TestServe_StartsWithAnAssumedPriceForModelsWithoutOne(t *testing.T) {
+	var out, errs bytes.Buffer
+	run(t.Context(), []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--addr", "256.0.0.1:80", "--model", "ollama:qwen3:8b",
+		"--stages-judge", "ollama:other", "--budgets-user-cost", "5"}, &out, &errs, environment(nil))
+	for _, want := range []string{"listen on ", "ollama:qwen3:8b", "ollama:other", "budgets.user.cost", "$50 for a million tokens", "setting prices"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("missing %q in %s", want, errs.String())
+		}
+	}
+}
+
+func TestPricesAge_WarnsWhenThePricesAreOld(t *testing.T) {
+	of := time.Date(2026, 10, 28, 0, 0, 0, 0, time.UTC)
+	if got := pricesAge(of, of.AddDate(0, 0, 180)); got != "" {
+		t.Errorf("after 180 days: %q", got)
+	}
+	if got := pricesAge(of, of.AddDate(0, 0, 181)); !strings.Contains(got, "2026-10-28") || !strings.Contains(got, "setting prices") {
+		t.Errorf("after 181 days: %q", got)
 	}
 }

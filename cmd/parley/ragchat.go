@@ -41,6 +41,7 @@ func (s *serving) ragChatDefaults() ragchat.Defaults {
 func budgets(cfg Config, store turn.LedgerStore) *turn.Budgets {
 	return turn.NewBudgets(store, turn.BudgetOptions{
 		Window:    time.Duration(cfg.BudgetsWindow),
+		Assumed:   int64(cfg.BudgetsAssumedPrice),
 		User:      turn.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
 		Namespace: turn.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
 	})

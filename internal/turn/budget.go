@@ -13,15 +13,19 @@ import (
 type Limits struct {
 	Requests int64 // turns
 	Tokens   int64 // input and output
-	Micros   int64 // millionths of a US dollar; models without a known price are refused
+	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
 // BudgetOptions says what may be spent.
 type BudgetOptions struct {
-	User      Limits           // each user: the caller, or the user that an anonymous caller names
-	Namespace Limits           // each namespace
-	Window    time.Duration    // over which spending is added up; 0 means 24 h, from midnight UTC
-	Now       func() time.Time // nil means time.Now
+	User      Limits // each user: the caller, or the user that an anonymous caller names
+	Namespace Limits // each namespace
+	// Assumed is what counts against budgets of money for a million tokens, in millionths of a US dollar, of
+	// models whose price is not known. 0 refuses those models where money is limited. What is recorded and
+	// shown as cost stays unknown.
+	Assumed int64
+	Window  time.Duration    // over which spending is added up; 0 means 24 h, from midnight UTC
+	Now     func() time.Time // nil means time.Now
 }
 
 // Budgets refuse turns when what they may spend is used up. A turn reserves an estimate before it
@@ -67,6 +71,17 @@ func NewBudgets(store LedgerStore, opts BudgetOptions) *Budgets {
 
 // LimitsMoney reports whether any budget is one of money.
 func (b *Budgets) LimitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
+
+// micros returns what a call counts against budgets of money.
+func (o *BudgetOptions) micros(cost Cost, tokens int64) int64 {
+	if cost.Known {
+		return cost.Micros
+	}
+	return cost.Micros + assumed(o.Assumed, tokens)
+}
+
+// assumed returns the price of tokens, rounded up.
+func assumed(perMillion, tokens int64) int64 { return (perMillion*tokens + 999_999) / 1_000_000 }
 
 // retryReserved is when to ask again if only what others have reserved stands in the way.
 const retryReserved = 5 * time.Second
@@ -166,7 +181,30 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 			}
 		}
 	}
+	if b.used == nil && b.LimitsMoney() && b.opts.Assumed > 0 {
+		if err := b.addUnpriced(ctx, used, window); err != nil {
+			return err
+		}
+	}
 	b.window, b.used = window, used
+	return nil
+}
+
+// addUnpriced adds what is assumed of models without a price. Of a model only some of whose calls have one,
+// all tokens count.
+func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*spent, from time.Time) error {
+	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser, ByModel}, From: from})
+	if err != nil {
+		return fmt.Errorf("read what was spent on models: %w", err)
+	}
+	for _, row := range rows {
+		if row.Unpriced == 0 {
+			continue
+		}
+		for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
+			of(used, key).micros += assumed(b.opts.Assumed, row.Input+row.Output)
+		}
+	}
 	return nil
 }
 

@@ -236,3 +236,29 @@ func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 		}
 	}
 }
+
+// Models without a known price count against budgets of money as if they had the assumed one, before a
+// restart and after, and their cost stays unknown.
+func TestBudgets_CountAnAssumedPriceWhereNoneIsKnown(t *testing.T) {
+	db := open(t)
+	unknown := func(string, string, llm.Usage) turn.Cost { return turn.Cost{} }
+	spend := func(assumed int64) (int, error) {
+		s := &spender{db: db, clock: noon}
+		now := func() time.Time { return s.clock }
+		opts := turn.BudgetOptions{User: turn.Limits{Micros: 472}, Assumed: assumed, Now: now}
+		s.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Price: unknown, Now: now})
+		s.Runner = turn.NewRunner(answeringBy(s.ledger.Meter("openai", saying)), db.State(),
+			turn.Options{Budgets: turn.NewBudgets(db.State(), opts), Price: unknown, Now: now})
+		return s.spendUntilRefused(t, ask("", "why?"))
+	}
+	if got, _ := spend(2_000_000); got != 2 { // 118 tokens each, at two micro-dollars
+		t.Errorf("%d turns were admitted, want 2", got)
+	}
+	if got, _ := spend(2_000_000); got != 0 {
+		t.Errorf("%d turns were admitted after a restart, want 0", got)
+	}
+	rows, err := db.State().Usage(t.Context(), turn.UsageQuery{From: noon.Truncate(24 * time.Hour)})
+	if err != nil || len(rows) != 1 || rows[0].Micros != 0 || rows[0].Unpriced != 4 {
+		t.Errorf("usage = %+v, %v", rows, err)
+	}
+}

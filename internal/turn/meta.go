@@ -14,6 +14,8 @@ import (
 // nothing of ledgers and hands its context on. The runner keeps the stage up to date from the
 // events that pass by, which the engine emits before it calls a model.
 type meta struct {
+	budgets *Budgets // against which the calls count; nil for none
+
 	turnID         string
 	conversationID string
 	scope          Scope
@@ -112,10 +114,18 @@ func (m *meta) spend(at place, e Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent = append(m.spent, spending{at, e.Usage})
-	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: e.Cost.Micros}, 1)
+	m.total.add(spent{tokens: int64(e.Usage.Input + e.Usage.Output), micros: m.micros(e)}, 1)
 	if e.Provider == Builtin {
 		m.free = append(m.free, e)
 	}
+}
+
+// micros returns what a call counts against budgets of money.
+func (m *meta) micros(e Entry) int64 {
+	if m.budgets == nil || e.Provider == Builtin {
+		return e.Cost.Micros
+	}
+	return m.budgets.opts.micros(e.Cost, int64(e.Usage.Input+e.Usage.Output))
 }
 
 // keep takes over an entry, to be written with the turn in one transaction. It reports false when

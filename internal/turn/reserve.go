@@ -30,13 +30,17 @@ func (r *Runner) estimate(req *chat.Request) spent {
 	}
 	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
 	cost := r.opts.Price(provider, model, u)
-	return spent{requests: 1, tokens: int64(u.Input + u.Output), micros: cost.Micros}
+	tokens := int64(u.Input + u.Output)
+	if provider == Builtin {
+		return spent{requests: 1, tokens: tokens}
+	}
+	return spent{requests: 1, tokens: tokens, micros: r.opts.Budgets.opts.micros(cost, tokens)}
 }
 
-// reserve admits a turn to the budgets. A budget of money would not limit what a model costs whose
-// price is not known, so such a model is refused there.
+// reserve admits a turn to the budgets. Where nothing is assumed of models whose price is not known, a
+// budget of money would not limit them, so they are refused there.
 func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate spent) (settle func(spent), err error) {
-	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.LimitsMoney() {
+	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.LimitsMoney() && r.opts.Budgets.opts.Assumed == 0 {
 		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
 			"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
 	}

@@ -42,7 +42,7 @@ func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	}
 	return &running{
 		record: rec,
-		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account},
+		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account, budgets: r.opts.Budgets},
 	}
 }
 

@@ -1,7 +1,10 @@
-// Package price knows what models cost. A table comes from YAML: the one that is built in, dated
-// and with its sources, and one that the operator lays over it. What it does not know it says so;
-// it never guesses. All reckoning is in whole numbers.
+// Package price knows what models cost. A table comes from a catalogue that is generated (see
+// test/pricegen), from YAML that is kept by hand with its sources and lies over it, and from YAML that the
+// operator lays over both. What it does not know it says so; it never guesses. All reckoning is in whole
+// numbers.
 package price
+
+//go:generate go run parley/test/pricegen
 
 import (
 	_ "embed"
@@ -59,11 +62,13 @@ type Rates struct {
 // Price is what a model costs.
 type Price struct {
 	Rates   `yaml:",inline"`
-	Context int    `yaml:"context"` // tokens; 0 when it is not known
-	Above   int    `yaml:"above"`   // prompts of more tokens have the rates of Long; 0 for none
-	Long    *Rates `yaml:"long"`    // nil when they are not known
-	Until   day    `yaml:"until"`   // the last day of the price; zero for one without an end
-	Embeds  bool   `yaml:"embeds"`  // the model embeds: it writes nothing, and has no other rate than Input
+	Context int `yaml:"context"` // tokens; 0 when it is not known
+	// MaxOutput is how long an answer may be, in tokens, as the catalogue has it; 0 when that is not known.
+	MaxOutput int    `yaml:"max_output"`
+	Above     int    `yaml:"above"`  // prompts of more tokens have the rates of Long; 0 for none
+	Long      *Rates `yaml:"long"`   // nil when they are not known
+	Until     day    `yaml:"until"`  // the last day of the price; zero for one without an end
+	Embeds    bool   `yaml:"embeds"` // the model embeds: it writes nothing, and has no other rate than Input
 }
 
 // day is a date in UTC.
@@ -95,7 +100,7 @@ var builtin string
 
 // Builtin returns the table that this program comes with.
 func Builtin() *Table {
-	t, err := (&Table{}).With(strings.NewReader(builtin))
+	t, err := listed().With(strings.NewReader(builtin))
 	if err != nil {
 		panic(fmt.Sprintf("the built-in prices: %v", err)) // a test reads them
 	}
