@@ -81,6 +81,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		PageImage:    newPageImages(db.Blobs(), in.pages).url,
 		Tools:        in.tools,
 		OnRequest:    cfg.onRequest(),
+		Writes:       in.tools.writes,
 		Rewrite:      builtin.Rewrite,
 		Suggest:      builtin.Suggest,
 		Prompts:      prompts,

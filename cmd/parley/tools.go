@@ -42,6 +42,7 @@ type mcpServer struct {
 	URL        string            `yaml:"url" json:"url,omitempty"`                 // in place of command
 	HeadersEnv map[string]string `yaml:"headers_env" json:"headers_env,omitempty"` // header → variable that holds its value
 	Tools      []string          `yaml:"tools" json:"tools,omitempty"`
+	Trust      []string          `yaml:"trust" json:"trust,omitempty"` // tools that run without being confirmed
 	Timeout    string            `yaml:"timeout" json:"timeout,omitempty"`
 }
 
@@ -50,7 +51,7 @@ type mcpServers structured
 
 // UnmarshalText reads a YAML mapping of names to servers.
 func (l *mcpServers) UnmarshalText(text []byte) error {
-	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools and timeout")
+	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools, trust and timeout")
 	*l = mcpServers(m)
 	return err
 }
@@ -164,7 +165,7 @@ func (p *program) mcpServers(cfg Config) []mcptool.Server {
 	var out []mcptool.Server
 	for _, name := range sortedNames(list) {
 		s := list[name]
-		server := mcptool.Server{Name: name, Command: s.Command, URL: s.URL, Tools: s.Tools,
+		server := mcptool.Server{Name: name, Command: s.Command, URL: s.URL, Tools: s.Tools, Trust: s.Trust,
 			Env: map[string]string{}, Headers: map[string]string{}}
 		for key, value := range s.Env {
 			server.Env[key] = value
@@ -200,6 +201,9 @@ func (b *toolbox) Offer(namespace, domain string) []llm.Tool {
 	}
 	return b.registry.Offer(namespace, domain)
 }
+
+// writes reports whether a tool changes something, so that the user has to confirm each call.
+func (b *toolbox) writes(name string) bool { return b.registry != nil && b.registry.Writes(name) }
 
 // searchesWeb reports whether the web can be searched in a namespace and prompt domain.
 func (b *toolbox) searchesWeb(namespace, domain string) bool {

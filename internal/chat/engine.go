@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -64,13 +65,14 @@ type SuggestInput struct {
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rerankers RerankerResolver // nil: models that answer rerank
-	Rewrite   RewriteFunc      // nil: the question is the query
-	Coverage  Coverage         // nil: nothing is known to be missing
-	Tools     Toolbox          // that the server runs [none]
-	OnRequest []string         // of those, the ones that only Options.MoreTools makes callable [none]
-	Suggest   SuggestFunc      // nil: only models suggest questions
-	Prompts   *Prompts         // what models are told [the built-in ones]
+	Rerankers RerankerResolver       // nil: models that answer rerank
+	Rewrite   RewriteFunc            // nil: the question is the query
+	Coverage  Coverage               // nil: nothing is known to be missing
+	Tools     Toolbox                // that the server runs [none]
+	OnRequest []string               // of those, the ones that only Options.MoreTools makes callable [none]
+	Suggest   SuggestFunc            // nil: only models suggest questions
+	Writes    func(tool string) bool // whether a tool changes something, so that the user confirms each call [none does]
+	Prompts   *Prompts               // what models are told [the built-in ones]
 
 	Defaults       Options                                   // [DefaultOptions]; Top 0 means that only Models is set
 	Namespace      string                                    // of requests that name none ["default"]
@@ -111,6 +113,7 @@ func DefaultOptions() Options {
 type Engine struct {
 	cfg       Config
 	summaries *summaries
+	secret    [32]byte // of codes with which users confirm calls
 }
 
 // NewEngine returns an engine; Retriever and Models are required.
@@ -147,7 +150,9 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.RerankTimeout, 8*time.Second)
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
 	orDefault(&cfg.JudgeTimeout, 15*time.Second)
-	return &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
+	e := &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
+	_, _ = rand.Read(e.secret[:]) // which never fails
+	return e
 }
 
 func orDefault[N int | time.Duration](n *N, value N) {

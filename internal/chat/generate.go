@@ -98,6 +98,7 @@ type answer struct {
 	refusal   string             // what was wrong with the last of them, in sentences for the model
 	offered   []llm.Tool         // that the server runs
 	wanted    []llm.ToolCall     // of those, by the completion that runs
+	asking    []llm.ToolCall     // calls that the user has to confirm
 	faults    map[string]string  // what is wrong with calls of wanted, by their id
 	ran       map[string]ranCall // by tool and arguments
 	round     int                // of tools
@@ -285,7 +286,7 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.think("", true); err != nil {
 		return a.done, err
 	}
-	if err := a.say(a.sift(a.hold.end())+a.rest(), nil); err != nil {
+	if err := a.say(a.sift(a.hold.end())+a.rest()+a.confirmations(), nil); err != nil {
 		return a.done, err
 	}
 	if err := a.ownUp(); err != nil {

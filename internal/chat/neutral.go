@@ -4,7 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"parley/internal/text"
 )
@@ -21,7 +24,8 @@ const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[
 
 // roles are what stands before the colon of a line that begins like a message or a list of sources,
 // beside space and marks of Markdown.
-var roles = []string{"system", "assistant", "user", "human", "developer", "tool", "function", "model", "ai", "source", "sources"}
+var roles = []string{"system", "assistant", "user", "human", "developer", "tool", "function", "model", "ai", "source", "sources",
+	"instruction", "response", "system prompt", "system message"}
 
 var (
 	// labelHead is what stands before the colon of a line that begins like a source whose document
@@ -32,7 +36,7 @@ var (
 	// bracketed is what the user would take for a citation; it holds no other bracket.
 	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)[\]】］]`)
 	// instTag is how some models mark the user's turn.
-	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys))\]`)
+	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys|system_prompt|tool_calls|tool_results|tool_content|available_tools))\]`)
 	// roleTag is how other models mark turns and calls.
 	roleTag = regexp.MustCompile(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
 )
@@ -43,10 +47,10 @@ var (
 //   - line breaks of every kind become spaces, other control characters too;
 //   - characters that cannot be seen (zero width, bidirectional controls, tags) are dropped,
 //     except the joiners that Persian, Hindi and emoji need;
-//   - "<<" and ">>", which enclose follow-ups, and "<|" and "|>" get a space in the middle, and
-//     so do tags with which models mark turns and calls;
+//   - "<<" and ">>", which enclose follow-ups, and "<|" and "|>", in their full width too, get a space
+//     in the middle, and so do tags with which models mark turns and calls;
 //   - a line that begins like a message or a source gets a space before its colon, as does
-//     "#page=N:" anywhere;
+//     "#page=N:" anywhere; letters and colons of full width count as what they look like;
 //   - brackets around what looks like a citation become parentheses.
 //
 // All else is kept byte for byte, so that a text without such things differs in its line breaks
@@ -81,15 +85,15 @@ func hasPageLabel(text string) bool {
 // neutralLines puts a space before the first colon of each line that begins like a message or a
 // source.
 func neutralLines(text string) string {
-	if !strings.Contains(text, ":") {
+	if !strings.ContainsAny(text, ":：") {
 		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 8)
 	for line := range strings.Lines(text) {
-		head, rest, colon := strings.Cut(line, ":")
-		if colon && (isRoleHead(head) || isLabelHead(head)) {
-			b.WriteString(strings.TrimRight(head, " ") + " :" + rest)
+		head, rest := cutHead(line)
+		if rest != "" && (isRoleHead(head) || isLabelHead(head)) {
+			b.WriteString(strings.TrimRight(head, " ") + " " + rest)
 			continue
 		}
 		b.WriteString(line)
@@ -97,12 +101,38 @@ func neutralLines(text string) string {
 	return b.String()
 }
 
+// cutHead returns what stands before the first colon of a line, and the rest from there on.
+func cutHead(line string) (head, rest string) {
+	if i := strings.IndexAny(line, ":："); i >= 0 {
+		return line[:i], line[i:]
+	}
+	return line, ""
+}
+
 const blanks = "\t\n\f\r "
 
 // isRoleHead reports whether what stands before a colon is the name of a role.
 func isRoleHead(head string) bool {
+	head = plainHead(head)
 	head = strings.TrimRight(strings.TrimRight(strings.TrimLeft(head, blanks+"#*>_-"), blanks), "*_")
 	return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(role, head) })
+}
+
+// maxHead is longer than any beginning of a line that is looked at for the name of a role.
+const maxHead = 200
+
+// plainHead returns the beginning of a line with letters as what they look like: without full width and
+// other shapes, marks on letters and variants.
+func plainHead(head string) string {
+	if len(head) > maxHead || !strings.ContainsFunc(head, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return head
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(head))
 }
 
 // maxExt is longer than any ending of a name in documentExts, however it is folded.
@@ -182,22 +212,37 @@ func onOneLine(text string) string {
 }
 
 // splitAngles puts a space between any two of < and > that stand together, and between them and
-// a bar.
+// a bar; some models mark turns with bars of full width.
 func splitAngles(text string) string {
-	if !strings.ContainsAny(text, "<>") {
+	if !strings.ContainsAny(text, "<>＜＞") {
 		return text
 	}
 	var b strings.Builder
 	b.Grow(len(text) + 8)
-	for i := range len(text) {
-		if i > 0 && delimiter(text[i-1], text[i]) {
+	var before rune
+	for i, r := range text {
+		if delimiter(plainMark(before), plainMark(r)) {
 			b.WriteByte(' ')
 		}
-		b.WriteByte(text[i])
+		before = r
+		_, size := utf8.DecodeRuneInString(text[i:])
+		b.WriteString(text[i : i+size])
 	}
 	return b.String()
 }
 
-func delimiter(a, b byte) bool {
+func plainMark(r rune) rune {
+	switch r {
+	case '＜':
+		return '<'
+	case '＞':
+		return '>'
+	case '｜':
+		return '|'
+	}
+	return r
+}
+
+func delimiter(a, b rune) bool {
 	return a == '<' && (b == '<' || b == '|') || b == '>' && (a == '>' || a == '|')
 }

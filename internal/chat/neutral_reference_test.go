@@ -7,15 +7,15 @@ import (
 )
 
 // wholeRoleHead is isRoleHead as an expression.
-var wholeRoleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?)[*_]*\s*$`)
+var wholeRoleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?|instruction|response|system prompt|system message)[*_]*\s*$`)
 
 // wholeSourceText is sourceText with each rule as one expression over the whole text, which is slow.
 func wholeSourceText(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(visible(text)) {
-		head, rest, colon := strings.Cut(line, ":")
-		if colon && (wholeRoleHead.MatchString(head) || labelHead.MatchString(head)) {
-			line = strings.TrimRight(head, " ") + " :" + rest
+		head, rest := cutHead(line)
+		if rest != "" && (wholeRoleHead.MatchString(plainHead(head)) || labelHead.MatchString(head)) {
+			line = strings.TrimRight(head, " ") + " " + rest
 		}
 		b.WriteString(line)
 	}

@@ -107,9 +107,12 @@ func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	calls := a.wanted
 	a.wanted = nil
 	a.behind = append(a.behind, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: a.said}}, ToolCalls: calls})
-	var called, wrong []string
+	var called, wrong, unconfirmed []string
 	for i, c := range calls {
 		told, names := a.faults[c.ID], &wrong
+		if told == "" {
+			told, names = a.notConfirmed(&c), &unconfirmed
+		}
 		if told == "" {
 			var err error
 			if told, err = a.runOnce(ctx, c); err != nil {
@@ -130,6 +133,9 @@ func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	}
 	if len(wrong) > 0 {
 		notes = append(notes, "told the model what is wrong with its calls of "+strings.Join(wrong, ", "))
+	}
+	if len(unconfirmed) > 0 {
+		notes = append(notes, "the user has to confirm "+strings.Join(unconfirmed, ", "))
 	}
 	return StageFinished{Note: strings.Join(notes, "; ")}, nil
 }

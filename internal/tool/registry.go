@@ -115,6 +115,12 @@ func (r *Registry) find(name string) (Tool, bool) {
 	return r.tools[i], true
 }
 
+// Writes reports whether a tool changes something outside of the turn.
+func (r *Registry) Writes(name string) bool {
+	t, ok := r.find(name)
+	return ok && t.Writes
+}
+
 // Call runs a tool that a model asked for in a namespace (that of the filter) and prompt domain.
 // It always returns something that the model can be told: the text of a failure is a sentence
 // without internal detail, and err, for the caller's own use, says that it is one.

@@ -38,7 +38,9 @@ type Server struct {
 	Headers map[string]string // for URL
 	// Tools are the server's tools that may be used. Nil means those that say that they change
 	// nothing.
-	Tools   []string
+	Tools []string
+	// Trust names tools that count as changing nothing, although the server does not say so of them.
+	Trust   []string
 	Timeout time.Duration // of one call; 0 means the registry's
 }
 
@@ -114,7 +116,7 @@ func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
 		}
 		out = append(out, adapted)
 	}
-	for _, name := range c.server.Tools {
+	for _, name := range slices.Concat(c.server.Tools, c.server.Trust) {
 		if !found[name] {
 			return nil, fmt.Errorf("it has no tool %q", name)
 		}
@@ -154,7 +156,7 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 			Description: strings.ToValidUTF8(description[:min(len(description), maxDescription)], ""),
 			Parameters:  schema,
 		},
-		Writes:  t.Annotations == nil || !t.Annotations.ReadOnlyHint,
+		Writes:  (t.Annotations == nil || !t.Annotations.ReadOnlyHint) && !slices.Contains(c.server.Trust, t.Name),
 		Timeout: c.server.Timeout,
 		Run: func(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return c.call(ctx, t.Name, call.Arguments)
