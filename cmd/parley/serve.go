@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/intake"
 	"parley/internal/retrieval"
@@ -48,6 +49,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer unlock()
+	if why, ok := extract.Confinement(); !ok {
+		p.log.Info("extraction processes are not kept from other files", "reason", why)
+	}
 	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())
 	if err != nil {
 		return err

@@ -256,7 +256,7 @@ func readInChild(t *testing.T, b bomb) (o outcome, peak int64) {
 		t.Fatal(err)
 	}
 	p := newTestPool(t, Options{Workers: 1})
-	c, err := p.take(true)
+	c, err := p.take(job{}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ type child struct {
 	process *os.Process
 	stdin   *os.File // closing it ends the worker
 	stdout  *os.File
+	handing *os.File // over which it gets its files; nil where it opens them itself
+	spools  string   // folder below which it may write; meaningless while it is fresh
 	stderr  *firstBytes
 	ended   chan struct{} // closed once the process is gone
 	state   *os.ProcessState
@@ -46,7 +48,12 @@ func startChild() (*child, error) {
 		closeAll(inRead, inWrite)
 		return nil, fmt.Errorf("start an extraction worker: %w", err)
 	}
-	c := &child{stdin: inWrite, stdout: outRead, stderr: &firstBytes{}, ended: make(chan struct{}), fresh: true}
+	handing, theirs, err := newHandover()
+	if err != nil {
+		closeAll(inRead, inWrite, outRead, outWrite)
+		return nil, fmt.Errorf("start an extraction worker: %w", err)
+	}
+	c := &child{handing: handing, stdin: inWrite, stdout: outRead, stderr: &firstBytes{}, ended: make(chan struct{}), fresh: true}
 	cmd := exec.Command(executable) //nolint:noctx // it outlives the call that starts it, and its pool ends it
 	cmd.Args = []string{"parley", "extract-worker"}
 	cmd.Env = []string{workerVariable + "=1", "GOMAXPROCS=" + strconv.Itoa(workerProcs)}
@@ -56,10 +63,13 @@ func startChild() (*child, error) {
 	cmd.Dir = os.TempDir()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, c.stderr
 	cmd.SysProcAttr = workerAttributes()
+	if theirs != nil {
+		cmd.ExtraFiles = []*os.File{theirs}
+	}
 	err = cmd.Start()
-	closeAll(inRead, outWrite)
+	closeAll(inRead, outWrite, theirs)
 	if err != nil {
-		closeAll(inWrite, outRead)
+		closeAll(inWrite, outRead, handing)
 		return nil, fmt.Errorf("start an extraction worker: %w", err)
 	}
 	c.process, c.waits.pid = cmd.Process, cmd.Process.Pid
@@ -74,6 +84,17 @@ func startChild() (*child, error) {
 // ask sends a job and waits for the answer. It calls begun when the file is about to be read.
 // Killing the child ends the wait.
 func (c *child) ask(j job, begun func()) (outcome, error) {
+	if j.Handed = c.handing != nil; j.Handed {
+		switch err := handOver(c.handing, j.Path); {
+		case errors.As(err, new(*Error)):
+			return outcome{}.or(err), nil
+		case err != nil:
+			return outcome{}, err
+		}
+	}
+	if c.fresh {
+		c.spools = spoolsOf(j)
+	}
 	if err := writeFrame(c.stdin, j); err != nil {
 		return outcome{}, &unasked{err}
 	}
@@ -124,7 +145,7 @@ func (c *child) stop() {
 		c.kill()
 		<-c.ended
 	}
-	c.stdout.Close()
+	closeAll(c.stdout, c.handing)
 }
 
 // ranOutOfMemory reports whether a child that is gone ended for want of memory.
@@ -135,7 +156,9 @@ func (c *child) ranOutOfMemory() bool {
 
 func closeAll(files ...*os.File) {
 	for _, f := range files {
-		f.Close()
+		if f != nil {
+			f.Close()
+		}
 	}
 }
 

@@ -32,8 +32,12 @@ func timesOf(pid int) (total threadTimes) {
 // workerExecutable is the running program even when its file has been replaced since it started.
 func workerExecutable() (string, error) { return "/proc/self/exe", nil }
 
-// workerAttributes have the system kill the worker when the server dies in any way.
+// workerAttributes have the system kill the worker when the server dies in any way, and give it a
+// network of its own if they can.
 func workerAttributes() *syscall.SysProcAttr {
+	if isolated() {
+		return ownNetwork()
+	}
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 

@@ -13,6 +13,7 @@ type job struct {
 	Request
 	Render   *rendering // a picture is wanted
 	Measure  *measuring // or where characters stand; with neither the file's text is wanted
+	Handed   bool       // the file comes as a descriptor; otherwise the worker opens it, and cannot be shut in
 	CacheDir string
 	Limits   Limits
 }

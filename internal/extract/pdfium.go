@@ -34,12 +34,22 @@ const wasmPage = 64 << 10
 // newPDFium compiles PDFium, which takes about 2 s, or loads it from cacheDir in about .1 s. A
 // document may use memory bytes of the module's memory.
 func newPDFium(cacheDir string, memory int64) (*pdfium, error) {
+	p, err := compilePDFium(cacheDir, memory)
+	if err != nil && cacheDir != "" {
+		// A folder that cannot be written to costs time, not documents.
+		return compilePDFium("", memory)
+	}
+	return p, err
+}
+
+func compilePDFium(cacheDir string, memory int64) (*pdfium, error) {
 	p := &pdfium{cache: wazero.NewCompilationCache(), mount: &pdfMount{}}
 	if cacheDir != "" {
-		// A folder that cannot be used costs time, not documents.
-		if cache, err := wazero.NewCompilationCacheWithDir(cacheDir); err == nil {
-			p.cache = cache
+		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("open the folder for compiled code: %w", err)
 		}
+		p.cache = cache
 	}
 	pool, err := webassembly.Init(webassembly.Config{
 		MaxTotal: 1,

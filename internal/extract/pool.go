@@ -145,7 +145,7 @@ func (p *Pool) do(ctx context.Context, j job) (*Result, error) {
 		return nil, ErrClosed
 	}
 	for retry := false; ; {
-		c, err := p.take(retry)
+		c, err := p.take(j, retry)
 		if err != nil {
 			return nil, err
 		}
@@ -283,15 +283,17 @@ func (o outcome) result() (*Result, error) {
 	return &Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Post: o.Post}, nil
 }
 
-// take returns an idle child, the one used last, or a new one; with fresh always a new one.
-func (p *Pool) take(fresh bool) (*child, error) {
+// take returns an idle child that may write where the job wants it, the one used last, or a new one;
+// with fresh always a new one.
+func (p *Pool) take(j job, fresh bool) (*child, error) {
 	p.mu.Lock()
-	if n := len(p.idle); n > 0 && !fresh {
-		c := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		c.idle.Stop()
-		return c, nil
+	for i := len(p.idle) - 1; i >= 0 && !fresh; i-- {
+		if c := p.idle[i]; c.fresh || c.spools == spoolsOf(j) || j.Spool == "" {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.mu.Unlock()
+			c.idle.Stop()
+			return c, nil
+		}
 	}
 	p.alive++
 	p.mu.Unlock()

@@ -57,8 +57,14 @@ func testPost(doc *Document) ([]byte, error) {
 	case "your environment":
 		return []byte(strings.Join(os.Environ(), " ")), nil
 	}
+	if words := strings.Fields(text); len(words) == 3 && words[0] == "attempt" && attempts != nil {
+		return []byte(attempts(words[1], words[2])), nil
+	}
 	return []byte(strings.ToUpper(text)), nil
 }
+
+// attempts does what a document asks a worker to try; nil where nothing keeps a worker from it.
+var attempts func(what, argument string) string
 
 func newTestPool(t testing.TB, o Options) *Pool {
 	t.Helper()

@@ -47,9 +47,12 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 		}
 	}()
 	var x *Extractor
+	var spools string // of the first job, below which all jobs write
+	shut := false
 	for j := range jobs {
 		if x == nil {
 			x = &Extractor{CacheDir: j.CacheDir, waits: waits{pid: os.Getpid()}}
+			spools = spoolsOf(j)
 			confine(j.Limits)
 			go watchMemory(j.Limits.MemoryBytes)
 		}
@@ -57,6 +60,12 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 		confineCPU(loadTime)
 		begin := func() error {
 			confineCPU(j.Limits.Time)
+			if !shut && j.Handed { // its parser is loaded; nothing of the file has been parsed
+				if err := shutIn(j.CacheDir, spools); err != nil {
+					return fmt.Errorf("take files from the worker: %w", err)
+				}
+				shut = true
+			}
 			return writeFrame(out, outcome{Begun: true})
 		}
 		if err := writeFrame(out, answer(x, j, begin, post)); err != nil {
@@ -115,9 +124,15 @@ func (o outcome) or(err error) outcome {
 // withFile opens a job's file and does something with it. It gives up a little before the parent's
 // patience ends, where the parser looks at its context: then the worker need not be killed.
 func withFile(x *Extractor, j job, begin func() error, do func(context.Context, *opened) error) error {
-	f, err := os.OpenFile(j.Path, os.O_RDONLY|nonblock, 0)
+	var f *os.File
+	var err error
+	if j.Handed {
+		f, err = takeOver()
+	} else {
+		f, err = openDocument(j.Path)
+	}
 	if err != nil {
-		return &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -145,6 +160,14 @@ func withFile(x *Extractor, j job, begin func() error, do func(context.Context, 
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+func openDocument(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be opened"}
+	}
+	return f, nil
 }
 
 func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
