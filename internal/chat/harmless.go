@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 )
@@ -27,10 +28,11 @@ const (
 type filter struct {
 	given func(text string) bool // whether the user gave that text
 
-	held string // what is not decided
-	out  []byte // what is, and was not yet returned
-	last byte   // that was decided
-	size int    // bytes that were decided
+	held  string // what is not decided
+	out   []byte // what is, and was not yet returned
+	last  byte   // that was decided
+	taken byte   // the last that was returned
+	size  int    // bytes that were decided
 }
 
 // Harmless returns a text that was made of documents as it may stand in an answer: nothing in it makes
@@ -50,6 +52,7 @@ func harmless(text string, given func(string) bool) string {
 func (f *filter) add(text string) string {
 	if f.held == "" && len(f.out) == 0 && isInert(text) {
 		f.pass(text)
+		f.taken = f.last
 		return text
 	}
 	f.write(text)
@@ -68,7 +71,7 @@ func (f *filter) write(text string) { f.scan(text, false) }
 // take returns what was decided since the last call.
 func (f *filter) take() string {
 	s := string(f.out)
-	f.out = f.out[:0]
+	f.out, f.taken = f.out[:0], f.last
 	return s
 }
 
@@ -132,11 +135,27 @@ func (f *filter) scan(text string, final bool) {
 			return
 		}
 		if len(in) == 1 && !final || !f.decide(in, final) {
-			f.held = in
+			f.held = f.openBracket() + in
 			return
 		}
 		in = in[1:]
 	}
+}
+
+// openBracket takes back what was decided since a bracket opened, up to the mark that is held back,
+// so that a citation is given out whole.
+func (f *filter) openBracket() string {
+	from := max(0, len(f.out)-maxLabelBytes)
+	i := from + bytes.LastIndexByte(f.out[from:], '[')
+	if i < from || bytes.ContainsAny(f.out[i:], "]!<\n") {
+		return ""
+	}
+	back := string(f.out[i:])
+	f.out, f.size, f.last = f.out[:i], f.size-len(back), f.taken
+	if i > 0 {
+		f.last = f.out[i-1]
+	}
+	return back
 }
 
 // decide writes the mark with which in begins; ok is false when that takes more input.

@@ -26,13 +26,13 @@ func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 		return
 	}
 	one, four := least(onSmall), least(onLarge)
-	for range 3 {
-		if four < tooShort || four <= mostTimes*one {
+	for try := 0; four >= tooShort && four > mostTimes*one; try++ {
+		if try == 3 {
+			t.Errorf("%s: %d bytes take %v, %d bytes %v: that is more than linear", s.Name, len(small), one, len(large), four)
 			return
 		}
 		one, four = cost(onSmall), cost(onLarge)
 	}
-	t.Errorf("%s: %d bytes take %v, %d bytes %v: that is more than linear", s.Name, len(small), one, len(large), four)
 }
 
 // slow is how long a run takes that is not repeated.
