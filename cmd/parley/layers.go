@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/alecthomas/kong"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // field describes one setting, read from the tags of Config.

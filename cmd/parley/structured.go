@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // structured is the text of a setting that is a list or a mapping, as JSON; "" for an empty one. Settings

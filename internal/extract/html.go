@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"codeberg.org/readeck/go-readability"
+	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // The names of the file in a folder that says what holds for the files below it. The second one is
