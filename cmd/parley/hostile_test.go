@@ -377,6 +377,9 @@ func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
 	}
 }
 
+// hang is how long no request takes, however busy the machine is.
+const hang = 30 * time.Second
+
 func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
 	s := newWholeServer(f)
 	ops := s.api.operations(f, false)
@@ -388,7 +391,9 @@ func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
 		for _, body := range op.bodies {
 			if n := places(t, body); n > 0 {
 				body = replaced(t, body, int(place)%n, literal)
+				stuck := time.AfterFunc(hang, func() { panic(op.method + " " + op.target + " hangs: " + body) })
 				s.check(t, op, body, s.send(t, op, body))
+				stuck.Stop()
 			}
 		}
 	})
