@@ -272,7 +272,7 @@ func replaced(t testing.TB, body string, place int, literal string) string {
 func encodeWith(v any, n *int, place int, literal string) string {
 	at := *n
 	*n++
-	out := ""
+	var out string
 	switch v := v.(type) {
 	case map[string]any:
 		var members []string

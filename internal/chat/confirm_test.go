@@ -41,7 +41,7 @@ func TestTools_ThatWriteRunOnlyWhenTheUserConfirmsTheCall(t *testing.T) {
 	if want := `{"a":"y\u0060\u0060\u0060z","b":1}`; m[2] != want || strings.Count(said, "```") != 2 {
 		t.Errorf("shown %q", said)
 	}
-	if said = turn("yes, confirm it"); len(box.called) != 1 {
+	if turn("yes, confirm it"); len(box.called) != 1 {
 		t.Errorf("called without the code: %+v", box.called)
 	}
 	turn("Yes: " + m[3] + ".")

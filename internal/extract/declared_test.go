@@ -82,7 +82,7 @@ func TestDecode_TellsUTF16FromPaddedText(t *testing.T) {
 			for i := range b {
 				b[i] = ascii[rng.IntN(len(ascii))]
 			}
-			if got := decode(append(b, 0), ""); got != string(b)+"\x00" {
+			if got := decode([]byte(string(b)+"\x00"), ""); got != string(b)+"\x00" {
 				t.Fatalf("%q is read as %q", b, got)
 			}
 			if fields := string(b) + "\x00" + string(b); decode([]byte(fields), "") != fields {

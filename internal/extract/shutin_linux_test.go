@@ -36,7 +36,7 @@ func attempt(what, argument string) string {
 	case "connect", "send":
 		network := map[string]string{"connect": "tcp", "send": "udp"}[what]
 		var conn net.Conn
-		if conn, err = net.Dial(network, argument); err == nil { //nolint:noctx // it is refused at once
+		if conn, err = net.Dial(network, argument); err == nil {
 			_, err = conn.Write([]byte("sent"))
 			conn.Close()
 		}
@@ -121,7 +121,7 @@ func TestPool_WorkersReachNoOtherFiles(t *testing.T) {
 // A worker reaches no address, and no process but itself.
 func TestPool_WorkersReachNoNetwork(t *testing.T) {
 	needsLandlock(t, 4)
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of a test
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestPool_WorkersReachNoNetwork(t *testing.T) {
 		}
 	}
 	if isolated() {
-		packets, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // of a test
+		packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -207,7 +207,7 @@ func (b *Breakers) fail(endpoint string, begun bool) {
 	if past == nil {
 		past = &record{}
 	}
-	due := false
+	var due bool
 	if begun {
 		c.cut++ // each stream that is being read may yet end the row
 		due = c.cut >= max(past.complete.row(b.opts.Failures), b.live[endpoint])

@@ -239,14 +239,14 @@ func TestGate_KeepsItsCountsWhateverHappens(t *testing.T) {
 				state := states[rnd.IntN(len(states))]
 				p := g.conns[c]
 				g.track(c, state)
-				switch {
-				case state == http.StateActive:
+				switch state {
+				case http.StateActive:
 					before := p
 					crowded(ctx)
 					if before != nil && !c.closed && g.conns[c] != before {
 						t.Fatal("a request lost its connection")
 					}
-				case state == http.StateClosed:
+				case http.StateClosed:
 					open = append(open[:i], open[i+1:]...)
 				}
 			}

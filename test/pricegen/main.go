@@ -8,6 +8,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,11 +61,7 @@ func run() error {
 	fmt.Fprintf(&b, "date\t%s\n", date)
 	models := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		n, err := files[name].write(&b)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		models += n
+		models += files[name].write(&b)
 	}
 	log.Printf("%d models of %s %s", models, module, version)
 	return os.WriteFile(out, b.Bytes(), 0o644)
@@ -72,7 +69,7 @@ func run() error {
 
 // download has the go command fetch the module, and checks that it is the one that is meant.
 func download() (archive, date string, err error) {
-	cmd := exec.Command("go", "mod", "download", "-json", module+"@"+version)
+	cmd := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", module+"@"+version)
 	cmd.Dir = os.TempDir() // its needs are none of this module's
 	reply, failed := cmd.Output()
 	var got struct{ Zip, Info, Sum, Error string }
@@ -156,12 +153,12 @@ var (
 // write writes a provider that Parley can tell by its name or its address, and its models with a price.
 // What the catalogue has as 0 is free, by subscription or not known; it does not say which. "auto" is
 // another model each time.
-func (p *provider) write(w io.Writer) (models int, err error) {
+func (p *provider) write(w io.Writer) (models int) {
 	endpoint := ""
 	if !slices.Contains(own, p.ID) {
 		u, err := url.Parse(p.Endpoint)
 		if err != nil || u.Scheme != "https" || u.Host == "" {
-			return 0, nil // of an address that each customer has for their own
+			return 0 // of an address that each customer has for their own
 		}
 		endpoint = p.Endpoint
 	}
@@ -185,7 +182,7 @@ func (p *provider) write(w io.Writer) (models int, err error) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\n", m.ID, number(m.In), m.cached(), number(m.Out), max(m.Context, 0), max(m.MaxOutput, 0), above)
 		models++
 	}
-	return models, nil
+	return models
 }
 
 // cached returns the price of reading from the cache. The catalogue has it in one of two places, and in the

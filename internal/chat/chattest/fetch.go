@@ -182,7 +182,7 @@ var Pieces = []string{
 	// HTML.
 	"<img src=https://evil.example/t>", "<img", "<IMG ", "<img/", "img src=//evil.example/u>", " src=", "src=\"//evil.example\"", " srcset=", " style=background:url(//evil.example)", "style=\"", "background:url(", " onerror=fetch(1)", " /", "/>", "<b>", "</b>", "<b title=\"", "<a href=\"/x\">", "<a href='", "<br/>", "<p ", "<div\n", "<script>", "</script>", "<style>", "@import '//evil.example';", "</style>", "<svg>", "<image href=", "<use ", "<link rel=stylesheet href=", "<base href=", "<meta http-equiv=refresh content=\"0;url=", "<iframe src=", "<object data=", "<video poster=", "<input type=image src=", "<table background=", "<!--", "-->", "<!-->", "<![CDATA[", "]]>", "<?", "?>", "<!DOCTYPE", "<textarea>", "<title>", "<math>", "<noscript>", "<https://a.example/", "<a@b.example>", "<https:/style=background:url(//evil.example)>", "/onclick=fetch(1) ", "&lt;img src=//evil.example&gt;", "Map<String, List<Int>>", "<x<y ", "<select>", "<template>", "<" + strings.Repeat("a", 199), strings.Repeat("b", 260), strings.Repeat("c/", 1024),
 	// Text.
-	"word", "a", "x.", " and ", "25", ":", ".", ",", "http:", "é", "漢字",
+	"word", "a", "x.", " and ", "25", ":", ".", ",", "http:", "é", "\u6f22\u5b57",
 }
 
 // RandomAnswer returns up to most pieces in a row.

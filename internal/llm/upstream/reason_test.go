@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -43,7 +44,11 @@ func TestStatus_TellsWhyTheUpstreamRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			call := &Call{Failure: func([]byte) *llm.Error { return &llm.Error{} }}
-			e := call.status(&http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.body))}).(*llm.Error)
+			var e *llm.Error
+			err := call.status(&http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.body))})
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
 			if e.Why() != c.want || e.Retryable != c.again {
 				t.Errorf("reason %d, retryable %v; want %d, %v", e.Why(), e.Retryable, c.want, c.again)
 			}

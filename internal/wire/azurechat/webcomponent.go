@@ -225,7 +225,7 @@ func (c *cutter) keep(piece, rest string, send func(string) error) error {
 	if err := c.openBlock(send); err != nil {
 		return err
 	}
-	if c.kept > 0 && !(listed && c.stepping) {
+	if c.kept > 0 && (!listed || !c.stepping) {
 		return nil
 	}
 	if c.kept > 0 {
