@@ -92,7 +92,7 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 	writeCorpus(t, docs, files)
 	s := newEmbeddingServer()
 	defer s.Close()
-	s.delay.Store(int64(20 * time.Millisecond))
+	s.delay.Store(int64(100 * time.Millisecond)) // so that each kill comes before the end
 	env := append(os.Environ(), "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY=key", "PARLEY_EMBEDDING=openai:small")
 	ingest := func() *exec.Cmd {
 		cmd := exec.Command(binary, "ingest", docs, "--data", data)
