@@ -259,7 +259,7 @@ func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 	for n < len(in) && n < maxSeparator && strings.IndexByte(" \t,;", in[n]) >= 0 {
 		n++
 	}
-	if n == len(in) && n < maxSeparator && !final {
+	if n == len(in) && !final {
 		return 0, false
 	}
 	sep, rest := in[:n], in[n:]
