@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/internal/builtin"
 	"parley/internal/llm/ollama"
 	"parley/internal/retrieval"
 )
@@ -62,7 +63,7 @@ type Config struct {
 
 	Providers           endpoints    `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key), reasoning (its models that reason) and rerank (true for one that has the /rerank API in place of models that answer): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
 	Capabilities        capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models take, where their names do not tell: by provider:model, like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens): {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
-	Embedding           string       `name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small; by default none, and search is by words alone."`
+	Embedding           string       `name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English; by default none, and search is by words alone."`
 	EmbeddingDimensions int          `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors of the embedding model, for models that can shorten them; 0 means the model's own."`
 
 	Fallback []string `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
@@ -334,6 +335,12 @@ func (c *Config) checkAnswers(key string) error {
 
 func (c *Config) checkEmbedding() error {
 	if c.Embedding == "" {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(c.Embedding, "builtin:"); ok {
+		if names := builtin.Embedders(); !slices.Contains(names, name) {
+			return fmt.Errorf("%q is not a built-in embedder; there is builtin:%s", c.Embedding, strings.Join(names, ", builtin:"))
+		}
 		return nil
 	}
 	return c.checkAble(c.Embedding, embeds, "has no embeddings")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/builtin"
 	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
@@ -20,7 +21,7 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 		return nil
 	}
 	return []retrieval.Option{retrieval.WithEmbedding(retrieval.Embedding{
-		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions,
+		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions, Share: builtin.LikenessShare,
 	})}
 }
 

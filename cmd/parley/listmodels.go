@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"parley/internal/builtin"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 )
@@ -98,6 +99,9 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 	lister, ok := m.(llm.Lister)
 	if !ok {
 		l.state, l.models = "in this program, free of charge", []llm.ModelInfo{{Name: strings.TrimPrefix(builtinModel, l.name+":")}}
+		for _, name := range builtin.Embedders() {
+			l.models = append(l.models, llm.ModelInfo{Name: name, Embeds: true})
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)

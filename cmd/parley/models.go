@@ -35,8 +35,14 @@ type provider struct {
 // one is a directory in internal/llm, its settings in Config, and an entry here.
 var providers = []provider{
 	{
-		name:    "builtin",
-		open:    func(Config) (any, error) { return builtin.Answerer{}, nil },
+		name:   "builtin",
+		embeds: true,
+		open: func(Config) (any, error) {
+			return struct {
+				builtin.Answerer
+				builtin.Embedder
+			}{}, nil
+		},
 		missing: func(Config) string { return "" },
 	},
 	{

@@ -24,6 +24,19 @@ type Embedding struct {
 	Model      string        // of the vectors that are wanted, as "provider:model"
 	Dimensions int           // of them; 0 means the model's own
 	Timeout    time.Duration // of embedding a question; 0 means 5 s
+	// Share returns how much of a hybrid rank is the likeness of vectors of a model, between 0 and 1;
+	// the words have the rest. It belongs to the model: the better its vectors, the more they count.
+	// 0 means the default. Optional.
+	Share func(model string) float64
+}
+
+func (e *Embedding) share(model string) float64 {
+	if e.Share != nil {
+		if share := e.Share(model); share > 0 {
+			return share
+		}
+	}
+	return vectorShare
 }
 
 // Option changes what Open returns.
@@ -41,6 +54,7 @@ func WithEmbedding(e Embedding) Option {
 type question struct {
 	vector     []float32 // of length 1; nil when the text was not embedded
 	generation int64     // whose vectors it can be compared with
+	share      float64   // of the likeness in a hybrid rank
 	usage      llm.Usage // zero when the vector was known already
 	model      string    // that was asked, as "provider:model"
 	took       time.Duration
@@ -63,7 +77,7 @@ func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) ques
 	}
 	key := questionKey{g.ID, text}
 	if v, ok := c.questions.get(key); ok {
-		return question{vector: v, generation: g.ID}
+		return question{vector: v, generation: g.ID, share: c.embedding.share(g.Model)}
 	}
 	embedder, name, err := c.embedding.Embedders.ResolveEmbedder(g.Model)
 	if err != nil {
@@ -85,7 +99,7 @@ func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) ques
 		q.note = noteFailed
 		return q
 	}
-	q.vector, q.generation = out.Vectors[0], g.ID
+	q.vector, q.generation, q.share = out.Vectors[0], g.ID, c.embedding.share(g.Model)
 	c.questions.put(key, q.vector)
 	return q
 }

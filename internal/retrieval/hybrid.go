@@ -62,7 +62,7 @@ func (st *state) page(key ChunkKey) int {
 
 // The parameters of fusion, measured in internal/eval (TestFusion); docs/decisions.md has the table.
 const (
-	vectorShare = 0.6  // of the likeness in the fused rank; the words have the rest
+	vectorShare = 0.6  // of the likeness in the fused rank, unless Embedding.Share says otherwise; the words have the rest
 	likeWords   = 0.75 // of a chunk's lexical share, which stands for its likeness while it has no vector
 	fusedWords  = 1000 // chunks whose lexical score counts
 	fusedLeast  = 100  // the least number of candidates of each kind
@@ -133,10 +133,10 @@ func (f *fusion) candidate(key ChunkKey) candidate {
 	}
 	cosine, ok := f.cosine(key)
 	if !ok {
-		c.rank, c.score = share*(1-vectorShare+vectorShare*likeWords), share
+		c.rank, c.score = share*(1-f.asked.share+f.asked.share*likeWords), share
 		return c
 	}
-	c.rank = vectorShare*f.relative(cosine) + (1-vectorShare)*share
+	c.rank = f.asked.share*f.relative(cosine) + (1-f.asked.share)*share
 	c.score, c.cosine = within(cosine), &cosine
 	return c
 }

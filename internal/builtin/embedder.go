@@ -1,0 +1,66 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/internal/encoder"
+	"parley/internal/encoder/bgesmall"
+	"parley/internal/llm"
+)
+
+// Embedder turns English texts into vectors by an encoder that is part of the program. It reads the
+// first 512 tokens of a text.
+type Embedder struct{}
+
+// embedders are the encoders of the program by name.
+var embedders = map[string]struct {
+	open  func() (*encoder.Model, error)
+	share float64 // see LikenessShare
+}{
+	"bge-small-en-v1.5": {open: bgesmall.Open, share: .3},
+}
+
+// LikenessShare returns how much the vectors of a built-in embedder count in hybrid search beside
+// the words; 0 for other models. docs/models.md has the measurements.
+func LikenessShare(key string) float64 {
+	name, _ := strings.CutPrefix(key, "builtin:")
+	return embedders[name].share
+}
+
+// Embedders returns the names of the built-in embedders.
+func Embedders() []string { return slices.Sorted(maps.Keys(embedders)) }
+
+// Embed returns one vector for each text.
+func (Embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
+	e, ok := embedders[req.Model]
+	if !ok {
+		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("there is no built-in embedder %q", req.Model)}
+	}
+	m, err := e.open()
+	if err != nil {
+		return llm.Embeddings{}, fmt.Errorf("open the built-in embedder: %w", err)
+	}
+	if req.Dimensions != 0 && req.Dimensions != m.Dimensions() {
+		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("%s makes vectors of %d dimensions, not %d", req.Model, m.Dimensions(), req.Dimensions)}
+	}
+	kind := encoder.Passage
+	if req.Purpose == llm.ForQuery {
+		kind = encoder.Question
+	}
+	all := llm.Embeddings{Model: m.Name(), Vectors: make([][]float32, len(req.Texts))}
+	for i, text := range req.Texts {
+		if all.Vectors[i], err = m.Embed(ctx, text, kind); err != nil {
+			return llm.Embeddings{}, err
+		}
+	}
+	return all, nil
+}
+
+// EmbedLimits keeps calls short, so that one that is cancelled ends soon.
+func (Embedder) EmbedLimits(string) llm.EmbedLimits {
+	return llm.EmbedLimits{Texts: 16, TextTokens: 512}
+}

@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"testing"
+
+	"parley/internal/llm"
+)
+
+func TestEmbedder_MakesVectorsOfQuestionsAndDocuments(t *testing.T) {
+	embed := func(purpose llm.Purpose, texts ...string) [][]float32 {
+		out, err := Embedder{}.Embed(t.Context(), llm.EmbedRequest{Model: "bge-small-en-v1.5", Texts: texts, Purpose: purpose})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Vectors
+	}
+	question := embed(llm.ForQuery, "Where do I park my car?")[0]
+	passages := embed(llm.ForDocument, "Vehicles may be left in the garage behind the building.", "The library lends books for four weeks.")
+	near, far := dot(question, passages[0]), dot(question, passages[1])
+	if len(question) != 384 || near < far+.1 {
+		t.Errorf("%d dimensions; the right passage has %.3f, the wrong one %.3f", len(question), near, far)
+	}
+}
+
+func TestEmbedder_RefusesWhatItHasNot(t *testing.T) {
+	for _, req := range []llm.EmbedRequest{
+		{Model: "bge-large", Texts: []string{"a"}},
+		{Model: "bge-small-en-v1.5", Texts: []string{"a"}, Dimensions: 256},
+	} {
+		if _, err := (Embedder{}).Embed(t.Context(), req); err == nil {
+			t.Errorf("%+v was taken", req)
+		}
+	}
+}
+
+func TestLikenessShare_BelongsToTheModel(t *testing.T) {
+	if got := LikenessShare("builtin:bge-small-en-v1.5"); got != .3 {
+		t.Errorf("got %g", got)
+	}
+	if got := LikenessShare("openai:text-embedding-3-small"); got != 0 {
+		t.Errorf("another model has %g", got)
+	}
+}
+
+func dot(a, b []float32) float64 {
+	var sum float64
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}

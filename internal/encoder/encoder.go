@@ -1,0 +1,90 @@
+// Package encoder runs a small transformer that turns texts into vectors, in the program itself: no
+// server, no other library, no cgo. The cosine of two vectors says how alike two texts are.
+//
+//	m, err := encoder.Open(file)
+//	v, err := m.Embed(ctx, "How many days of leave are there?", encoder.Question)
+//
+// The network is BERT's (Devlin et al. 2018) with weights in eight bits. Matrices are multiplied as
+// integers by kernels in assembly where the processor has AVX2 or AVX-512 VNNI, and in plain Go
+// elsewhere; which one runs is decided at the start. All kernels give the same integers, so vectors
+// differ between processors only in the last digits of floats.
+//
+// Weights stay where they are and are not copied, so that a file that is part of the program costs
+// memory only once it is used.
+package encoder
+
+import (
+	"context"
+	"math"
+	"sync"
+)
+
+// Kind says what a text is. Some models embed questions differently from what answers them.
+type Kind int
+
+// The kinds of text.
+const (
+	Passage Kind = iota
+	Question
+)
+
+// Model is a network with its weights. It may be used by several goroutines at once.
+type Model struct {
+	weights   *weights
+	tokenizer *tokenizer
+	kernels   kernels
+	passes    sync.Pool // of *pass, for as many tokens as the model takes
+}
+
+// Open returns the model in a file of weights, which it keeps and which must not change.
+func Open(file []byte) (*Model, error) {
+	w, err := open(file)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{weights: w, tokenizer: newTokenizer(w.vocabulary), kernels: newKernels()}
+	m.passes.New = func() any { return newPass(w, m.kernels, w.Positions) }
+	return m, nil
+}
+
+// Name returns the model's name.
+func (m *Model) Name() string { return m.weights.Name }
+
+// Dimensions returns the length of a vector.
+func (m *Model) Dimensions() int { return m.weights.Hidden }
+
+// Kernels names the code that multiplies matrices on this machine.
+func (m *Model) Kernels() string { return m.kernels.name }
+
+// Limit returns the number of tokens that are read of a text. What follows is cut off.
+func (m *Model) Limit() int { return m.weights.Positions }
+
+// Tokens returns the tokens of a text as the model reads it, at most Limit.
+func (m *Model) Tokens(text string, kind Kind) []int32 {
+	if kind == Question {
+		text = m.weights.Query + text
+	}
+	return m.tokenizer.tokens(text, m.Limit())
+}
+
+// Embed returns the vector of a text, of length 1. The only error is that of ctx.
+func (m *Model) Embed(ctx context.Context, text string, kind Kind) ([]float32, error) {
+	p := m.passes.Get().(*pass)
+	defer m.passes.Put(p)
+	if err := p.run(ctx, m.Tokens(text, kind)); err != nil {
+		return nil, err
+	}
+	return normalised(p.x[:m.weights.Hidden]), nil // the state of the first token stands for the text
+}
+
+func normalised(x []float32) []float32 {
+	var squares float64
+	for _, v := range x {
+		squares += float64(v) * float64(v)
+	}
+	unit := make([]float32, len(x))
+	for i, v := range x {
+		unit[i] = float32(float64(v) / math.Sqrt(squares))
+	}
+	return unit
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package encoder
+
+func newKernels() kernels { return plain }
+
+func supported() []kernels { return []kernels{plain} }

@@ -1,0 +1,142 @@
+package encoder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Magic begins a file of weights; the last byte is the version of the format.
+const Magic = "parley encoder 1"
+
+// Header describes a file of weights. The file is Magic, the length of the header as four bytes,
+// the header as JSON, and then the arrays that Header.Arrays places; all numbers are little-endian.
+type Header struct {
+	Name      string           `json:"name"`
+	Source    string           `json:"source"`  // package, version and checksum of what the weights were taken from
+	Licence   string           `json:"licence"` // of the weights
+	Layers    int              `json:"layers"`
+	Hidden    int              `json:"hidden"` // length of a vector
+	Heads     int              `json:"heads"`
+	Inner     int              `json:"inner"` // of the feed-forward part
+	Positions int              `json:"positions"`
+	Epsilon   float32          `json:"epsilon"`
+	Query     string           `json:"query"` // written before a question
+	Arrays    map[string]Array `json:"arrays"`
+}
+
+// Array is a place in the file, counted from the end of the header.
+type Array struct {
+	Offset int `json:"offset"`
+	Length int `json:"length"` // bytes
+}
+
+// linear is a matrix of weights in panels of 16 outputs, each of which holds its inputs in groups
+// of four: b[panel][input/4][output%16][input%4].
+type linear struct {
+	in, out int
+	panels  []int8
+	sums    []int32   // of each output's weights
+	scales  []float32 // of each output
+	bias    []float32
+}
+
+type layerNorm struct{ gain, bias []float32 }
+
+type layer struct {
+	attend, project, expand, contract linear // attend yields queries, keys and values side by side
+	attended, done                    layerNorm
+}
+
+// weights are views of a file: matrices are not copied, so that they can stay on disk until used.
+type weights struct {
+	Header
+	words, positions, kind []uint8 // with 128 for zero; kind is that of a first sentence
+	wordScale, placeScale  float32
+	kindScale              float32
+	embedded               layerNorm
+	layers                 []layer
+	vocabulary             []string
+}
+
+// reader takes arrays from a file and remembers the first error.
+type reader struct {
+	arrays map[string]Array
+	body   []byte
+	err    error
+}
+
+func (r *reader) bytes(name string, length int) []byte {
+	a, ok := r.arrays[name]
+	if !ok || a.Offset < 0 || a.Length < 0 || a.Offset > len(r.body)-a.Length || length >= 0 && a.Length != length {
+		if r.err == nil {
+			r.err = fmt.Errorf("the array %s is missing or has the wrong size", name)
+		}
+		return make([]byte, max(length, 0))
+	}
+	return r.body[a.Offset : a.Offset+a.Length]
+}
+
+func (r *reader) floats(name string, n int) []float32 {
+	raw, all := r.bytes(name, 4*n), make([]float32, n)
+	for i := range all {
+		all[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return all
+}
+
+func (r *reader) linear(name string, in, out int) linear {
+	raw := r.bytes(name+".sums", 4*out)
+	sums := make([]int32, out)
+	for i := range sums {
+		sums[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return linear{
+		in: in, out: out, panels: signed(r.bytes(name+".weights", in*out)), sums: sums,
+		scales: r.floats(name+".scales", out), bias: r.floats(name+".bias", out),
+	}
+}
+
+func (r *reader) norm(name string, n int) layerNorm {
+	return layerNorm{gain: r.floats(name+".gain", n), bias: r.floats(name+".bias", n)}
+}
+
+// open reads a file of weights.
+func open(file []byte) (*weights, error) {
+	rest, ok := bytes.CutPrefix(file, []byte(Magic))
+	if !ok || len(rest) < 4 {
+		return nil, errors.New("not a file of encoder weights of this version")
+	}
+	size := int(binary.LittleEndian.Uint32(rest))
+	if size > len(rest)-4 {
+		return nil, errors.New("the header of the weights is cut off")
+	}
+	w := &weights{}
+	if err := json.Unmarshal(rest[4:4+size], &w.Header); err != nil {
+		return nil, fmt.Errorf("read the header of the weights: %w", err)
+	}
+	if w.Hidden%tileColumns != 0 || w.Inner%tileColumns != 0 || w.Heads <= 0 || w.Hidden/w.Heads%panelColumns != 0 {
+		return nil, fmt.Errorf("a model of %d dimensions, %d heads and %d inner dimensions is not supported", w.Hidden, w.Heads, w.Inner)
+	}
+	r := &reader{arrays: w.Arrays, body: rest[4+size:]}
+	w.vocabulary = strings.Split(strings.TrimSuffix(string(r.bytes("vocabulary", -1)), "\n"), "\n")
+	w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
+	w.positions = r.bytes("positions", w.Positions*w.Hidden)
+	w.kind = r.bytes("kind", w.Hidden)
+	scales := r.floats("embedding.scales", 3)
+	w.wordScale, w.placeScale, w.kindScale = scales[0], scales[1], scales[2]
+	w.embedded = r.norm("embedded", w.Hidden)
+	for i := range w.Layers {
+		name := fmt.Sprintf("layer.%d.", i)
+		w.layers = append(w.layers, layer{
+			attend: r.linear(name+"attend", w.Hidden, 3*w.Hidden), project: r.linear(name+"project", w.Hidden, w.Hidden),
+			expand: r.linear(name+"expand", w.Hidden, w.Inner), contract: r.linear(name+"contract", w.Inner, w.Hidden),
+			attended: r.norm(name+"attended", w.Hidden), done: r.norm(name+"done", w.Hidden),
+		})
+	}
+	return w, r.err
+}
