@@ -512,7 +512,7 @@ func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 		for _, body := range op.bodies {
 			for place := range places(t, body) {
 				for name, value := range oneOfEach {
-					if !slices.Contains(usual, name) && !needs.All() {
+					if !slices.Contains(usual, name) && (!needs.All() || needs.Race) {
 						continue
 					}
 					s.growth(t, op, name, 30<<10, func(n int) string { return replaced(t, body, place, value(n)) })
