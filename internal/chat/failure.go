@@ -43,7 +43,7 @@ var kindsOf = map[llm.Reason]Kind{
 }
 
 // explainModel maps a provider's error. What an upstream says of this server's credentials or
-// requests is no fault of the client, and its words are not for clients.
+// requests is not the fault of the client, who must not see its words.
 func (t *turn) explainModel(e *llm.Error, err error) error {
 	kind, known := kindsOf[e.Why()]
 	switch {

@@ -39,7 +39,7 @@ type result struct {
 	namespace string  // in which its document is to be found
 }
 
-// partly reports whether the file was read, but for a part of it.
+// partly reports whether only a part of the file was read.
 func (r result) partly() bool { return r.file.Reason == "" && r.file.Detail != "" }
 
 // failed makes the result of a file that gives no document.

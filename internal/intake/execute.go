@@ -125,7 +125,7 @@ func (s *Service) withdraw(at upload.Scope, id string, w *watch) error {
 	return errors.Join(failed, s.cfg.Files.Accept(id))
 }
 
-// partly reports whether a file was read, but for a part of it.
+// partly reports whether only a part of a file was read.
 func partly(o ingest.Outcome) bool { return o.Reason == "" && o.Detail != "" }
 
 // maxMembers is how many of the files inside files a job lists that failed.
