@@ -69,6 +69,9 @@ var attempts func(what, argument string) string
 func newTestPool(t testing.TB, o Options) *Pool {
 	t.Helper()
 	o.CacheDir = testCache
+	if needs.Race && o.Limits.MemoryBytes == 0 {
+		o.Limits.MemoryBytes = 2 << 30 // the race detector keeps several bytes for each one
+	}
 	p := NewPool(o)
 	t.Cleanup(func() { p.Close() })
 	return p

@@ -7,8 +7,6 @@ import (
 	"image"
 	"image/jpeg"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func renderPage(t *testing.T, p *Pool, name, content string, page, pixels int) (*Image, error) {
@@ -53,9 +51,6 @@ func TestRender_KeepsItsLimits(t *testing.T) {
 	pdf := string(makePDF(set("R", 12, 50, 700, "text")))
 	p := newTestPool(t, Options{})
 	sizes := map[int]int{0: minPixels, 500: 500, 1 << 30: maxPixels}
-	if needs.Race {
-		delete(sizes, 1<<30) // the race detector needs most of a worker's memory for itself
-	}
 	for pixels, want := range sizes {
 		got, err := renderPage(t, p, "a.pdf", pdf, 1, pixels)
 		if err != nil || got.Height != want {
