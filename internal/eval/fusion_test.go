@@ -196,7 +196,7 @@ func TestFusion_GainsOverBothRankings(t *testing.T) {
 	}
 }
 
-// BenchmarkFusion_Compared prints the table that stands in docs/decisions.md.
+// BenchmarkFusion_Compared prints the table that stands in docs/measurements.md.
 func BenchmarkFusion_Compared(t *testing.B) {
 	const seeds = 3
 	all := compared()

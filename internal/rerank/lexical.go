@@ -11,7 +11,7 @@ import (
 )
 
 // What the places of a question's words add to the score of the search, which is 1 for the best
-// passage; docs/decisions.md says what they were measured to give.
+// passage; docs/measurements.md says what they were measured to give.
 const (
 	pairWeight  = 0.3 // all neighbours in the question are neighbours in the passage
 	fieldWeight = 0.1 // all its words stand in the title, the headings or the name

@@ -60,7 +60,7 @@ func (st *state) page(key ChunkKey) int {
 	return 0
 }
 
-// The parameters of fusion, measured in internal/eval (TestFusion); docs/decisions.md has the table.
+// The parameters of fusion, measured in internal/eval (TestFusion); docs/measurements.md has the table.
 const (
 	vectorShare = 0.6  // of the likeness in the fused rank, unless Embedding.Share says otherwise; the words have the rest
 	likeWords   = 0.75 // of a chunk's lexical share, which stands for its likeness while it has no vector

@@ -35,7 +35,7 @@ func TestCount_MayBeCalledConcurrently(t *testing.T) {
 }
 
 // samples are texts as people ask about them, and what the cheap estimate of their tokens is
-// divided by the count. docs/decisions.md quotes the quotients.
+// divided by the count. docs/measurements.md quotes the quotients.
 var samples = []struct {
 	name     string
 	quotient float64

@@ -1,4 +1,4 @@
-// Command bench measures Parley and prints the table of figures that stands in README.md.
+// Command bench measures Parley and prints the table of figures that stands in docs/measurements.md.
 //
 //	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
 //		[crowd] [turns] [sessions]
