@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"parley/internal/builtin"
@@ -17,10 +18,11 @@ import (
 
 // evalCmd measures the product on a data set.
 type evalCmd struct {
-	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, or with ground_truth*.jsonl."`
+	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, with ground_truth*.jsonl, or with sets of answers (facts.jsonl)."`
 	Corpus  string `placeholder:"DIR" help:"Folder with corpus.jsonl, where it is not in DATASET."`
 	Stages  bool   `help:"Also measure what the models for rewriting and reranking give: up to four calls for each query."`
 	JSON    bool   `name:"json" help:"Print the measures as JSON."`
+	Compare string `placeholder:"FILE" help:"An older report on the same answers: also list the questions won and lost since."`
 }
 
 // Help says what kong cannot know.
@@ -31,6 +33,13 @@ func (evalCmd) Help() string {
 
 // Run prints the measures.
 func (c evalCmd) Run(ctx context.Context, p *program) error {
+	sets, err := eval.LoadAnswers(c.Dataset)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(sets) > 0 {
+		return c.judge(ctx, p, sets)
+	}
 	d, err := eval.Load(c.Dataset, c.Corpus)
 	if err != nil {
 		return usageError{err}
@@ -110,8 +119,13 @@ func (p *program) index(ctx context.Context, in *instance, env eval.Env, d *eval
 
 // askOnce runs one question without history.
 func (in *instance) askOnce(ctx context.Context, question string) (*chat.Turn, error) {
+	return in.askIn(ctx, nil, question)
+}
+
+// askIn runs one question at the end of a conversation.
+func (in *instance) askIn(ctx context.Context, conversation []chat.Message, question string) (*chat.Turn, error) {
 	return chat.Collect(in.engine.Run(ctx, chat.Request{
 		Namespace: in.cfg.Namespace, Options: in.engine.Defaults(),
-		Messages: []chat.Message{chat.TextMessage(llm.User, question)},
+		Messages: append(slices.Clone(conversation), chat.TextMessage(llm.User, question)),
 	}))
 }

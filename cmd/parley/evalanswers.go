@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"parley/internal/eval"
+)
+
+// judge prints a report over the answers to sets of questions, each asked over its own corpus.
+func (c evalCmd) judge(ctx context.Context, p *program, sets []*eval.AnswerSet) error {
+	if p.given["data"] || c.JSON {
+		return usagef("a report over answers is text, and its indexes are temporary: leave out --data and --json")
+	}
+	var judged []eval.Judgement
+	for _, set := range sets {
+		some, err := p.judgeSet(ctx, set)
+		if err != nil {
+			return err
+		}
+		judged = append(judged, some...)
+	}
+	if err := eval.WriteAnswers(p.stdout, judged); err != nil || c.Compare == "" {
+		return err
+	}
+	old, err := os.Open(c.Compare)
+	if err != nil {
+		return usageError{fmt.Errorf("open the older report: %w", err)}
+	}
+	defer old.Close()
+	return eval.WriteChanges(p.stdout, old, judged)
+}
+
+// judgeSet ingests the documents of a set into a temporary folder, and asks its questions.
+func (p *program) judgeSet(ctx context.Context, set *eval.AnswerSet) (judged []eval.Judgement, err error) {
+	cfg := p.config
+	if cfg.Data, err = os.MkdirTemp("", "parley-eval-"); err != nil {
+		return nil, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	defer os.RemoveAll(cfg.Data)
+	display := newDisplay(p.stderr, time.Now)
+	defer display.Finish()
+	in, err := p.open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	r, err := p.ingest(ctx, in, sources{paths: []string{set.Documents}}, display.Update)
+	if err != nil {
+		return nil, err
+	}
+	display.Finish()
+	if len(r.Failed) > 0 {
+		writeResults(p.stderr, "Failed", r.Failed)
+	}
+	if err := p.embedNow(ctx, in, p.stderr, display); err != nil {
+		return nil, err
+	}
+	return set.Judge(ctx, in.askIn)
+}

@@ -1,0 +1,191 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/text"
+)
+
+// Verdict is what an answer is worth.
+type Verdict string
+
+// The verdicts. Good answers are Right or RightlyRefused.
+const (
+	Right          Verdict = "right"           // all facts and no trap
+	Partly         Verdict = "partly"          // some facts, or all of them beside a trap
+	Wrong          Verdict = "wrong"           // no fact
+	WronglyRefused Verdict = "wrongly-refused" // the documents hold an answer
+	RightlyRefused Verdict = "rightly-refused" // they hold none
+	Invented       Verdict = "invented"        // answered although they hold none
+)
+
+var verdicts = []Verdict{Right, Partly, Wrong, WronglyRefused, RightlyRefused, Invented}
+
+func (v Verdict) good() bool { return v == Right || v == RightlyRefused }
+
+// Judgement is one answer with its verdict.
+type Judgement struct {
+	*FactQuestion
+	Corpus      string
+	Answer      string
+	Verdict     Verdict
+	Misleading  bool   // it matches a trap, or was invented
+	Superfluous int    // sentences without a fact, in answers with at least one
+	Cites       string // "page" when a gold page is cited, else "document" or "other"; "-" without citations
+}
+
+func judge(corpus string, q *FactQuestion, answer string, labels []string) Judgement {
+	j := Judgement{FactQuestion: q, Corpus: corpus, Answer: answer, Cites: cites(q.Gold, labels)}
+	said := plain(answer, labels)
+	found := 0
+	for _, f := range q.Facts {
+		if f.in(said) {
+			found++
+		}
+	}
+	trapped := slices.ContainsFunc(q.Not, func(p pattern) bool { return p.in(said) })
+	switch refused := len(labels) == 0 || refusals.MatchString(said); {
+	case refused && q.answerable():
+		j.Verdict = WronglyRefused
+	case refused:
+		j.Verdict = RightlyRefused
+	case !q.answerable():
+		j.Verdict, j.Misleading = Invented, true
+	case found == 0:
+		j.Verdict, j.Misleading = Wrong, trapped
+	case found < len(q.Facts) || trapped:
+		j.Verdict, j.Misleading = Partly, trapped
+	default:
+		j.Verdict = Right
+	}
+	if found > 0 {
+		j.Superfluous = superfluous(said, q.Facts)
+	}
+	return j
+}
+
+// refusals matches answers that say first that they do not know, though they may then cite what is near.
+var refusals = regexp.MustCompile(`(?i)^\W*(i (don't|do not) know|das weiß ich nicht|ich weiß (es |das )?nicht|` +
+	`je ne (le )?sais pas|no lo sé|non lo so|não sei|我不知道|不知道|わかりません|分かりません)`)
+
+// cites says how near to the gold pages the citations are.
+func cites(gold, labels []string) string {
+	same := func(g, label string) bool { return documentOf(g) == documentOf(label) }
+	switch {
+	case len(labels) == 0:
+		return "-"
+	case share(gold, labels, 0) > 0:
+		return "page"
+	}
+	for _, g := range gold {
+		if slices.ContainsFunc(labels, func(l string) bool { return same(g, l) }) {
+			// A gold document without pages is cited wherever it is cited.
+			if g == documentOf(g) {
+				return "page"
+			}
+			return "document"
+		}
+	}
+	return "other"
+}
+
+// plain returns an answer without its citations, in one spelling of quotes, dashes and spaces.
+func plain(answer string, labels []string) string {
+	for _, l := range labels {
+		answer = strings.ReplaceAll(answer, "["+l+"]", "")
+	}
+	s := spellings.Replace(norm.NFKC.String(answer))
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' }), " ")
+}
+
+var spellings = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-",
+	"‐", "-", "‑", "-", "−", "-", "\u00ad", "", "**", "", "`", "")
+
+// superfluous counts the sentences of an answer that match no fact. A list counts as part of the
+// sentence before it.
+func superfluous(said string, facts []pattern) (n int) {
+	carries := true // whether the sentence before has a fact
+	for _, sp := range text.Sentences(said) {
+		sentence := said[sp.Start:sp.End]
+		fact := slices.ContainsFunc(facts, func(f pattern) bool { return f.in(sentence) })
+		if !listItem.MatchString(sentence) {
+			if !carries {
+				n++
+			}
+			carries = fact
+		}
+		carries = carries || fact
+	}
+	if !carries {
+		n++
+	}
+	return n
+}
+
+var listItem = regexp.MustCompile(`^([-*•·|]|\(?\d{1,2}[.)]|\(?[a-z]\))\s`)
+
+// pattern is a regular expression that ignores case. Where a match begins or ends with a letter or a
+// digit it must not stand within a longer word or number: "25" is neither in "125" nor in "25.5".
+type pattern struct{ *regexp.Regexp }
+
+// UnmarshalJSON compiles a pattern.
+func (p *pattern) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	re, err := regexp.Compile("(?i)" + s)
+	if err != nil {
+		return fmt.Errorf("compile a fact: %w", err)
+	}
+	*p = pattern{re}
+	return nil
+}
+
+// in reports whether the pattern matches somewhere in s.
+func (p pattern) in(s string) bool {
+	for from := 0; from <= len(s); {
+		at := p.FindStringIndex(s[from:])
+		if at == nil {
+			return false
+		}
+		start, end := from+at[0], from+at[1]
+		if end > start && !joined(s[:start], s[start:]) && !joined(s[:end], s[end:]) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(s[start:])
+		from = start + max(size, 1)
+	}
+	return false
+}
+
+var (
+	decimalBefore = regexp.MustCompile(`\d[.,]$`)
+	decimalBehind = regexp.MustCompile(`^[.,]\d`)
+)
+
+// joined reports whether a word or a number goes on across the border between two pieces.
+func joined(before, behind string) bool {
+	a, _ := utf8.DecodeLastRuneInString(before)
+	b, _ := utf8.DecodeRuneInString(behind)
+	switch {
+	case spaced(a) && spaced(b), unicode.IsDigit(a) && unicode.IsDigit(b):
+		return true
+	case unicode.IsDigit(b):
+		return decimalBefore.MatchString(before)
+	}
+	return unicode.IsDigit(a) && decimalBehind.MatchString(behind)
+}
+
+// spaced reports whether r is a letter of a script that puts spaces between words.
+func spaced(r rune) bool {
+	return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
