@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -138,10 +137,8 @@ func (in *instance) embeddingCost(tokens int) (float64, bool) {
 func (s *serving) ingestAPI() *ingestapi.Handler {
 	return ingestapi.New(ingestapi.Config{
 		Service:   s.intake,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Namespace: s.cfg.Namespace,
 		PublicURL: s.cfg.PublicURL,
-		Closed:    !s.uploads,
 		MaxUpload: int64(s.cfg.LimitsMaxUpload), MaxBody: int64(s.cfg.LimitsMaxBody),
 		Cost: s.embeddingCost,
 	})

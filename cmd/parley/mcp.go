@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -34,7 +33,6 @@ func (mcpCmd) Run(ctx context.Context, p *program) error {
 func (in *instance) mcp(p *program, runner mcp.Runner) *mcp.Handler {
 	return mcp.New(mcp.Config{
 		Runner: runner, Search: in.corpus, Documents: in.db.Corpus(),
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Namespaces: func(ctx context.Context, _ access.Principal) ([]string, error) {
 			return in.db.Corpus().Namespaces(ctx)
 		},

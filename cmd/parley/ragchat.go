@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/turn"
@@ -18,9 +16,8 @@ import (
 func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
-		Runner:    runner,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Sessions:  s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
+		Runner:   runner,
+		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
 		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.finder()) }, Document: documents{s.db}.Document,
 		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,

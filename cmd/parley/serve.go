@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/intake"
@@ -19,6 +20,7 @@ import (
 	"parley/internal/server"
 	"parley/internal/store"
 	"parley/internal/turn"
+	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 	"parley/internal/wire/openai"
@@ -161,54 +163,70 @@ func (s *serving) server() *server.Server {
 	metrics := server.NewMetrics()
 	s.saved, s.evicted = metrics.Saved, metrics.Evicted
 	runner := turn.NewKeeper(metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner)), s.log)
-	chat := azurechat.New(azurechat.Config{
-		Runner:    runner,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Known:     s.knownConversation,
-		Defaults:  s.engine.Defaults(),
-		Namespace: s.cfg.Namespace,
-		Model:     s.cfg.Model,
-		Vision:    s.sees(),
-		History:   s.cfg.AzureChatHistory,
-		Logger:    s.log,
-	})
-	completions := openai.New(openai.Config{
-		Runner:     runner,
-		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Namespaces: s.namespaces,
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Vision:     s.sees(),
-		Logger:     s.log,
-	})
-	ui := chatui.New(chatui.Config{
-		Runner:     runner,
-		Store:      s.db.Transcripts(),
-		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Minimal:    s.cfg.ChatUIFormat == "minimal",
-		NoPartials: !s.cfg.ChatUIStreamPartials,
-		Agents:     s.cfg.agentNames(),
-		Logger:     s.log,
-	})
-	history := azurechat.NewHistory(azurechat.HistoryConfig{
-		Store:     s.db.Transcripts(),
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Namespace: s.cfg.Namespace,
-		Logger:    s.log,
-	})
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
-		Capabilities: server.Capabilities{Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(), Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads, History: s.cfg.AzureChatHistory},
 	}, server.Deps{
-		Chat: chat, AzureHistory: history, ChatUI: ui, OpenAI: completions, RAGChat: s.ragChat(runner), Web: s.webAPI(), Intake: s.ingestAPI(), MCP: s.mcp(s.program, runner), Documents: documents{s.db}, Status: s,
-		Namespaces: s.namespaces, Keys: s.keys, Usage: s.db.State().Usage,
-		Turns: s.runner, Drain: runner.Drain, Log: s.log, Metrics: metrics,
+		Protocols: s.protocols(runner), Documents: documents{s.db}, Status: s,
+		Admit: s.admit, Namespaces: s.namespaces, Keys: s.keys, Drain: runner.Drain, Log: s.log, Metrics: metrics,
 	})
+}
+
+// protocols returns what the server speaks.
+func (s *serving) protocols(runner *turn.Keeper) []wire.Protocol {
+	return []wire.Protocol{
+		azurechat.New(azurechat.Config{
+			Runner:    runner,
+			Store:     s.db.Transcripts(),
+			Known:     s.knownConversation,
+			Defaults:  s.engine.Defaults(),
+			Namespace: s.cfg.Namespace,
+			Model:     s.cfg.Model,
+			Vision:    s.sees(),
+			History:   s.cfg.AzureChatHistory,
+			Capabilities: azurechat.Capabilities{
+				Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(),
+				Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads,
+			},
+		}).Protocol(),
+		openai.New(openai.Config{
+			Runner:     runner,
+			Namespaces: s.namespaces,
+			Defaults:   s.engine.Defaults(),
+			Namespace:  s.cfg.Namespace,
+			PublicURL:  s.cfg.PublicURL,
+			Vision:     s.sees(),
+		}).Protocol(),
+		chatui.New(chatui.Config{
+			Runner:     runner,
+			Store:      s.db.Transcripts(),
+			Defaults:   s.engine.Defaults(),
+			Namespace:  s.cfg.Namespace,
+			PublicURL:  s.cfg.PublicURL,
+			Minimal:    s.cfg.ChatUIFormat == "minimal",
+			NoPartials: !s.cfg.ChatUIStreamPartials,
+			Agents:     s.cfg.agentNames(),
+		}).Protocol(),
+		s.ragChat(runner).Protocol(),
+		s.mcp(s.program, runner).Protocol(),
+		s.ingestAPI().Protocol(),
+		s.webAPI().Protocol(),
+	}
+}
+
+// errNoChanges refuses what would change the corpus where that is not allowed.
+var errNoChanges = &chat.Error{
+	Kind: chat.Forbidden,
+	Msg:  "This server lets nobody change its documents over the network. The setting uploads.enabled allows it.",
+}
+
+// admit returns who sends a request. Nobody signs in yet, so everybody may do what the configuration
+// lets everybody do.
+func (s *serving) admit(_ *http.Request, right wire.Right) (access.Principal, error) {
+	if right == wire.Change && !s.uploads {
+		return access.Anonymous, errNoChanges
+	}
+	return access.Anonymous, nil
 }
 
 // namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"parley/internal/server"
 	"parley/internal/store"
+	"parley/internal/wire/webapi"
 )
 
 // usageCmd reports what model calls have taken.
@@ -25,7 +25,7 @@ func (c usageCmd) Run(ctx context.Context, p *program) error {
 	if by == "none" {
 		by = ""
 	}
-	q, err := server.ParseUsageQuery(by, c.From, c.To)
+	q, err := webapi.ParseUsageQuery(by, c.From, c.To)
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -41,7 +41,7 @@ func (c usageCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	report := server.UsageReport{Query: q, Rows: rows}
+	report := webapi.UsageReport{Query: q, Rows: rows}
 	switch c.Format {
 	case "csv":
 		return report.WriteCSV(p.stdout)
@@ -53,7 +53,7 @@ func (c usageCmd) Run(ctx context.Context, p *program) error {
 	return c.table(p, report)
 }
 
-func (usageCmd) table(p *program, report server.UsageReport) error {
+func (usageCmd) table(p *program, report webapi.UsageReport) error {
 	names, rows := report.Table()
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "No model was called.")

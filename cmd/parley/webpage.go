@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,7 +20,6 @@ import (
 // webAPI returns what answers the web page.
 func (s *serving) webAPI() *webapi.Handler {
 	return webapi.New(webapi.Config{
-		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
 		Namespaces: s.namespaces,
 		Namespace:  s.cfg.Namespace,
 		Catalog:    s.db.Corpus(),
@@ -29,7 +27,7 @@ func (s *serving) webAPI() *webapi.Handler {
 		Turns:      s.runner,
 		Records:    s.db.State(),
 		Settings:   s.webSettings,
-		Closed:     !s.uploads,
+		Usage:      s.db.State().Usage,
 		Delete:     s.intake.DeleteDocument,
 		Uploaded:   s.uploadedBy,
 		Reindex:    s.reindex,

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,17 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 )
 
 // stored is the id of a chat that every history of a test has.
 const stored = "01JCHAT0000000000000000001"
-
-func anonymous(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
 
 // storeOf returns a store with one chat.
 func storeOf(kind transcript.Kind, body string) transcript.Store {
@@ -38,17 +35,14 @@ func storeOf(kind transcript.Kind, body string) transcript.Store {
 	return s
 }
 
-func chatUIOf(runner Runner, log *slog.Logger) ChatUI {
+func chatUIOf(runner Runner) wire.Protocol {
 	return chatui.New(chatui.Config{
-		Runner: runner, Principal: anonymous, Logger: log,
-		Store: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello","id":"m1"}`),
-	})
+		Runner: runner, Store: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello","id":"m1"}`),
+	}).Protocol()
 }
 
-func azureHistoryOf(log *slog.Logger) AzureHistory {
-	return azurechat.NewHistory(azurechat.HistoryConfig{
-		Principal: anonymous, Logger: log, Store: storeOf(transcript.Azure, `["Hello?",{"message":{}}]`),
-	})
+func azureOf(runner Runner) wire.Protocol {
+	return azurechat.New(azurechat.Config{Runner: runner, Store: storeOf(transcript.Azure, `["Hello?",{"message":{}}]`)}).Protocol()
 }
 
 // isChatUI reports whether a path is one of the Chat UI API.
@@ -83,7 +77,7 @@ func failedOf(t testing.TB, body []byte) string {
 // chatUIPaths are the paths of the API, as a client writes them, by method.
 func chatUIPaths(s *Server) map[string][]string {
 	all := map[string][]string{}
-	for _, rt := range s.routes {
+	for _, rt := range s.endpoints {
 		path := clientPath(rt.path)
 		if !isChatUI(path) {
 			continue

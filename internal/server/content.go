@@ -15,7 +15,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -28,22 +27,20 @@ var inline = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
 }
 
-// noDocument is the one answer for what is not there and for what may not be seen.
-var noDocument = wire.Failure{
-	Status: http.StatusNotFound, Code: "not_found", Text: "There is no such document.",
-}
+// errNoDocument is the one answer for what is not there and for what may not be seen.
+var errNoDocument = wire.Refuse(http.StatusNotFound, "not_found", "There is no such document.")
 
 // content serves the original of a document by its citation name. The URL's path is looked up as
 // a name, never opened as one, and the filter is that of search. Byte ranges and conditional
 // requests are those of http.ServeContent (RFC 9110 sections 13 and 14).
-func (s *Server) content(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	doc, err := s.document(r, strings.TrimPrefix(r.URL.Path, "/content/"))
 	if err != nil {
 		return err
 	}
 	blob, err := s.deps.Documents.OpenBlob(doc.SHA256)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, retrieval.ErrNotFound) {
-		return &refusalError{noDocument} // replaced or deleted since it was looked up
+		return errNoDocument // replaced or deleted since it was looked up
 	}
 	if err != nil {
 		return fmt.Errorf("open the original of %s: %w", doc.ID, err)
@@ -55,21 +52,17 @@ func (s *Server) content(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("read the original of %s: %w", doc.ID, err)
 	}
 	s.contentHeaders(w.Header(), doc, contentType)
-	serveRanges(w, r, blob)
+	serveRanges(w, r.Request, blob)
 	return nil
 }
 
 // document finds a document by name. Names that no document can have are not looked up.
-func (s *Server) document(r *http.Request, name string) (retrieval.Document, error) {
-	principal, err := s.deps.Principal(r)
+func (s *Server) document(r *wire.Request, name string) (retrieval.Document, error) {
+	namespace, err := s.namespace(r)
 	if err != nil {
 		return retrieval.Document{}, err
 	}
-	namespace, err := s.namespace(r, principal)
-	if err != nil {
-		return retrieval.Document{}, err
-	}
-	filter := retrieval.Filter{Principal: principal, Namespace: namespace}
+	filter := retrieval.Filter{Principal: r.Who, Namespace: namespace}
 	for _, candidate := range []string{name, withoutPage(name)} {
 		if !validName(candidate) {
 			continue
@@ -82,25 +75,25 @@ func (s *Server) document(r *http.Request, name string) (retrieval.Document, err
 			return retrieval.Document{}, fmt.Errorf("look up a document: %w", err)
 		}
 	}
-	return retrieval.Document{}, &refusalError{noDocument}
+	return retrieval.Document{}, errNoDocument
 }
 
 // namespace returns the namespace that a URL names with ?namespace=, as the links of answers from
 // another namespace than the server's do.
-func (s *Server) namespace(r *http.Request, p access.Principal) (string, error) {
+func (s *Server) namespace(r *wire.Request) (string, error) {
 	name := r.URL.Query().Get("namespace")
 	if name == "" || name == s.cfg.Namespace {
 		return s.cfg.Namespace, nil
 	}
 	if s.deps.Namespaces == nil {
-		return "", &refusalError{noDocument}
+		return "", errNoDocument
 	}
-	names, err := s.deps.Namespaces(r.Context(), p)
+	names, err := s.deps.Namespaces(r.Context(), r.Who)
 	if err != nil {
 		return "", fmt.Errorf("list the namespaces: %w", err)
 	}
 	if !slices.Contains(names, name) {
-		return "", &refusalError{noDocument}
+		return "", errNoDocument
 	}
 	return name, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/internal/access"
+	"parley/internal/wire"
 )
 
 func TestContent_ServesTheOriginalWithItsType(t *testing.T) {
@@ -108,7 +109,7 @@ func TestContent_KnowsRangesAndETags(t *testing.T) {
 		t.Errorf("range beyond the end: status %d", w.Code)
 	}
 	var refused struct{ Error string }
-	if err := json.Unmarshal(w.Body.Bytes(), &refused); err != nil || refused.Error != noRange.Text ||
+	if err := json.Unmarshal(w.Body.Bytes(), &refused); err != nil || refused.Error != errNoRange.Error() ||
 		w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Content-Range") != "bytes */22" ||
 		w.Header().Get("Content-Disposition") != "" {
 		t.Errorf("range beyond the end: %v, body %q, header %v", err, w.Body, w.Header())
@@ -166,7 +167,9 @@ func TestContent_HidesWhatMayNotBeSeenLikeWhatIsNotThere(t *testing.T) {
 
 	deps := s.deps
 	deps.Metrics = nil
-	deps.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "alice"}, nil }
+	deps.Admit = func(*http.Request, wire.Right) (access.Principal, error) {
+		return access.Principal{Subject: "alice"}, nil
+	}
 	if w := do(New(Config{}, deps), http.MethodGet, "/content/secret.txt", ""); w.Body.String() != "canary" {
 		t.Errorf("alice gets status %d, body %q", w.Code, w.Body)
 	}

@@ -35,9 +35,9 @@ func (t *trust) cors(h http.Header, r *http.Request) (trusted bool) {
 
 // answerOptions answers a preflight (Fetch standard, section 4.8), and a plain OPTIONS with the
 // methods that the route has.
-func answerOptions(w http.ResponseWriter, r *http.Request, rt *route, trusted bool) {
+func answerOptions(w *exchange, r *http.Request, e *endpoint, trusted bool) {
 	h := w.Header()
-	h.Set("Allow", rt.allow)
+	h.Set("Allow", e.allow)
 	if r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -45,7 +45,7 @@ func answerOptions(w http.ResponseWriter, r *http.Request, rt *route, trusted bo
 	h.Add("Vary", "Access-Control-Request-Method")
 	h.Add("Vary", "Access-Control-Request-Headers")
 	if !trusted {
-		rt.errors(w, unknownOrigin)
+		w.refuse(errUnknownOrigin)
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", corsMethods)

@@ -1,100 +1,75 @@
 package server
 
 import (
-	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"parley/internal/wire"
-	"parley/internal/wire/azurechat"
-	"parley/internal/wire/ragchat"
 )
 
-// protocolHeader names the protocol of a body on POST /chat, where the body would decide.
-const protocolHeader = "X-Chat-Protocol"
-
-// What a request to dispatch was expected to be, for the sentences of refusals.
+// What a request to a shared path was expected to be, for the sentences of refusals.
 const (
 	expectedBody = `a JSON object with a string "message" (Chat-with-RAG), ` +
 		`with "messages" (AI Chat Protocol 2024-05-29), ` +
 		`or with "messages" and "stream" (AI Chat Protocol 2024-01-28)`
-	expectedName = "azure-0529, azure-0128 or ragchat"
+	expectedName = azure0529 + ", " + azure0128 + " or " + ragChat
 )
 
-// protocol is what a body on the shared path speaks.
-type protocol uint8
-
+// The protocols that share paths.
 const (
-	azure0529 protocol = iota
-	azure0128
-	ragChat
+	azure0529 = "azure-0529"
+	azure0128 = "azure-0128"
+	ragChat   = "ragchat"
 )
 
-// form is what a path says about a body of one of the AI Chat Protocols. On the path that never
-// streams, /ask, clients of 2024-01-28 leave "stream" out: a body without it may be of either version.
-func (c choice) form(stream azurechat.Streaming) azurechat.Form {
-	if c.protocol == azure0128 {
-		return azurechat.Form{Version: azurechat.V0128, Stream: stream}
-	}
-	return azurechat.Form{Stream: stream, Both: !c.decided && stream == azurechat.StreamNever}
-}
-
-// errorsOf is the shape in which the client that sent the body reads errors. The body is nil as long
-// as it has not been read.
-func (s *Server) errorsOf(c choice, r *http.Request, stream azurechat.Streaming, body []byte) shape {
-	switch {
-	case c.protocol != ragChat:
-		return azurechat.Failures(c.form(stream), body)
-	case body == nil:
-		return ragchat.WriteFailure
-	}
-	return s.deps.RAGChat.Refusal(r, body)
-}
-
-// choice is what the headers of a request say about its protocol.
-type choice struct {
-	protocol  protocol
-	decided   bool // otherwise the body decides
-	multipart bool // the Microsoft SDK's form with files
-}
-
-// declared looks at what the headers alone decide: the first two rows of the table in
-// specs/README.md section 1. With an error it returns what is known all the same.
-func declared(h http.Header) (choice, error) {
-	var c choice
-	var err error
-	if values := h.Values(protocolHeader); len(values) > 0 {
-		if c.protocol, err = namedProtocol(values); err != nil {
-			return choice{}, err
+// dispatch reads the body of a request to a path that several protocols share, and returns the route of the
+// one that it speaks: that of the header X-Chat-Protocol, or what the body looks like. Only one of them
+// has forms.
+func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
+	route := func(name string) *wire.Route {
+		i := slices.IndexFunc(among, func(rt wire.Route) bool { return rt.Speaks == name })
+		if i < 0 {
+			return nil
 		}
-		c.decided = true
+		return &among[i]
 	}
-	if c.multipart, err = isMultipart(h); err != nil {
-		return c, err
+	if values := r.Header.Values(wire.ProtocolHeader); len(values) > 0 {
+		rt := route(strings.Join(values, ", "))
+		if rt == nil {
+			return nil, wire.Invalidf("%s names no protocol; expected %s", wire.ProtocolHeader, expectedName)
+		}
+		r.Fail = rt.Fail
+		return rt, rt.ReadBody(w, r, s.cfg.MaxBody)
 	}
-	if c.multipart && c.protocol != azure0529 {
-		return c, &refusalError{unsupportedType}
+	rt := route(azure0529)
+	err := rt.ReadBody(w, r, s.cfg.MaxBody)
+	if r.IsForm {
+		r.Fail = rt.Fail
+		return rt, err
 	}
-	return c, nil
+	if err != nil {
+		return nil, err
+	}
+	name, err := byBody(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if rt = route(name); rt == nil {
+		return nil, wire.Invalidf("expected %s", expectedBody)
+	}
+	r.Fail = rt.Fail
+	return rt, nil
 }
 
-func namedProtocol(values []string) (protocol, error) {
-	switch strings.Join(values, ", ") {
-	case "azure-0529":
-		return azure0529, nil
-	case "azure-0128":
-		return azure0128, nil
-	case "ragchat":
-		return ragChat, nil
-	}
-	return 0, wire.Invalidf("%s names no protocol; expected %s", protocolHeader, expectedName)
-}
-
-// byBody decides on what the headers left open: the rows from the third on.
-func byBody(p wire.Probe) (protocol, error) {
+// byBody returns the protocol that a body speaks.
+func byBody(body []byte) (string, error) {
+	p, err := wire.ProbeBody(body)
 	switch {
+	case err != nil:
+		return "", err
 	case p.HasMessage && p.HasMessages:
-		return 0, wire.Invalidf(`the request has both "message" and "messages"; expected %s`, expectedBody)
+		return "", wire.Invalidf(`the request has both "message" and "messages"; expected %s`, expectedBody)
 	case p.MessageIsString:
 		return ragChat, nil
 	case p.HasMessages && p.HasStream:
@@ -102,41 +77,5 @@ func byBody(p wire.Probe) (protocol, error) {
 	case p.HasMessages:
 		return azure0529, nil
 	}
-	return 0, wire.Invalidf("expected %s", expectedBody)
-}
-
-// isMultipart tells the two content types that are accepted apart: multipart forms, and JSON,
-// which a missing content type counts as. No encoding of a body is undone.
-func isMultipart(h http.Header) (bool, error) {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return false, &refusalError{unsupportedEncoding}
-	}
-	value := h.Get("Content-Type")
-	if value == "" {
-		return false, nil
-	}
-	media, params, err := mime.ParseMediaType(value)
-	if err != nil {
-		return false, &refusalError{unsupportedType}
-	}
-	if media == "multipart/form-data" {
-		return true, nil
-	}
-	charset, named := params["charset"]
-	json := media == "application/json" || media == "text/json" ||
-		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
-	if !json || named && !strings.EqualFold(charset, "utf-8") {
-		return false, &refusalError{unsupportedType}
-	}
-	return false, nil
-}
-
-var unsupportedEncoding = wire.Failure{
-	Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
-	Text: "The body has a content encoding; expected it as it is.",
-}
-
-var unsupportedType = wire.Failure{
-	Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
-	Text: "The content type is not supported; expected application/json in UTF-8.",
+	return "", wire.Invalidf("expected %s", expectedBody)
 }

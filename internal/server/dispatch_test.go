@@ -2,104 +2,94 @@ package server
 
 import (
 	"bytes"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/wire"
-	"parley/internal/wire/azurechat"
 )
 
-// seen is what reached the adapter.
+// seen is what reached the adapter: the pattern of the route without a slash at its end, the version that it
+// speaks where others share the path, and the body.
 type seen struct {
-	Form      azurechat.Form
-	Multipart bool
-	Body      string
+	Pattern, Speaks string
+	IsForm          bool
+	Body            string
 }
 
-// catcher is an AzureChat that answers 200 and notes what it was asked.
+// catcher takes the place of the AI Chat Protocol: it answers 200 and notes what it was asked.
 type catcher struct{ got *seen }
 
-func (c *catcher) Serve(w http.ResponseWriter, _ *http.Request, form azurechat.Form, body []byte) {
-	c.got = &seen{Form: form, Body: string(body)}
-	_ = wire.WriteJSON(w, http.StatusOK, []byte("{}"))
-}
-
-func (c *catcher) ServeMultipart(w http.ResponseWriter, r *http.Request, form azurechat.Form) {
-	body, _ := io.ReadAll(r.Body)
-	c.got = &seen{Form: form, Multipart: true, Body: string(body)}
-	_ = wire.WriteJSON(w, http.StatusOK, []byte("{}"))
+func (c *catcher) wrap(rt wire.Route) wire.Route {
+	rt.Handle = func(w http.ResponseWriter, r *wire.Request) error {
+		c.got = &seen{Pattern: strings.TrimSuffix(rt.Pattern, "/{$}"), Speaks: rt.Speaks, IsForm: r.IsForm, Body: string(r.Body)}
+		return wire.WriteJSON(w, http.StatusOK, []byte("{}"))
+	}
+	return rt
 }
 
 // The rows are those of specs/README.md section 1, in its order.
 func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
-	v0529, v0128 := azurechat.Form{}, azurechat.Form{Version: azurechat.V0128}
+	const v0529, v0128, none = azure0529, azure0128, ""
 	messages := `"messages":[{"role":"user","content":"q"}]`
 	cases := []struct {
 		name    string
 		body    string
 		headers []string
-		want    *azurechat.Form
+		want    string
 		status  int
 	}{
-		{"1 header azure-0529", `{` + messages + `,"stream":true}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
-		{"1 header azure-0128", `{` + messages + `}`, []string{"X-Chat-Protocol", "azure-0128"}, &v0128, 200},
-		{"1 header decides over both keys", `{"message":"q",` + messages + `}`, []string{"X-Chat-Protocol", "azure-0529"}, &v0529, 200},
-		{"1 header of another name", `{` + messages + `}`, []string{"X-Chat-Protocol", "chatui"}, nil, 400},
-		{"1 header empty", `{` + messages + `}`, []string{"X-Chat-Protocol", ""}, nil, 400},
-		{"1 unknown header before the content type", `x`, []string{"X-Chat-Protocol", "x", "Content-Type", "text/plain"}, nil, 400},
-		{"2 text", `{` + messages + `}`, []string{"Content-Type", "text/plain"}, nil, 415},
-		{"2 form", `a=b`, []string{"Content-Type", "application/x-www-form-urlencoded"}, nil, 415},
-		{"2 broken type", `{` + messages + `}`, []string{"Content-Type", ";;"}, nil, 415},
-		{"2 another charset", `{` + messages + `}`, []string{"Content-Type", "application/json; charset=utf-16"}, nil, 415},
-		{"2 compressed", "\x1f\x8b", []string{"Content-Encoding", "gzip"}, nil, 415},
-		{"2 said to be compressed", `{` + messages + `}`, []string{"Content-Type", "application/json", "Content-Encoding", "br"}, nil, 415},
-		{"2 not compressed", `{` + messages + `}`, []string{"Content-Encoding", "Identity"}, &v0529, 200},
-		{"2 JSON with charset", `{` + messages + `}`, []string{"Content-Type", "Application/JSON; charset=UTF-8"}, &v0529, 200},
-		{"2 JSON suffix", `{` + messages + `}`, []string{"Content-Type", "application/problem+json"}, &v0529, 200},
-		{"2 no type", `{` + messages + `}`, nil, &v0529, 200},
-		{"3 both keys", `{"message":"q",` + messages + `}`, nil, nil, 400},
-		{"3 both keys, one null", `{"message":null,` + messages + `}`, nil, nil, 400},
-		{"5 stream true", `{` + messages + `,"stream":true}`, nil, &v0128, 200},
-		{"5 stream false", `{` + messages + `,"stream":false}`, nil, &v0128, 200},
-		{"5 stream null", `{"stream":null,` + messages + `}`, nil, &v0128, 200},
-		{"6 no stream", `{` + messages + `}`, nil, &v0529, 200},
-		{"6 a nested stream does not count", `{` + messages + `,"context":{"stream":true}}`, nil, &v0529, 200},
-		{"7 message is an object", `{"message":{}}`, nil, nil, 400},
-		{"7 stream alone", `{"stream":true}`, nil, nil, 400},
-		{"7 empty object", `{}`, nil, nil, 400},
-		{"7 array", `[]`, nil, nil, 400},
-		{"7 string", `"messages"`, nil, nil, 400},
-		{"7 empty body", ``, nil, nil, 400},
-		{"7 not JSON", `{"messages":`, nil, nil, 400},
+		{"1 header azure-0529", `{` + messages + `,"stream":true}`, []string{"X-Chat-Protocol", "azure-0529"}, v0529, 200},
+		{"1 header azure-0128", `{` + messages + `}`, []string{"X-Chat-Protocol", "azure-0128"}, v0128, 200},
+		{"1 header decides over both keys", `{"message":"q",` + messages + `}`, []string{"X-Chat-Protocol", "azure-0529"}, v0529, 200},
+		{"1 header of another name", `{` + messages + `}`, []string{"X-Chat-Protocol", "chatui"}, none, 400},
+		{"1 header empty", `{` + messages + `}`, []string{"X-Chat-Protocol", ""}, none, 400},
+		{"1 unknown header before the content type", `x`, []string{"X-Chat-Protocol", "x", "Content-Type", "text/plain"}, none, 400},
+		{"2 text", `{` + messages + `}`, []string{"Content-Type", "text/plain"}, none, 415},
+		{"2 form", `a=b`, []string{"Content-Type", "application/x-www-form-urlencoded"}, none, 415},
+		{"2 broken type", `{` + messages + `}`, []string{"Content-Type", ";;"}, none, 415},
+		{"2 another charset", `{` + messages + `}`, []string{"Content-Type", "application/json; charset=utf-16"}, none, 415},
+		{"2 compressed", "\x1f\x8b", []string{"Content-Encoding", "gzip"}, none, 415},
+		{"2 said to be compressed", `{` + messages + `}`, []string{"Content-Type", "application/json", "Content-Encoding", "br"}, none, 415},
+		{"2 not compressed", `{` + messages + `}`, []string{"Content-Encoding", "Identity"}, v0529, 200},
+		{"2 JSON with charset", `{` + messages + `}`, []string{"Content-Type", "Application/JSON; charset=UTF-8"}, v0529, 200},
+		{"2 JSON suffix", `{` + messages + `}`, []string{"Content-Type", "application/problem+json"}, v0529, 200},
+		{"2 no type", `{` + messages + `}`, nil, v0529, 200},
+		{"3 both keys", `{"message":"q",` + messages + `}`, nil, none, 400},
+		{"3 both keys, one null", `{"message":null,` + messages + `}`, nil, none, 400},
+		{"5 stream true", `{` + messages + `,"stream":true}`, nil, v0128, 200},
+		{"5 stream false", `{` + messages + `,"stream":false}`, nil, v0128, 200},
+		{"5 stream null", `{"stream":null,` + messages + `}`, nil, v0128, 200},
+		{"6 no stream", `{` + messages + `}`, nil, v0529, 200},
+		{"6 a nested stream does not count", `{` + messages + `,"context":{"stream":true}}`, nil, v0529, 200},
+		{"7 message is an object", `{"message":{}}`, nil, none, 400},
+		{"7 stream alone", `{"stream":true}`, nil, none, 400},
+		{"7 empty object", `{}`, nil, none, 400},
+		{"7 array", `[]`, nil, none, 400},
+		{"7 string", `"messages"`, nil, none, 400},
+		{"7 empty body", ``, nil, none, 400},
+		{"7 not JSON", `{"messages":`, nil, none, 400},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			for path, stream := range map[string]azurechat.Streaming{
-				"/chat": azurechat.StreamByBody, "/chat/": azurechat.StreamByBody, "/ask": azurechat.StreamNever,
-			} {
+			for _, path := range []string{"/chat", "/chat/", "/ask"} {
 				adapter := &catcher{}
-				w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, c.body, c.headers...)
+				w := do(newServer(t, options{wrap: adapter.wrap}), http.MethodPost, path, c.body, c.headers...)
 				if w.Code != c.status {
 					t.Fatalf("%s: status %d, want %d: %s", path, w.Code, c.status, w.Body)
 				}
-				if c.want == nil {
+				if c.want == none {
 					if adapter.got != nil {
 						t.Errorf("%s: the adapter was called with %+v", path, adapter.got)
 					}
 					errorOf(t, w.Body.Bytes())
 					continue
 				}
-				form := *c.want
-				form.Stream = stream
-				form.Both = path == "/ask" && form == azurechat.Form{Stream: stream} && !slices.Contains(c.headers, "X-Chat-Protocol")
-				want := &seen{Form: form, Body: c.body}
+				want := &seen{Pattern: "POST " + strings.TrimSuffix(path, "/"), Speaks: c.want, Body: c.body}
 				if diff := cmp.Diff(want, adapter.got); diff != "" {
 					t.Errorf("%s: the adapter got (-want +got)\n%s", path, diff)
 				}
@@ -115,7 +105,7 @@ func TestDispatch_GivesAStringAsMessageToChatWithRAG(t *testing.T) {
 	} {
 		for _, path := range []string{"/chat", "/chat/", "/ask"} {
 			adapter := &catcher{}
-			w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, `{"message":"What is covered?"}`, headers...)
+			w := do(newServer(t, options{wrap: adapter.wrap}), http.MethodPost, path, `{"message":"What is covered?"}`, headers...)
 			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"answer":"Everything."`) || adapter.got != nil {
 				t.Errorf("%s, %s: status %d, %s", name, path, w.Code, w.Body)
 			}
@@ -138,7 +128,7 @@ func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
 	}
 	for _, path := range postPaths(newServer(t, options{})) {
 		adapter := &catcher{}
-		w := do(newServer(t, options{chat: adapter}), http.MethodPost, path, form.String(),
+		w := do(newServer(t, options{wrap: adapter.wrap}), http.MethodPost, path, form.String(),
 			"Content-Type", mw.FormDataContentType())
 		if strings.Contains(path, "0128") {
 			if w.Code != http.StatusUnsupportedMediaType || adapter.got != nil {
@@ -146,7 +136,7 @@ func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
 			}
 			continue
 		}
-		if w.Code != http.StatusOK || adapter.got == nil || !adapter.got.Multipart || adapter.got.Body != form.String() {
+		if w.Code != http.StatusOK || adapter.got == nil || !adapter.got.IsForm || adapter.got.Body != form.String() {
 			t.Errorf("%s: status %d, adapter %+v", path, w.Code, adapter.got)
 		}
 	}
@@ -158,25 +148,21 @@ func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
 }
 
 func TestRoutes_OfOneProtocolDoNotLookAtTheBody(t *testing.T) {
-	v0128 := azurechat.V0128
-	cases := map[string]azurechat.Form{
-		"/chat/stream":              {Stream: azurechat.StreamAlways},
-		"/p/azure-0529/chat":        {Stream: azurechat.StreamNever},
-		"/p/azure-0529/chat/stream": {Stream: azurechat.StreamAlways},
-		"/p/azure-0128/chat":        {Version: v0128, Stream: azurechat.StreamByBody},
-		"/api/chat/":                {SDK: true, Stream: azurechat.StreamNever},
-		"/api/chat/stream":          {SDK: true, Stream: azurechat.StreamAlways},
-	}
-	for path, form := range cases {
-		for _, slashed := range []string{path, strings.TrimSuffix(path, "/") + "/"} {
+	for _, path := range []string{
+		"/chat/stream", "/p/azure-0529/chat", "/p/azure-0529/chat/stream", "/p/azure-0128/chat", "/api/chat", "/api/chat/stream",
+	} {
+		for _, path := range slashed(path) {
+			if path == "/api/chat" {
+				continue // the Chat UI's
+			}
 			adapter := &catcher{}
 			body := `{"message":"q","stream":true}`
-			w := do(newServer(t, options{chat: adapter}), http.MethodPost, slashed, body)
+			w := do(newServer(t, options{wrap: adapter.wrap}), http.MethodPost, path, body)
 			if w.Code != http.StatusOK {
-				t.Errorf("%s: status %d", slashed, w.Code)
+				t.Errorf("%s: status %d", path, w.Code)
 			}
-			if diff := cmp.Diff(&seen{Form: form, Body: body}, adapter.got); diff != "" {
-				t.Errorf("%s: the adapter got (-want +got)\n%s", slashed, diff)
+			if diff := cmp.Diff(&seen{Pattern: "POST " + strings.TrimSuffix(path, "/"), Body: body}, adapter.got); diff != "" {
+				t.Errorf("%s: the adapter got (-want +got)\n%s", path, diff)
 			}
 		}
 	}

@@ -15,23 +15,24 @@ import (
 // exchange is one request and what became of it.
 type exchange struct {
 	*recorder
-	id    string // X-Request-Id
-	route *route // unknownRoute until the router has spoken
-	shape shape  // of errors; that of the route, until more is known of the request
+	id    string        // X-Request-Id
+	route string        // the path as a pattern, for log and metrics
+	quiet bool          // the route is a probe
+	req   *wire.Request // its Fail is the plain one until the router has spoken
 	start time.Time
 }
 
 // serveHTTP surrounds every request with what must happen however it ends.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	x := s.begin(w)
+	x := s.begin(w, r)
 	// These run in reverse order: the outcome of a panic is part of the log line.
 	defer s.end(x, r)
 	defer s.recoverPanic(x, r)
 	s.handle(x, r)
 }
 
-func (s *Server) begin(w http.ResponseWriter) *exchange {
-	x := &exchange{id: ident.New(), route: unknownRoute, shape: plainErrors, start: time.Now()}
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{id: ident.New(), route: unknownPath, req: &wire.Request{Request: r, Fail: wire.PlainError}, start: time.Now()}
 	x.recorder = newRecorder(w, s.cfg.WriteTimeout, s.metrics.activeStreams)
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)
@@ -46,12 +47,12 @@ func (s *Server) begin(w http.ResponseWriter) *exchange {
 func (s *Server) end(x *exchange, r *http.Request) {
 	x.end()
 	took, status := time.Since(x.start), x.outcome(r)
-	s.metrics.observeRequest(x.route.path, status, took)
+	s.metrics.observeRequest(x.route, status, took)
 	// The path template stands for the path: paths and queries can hold names of documents.
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
 		slog.String("method", methodLabel(r.Method)),
-		slog.String("route", x.route.path),
+		slog.String("route", x.route),
 		slog.Int("status", status),
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
@@ -63,7 +64,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	// A turn has its Info line from the runner, which knows more of it. What is left for this one
 	// at Info is what the server refused.
 	level := slog.LevelDebug
-	if turn == "" && status >= http.StatusBadRequest && !x.route.quiet {
+	if turn == "" && status >= http.StatusBadRequest && !x.quiet {
 		level = slog.LevelInfo
 	}
 	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
@@ -93,11 +94,11 @@ func (s *Server) recoverPanic(x *exchange, r *http.Request) {
 	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request panicked",
 			slog.String("request_id", x.id),
-			slog.String("route", x.route.path),
+			slog.String("route", x.route),
 			slog.Any("panic", v),
 			slog.String("stack", string(debug.Stack())))
 		if !x.started() {
-			x.shape(x, wire.FailureOf(errPanicked))
+			x.refuse(errPanicked)
 			return
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"parley/internal/ident"
-	"parley/internal/wire/azurechat"
+	"parley/internal/wire"
 )
 
 // lines decodes a JSON log.
@@ -119,24 +119,23 @@ func TestExchange_SetsSecurityHeadersOnEverything(t *testing.T) {
 	}
 }
 
-// panicking is an AzureChat that fails in the worst way.
-type panicking struct{ begun bool }
-
-func (p panicking) Serve(w http.ResponseWriter, _ *http.Request, _ azurechat.Form, _ []byte) {
-	if p.begun {
-		_, _ = io.WriteString(w, "{\"delta\":{}}\n")
-		_ = http.NewResponseController(w).Flush()
+// panicking takes the place of a route and fails in the worst way.
+func panicking(begun bool) func(wire.Route) wire.Route {
+	return func(rt wire.Route) wire.Route {
+		rt.Handle = func(w http.ResponseWriter, _ *wire.Request) error {
+			if begun {
+				_, _ = io.WriteString(w, "{\"delta\":{}}\n")
+				_ = http.NewResponseController(w).Flush()
+			}
+			panic("canary")
+		}
+		return rt
 	}
-	panic("canary")
-}
-
-func (p panicking) ServeMultipart(http.ResponseWriter, *http.Request, azurechat.Form) {
-	panic("canary")
 }
 
 func TestExchange_AnswersAPanicInTheShapeOfTheRoute(t *testing.T) {
 	var log bytes.Buffer
-	s := newServer(t, options{chat: panicking{}, log: &log})
+	s := newServer(t, options{wrap: panicking(false), log: &log})
 	const sentence = `"The app encountered an error processing your request.\nIf you are an administrator of the app, view the full error in the logs."`
 	for path, want := range map[string]string{
 		"/chat":      `{"error":` + sentence + "}\n",
@@ -156,7 +155,7 @@ func TestExchange_AnswersAPanicInTheShapeOfTheRoute(t *testing.T) {
 }
 
 func TestExchange_CutsTheConnectionWhenAStreamPanics(t *testing.T) {
-	l := start(t, options{chat: panicking{begun: true}})
+	l := start(t, options{wrap: panicking(true)})
 	res, err := l.client.Post(l.url+"/chat/stream", "application/json", strings.NewReader(question))
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/wire"
 )
 
 // gate is a listener that never keeps a client waiting because others hold connections open. It knows
@@ -241,11 +240,6 @@ func crowded(ctx context.Context) bool {
 		a.addExtra(a.place)
 	}
 	return a.extra
-}
-
-var errCrowded = wire.Failure{
-	Status: http.StatusServiceUnavailable, Code: "unavailable", RetryAfter: time.Second,
-	Text: "The server has no connection left for this request. Please try again in a moment.",
 }
 
 // keyOf returns what tells one client from another: the address, or the network in which an IPv6 client

@@ -1,13 +1,9 @@
 package server
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
-
-	"parley/internal/wire"
-	"parley/internal/wire/openai"
 )
 
 // strayBodyTimeout is how long a body may take that no handler has asked for yet. Handlers that
@@ -15,7 +11,7 @@ import (
 // before it answers.
 const strayBodyTimeout = 5 * time.Second
 
-// handle takes a request through the guards to the handler of its route.
+// handle takes a request through the guards to its endpoint.
 func (s *Server) handle(x *exchange, r *http.Request) {
 	if r.ContentLength != 0 {
 		// A writer without deadlines, as in tests, is left without.
@@ -26,45 +22,36 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 		x.Header().Set("Connection", "close")
 	}
 	if !s.trust.host(r.Host, s.loopback.Load()) {
-		plainErrors(x, unknownHost)
+		x.refuse(errUnknownHost)
 		return
 	}
-	rt, found := s.routeOf(r)
-	if found {
-		x.route, x.shape = rt, rt.errors
+	e, handler := s.find(r)
+	if e != nil {
+		x.route, x.quiet, x.req.Fail = e.path, e.quiet, e.fail
 	}
 	trusted := s.trust.cors(x.Header(), r)
-	if !found {
-		// Also where the mux would redirect to a cleaner path, which loses a POST.
-		if strings.HasPrefix(r.URL.Path, openAIPath) {
-			openai.WriteFailure(x, unknownOpenAI(r.URL.Path))
-			return
+	switch {
+	case e == nil:
+		s.unknown(x)
+	case full && !e.quiet:
+		x.refuse(errCrowded)
+	case r.Method == http.MethodOptions:
+		answerOptions(x, r, e, trusted)
+	case !trusted && s.trust.sameOrigin.Check(r) != nil:
+		x.refuse(errUnknownOrigin)
+	default:
+		handler.ServeHTTP(x, r)
+	}
+}
+
+// unknown answers for a path that is none, in the shape of the protocol that it may belong to.
+func (s *Server) unknown(x *exchange) {
+	for _, p := range s.protocols {
+		if p.Unknown != nil && strings.HasPrefix(x.req.URL.Path, p.Root) {
+			x.req.Fail = p.Unknown
 		}
-		plainErrors(x, unknownPath)
-		return
 	}
-	if full && !rt.quiet {
-		rt.errors(x, errCrowded)
-		return
-	}
-	if r.Method == http.MethodOptions {
-		answerOptions(x, r, rt, trusted)
-		return
-	}
-	if !trusted && s.trust.sameOrigin.Check(r) != nil {
-		rt.errors(x, unknownOrigin)
-		return
-	}
-	rt.setPathValues(r)
-	answer, ok := rt.methods[r.Method]
-	if !ok {
-		x.Header().Set("Allow", rt.allow)
-		rt.errors(x, wrongMethod)
-		return
-	}
-	if err := answer(x, r); err != nil {
-		s.refuse(x, r, err)
-	}
+	x.refuse(errUnknownPath)
 }
 
 // oddFraming reports whether others on the way may see the end of a request elsewhere than net/http
@@ -74,19 +61,4 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 // of its connection.
 func oddFraming(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
-}
-
-// refuse answers with what went wrong before a handler had sent anything.
-func (s *Server) refuse(x *exchange, r *http.Request, err error) {
-	f := wire.FailureOf(err)
-	if known, ok := errors.AsType[*refusalError](err); ok {
-		f = known.Failure
-	}
-	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		s.log.ErrorContext(r.Context(), "request failed",
-			"request_id", x.id, "route", x.route.path, "error", err)
-	}
-	if !x.started() {
-		x.shape(x, f)
-	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 
 	"parley/internal/wire"
@@ -24,12 +23,12 @@ type readiness struct {
 }
 
 // healthz says that the process is alive, and nothing else.
-func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+func (s *Server) healthz(w http.ResponseWriter, _ *wire.Request) error {
+	return wire.Reply(w, http.StatusOK, health{Status: "ok"})
 }
 
 // readyz says whether questions can be answered now: ingestion may go on beside that.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) readyz(w http.ResponseWriter, r *wire.Request) error {
 	body := readiness{Status: stateReady, Ingestion: s.deps.Status.Ingestion()}
 	status := http.StatusOK
 	if s.draining.Load() {
@@ -41,15 +40,5 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if status != http.StatusOK {
 		w.Header().Set("Retry-After", "1")
 	}
-	return writeJSON(w, status, body)
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := wire.AppendJSON(nil, v)
-	if err != nil {
-		return fmt.Errorf("answer with %T: %w", v, err)
-	}
-	// What is left to go wrong is a client that is gone.
-	_ = wire.WriteJSON(w, status, body)
-	return nil
+	return wire.Reply(w, status, body)
 }

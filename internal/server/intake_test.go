@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/ingest"
 	"parley/internal/intake"
 	"parley/internal/job"
 	"parley/internal/job/jobtest"
 	"parley/internal/retrieval"
 	"parley/internal/upload"
+	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
 )
 
@@ -62,7 +62,7 @@ type sink struct{}
 
 func (sink) Apply(context.Context, retrieval.Batch) error { return nil }
 
-func intakeOf(t testing.TB, cfg ingestapi.Config) Intake {
+func intakeOf(t testing.TB) wire.Protocol {
 	t.Helper()
 	jobs := &quickJobs{}
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
@@ -77,15 +77,14 @@ func intakeOf(t testing.TB, cfg ingestapi.Config) Intake {
 			t.Fatal(err)
 		}
 	}
-	cfg.Service = intake.New(intake.Config{
+	service := intake.New(intake.Config{
 		Jobs: jobs, Files: upload.New(t.TempDir()), Store: shelf{}, Corpus: sink{},
 		SurveySites: func(context.Context, string, []ingest.Site) (intake.Estimate, error) {
 			return intake.Estimate{Documents: 1, Chunks: 3, Tokens: 500, Cost: .01, CostKnown: true}, nil
 		},
 		IsFull: func(error) bool { return false },
 	})
-	cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
-	return ingestapi.New(cfg)
+	return ingestapi.New(ingestapi.Config{Service: service}).Protocol()
 }
 
 func isIntake(path string) bool {
@@ -98,7 +97,7 @@ func isIntake(path string) bool {
 }
 
 func TestIntake_ErrorsHaveTheShapeOfTheirFamily(t *testing.T) {
-	s := newServer(t, options{intake: ingestapi.Config{Closed: true}})
+	s := newServer(t, options{closed: true})
 	for path, errorIn := range map[string]func(*testing.T, []byte) string{
 		"/upload":                 func(t *testing.T, b []byte) string { return errorOf(t, b) },
 		"/delete_uploaded":        func(t *testing.T, b []byte) string { return errorOf(t, b) },
@@ -143,15 +142,6 @@ func TestIntake_AnAddressInThePathIsTakenAsItIs(t *testing.T) {
 	} {
 		if w := do(s, http.MethodDelete, target, ""); w.Code != want {
 			t.Errorf("DELETE %s: status %d, want %d: %s", target, w.Code, want, w.Body)
-		}
-	}
-}
-
-func TestFrontEndConfig_SaysWhereDocumentsMayComeIn(t *testing.T) {
-	for uploads, want := range map[bool]string{true: `"uploadsEnabled":true`, false: `"uploadsEnabled":false`} {
-		w := do(newServer(t, options{cfg: Config{Capabilities: Capabilities{Uploads: uploads}}}), http.MethodGet, "/config", "")
-		if body := w.Body.String(); !strings.Contains(body, want) || !strings.Contains(body, `"showUserUpload":false`) {
-			t.Errorf("uploads %v: %s", uploads, body)
 		}
 	}
 }

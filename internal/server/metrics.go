@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/turn"
+	"parley/internal/wire"
 )
 
 // Metrics are the figures of /metrics, in a registry of their own. Labels take few values:
@@ -187,8 +188,8 @@ func (m *Metrics) observeCitations(e chat.MessageFinished) {
 	m.citations.WithLabelValues("accepted").Add(float64(max(len(e.Citations)-unsupported, 0)))
 }
 
-func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request) error {
-	s.metrics.page.ServeHTTP(w, r)
+func (s *Server) metricsPage(w http.ResponseWriter, r *wire.Request) error {
+	s.metrics.page.ServeHTTP(w, r.Request)
 	return nil
 }
 

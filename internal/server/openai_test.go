@@ -3,24 +3,19 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
 	"parley/internal/access"
+	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
 
 const completionPath = "/v1/chat/completions"
 
-func openAIOf(runner Runner, log *slog.Logger) OpenAI {
-	return openai.New(openai.Config{
-		Runner:     runner,
-		Principal:  func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Namespaces: namespaces,
-		Logger:     log,
-	})
+func openAIOf(runner Runner) wire.Protocol {
+	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces}).Protocol()
 }
 
 func namespaces(context.Context, access.Principal) ([]string, error) { return []string{"hr"}, nil }

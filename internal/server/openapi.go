@@ -14,8 +14,6 @@ import (
 //go:embed openapi.json
 var openAPIDocument string
 
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	// Only a client that is gone makes writing fail.
-	_ = wire.WriteJSON(w, http.StatusOK, []byte(strings.TrimSuffix(openAPIDocument, "\n")))
-	return nil
+func (s *Server) openAPI(w http.ResponseWriter, _ *wire.Request) error {
+	return wire.WriteJSON(w, http.StatusOK, []byte(strings.TrimSuffix(openAPIDocument, "\n")))
 }

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/wire"
 	"parley/internal/wire/ragchat"
 )
 
@@ -90,14 +90,13 @@ type freeBill struct{ Runner }
 
 func (freeBill) ID() string { return "01J00000000000000000000000" }
 
-func ragChatOf(runner Runner, log *slog.Logger) RAGChat {
+func ragChatOf(runner Runner, log *slog.Logger) wire.Protocol {
 	m := newMemory()
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
 	return ragchat.New(ragchat.Config{
-		Runner:    runner,
-		Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-		Sessions:  m, Ledger: m, Engine: engine, Logger: log,
+		Runner:   runner,
+		Sessions: m, Ledger: m, Engine: engine, Logger: log,
 		Search: func(context.Context, retrieval.Query) (retrieval.Result, error) {
 			return retrieval.Result{Passages: []retrieval.Passage{{
 				Chunk:    retrieval.Chunk{Text: "Everything is covered.", Spans: []retrieval.Span{{Page: 2, End: 22}}, Headings: []string{"Cover"}},
@@ -109,7 +108,7 @@ func ragChatOf(runner Runner, log *slog.Logger) RAGChat {
 			return []ragchat.Model{{Key: "openai:gpt-4o-mini", Provider: "openai", Model: "gpt-4o-mini", Endpoint: "chat",
 				Pricing: ragchat.NewPricing(150_000, 600_000, 75_000)}}
 		},
-	})
+	}).Protocol()
 }
 
 // detailOf returns the message of an error of the Chat-with-RAG API, and fails when the body is
@@ -128,7 +127,7 @@ func detailOf(t *testing.T, body []byte) string {
 
 func TestRAGChat_EveryRefusalHasItsShape(t *testing.T) {
 	s := newServer(t, options{})
-	for _, rt := range s.routes {
+	for _, rt := range s.endpoints {
 		if !isRAGChat(rt.path) {
 			continue
 		}

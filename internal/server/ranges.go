@@ -10,10 +10,8 @@ import (
 )
 
 // noRange refuses a range that lies outside of a document.
-var noRange = wire.Failure{
-	Status: http.StatusRequestedRangeNotSatisfiable, Code: "range_not_satisfiable",
-	Text: "The document has no such range; the header Content-Range gives its size.",
-}
+var errNoRange = wire.Refuse(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable",
+	"The document has no such range; the header Content-Range gives its size.")
 
 // serveRanges answers with a blob, or the ranges of it that are asked for. Other units than bytes are
 // ignored (RFC 9110 section 14.2), which http.ServeContent does not do.
@@ -39,7 +37,7 @@ func (w *rangeWriter) WriteHeader(status int) {
 	}
 	w.refused = true
 	w.Header().Del("Content-Disposition")
-	plainErrors(w.ResponseWriter, noRange)
+	wire.PlainError(w.ResponseWriter, nil, errNoRange)
 }
 
 // Write leaves out what http.ServeContent says of a range that was refused.

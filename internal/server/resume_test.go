@@ -19,6 +19,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/turn"
 	"parley/internal/wire/ragchat"
+	"parley/internal/wire/webapi"
 )
 
 // recorded is a turn.Store of what one turn said.
@@ -41,7 +42,7 @@ func (s *recorded) Said(_ context.Context, id string) (turn.Said, error) {
 }
 
 // oneTurn returns Turns of one anonymous turn, with the id stored.
-func oneTurn(t testing.TB) Turns {
+func oneTurn(t testing.TB) webapi.Turns {
 	t.Helper()
 	r := turn.NewRunner(&script{words: []string{"Every", "thing."}}, &recorded{}, turn.Options{})
 	req := chat.Request{TurnID: stored, Messages: []chat.Message{chat.TextMessage(llm.User, "What is covered?")}}
@@ -353,8 +354,7 @@ func TestTurns_OfOthersAreLikeThoseThatAreNot(t *testing.T) {
 		}
 		return oneTurn(t).Log(t.Context(), "", stored)
 	})
-	s := newServer(t, options{turns: logs})
-	s.deps.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "alice"}, nil }
+	s := newServer(t, options{turns: logs, who: access.Principal{Subject: "alice"}})
 	for id, want := range map[string]int{"mine": http.StatusOK, "theirs": http.StatusNotFound, "unknown": http.StatusNotFound} {
 		w := do(s, http.MethodGet, "/api/turns/"+id+"/events", "")
 		if w.Code != want {
@@ -367,7 +367,7 @@ func TestTurns_OfOthersAreLikeThoseThatAreNot(t *testing.T) {
 			t.Errorf("DELETE of %s: status %d", id, w.Code)
 		}
 	}
-	s.cfg.Namespace, s.deps.Namespaces = "another", nil // the turn's own may not be asked
+	s = newServer(t, options{turns: logs, who: access.Principal{Subject: "alice"}, namespace: "another"}) // the turn's own may not be asked
 	if w := do(s, http.MethodGet, "/api/turns/mine/events", ""); w.Code != http.StatusNotFound {
 		t.Errorf("a turn of a namespace that the caller may not ask: status %d", w.Code)
 	}

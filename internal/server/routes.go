@@ -1,149 +1,122 @@
 package server
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
-	"parley/internal/wire/azurechat"
-	"parley/internal/wire/openai"
+	"parley/internal/wire"
 )
 
-// handler answers a request, or returns an error before it has sent anything.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// route is one path, or one family of paths, and what it does for each method.
-type route struct {
-	path    string // pattern of http.ServeMux without a method; also the label in logs and metrics
-	methods map[string]handler
-	allow   string // the methods, for the header Allow
-	errors  shape
-	quiet   bool // a probe, called all day: logged at Debug, and answered when connections are scarce
+// endpoint is one path, or one family of paths, and what it does for each method.
+type endpoint struct {
+	server  *Server
+	path    string                  // pattern of http.ServeMux without a method; also the label in logs and metrics
+	methods map[string][]wire.Route // several where protocols share the path
+	allow   string                  // the methods, for the header Allow
+	fail    wire.Fail
+	quiet   bool
 }
 
-// ServeHTTP is never called: Server.handle looks the route up and goes through its guards.
-func (rt *route) ServeHTTP(http.ResponseWriter, *http.Request) {
-	panic("server: a route was served without its guards")
+// unknownPath is the label of every path that is none, so that paths cannot flood the metrics.
+const unknownPath = "unknown"
+
+// mount adds the routes of protocols. It panics when one of them is not complete, or stands twice, which
+// every test would show.
+func (s *Server) mount(protocols []wire.Protocol) {
+	s.protocols, s.mux = protocols, http.NewServeMux()
+	for _, p := range protocols {
+		for _, rt := range p.Routes {
+			s.add(rt)
+		}
+	}
+	for _, e := range s.endpoints {
+		e.allow = strings.Join(append(slices.Sorted(maps.Keys(e.methods)), http.MethodOptions), ", ")
+	}
 }
 
-// setPathValues sets what the request has for each {name} of the path, which a mux would do only if
-// it served the request itself.
-func (rt *route) setPathValues(r *http.Request) {
-	if !strings.Contains(rt.path, "{") {
+func (s *Server) add(rt wire.Route) {
+	method, path, _ := strings.Cut(rt.Pattern, " ")
+	if rt.Right == 0 || rt.Fail == nil || rt.Handle == nil || path == "" {
+		panic(fmt.Sprintf("server: the route %q lacks its right, shape of errors, handler or path", rt.Pattern))
+	}
+	e := s.endpoints[path]
+	if e == nil {
+		e = &endpoint{server: s, path: path, methods: map[string][]wire.Route{}, fail: rt.Fail, quiet: rt.Quiet}
+		s.endpoints[path] = e
+		s.mux.Handle(path, e)
+		if rt.Verbatim {
+			s.verbatim = append(s.verbatim, e)
+		}
+	}
+	if rt.Speaks != "" {
+		e.fail = wire.PlainError // as long as it is not known who asks
+	}
+	for _, other := range e.methods[method] {
+		if other.Speaks == rt.Speaks {
+			panic(fmt.Sprintf("server: the route %q stands twice", rt.Pattern))
+		}
+	}
+	e.methods[method] = append(e.methods[method], rt)
+	if method == http.MethodGet && !rt.Events {
+		e.methods[http.MethodHead] = e.methods[method]
+	}
+}
+
+// find returns the endpoint of a request, and the handler that serves it: the mux, which sets the values of
+// the path, but where the path ends with a URL, which the mux would clean. The endpoint is nil also
+// where the mux would redirect to a cleaner path, which loses a POST.
+func (s *Server) find(r *http.Request) (*endpoint, http.Handler) {
+	for _, e := range s.verbatim {
+		if prefix, _, _ := strings.Cut(e.path, "{"); strings.HasPrefix(r.URL.Path, prefix) {
+			return e, e
+		}
+	}
+	h, _ := s.mux.Handler(r)
+	e, _ := h.(*endpoint)
+	return e, s.mux
+}
+
+// ServeHTTP answers a request that has passed the guards of Server.handle.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := w.(*exchange) //nolint:forcetypeassert // Server.handle is the only caller
+	x.req.Request = r
+	among, ok := e.methods[r.Method]
+	if !ok {
+		x.Header().Set("Allow", e.allow)
+		x.refuse(errWrongMethod)
 		return
 	}
-	segments := strings.Split(r.URL.EscapedPath(), "/")
-	for i, part := range strings.Split(rt.path, "/") {
-		name, ok := strings.CutPrefix(part, "{")
-		if !ok || i >= len(segments) || name == "$}" || strings.HasSuffix(name, "...}") {
-			continue
-		}
-		if value, err := url.PathUnescape(segments[i]); err == nil {
-			r.SetPathValue(strings.TrimSuffix(name, "}"), value)
-		}
+	if err := e.server.answer(x, x.req, among); err != nil {
+		e.server.failed(x, err)
 	}
 }
 
-// Where the routes of OpenAI's API are.
-const (
-	openAIPath = "/v1/"
-	modelsPath = openAIPath + "models/"
-)
-
-// unknownRoute stands for every path that is none, so that paths cannot flood the metrics.
-var unknownRoute = &route{path: "unknown", errors: plainErrors}
-
-// table lists every route; specs/README.md section 1 says which path speaks which protocol.
-// Routes of protocols that are not here yet are 404. POST /api/chat is the Chat UI's: only the path
-// with the slash is the AI Chat Protocol's.
-func (s *Server) table() []*route {
-	const always, never = azurechat.StreamAlways, azurechat.StreamNever
-	turns := []*route{
-		post("/chat", s.dispatched(azurechat.StreamByBody)),
-		post("/ask", s.dispatched(never)),
-		post("/chat/stream", s.fixed(azurechat.Form{Stream: always})),
-		post("/p/azure-0529/chat", s.fixed(azurechat.Form{Stream: never})),
-		post("/p/azure-0529/chat/stream", s.fixed(azurechat.Form{Stream: always})),
-		post("/p/azure-0128/chat", s.fixed(azurechat.Form{Version: azurechat.V0128})),
+// answer does what a route asks for before its handler runs, and runs it.
+func (s *Server) answer(w http.ResponseWriter, r *wire.Request, among []wire.Route) error {
+	rt, err := s.read(w, r, among)
+	if err != nil {
+		return err
 	}
-	sdk := []*route{
-		post("/api/chat/{$}", s.fixed(azurechat.Form{SDK: true, Stream: never})),
-		post("/api/chat/stream", s.fixed(azurechat.Form{SDK: true, Stream: always})),
-	}
-	for _, rt := range sdk {
-		rt.errors = sdkErrors
-	}
-	ofOpenAI := []*route{
-		post("/v1/chat/completions", s.turn(s.withBody(s.deps.OpenAI.Complete))),
-		get("/v1/models", s.models),
-		get(modelsPath+"{id...}", s.model),
-	}
-	for _, rt := range ofOpenAI {
-		rt.errors = openai.WriteFailure
-	}
-	completions, models := withSlashes(ofOpenAI[:1]), ofOpenAI[1:] // below /v1/models/ is every id
-	routes := append(withSlashes(slices.Concat(turns, sdk, s.azureHistory(), s.ragChatRoutes())), s.chatUIRoutes()...)
-	routes = slices.Concat(routes, completions, models, withSlashes([]*route{post("/speech", s.speech)}))
-	routes = append(routes, s.intakeRoutes()...)
-	if s.deps.MCP != nil {
-		mcp := post("/mcp", s.mcp)
-		mcp.errors = mcpErrors
-		routes = append(routes, withSlashes([]*route{mcp})...)
-	}
-	routes = append(routes,
-		get("/{$}", s.index),
-		get("/auth_setup", s.authSetup),
-		get("/config", s.frontEndConfig),
-		get("/content/{path...}", s.content),
-		get("/openapi.json", s.openAPI),
-		get("/api/usage", s.usage),
-		&route{path: "/api/turns/{id}/events", methods: map[string]handler{http.MethodGet: s.turnEvents}, errors: plainErrors},
-		quiet(get("/healthz", s.healthz)),
-		quiet(get("/readyz", s.readyz)),
-		quiet(get("/metrics", s.metricsPage)),
-	)
-	routes = append(routes, s.webRoutes()...)
-	for _, rt := range routes {
-		rt.allow = strings.Join(append(slices.Sorted(maps.Keys(rt.methods)), http.MethodOptions), ", ")
-	}
-	return routes
-}
-
-func post(path string, h handler) *route {
-	return &route{path: path, errors: plainErrors, methods: map[string]handler{http.MethodPost: h}}
-}
-
-func get(path string, h handler) *route {
-	return &route{path: path, errors: plainErrors, methods: map[string]handler{
-		http.MethodGet: h, http.MethodHead: h,
-	}}
-}
-
-func quiet(rt *route) *route {
-	rt.quiet = true
-	return rt
-}
-
-// withSlashes adds each route again with a slash at the end, because a redirect to the other
-// form would lose the body of a POST.
-func withSlashes(routes []*route) []*route {
-	all := slices.Clone(routes)
-	for _, rt := range routes {
-		if !strings.HasSuffix(rt.path, "/{$}") {
-			slashed := *rt
-			slashed.path += "/{$}"
-			all = append(all, &slashed)
+	if rt.Right != wire.Anybody {
+		if r.Who, err = s.deps.Admit(r.Request, rt.Right); err != nil {
+			return err
 		}
 	}
-	return all
+	if rt.Turn {
+		return s.turn(w, r, rt)
+	}
+	return rt.Handle(w, r)
 }
 
-func newMux(routes []*route) *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, rt := range routes {
-		mux.Handle(rt.path, rt)
+// read reads the body and returns the route that answers.
+func (s *Server) read(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
+	if among[0].Speaks != "" {
+		return s.dispatch(w, r, among)
 	}
-	return mux
+	rt := &among[0]
+	r.Fail = rt.Fail
+	return rt, rt.ReadBody(w, r, s.cfg.MaxBody)
 }

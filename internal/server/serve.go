@@ -54,11 +54,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ConnContext:       gate.context,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	if s.deps.RAGChat != nil {
-		srv.RegisterOnShutdown(s.deps.RAGChat.Drain)
-	}
-	if s.deps.Intake != nil {
-		srv.RegisterOnShutdown(s.deps.Intake.Drain)
+	for _, p := range s.protocols {
+		if p.Drain != nil {
+			srv.RegisterOnShutdown(p.Drain)
+		}
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(gate) }()

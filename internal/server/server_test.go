@@ -26,8 +26,8 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/webui"
-	"parley/internal/wire/azurechat"
-	"parley/internal/wire/ingestapi"
+	"parley/internal/wire"
+	"parley/internal/wire/webapi"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -177,19 +177,21 @@ func (s *state) Ingestion() Ingestion        { return s.ingestion }
 
 // options is what a test changes of a server.
 type options struct {
-	cfg     Config
-	runner  Runner
-	library *library
-	state   *state
-	log     io.Writer
-	chat    AzureChat
-	keys    Keys
-	turns   Turns
-	drain   func(context.Context, error)
-	usage   func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
-	who     access.Principal
-	shelf   *bookcase
-	intake  ingestapi.Config
+	cfg       Config
+	runner    Runner
+	library   *library
+	state     *state
+	log       io.Writer
+	wrap      func(wire.Route) wire.Route // of the routes of the AI Chat Protocol
+	keys      Keys
+	turns     webapi.Turns
+	drain     func(context.Context, error)
+	usage     func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
+	who       access.Principal
+	shelf     *bookcase
+	closed    bool            // to changes
+	namespace string          // of the web page; default "default"
+	more      []wire.Protocol // beside the usual ones
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -214,22 +216,26 @@ func newServer(t testing.TB, o options) *Server {
 	}
 	log := slog.New(slog.NewJSONHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	metrics := NewMetrics()
-	if o.chat == nil {
-		o.chat = azurechat.New(azurechat.Config{
-			Runner:    metrics.Observe(o.runner),
-			Principal: func(*http.Request) (access.Principal, error) { return access.Anonymous, nil },
-			Logger:    log,
-		})
-	}
 	if o.shelf == nil {
 		o.shelf = newBookcase()
 	}
-	principal := func(*http.Request) (access.Principal, error) { return o.who, nil }
+	runner := metrics.Observe(o.runner)
+	azure := azureOf(runner)
+	for i, rt := range azure.Routes {
+		if rt.Turn && o.wrap != nil {
+			azure.Routes[i] = o.wrap(rt)
+		}
+	}
 	s := New(o.cfg, Deps{
-		Principal: principal, Web: webOf(o.shelf, principal, o.turns),
-		Chat: o.chat, AzureHistory: azureHistoryOf(log), ChatUI: chatUIOf(metrics.Observe(o.runner), log),
-		OpenAI: openAIOf(metrics.Observe(o.runner), log), RAGChat: ragChatOf(metrics.Observe(o.runner), log), Intake: intakeOf(t, o.intake),
-		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Turns: o.turns, Drain: o.drain, Usage: o.usage, Log: log, Metrics: metrics,
+		Protocols: append([]wire.Protocol{azure, chatUIOf(runner), openAIOf(runner), ragChatOf(runner, log), intakeOf(t),
+			webOf(o)}, o.more...),
+		Admit: func(_ *http.Request, right wire.Right) (access.Principal, error) {
+			if o.closed && right == wire.Change {
+				return o.who, &chat.Error{Kind: chat.Forbidden, Msg: "The setting uploads.enabled allows it."}
+			}
+			return o.who, nil
+		},
+		Documents: o.library, Status: o.state, Namespaces: namespaces, Keys: o.keys, Drain: o.drain, Log: log, Metrics: metrics,
 	})
 	s.site = webui.From(fstest.MapFS{
 		"index.html":          {Data: []byte("<!doctype html><title>Parley</title>")},
@@ -315,7 +321,7 @@ func postPaths(s *Server) []string {
 
 func pathsOf(s *Server, method string) []string {
 	var paths []string
-	for _, rt := range s.routes {
+	for _, rt := range s.endpoints {
 		if _, ok := rt.methods[method]; ok {
 			paths = append(paths, clientPath(rt.path))
 		}

@@ -9,7 +9,7 @@ import (
 
 func TestCORS_AnswersPreflightsOnEveryRouteAndMethod(t *testing.T) {
 	s := newServer(t, options{})
-	for _, rt := range s.routes {
+	for _, rt := range s.endpoints {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
 			w := do(s, http.MethodOptions, clientPath(rt.path), "",
 				"Origin", "http://localhost:5173", "Access-Control-Request-Method", method,
@@ -157,7 +157,7 @@ func TestTrust_RefusesToChangeStateForOtherSites(t *testing.T) {
 	}
 	for _, c := range cases {
 		adapter := &catcher{}
-		s := newServer(t, options{cfg: c.cfg, chat: adapter})
+		s := newServer(t, options{cfg: c.cfg, wrap: adapter.wrap})
 		for _, path := range postPaths(s) {
 			adapter.got = nil
 			w := do(s, http.MethodPost, path, question, c.headers...)

@@ -1,120 +1,54 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"io"
+	"errors"
 	"iter"
 	"net/http"
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire"
-	"parley/internal/wire/azurechat"
 )
 
-// dispatched answers on a path that several protocols share.
-func (s *Server) dispatched(stream azurechat.Streaming) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		c, err := declared(r.Header)
-		if c.decided {
-			speaks(w, s.errorsOf(c, r, stream, nil))
-		}
-		if err != nil {
-			return err
-		}
-		if c.multipart {
-			return s.multipart(w, r, azurechat.Form{Stream: stream})
-		}
-		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
-		if err != nil {
-			return err
-		}
-		if !c.decided {
-			probe, err := wire.ProbeBody(body)
-			if err != nil {
-				return err
-			}
-			if c.protocol, err = byBody(probe); err != nil {
-				return err
-			}
-		}
-		speaks(w, s.errorsOf(c, r, stream, body))
-		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) {
-			if c.protocol == ragChat {
-				s.deps.RAGChat.Chat(w, r, body)
-				return
-			}
-			s.deps.Chat.Serve(w, r, c.form(stream), body)
-		})
+// What clients send with requests for turns, whatever the protocol.
+const (
+	keyHeader        = "Idempotency-Key" // for a request that may be sent again
+	disconnectHeader = "X-On-Disconnect" // what becomes of the turn when the client leaves
+)
+
+var errKeyReused = wire.Refuse(http.StatusUnprocessableEntity, "idempotency_key_reused",
+	"This Idempotency-Key was used with another request. Please use a new one.")
+
+// turn runs the handler of a request for a turn as its headers say. Requests that carry the same
+// Idempotency-Key are one turn: of several at one time one runs, and all get its answer (see turn.Keys).
+func (s *Server) turn(w http.ResponseWriter, r *wire.Request, rt *wire.Route) error {
+	switch values := r.Header.Values(disconnectHeader); {
+	case len(values) == 0:
+	case len(values) == 1 && (values[0] == string(turn.Cancel) || values[0] == string(turn.Finish)):
+		r.Request = r.WithContext(turn.WithPolicy(r.Context(), turn.Policy(values[0])))
+	default:
+		return wire.Invalidf("%s must be cancel or finish", disconnectHeader)
 	}
-}
-
-// fixed answers on a path that belongs to one protocol.
-func (s *Server) fixed(form azurechat.Form) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		multipart, err := isMultipart(r.Header)
-		if err != nil {
-			return err
-		}
-		if multipart && form.Version != azurechat.V0529 {
-			return &refusalError{unsupportedType}
-		}
-		if multipart {
-			return s.multipart(w, r, form)
-		}
-		body, err := wire.ReadBody(w, r, s.cfg.MaxBody)
-		if err != nil {
-			return err
-		}
-		speaks(w, azurechat.Failures(form, body))
-		return s.turnOf(w, r, body, func(w http.ResponseWriter, r *http.Request) {
-			s.deps.Chat.Serve(w, r, form, body)
-		})
+	values := r.Header.Values(keyHeader)
+	if len(values) == 0 {
+		return rt.Handle(w, r)
 	}
-}
-
-// turnOf answers a request for a turn whose body was read.
-func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, body []byte, answer http.HandlerFunc) error {
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return s.turn(answering(answer))(w, r)
-}
-
-// multipart answers a form with files.
-func (s *Server) multipart(w http.ResponseWriter, r *http.Request, form azurechat.Form) error {
-	speaks(w, azurechat.Failures(azurechat.Form{SDK: true}, nil))
-	return s.turn(answering(func(w http.ResponseWriter, r *http.Request) {
-		s.deps.Chat.ServeMultipart(w, r, form)
-	}))(w, r)
-}
-
-// maxMCP is the most bytes of a message of that protocol, which holds no more than a question.
-const maxMCP = 256 << 10
-
-// mcp answers a message of the Model Context Protocol. The transport has no streams of the server's
-// own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
-func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.jsonBodyTo(w, r, min(s.cfg.MaxBody, maxMCP))
-	if err == nil {
-		err = wire.Check(body)
+	if s.deps.Keys == nil || len(values) > 1 {
+		return wire.Invalidf("%s cannot be used here, or is there twice", keyHeader)
+	}
+	key := turn.Key{Owner: r.Who.Subject, Route: strings.TrimSuffix(r.URL.Path, "/"), Value: values[0]}
+	ctx, release, err := s.deps.Keys.Claim(r.Context(), key, r.Body)
+	if errors.Is(err, turn.ErrKeyReused) {
+		return errKeyReused
 	}
 	if err != nil {
 		return err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.deps.MCP.ServeHTTP(w, r)
-	return nil
-}
-
-func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
-	s.deps.OpenAI.Models(w, r)
-	return nil
-}
-
-// model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
-func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
-	s.deps.OpenAI.Model(w, r, strings.TrimPrefix(r.URL.Path, modelsPath))
-	return nil
+	defer release()
+	r.Request = r.WithContext(ctx)
+	return rt.Handle(w, r)
 }
 
 // Runner runs turns; chat.Engine and turn runners do. Leaving the range ends the turn.

@@ -141,9 +141,10 @@ func (records) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
 	return turn.Totals{}, nil
 }
 
-func webOf(s *bookcase, who func(*http.Request) (access.Principal, error), turns Turns) *webapi.Handler {
+func webOf(o options) wire.Protocol {
+	s := o.shelf
 	return webapi.New(webapi.Config{
-		Principal: who, Namespaces: namespaces, Namespace: "default", Catalog: s, Pictures: s, Turns: turns, Records: records{},
+		Usage: o.usage, Namespaces: namespaces, Namespace: cmp.Or(o.namespace, "default"), Catalog: s, Pictures: s, Turns: o.turns, Records: records{},
 		Settings: func(context.Context) webapi.Settings {
 			return webapi.Settings{Version: "1", Model: "builtin:extractive", Models: map[string][]string{}, Defaults: map[string]string{},
 				Settings: webapi.Described{Azure: []wire.Setting{wire.Switch("a", "A", "Does a.", true)}, RAGChat: []wire.Setting{}}, Problems: []webapi.Problem{}}
@@ -153,7 +154,7 @@ func webOf(s *bookcase, who func(*http.Request) (access.Principal, error), turns
 			return true, nil
 		},
 		Reindex: func(context.Context, access.Principal, retrieval.Document) (string, error) { return "01JOB", nil },
-	})
+	}).Protocol()
 }
 
 func TestIndex_ShowsBrowsersThePageAndOthersAText(t *testing.T) {
@@ -194,8 +195,8 @@ func TestWeb_ThePageMayCallOnItsOwnOrigin(t *testing.T) {
 }
 
 // objectRoutes are the routes of the page that name an object by its id.
-func objectRoutes(s *Server) []*route {
-	return slices.DeleteFunc(slices.Clone(s.routes), func(rt *route) bool {
+func objectRoutes(s *Server) []*endpoint {
+	return slices.DeleteFunc(slices.Collect(maps.Values(s.endpoints)), func(rt *endpoint) bool {
 		return !strings.HasPrefix(rt.path, "/api/documents/{id}") && !strings.HasPrefix(rt.path, "/api/turns/{id}")
 	})
 }

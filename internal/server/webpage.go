@@ -1,58 +1,33 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
-	"parley/internal/wire/webapi"
+	"parley/internal/wire"
 )
 
-// WebAPI answers what the web page asks; webapi.Handler does. Its methods return an error before they
-// have sent anything.
-type WebAPI interface {
-	Documents(w http.ResponseWriter, r *http.Request) error
-	Document(w http.ResponseWriter, r *http.Request) error
-	Delete(w http.ResponseWriter, r *http.Request) error
-	Reindex(w http.ResponseWriter, r *http.Request) error
-	Chunks(w http.ResponseWriter, r *http.Request) error
-	Page(w http.ResponseWriter, r *http.Request) error
-	Image(w http.ResponseWriter, r *http.Request) error
-	Boxes(w http.ResponseWriter, r *http.Request) error
-	Turn(w http.ResponseWriter, r *http.Request) error
-	Namespaces(w http.ResponseWriter, r *http.Request) error
-	ConfigJSON(w http.ResponseWriter, r *http.Request) error
-}
-
-var _ WebAPI = (*webapi.Handler)(nil)
-
-// webRoutes are the routes of the web page's own.
-func (s *Server) webRoutes() []*route {
-	turn := &route{path: "/api/turns/{id}", errors: plainErrors, methods: map[string]handler{http.MethodDelete: s.stopTurn}}
-	routes := []*route{turn, get("/assets/{path...}", s.asset)}
-	h := s.deps.Web
-	if h == nil {
-		return routes
-	}
-	turn.methods[http.MethodGet], turn.methods[http.MethodHead] = h.Turn, h.Turn
-	one := get("/api/documents/{id}", h.Document)
-	one.methods[http.MethodDelete] = h.Delete
-	return append(routes,
-		get("/api/documents", h.Documents),
-		one,
-		post("/api/documents/{id}/reindex", h.Reindex),
-		get("/api/documents/{id}/chunks", h.Chunks),
-		get("/api/documents/{id}/pages/{n}", h.Page),
-		get("/api/documents/{id}/pages/{n}/image", h.Image),
-		get("/api/documents/{id}/pages/{n}/boxes", h.Boxes),
-		get("/api/namespaces", h.Namespaces),
-		get("/api/ui/config", h.ConfigJSON),
-	)
+// own returns what belongs to no protocol: the page, originals, the description of all routes, and probes.
+func (s *Server) own() wire.Protocol {
+	rt := wire.Route{Right: wire.Anybody, Fail: wire.PlainError}
+	content, probe := rt, rt
+	content.Right, probe.Quiet = wire.Ask, true
+	return wire.Protocol{Routes: []wire.Route{
+		rt.At("GET /{$}", s.index),
+		rt.At("GET /assets/{path...}", s.asset),
+		rt.At("GET /openapi.json", s.openAPI),
+		content.At("GET /content/{path...}", s.content),
+		probe.At("GET /healthz", s.healthz),
+		probe.At("GET /readyz", s.readyz),
+		probe.At("GET /metrics", s.metricsPage),
+	}}
 }
 
 // index answers GET /: browsers get the page, others are told what they found.
-func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) index(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Add("Vary", "Accept")
-	if wantsHTML(r.Header.Get("Accept")) && s.site.Index(w, r) {
+	if wantsHTML(r.Header.Get("Accept")) && s.site.Index(w, r.Request) {
 		return nil
 	}
 	return s.indexText(w, r)
@@ -70,9 +45,39 @@ func wantsHTML(accept string) bool {
 }
 
 // asset answers with a file of the page.
-func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
-	if !s.site.Asset(w, r, strings.TrimPrefix(r.URL.Path, "/assets/")) {
-		return &refusalError{unknownPath}
+func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
+	if !s.site.Asset(w, r.Request, strings.TrimPrefix(r.URL.Path, "/assets/")) {
+		return errUnknownPath
 	}
 	return nil
 }
+
+// indexText tells people what they found at the address.
+func (s *Server) indexText(w http.ResponseWriter, r *wire.Request) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	// Only a client that is gone makes writing fail.
+	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r.Request, s.cfg.PublicURL, false))
+	return nil
+}
+
+const indexPage = `Parley %[1]s answers questions about your documents.
+
+This address speaks the AI Chat Protocol, versions 2024-05-29 and 2024-01-28, the Chat UI API, the
+Chat-with-RAG API, and OpenAI's Chat Completions API:
+
+  POST /chat           one answer as JSON
+  POST /chat/stream    the answer as it is written, one JSON object a line
+  POST /api/chat and POST /api/multi-agent-chat, for the Chat UI, and its /chat-history
+  POST /chat/session and /chat/SESSION, for the Chat-with-RAG API
+  POST /v1/chat/completions and GET /v1/models, for clients of OpenAI's API
+  GET  / in a browser  a page to ask and to read the sources
+  GET  /content/NAME   the original of a document that an answer cites
+  GET  /openapi.json   every route, with examples
+  GET  /readyz         whether questions can be answered, and how ingestion is going
+  GET  /metrics        figures for Prometheus
+
+Try:
+
+  curl %[2]s/chat -H 'Content-Type: application/json' \
+    -d '{"messages":[{"role":"user","content":"What is this about?"}]}'
+`

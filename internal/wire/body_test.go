@@ -32,7 +32,7 @@ func TestReadBody_RefusesOneByteMore(t *testing.T) {
 	for _, chunked := range []bool{false, true} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := ReadBody(w, r, 0); err != nil {
-				WriteError(w, err)
+				PlainError(w, nil, err)
 			}
 		}))
 		var body io.Reader = strings.NewReader(strings.Repeat("x", DefaultBodyLimit+1))
@@ -56,7 +56,7 @@ func TestReadBody_RefusesOneByteMore(t *testing.T) {
 func TestReadBody_NeverAsksForABodyThatItRefuses(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := ReadBody(w, r, 10)
-		WriteError(w, err)
+		PlainError(w, nil, err)
 	}))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -153,7 +153,7 @@ func TestReadBody_HoldsRoomForWhatHasComeNotForWhatWasDeclared(t *testing.T) {
 func TestReadBody_LetsAClientFinishItsLargeBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := ReadBody(w, r, 0)
-		WriteError(w, err)
+		PlainError(w, nil, err)
 	}))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

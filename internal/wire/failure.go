@@ -183,17 +183,32 @@ func (f Failure) SetHeaders(h http.Header) {
 	}
 }
 
-// WriteError answers with {"error": sentence}: the shape of the AI Chat Protocol, and of a
-// request that belongs to no protocol.
-func WriteError(w http.ResponseWriter, err error) {
+// PlainError answers with {"error": sentence}: the shape of the AI Chat Protocol, and of requests that
+// belong to no protocol. It is a Fail.
+func PlainError(w http.ResponseWriter, _ *Request, err error) {
 	f := FailureOf(err)
+	f.Write(w, append(AppendString([]byte(`{"error":`), f.Text), '}'))
+}
+
+// Write answers with the failure, for which a protocol has made a body.
+func (f Failure) Write(w http.ResponseWriter, body []byte) {
 	f.SetHeaders(w.Header())
-	body := append(AppendString([]byte(`{"error":`), f.Text), '}')
-	// A client that is gone is the only reason for an error here, and nobody is left to tell.
+	w.Header().Set("Cache-Control", "no-store")
+	// Writing fails only when the client is gone, and then nobody is left to tell.
 	_ = WriteJSON(w, f.Status, body)
 }
 
-// WriteJSON answers with a JSON text, to which it adds a newline. The error is that of writing.
+// Reply answers with v as JSON.
+func Reply(w http.ResponseWriter, status int, v any) error {
+	body, err := AppendJSON(nil, v)
+	if err != nil {
+		return fmt.Errorf("answer with %T: %w", v, err)
+	}
+	return WriteJSON(w, status, body)
+}
+
+// WriteJSON answers with a JSON text, to which it adds a newline. An error means that
+// the client is gone.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	h := w.Header()
@@ -201,6 +216,8 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
-	_, err := w.Write(append(body, '\n'))
-	return err
+	if _, err := w.Write(append(body, '\n')); err != nil {
+		return fmt.Errorf("%w: %w", ErrClientGone, err)
+	}
+	return nil
 }

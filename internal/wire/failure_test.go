@@ -38,7 +38,7 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 	}
 	for _, c := range cases {
 		w := httptest.NewRecorder()
-		WriteError(w, c.err)
+		PlainError(w, nil, c.err)
 		want := string(AppendString([]byte(`{"error":`), c.text)) + "}\n"
 		if w.Code != c.status || w.Body.String() != want || w.Header().Get("Retry-After") != c.retryAfter {
 			t.Errorf("%v:\ngot  %d %q %s\nwant %d %q %s", c.err, w.Code, w.Header().Get("Retry-After"), w.Body, c.status, c.retryAfter, want)

@@ -2,6 +2,12 @@ package wire
 
 import "strconv"
 
+// USD is an amount of money in millionths of a dollar, which stands in JSON as dollars.
+type USD int64
+
+// MarshalJSON writes the amount exactly.
+func (u USD) MarshalJSON() ([]byte, error) { return AppendUSD(nil, int64(u)), nil }
+
 // AppendUSD appends an amount in millionths of a dollar as a JSON number of dollars, exactly and
 // without an exponent: 11000 is 0.011.
 func AppendUSD(dst []byte, micros int64) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 
 	"parley/internal/chat"
 )
@@ -37,6 +38,9 @@ func MessageError(m chat.MessageFinished) error {
 // LevelOf returns the level at which an error that ended a request is logged. What the client
 // did, leaving included, is no fault of the server's.
 func LevelOf(ctx context.Context, err error) slog.Level {
+	if r, ok := errors.AsType[*RefusalError](err); ok && r.Status < http.StatusInternalServerError {
+		return slog.LevelDebug
+	}
 	switch kind := chat.KindOf(err); {
 	case errors.Is(err, ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
 		return slog.LevelDebug

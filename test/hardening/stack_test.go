@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -27,6 +26,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/tokens"
 	"parley/internal/turn"
+	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
@@ -116,21 +116,16 @@ func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router
 }
 
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
-	anybody := func(*http.Request) (access.Principal, error) { return access.Anonymous, nil }
-	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{
-		Chat:   azurechat.New(azurechat.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
-		OpenAI: wireopenai.New(wireopenai.Config{Runner: runner, Principal: anybody, Defaults: engine.Defaults(), Logger: log}),
-		RAGChat: ragchat.New(ragchat.Config{
-			Runner: runner, Principal: anybody, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search,
-			Engine: engine.Defaults(), Logger: log,
+	defaults := engine.Defaults()
+	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Protocols: []wire.Protocol{
+		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
+		wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults}).Protocol(),
+		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
+		ragchat.New(ragchat.Config{
+			Runner: runner, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
 			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
-		}),
-		ChatUI: chatui.New(chatui.Config{
-			Runner: runner, Store: s.db.Transcripts(), Principal: anybody, Defaults: engine.Defaults(), Logger: log,
-		}),
-		AzureHistory: azurechat.NewHistory(azurechat.HistoryConfig{Store: s.db.Transcripts(), Principal: anybody, Logger: log}),
-		Documents:    s, Status: s, Log: log,
-	})
+		}).Protocol(),
+	}})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

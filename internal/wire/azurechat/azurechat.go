@@ -11,13 +11,13 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/transcript"
 	"parley/internal/turn"
 	"parley/internal/wire"
 )
@@ -27,10 +27,10 @@ type Runner interface {
 	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
 }
 
-// Config is what a Handler needs. Runner and Principal are required.
+// Config is what a Handler needs. Runner and Store are required.
 type Config struct {
-	Runner    Runner
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+	Runner Runner
+	Store  transcript.Store // of the chats that front ends keep
 
 	// Known reports whether id is a conversation that the caller may continue. Nil means that
 	// every id that looks like one of the server's is passed to the Runner.
@@ -43,7 +43,7 @@ type Config struct {
 	History        bool         // a null session state is answered with a new id, which front ends need to list a chat
 	MaxMessages    int          // 0 means 1,000
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
-	Logger         *slog.Logger // nil means slog.Default()
+	Capabilities   Capabilities // for GET /config
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
@@ -65,7 +65,6 @@ func New(cfg Config) *Handler {
 	cfg.Defaults.Mode = cmp.Or(cfg.Defaults.Mode, "hybrid")
 	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
 	cfg.MultipartLimit = cmp.Or(cfg.MultipartLimit, defaultMultipartLimit)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -103,29 +102,6 @@ type Form struct {
 	Both    bool // a 2024-05-29 reply that is not streamed has "choices" too, for clients that read 2024-01-28
 }
 
-// Serve answers one request whose body was read with wire.ReadBody.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, form Form, body []byte) {
-	x := &exchange{form: form, objectErrors: form.SDK}
-	h.answer(w, r, x, body, nil)
-}
-
-// ServeMultipart answers the SDK's multipart form, whose body it reads itself: a part "json"
-// with the request and parts "messages[i].files[j]" with images.
-func (h *Handler) ServeMultipart(w http.ResponseWriter, r *http.Request, form Form) {
-	x := &exchange{form: form, objectErrors: true}
-	raw, err := wire.ReadBody(w, r, h.cfg.MultipartLimit)
-	if err != nil {
-		h.refuse(w, r, x, err)
-		return
-	}
-	body, files, err := splitMultipart(r.Header.Get("Content-Type"), raw)
-	if err != nil {
-		h.refuse(w, r, x, err)
-		return
-	}
-	h.answer(w, r, x, body, files)
-}
-
 // exchange is one request with what its answer depends on.
 type exchange struct {
 	form         Form
@@ -136,18 +112,28 @@ type exchange struct {
 	req          chat.Request
 }
 
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, body []byte, files []file) {
-	if err := h.decode(r, x, body, files); err != nil {
-		h.refuse(w, r, x, err)
-		return
+// chat answers requests of a form.
+func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
+	return func(w http.ResponseWriter, r *wire.Request) (err error) {
+		x := &exchange{form: form, objectErrors: form.SDK || r.IsForm}
+		x.form.Both = form.Both && !r.IsForm && r.Header.Get(wire.ProtocolHeader) == "" // else the client reads this version
+		r.Fail = x.fail
+		body, files := r.Body, []file(nil)
+		if r.IsForm {
+			if body, files, err = splitMultipart(r.Header.Get("Content-Type"), r.Body); err != nil {
+				return err
+			}
+		}
+		if err := h.decode(r, x, body, files); err != nil {
+			return err
+		}
+		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+		w.Header().Set("X-Turn-Id", x.req.TurnID)
+		if x.streamed {
+			return h.stream(w, r, x)
+		}
+		return h.reply(w, r, x)
 	}
-	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
-	if x.streamed {
-		h.stream(w, r, x)
-		return
-	}
-	h.reply(w, r, x)
 }
 
 // format returns what writes this exchange's lines.

@@ -3,7 +3,6 @@ package azurechat
 import (
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 
 	"parley/internal/chat"
@@ -19,7 +18,8 @@ type body struct {
 
 // decode fills x from a request. What the shape of an error depends on comes first, so that
 // even a refusal has the shape that the client reads.
-func (h *Handler) decode(r *http.Request, x *exchange, raw []byte, files []file) error {
+func (h *Handler) decode(r *wire.Request, x *exchange, raw []byte, files []file) error {
+	x.req.Principal = r.Who
 	object, err := wire.ParseObject(raw)
 	if err != nil {
 		return err
@@ -27,9 +27,6 @@ func (h *Handler) decode(r *http.Request, x *exchange, raw []byte, files []file)
 	b := membersOf(object)
 	settings, at, err := settingsOf(x, b.context)
 	if err != nil {
-		return err
-	}
-	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
 		return err
 	}
 	if x.streamed, err = wantsStream(r, x.form, b.stream); err != nil {
@@ -101,7 +98,7 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 	return settings, inOverrides, nil
 }
 
-func wantsStream(r *http.Request, form Form, v wire.Value) (bool, error) {
+func wantsStream(r *wire.Request, form Form, v wire.Value) (bool, error) {
 	if form.Version == V0529 {
 		return form.Stream == StreamAlways, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -92,12 +93,11 @@ func TestServe_TellsWhoMayNotAsk(t *testing.T) {
 	}
 	for _, c := range cases {
 		runner := &wiretest.Scripted{}
-		h := handlerOf(runner, func(cfg *Config) {
-			cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{}, c.err }
-		})
+		h := wiretest.MountFor(handlerOf(runner, nil).Protocol(), slog.New(slog.DiscardHandler),
+			func(*http.Request, wire.Right) (access.Principal, error) { return access.Principal{}, c.err })
 		w := httptest.NewRecorder()
 		body := strings.NewReader(`{"messages":[{"role":"user","content":"x"}]}`)
-		serve(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/chat", body))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/chat", body))
 		if w.Code != c.want || len(runner.Asked) > 0 {
 			t.Errorf("%v: status %d, %d turns", c.err, w.Code, len(runner.Asked))
 		}
@@ -106,12 +106,11 @@ func TestServe_TellsWhoMayNotAsk(t *testing.T) {
 
 func TestServe_HandsThePrincipalOn(t *testing.T) {
 	runner := &wiretest.Scripted{Steps: wiretest.Script(t, "include short.events\ninclude answer.events\ninclude finished.events")}
-	h := handlerOf(runner, func(cfg *Config) {
-		cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "ada"}, nil }
-		cfg.Namespace = "hr"
-	})
+	h := handlerOf(runner, func(cfg *Config) { cfg.Namespace = "hr" })
 	body := strings.NewReader(`{"messages":[{"role":"user","content":"x"}],"namespace":"other","user_id":"eve"}`)
-	serve(h).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/chat", body))
+	r := httptest.NewRequest(http.MethodPost, "/chat", body)
+	r.Header.Set("X-Test-User", "ada")
+	serve(h).ServeHTTP(httptest.NewRecorder(), r)
 	if len(runner.Asked) != 1 || runner.Asked[0].Principal.Subject != "ada" || runner.Asked[0].Namespace != "hr" {
 		t.Errorf("asked %+v", runner.Asked)
 	}
@@ -179,7 +178,7 @@ func TestServeMultipart_RefusesBrokenForms(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/chat", strings.NewReader(c.body))
 			r.Header.Set("Content-Type", c.contentType)
 			w := httptest.NewRecorder()
-			h.ServeMultipart(w, r, Form{})
+			serve(h).ServeHTTP(w, r)
 			var got struct {
 				Error struct{ Code, Message string }
 			}

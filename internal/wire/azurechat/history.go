@@ -5,40 +5,15 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 )
-
-// HistoryConfig is what a History needs. Store and Principal are required.
-type HistoryConfig struct {
-	Store     transcript.Store
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
-	Namespace string                                        // "" means "default"
-	Logger    *slog.Logger                                  // nil means slog.Default()
-	Now       func() time.Time                              // nil means time.Now
-}
-
-// History keeps the chats of the protocol's front ends, which send every exchange once more when it
-// is over: a list of pairs of question and response. It is safe for concurrent use.
-type History struct{ cfg HistoryConfig }
-
-// NewHistory returns a History with the defaults of cfg filled in.
-func NewHistory(cfg HistoryConfig) *History {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &History{cfg: cfg}
-}
 
 // Limits of what a front end may store and list.
 const (
@@ -50,22 +25,14 @@ const (
 	maxCount      = 1000
 )
 
-// Save answers POST /chat_history {id, answers:[[question, response]…]}: each pair takes the place
+// save answers POST /chat_history {id, answers:[[question, response]…]}: each pair takes the place
 // of the one that was stored there.
-func (h *History) Save(w http.ResponseWriter, r *http.Request, body []byte) {
-	h.answer(w, r, http.StatusCreated, []byte("{}"), h.save(r, body))
-}
-
-func (h *History) save(r *http.Request, body []byte) error {
-	scope, err := h.scopeOf(r)
+func (h *Handler) save(w http.ResponseWriter, r *wire.Request) error {
+	id, pairs, err := pairsOf(r.Body)
 	if err != nil {
 		return err
 	}
-	id, pairs, err := pairsOf(body)
-	if err != nil {
-		return err
-	}
-	_, err = h.cfg.Store.Save(r.Context(), scope, id, func(t *transcript.Transcript, found bool) error {
+	_, err = h.cfg.Store.Save(r.Context(), h.scopeOf(r), id, func(t *transcript.Transcript, found bool) error {
 		t.UpdatedAt = h.cfg.Now()
 		if !found {
 			t.CreatedAt = t.UpdatedAt
@@ -74,7 +41,10 @@ func (h *History) save(r *http.Request, body []byte) error {
 		t.Messages = append(pairs, t.Messages[min(len(pairs), len(t.Messages)):]...)
 		return checkSize(t.Messages)
 	})
-	return err
+	if err != nil {
+		return historyError(err)
+	}
+	return wire.WriteJSON(w, http.StatusCreated, []byte("{}"))
 }
 
 // pairsOf reads the id of a session and its pairs.
@@ -143,32 +113,24 @@ func checkSize(pairs []transcript.Message) error {
 	return nil
 }
 
-// Sessions answers GET /chat_history/sessions?count=&continuationToken= with a page of sessions.
+// sessions answers GET /chat_history/sessions?count=&continuationToken= with a page of sessions.
 // Forks of the front ends call the parameter continuation_token, as the reply does.
-func (h *History) Sessions(w http.ResponseWriter, r *http.Request) {
-	page, err := h.sessions(r)
-	h.answer(w, r, http.StatusOK, page, err)
-}
-
-func (h *History) sessions(r *http.Request) ([]byte, error) {
-	scope, err := h.scopeOf(r)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) sessions(w http.ResponseWriter, r *wire.Request) error {
+	scope := h.scopeOf(r)
 	list, err := listOf(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	count := list.Limit
 	list.Limit++ // to see whether there are more
 	chats, err := h.cfg.Store.Chats(r.Context(), scope, list)
 	if err != nil {
-		return nil, err
+		return historyError(err)
 	}
-	return appendSessions(nil, scope, chats, count), nil
+	return wire.WriteJSON(w, http.StatusOK, appendSessions(nil, scope, chats, count))
 }
 
-func listOf(r *http.Request) (list transcript.List, err error) {
+func listOf(r *wire.Request) (list transcript.List, err error) {
 	query := r.URL.Query()
 	list.Limit = defaultCount
 	if text := query.Get("count"); text != "" {
@@ -223,66 +185,38 @@ func appendSessions(dst []byte, scope transcript.Scope, chats []transcript.Chat,
 	return append(wire.AppendString(append(dst, `],"continuation_token":`...), tokenOf(&chats[count-1])), '}')
 }
 
-// Session answers GET /chat_history/sessions/{id} with the pairs as they were stored.
-func (h *History) Session(w http.ResponseWriter, r *http.Request, id string) {
-	session, err := h.session(r, id)
-	h.answer(w, r, http.StatusOK, session, err)
-}
-
-func (h *History) session(r *http.Request, id string) ([]byte, error) {
-	scope, err := h.scopeOf(r)
-	if err != nil {
-		return nil, err
-	}
+// session answers GET /chat_history/sessions/{id} with the pairs as they were stored.
+func (h *Handler) session(w http.ResponseWriter, r *wire.Request) error {
+	scope, id := h.scopeOf(r), r.PathValue("id")
 	t, err := h.cfg.Store.Transcript(r.Context(), scope, id)
 	if err != nil {
-		return nil, err
+		return historyError(err)
 	}
 	body := wire.AppendString([]byte(`{"id":`), id)
 	body = append(wire.AppendString(append(body, `,"entra_oid":`...), scope.Owner), `,"answers":`...)
-	return append(transcript.AppendBodies(body, t.Messages), '}'), nil
+	return wire.WriteJSON(w, http.StatusOK, append(transcript.AppendBodies(body, t.Messages), '}'))
 }
 
-// Delete answers DELETE /chat_history/sessions/{id}.
-func (h *History) Delete(w http.ResponseWriter, r *http.Request, id string) {
-	scope, err := h.scopeOf(r)
-	if err == nil {
-		err = h.cfg.Store.Delete(r.Context(), scope, id)
-	}
-	if err != nil {
-		h.answer(w, r, 0, nil, err)
-		return
+// delete answers DELETE /chat_history/sessions/{id}.
+func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
+	if err := h.cfg.Store.Delete(r.Context(), h.scopeOf(r), r.PathValue("id")); err != nil {
+		return historyError(err)
 	}
 	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
-func (h *History) scopeOf(r *http.Request) (transcript.Scope, error) {
-	who, err := h.cfg.Principal(r)
-	return transcript.Scope{Kind: transcript.Azure, Namespace: h.cfg.Namespace, Owner: who.Subject}, err
+func (h *Handler) scopeOf(r *wire.Request) transcript.Scope {
+	return transcript.Scope{Kind: transcript.Azure, Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
-// answer answers with a body, or with why there is none, {"error": sentence}.
-func (h *History) answer(w http.ResponseWriter, r *http.Request, status int, body []byte, err error) {
-	if err == nil {
-		if err = wire.WriteJSON(w, status, body); err != nil {
-			h.log(r, err)
-		}
-		return
-	}
+// historyError gives an error of the store its kind.
+func historyError(err error) error {
 	if errors.Is(err, transcript.ErrNotFound) {
-		err = &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
-	} else if chat.KindOf(err) == chat.Internal && !errors.Is(err, context.Canceled) {
-		err = &chat.Error{Kind: chat.Unavailable, Err: err}
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
 	}
-	h.log(r, err)
-	x := &exchange{}
-	f := failureFor(wire.FailureOf(err))
-	f.SetHeaders(w.Header())
-	// A client that is gone is the only reason for an error here, and nobody is left to tell.
-	_ = wire.WriteJSON(w, f.Status, x.appendError(nil, err))
-}
-
-func (h *History) log(r *http.Request, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "history request ended with an error",
-		"namespace", h.cfg.Namespace, "error", err)
+	if chat.KindOf(err) == chat.Internal && !errors.Is(err, context.Canceled) {
+		return &chat.Error{Kind: chat.Unavailable, Err: err}
+	}
+	return err
 }

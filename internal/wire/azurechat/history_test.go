@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,25 +15,15 @@ import (
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
-	"parley/internal/wire/wiretest"
 )
 
-// historyOf returns the routes of a History. The header X-Test-User names the caller, and a second
-// passes between two requests.
+// historyOf returns the routes over a store. The header X-Test-User names the caller, and a second passes
+// between two requests.
 func historyOf(s transcript.Store) http.Handler {
 	now := time.UnixMilli(1_700_000_000_000)
-	h := NewHistory(HistoryConfig{
-		Store:     s,
-		Principal: wiretest.Principal,
-		Logger:    slog.New(slog.DiscardHandler),
-		Now:       func() time.Time { now = now.Add(time.Second); return now },
-	})
-	mux := http.NewServeMux()
-	mux.Handle("POST /chat_history", wiretest.WithBody(wire.WriteError, h.Save))
-	mux.HandleFunc("GET /chat_history/sessions", h.Sessions)
-	mux.HandleFunc("GET /chat_history/sessions/{id}", func(w http.ResponseWriter, r *http.Request) { h.Session(w, r, r.PathValue("id")) })
-	mux.HandleFunc("DELETE /chat_history/sessions/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
-	return mux
+	return serve(handlerOf(nil, func(c *Config) {
+		c.Store, c.Now = s, func() time.Time { now = now.Add(time.Second); return now }
+	}))
 }
 
 func TestHistory_KeepsWhatTheFrontEndsSend(t *testing.T) {
@@ -158,15 +147,14 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	h := NewHistory(HistoryConfig{Store: db.Transcripts(), Logger: slog.New(slog.DiscardHandler),
-		Principal: wiretest.Principal})
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() }))
 	const tabs = 8
 	var wg sync.WaitGroup
 	for n := range tabs {
 		wg.Go(func() {
 			body := `{"id":"c","answers":[` + strings.Repeat(`["q","a"],`, n) + `["q","a"]]}`
 			w := httptest.NewRecorder()
-			h.Save(w, httptest.NewRequest(http.MethodPost, "/chat_history", nil), []byte(body))
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/chat_history", strings.NewReader(body)))
 			if w.Code != http.StatusCreated {
 				t.Errorf("status %d: %s", w.Code, w.Body)
 			}
@@ -174,7 +162,7 @@ func TestHistory_LosesNoPairWhenTabsWriteAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 	w := httptest.NewRecorder()
-	h.Session(w, httptest.NewRequest(http.MethodGet, "/", nil), "c")
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/chat_history/sessions/c", nil))
 	if got := strings.Count(w.Body.String(), `["q","a"]`); got != tabs {
 		t.Errorf("%d pairs are stored, want %d: %s", got, tabs, w.Body)
 	}

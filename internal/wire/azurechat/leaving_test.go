@@ -18,7 +18,7 @@ const asking = `{"messages":[{"role":"user","content":"my secret"}],"session_sta
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
 		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
-			return serve(handlerOf(r, func(c *Config) { c.Logger = log }))
+			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
 		},
 		ReplyPath: "/chat", ReplyBody: asking,
 		StreamPath: "/chat/stream", StreamBody: asking,

@@ -22,7 +22,7 @@ type session struct {
 	cut    cutter    // for the web component
 }
 
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	contentType := "application/json-lines"
 	if x.form.SDK {
 		contentType = "application/jsonl"
@@ -31,17 +31,11 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 	s.cut.isLabel = func(label string) bool { return slices.Contains(s.turn.Prompt.Labels, label) }
 	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context(), h.cfg.Runner)
-	if err == nil {
-		return
+	if err != nil && s.stream.Begun() {
+		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+		_ = s.stream.Send(x.appendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
 	}
-	err = wire.CauseOf(r.Context(), err)
-	h.log(r, x, err)
-	if !s.stream.Begun() {
-		h.writeError(w, x, err)
-		return
-	}
-	// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
-	_ = s.stream.Send(x.appendError(s.stream.Line(), err))
+	return err
 }
 
 // run ranges over the turn and sends its lines. An error of the stream ends the range at once,
@@ -164,18 +158,13 @@ func (s *session) last() error {
 }
 
 // reply answers with the fold of the same events.
-func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
 	if err != nil {
-		err = wire.CauseOf(r.Context(), err)
-		h.log(r, x, err)
-		h.writeError(w, x, err)
-		return
+		return err
 	}
-	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
-		h.log(r, x, err)
-	}
+	return wire.WriteJSON(w, http.StatusOK, body)
 }
 
 func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte, error) {

@@ -49,13 +49,10 @@ func BenchmarkTurn(b *testing.B) {
 		})
 	})
 	b.Run("ndjson", func(b *testing.B) {
-		h := azurechat.New(azurechat.Config{
-			Runner:    wiretest.Tokens(total),
-			Principal: wiretest.Principal,
-			Logger:    slog.New(slog.DiscardHandler),
-		})
+		h := wiretest.Mount(azurechat.New(azurechat.Config{Runner: wiretest.Tokens(total)}).Protocol(), slog.New(slog.DiscardHandler))
 		measure(b, func(w http.ResponseWriter, r *http.Request) {
-			h.Serve(w, r, azurechat.Form{Stream: azurechat.StreamAlways}, []byte(asked))
+			r.Method, r.URL.Path, r.Body = http.MethodPost, "/chat/stream", io.NopCloser(strings.NewReader(asked))
+			h.ServeHTTP(w, r)
 		})
 	})
 }
@@ -94,7 +91,7 @@ func BenchmarkChats(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	h := handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() })
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = db.Transcripts() }))
 	scope := transcript.Scope{Kind: transcript.ChatUI, Namespace: "default"}
 	for n := range 10_000 {
 		_, err := db.Transcripts().Save(b.Context(), scope, fmt.Sprintf("01JCHAT%019d", n), func(t *transcript.Transcript, _ bool) error {
@@ -109,7 +106,7 @@ func BenchmarkChats(b *testing.B) {
 	}
 	for b.Loop() {
 		w := httptest.NewRecorder()
-		h.Chats(w, httptest.NewRequest(http.MethodGet, "/chat-history", nil))
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/chat-history", nil))
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Body)
 		}

@@ -11,11 +11,9 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"log/slog"
 	"net/http"
 	"time"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/transcript"
@@ -28,11 +26,10 @@ type Runner interface {
 	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
 }
 
-// Config is what a Handler needs. Runner, Store and Principal are required.
+// Config is what a Handler needs. Runner and Store are required.
 type Config struct {
-	Runner    Runner
-	Store     transcript.Store                              // of the chats that clients keep
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+	Runner Runner
+	Store  transcript.Store // of the chats that clients keep
 
 	Defaults    chat.Options // of every turn
 	Namespace   string       // "" means "default"
@@ -41,7 +38,6 @@ type Config struct {
 	NoPartials  bool         // streams have terminal events only unless the request says otherwise
 	Agents      []string     // the team's, in the order of a reply; those that are not named come behind
 	MaxMessages int          // of a request; 0 means 1,000
-	Logger      *slog.Logger // nil means slog.Default()
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
@@ -85,7 +81,6 @@ type Handler struct{ cfg Config }
 func New(cfg Config) *Handler {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -126,23 +121,42 @@ type exchange struct {
 	req          chat.Request
 }
 
-// Chat answers a request for an answer, whose body was read with wire.ReadBody.
-func (h *Handler) Chat(w http.ResponseWriter, r *http.Request, form Form, body []byte) {
-	x, err := h.decode(r, form, body)
-	if err != nil {
-		h.log(r, x, err)
-		h.writeError(w, x, nil, err)
-		return
+// Protocol returns the routes of the API. Standard chat has no form with a slash behind it, except below
+// /p/: that path is the AI Chat Protocol's.
+func (h *Handler) Protocol() wire.Protocol {
+	turn := wire.Route{Right: wire.Ask, Fail: h.failTurn, Turn: true, Body: wire.JSON}
+	chat := func(pattern string, form Form) wire.Route { return turn.At("POST "+pattern, h.chat(form)) }
+	slashed := []wire.Route{
+		chat("/api/chat/sse", Form{Stream: Always}),
+		chat("/p/chatui/api/chat", Form{}),
+		chat("/p/chatui/api/chat/sse", Form{Stream: Always}),
+		// For clients that append /stream to a base.
+		chat("/p/chatui/api/chat/stream", Form{Stream: Always}),
 	}
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
-	if x.streamed {
-		h.stream(w, r, x)
-		return
+	for _, prefix := range []string{"/api", "/p/chatui/api"} {
+		slashed = append(slashed,
+			chat(prefix+"/multi-agent-chat", Form{Team: true}),
+			chat(prefix+"/multi-agent-chat/batch", Form{Team: true, Stream: Never}),
+			chat(prefix+"/multi-agent-chat/stream", Form{Team: true, Stream: Always}))
 	}
-	h.reply(w, r, x)
+	for _, prefix := range []string{"", "/api", "/p/chatui/api"} {
+		slashed = append(slashed, h.history(prefix+"/chat-history")...)
+	}
+	return wire.Protocol{Routes: append(wire.Slashed(slashed...), chat("/api/chat", Form{}))}
 }
 
-func (h *Handler) log(r *http.Request, x *exchange, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
-		"turn_id", x.req.TurnID, "namespace", x.req.Namespace, "error", err)
+// chat answers requests of a form with one message, or with one of each agent.
+func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
+	return func(w http.ResponseWriter, r *wire.Request) error {
+		x := h.exchange(r, form)
+		r.Fail = x.fail(h, nil)
+		if err := h.decode(r, x); err != nil {
+			return err
+		}
+		w.Header().Set("X-Turn-Id", x.req.TurnID)
+		if x.streamed {
+			return h.stream(w, r, x)
+		}
+		return h.reply(w, r, x)
+	}
 }

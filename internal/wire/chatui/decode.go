@@ -24,27 +24,29 @@ const (
 
 const maxConversationID = 256 // bytes
 
-// decode returns the exchange that a request asks for. With an error it returns what is known of it.
-func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, error) {
+// exchange returns what is known of a request before it is decoded.
+func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 	x := &exchange{
-		team: form.Team, base: wire.BaseURL(r, h.cfg.PublicURL, false), conversation: h.cfg.NewID(),
+		team: form.Team, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), conversation: h.cfg.NewID(),
 		streamed: form.Stream == Always || form.Stream == ByAccept && wantsEvents(r.Header),
 	}
-	x.req.Team, x.req.Namespace, x.req.Options = form.Team, h.cfg.Namespace, h.cfg.Defaults
-	object, err := wire.ParseObject(body)
+	x.req.Team, x.req.Namespace, x.req.Principal, x.req.Options = form.Team, h.cfg.Namespace, r.Who, h.cfg.Defaults
+	return x
+}
+
+// decode fills x from a request.
+func (h *Handler) decode(r *wire.Request, x *exchange) error {
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
-		return x, err
-	}
-	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
-		return x, err
+		return err
 	}
 	if err := h.readQuery(x, r); err != nil {
-		return x, err
+		return err
 	}
 	if v, _ := object.Get("conversationId"); v != nil && !v.IsNull() {
 		id, ok := v.Text()
 		if !ok || len(id) > maxConversationID {
-			return x, wire.Invalidf(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
+			return wire.Invalidf(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
 		}
 		if id != "" {
 			x.conversation = id
@@ -52,14 +54,14 @@ func (h *Handler) decode(r *http.Request, form Form, body []byte) (*exchange, er
 	}
 	list, _ := object.Get("messages")
 	if x.req.Messages, err = messagesOf(list, h.cfg.MaxMessages); err != nil {
-		return x, err
+		return err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
-	return x, nil
+	return nil
 }
 
 // readQuery reads ?format= and ?stream_partials=.
-func (h *Handler) readQuery(x *exchange, r *http.Request) error {
+func (h *Handler) readQuery(x *exchange, r *wire.Request) error {
 	query := r.URL.Query()
 	x.format = full
 	if h.cfg.Minimal {

@@ -14,7 +14,6 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/transcript/transcripttest"
-	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -36,12 +35,10 @@ func script(tb testing.TB, text string) []wiretest.Step {
 // handlerOf returns a Handler with ids that repeat. The header X-Test-User names the caller.
 func handlerOf(runner Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner:    runner,
-		Store:     &transcripttest.Store{},
-		Principal: wiretest.Principal,
-		Defaults:  chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, FollowUps: true},
-		Logger:    slog.New(slog.DiscardHandler),
-		NewID:     wiretest.IDs(),
+		Runner:   runner,
+		Store:    &transcripttest.Store{},
+		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, FollowUps: true},
+		NewID:    wiretest.IDs(),
 	}
 	if change != nil {
 		change(&cfg)
@@ -49,32 +46,9 @@ func handlerOf(runner Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// serve stands in for the routes of internal/server.
+// serve stands in for internal/server.
 func serve(h *Handler) http.Handler {
-	mux := http.NewServeMux()
-	withBody := func(handle func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
-		return wiretest.WithBody(func(w http.ResponseWriter, err error) { WriteFailure(w, wire.FailureOf(err)) }, handle)
-	}
-	for path, form := range map[string]Form{
-		"/api/chat":                   {},
-		"/api/chat/sse":               {Stream: Always},
-		"/api/multi-agent-chat":       {Team: true},
-		"/api/multi-agent-chat/batch": {Team: true, Stream: Never},
-		// The slash below a base to which clients append it.
-		"/api/multi-agent-chat/stream": {Team: true, Stream: Always},
-	} {
-		mux.HandleFunc("POST "+path, withBody(func(w http.ResponseWriter, r *http.Request, body []byte) { h.Chat(w, r, form, body) }))
-	}
-	put := withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
-		h.PutMessages(w, r, r.PathValue("id"), body)
-	})
-	mux.HandleFunc("GET /chat-history", h.Chats)
-	mux.HandleFunc("POST /chat-history", withBody(h.CreateChat))
-	mux.HandleFunc("PUT /chat-history/{id}", put)
-	mux.HandleFunc("PUT /chat-history/{id}/messages", put)
-	mux.HandleFunc("GET /chat-history/{id}/messages", func(w http.ResponseWriter, r *http.Request) { h.Messages(w, r, r.PathValue("id")) })
-	mux.HandleFunc("DELETE /chat-history/{id}", func(w http.ResponseWriter, r *http.Request) { h.DeleteChat(w, r, r.PathValue("id")) })
-	return mux
+	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
 }
 
 // arrivals is a client that notes when something arrives.

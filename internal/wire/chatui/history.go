@@ -34,22 +34,49 @@ const maxShown = 50
 
 var errNoChat = &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
 
-// Chats answers GET /chat-history: the caller's chats, those of one mode with ?mode=.
-func (h *Handler) Chats(w http.ResponseWriter, r *http.Request) {
-	list, err := h.chats(r)
-	h.answer(w, r, list, err)
+// history returns the routes of the history below a path.
+func (h *Handler) history(path string) []wire.Route {
+	rt := wire.Route{Right: wire.Ask, Fail: h.fail}
+	one := path + "/{id}"
+	routes := []wire.Route{
+		rt.At("GET "+path, answering(h.chats)),
+		rt.At("POST "+path, answering(h.createChat)),
+		rt.At("PUT "+one, answering(h.putMessages)),
+		rt.At("DELETE "+one, answering(h.deleteChat)),
+		rt.At("GET "+one+"/messages", answering(h.messages)),
+		rt.At("PUT "+one+"/messages", answering(h.putMessages)),
+	}
+	for i, rt := range routes {
+		if strings.HasPrefix(rt.Pattern, "P") {
+			routes[i].Body = wire.JSON
+		}
+	}
+	return routes
 }
 
-func (h *Handler) chats(r *http.Request) ([]byte, error) {
-	scope, err := h.scopeOf(r)
-	if err != nil {
-		return nil, err
+// answering returns the handler of a function that returns a body.
+func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWriter, *wire.Request) error {
+	return func(w http.ResponseWriter, r *wire.Request) error {
+		body, err := bodyOf(r)
+		switch {
+		case err == nil:
+			return wire.WriteJSON(w, http.StatusOK, body)
+		case errors.Is(err, transcript.ErrNotFound):
+			return errNoChat
+		case chat.KindOf(err) == chat.Internal && !errors.Is(err, context.Canceled):
+			return &chat.Error{Kind: chat.Unavailable, Msg: "The chats cannot be reached. Please try again.", Err: err}
+		}
+		return err
 	}
+}
+
+// chats answers GET /chat-history: the caller's chats, those of one mode with ?mode=.
+func (h *Handler) chats(r *wire.Request) ([]byte, error) {
 	mode := r.URL.Query().Get("mode")
 	if mode != "" && !isMode(mode) {
 		return nil, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 	}
-	chats, err := h.cfg.Store.Chats(r.Context(), scope, transcript.List{Mode: mode})
+	chats, err := h.cfg.Store.Chats(r.Context(), h.scopeOf(r), transcript.List{Mode: mode})
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +91,13 @@ func (h *Handler) chats(r *http.Request) ([]byte, error) {
 	return append(body, ']'), nil
 }
 
-// CreateChat answers POST /chat-history with a new chat.
-func (h *Handler) CreateChat(w http.ResponseWriter, r *http.Request, body []byte) {
-	begun, err := h.createChat(r, body)
-	h.answer(w, r, begun, err)
-}
-
-func (h *Handler) createChat(r *http.Request, body []byte) ([]byte, error) {
-	scope, err := h.scopeOf(r)
+// createChat answers POST /chat-history with a new chat.
+func (h *Handler) createChat(r *wire.Request) ([]byte, error) {
+	asked, err := newChat(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	asked, err := newChat(body)
-	if err != nil {
-		return nil, err
-	}
-	return h.save(r, scope, h.cfg.NewID(), func(t *transcript.Transcript, _ bool) error {
+	return h.save(r, h.cfg.NewID(), func(t *transcript.Transcript, _ bool) error {
 		t.Mode, t.Title = asked.Mode, asked.Title
 		t.CreatedAt = h.cfg.Now()
 		t.UpdatedAt = t.CreatedAt
@@ -88,8 +106,8 @@ func (h *Handler) createChat(r *http.Request, body []byte) ([]byte, error) {
 }
 
 // save stores a chat as update leaves it, and returns it as lists show it.
-func (h *Handler) save(r *http.Request, scope transcript.Scope, id string, update func(*transcript.Transcript, bool) error) ([]byte, error) {
-	c, err := h.cfg.Store.Save(r.Context(), scope, id, update)
+func (h *Handler) save(r *wire.Request, id string, update func(*transcript.Transcript, bool) error) ([]byte, error) {
+	c, err := h.cfg.Store.Save(r.Context(), h.scopeOf(r), id, update)
 	if err != nil {
 		return nil, err
 	}
@@ -124,41 +142,23 @@ func titleOf(v wire.Value) (string, error) {
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
 
-// Messages answers GET /chat-history/{id}/messages with the messages as they were stored.
-func (h *Handler) Messages(w http.ResponseWriter, r *http.Request, id string) {
-	list, err := h.messages(r, id)
-	h.answer(w, r, list, err)
-}
-
-func (h *Handler) messages(r *http.Request, id string) ([]byte, error) {
-	scope, err := h.scopeOf(r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := h.cfg.Store.Transcript(r.Context(), scope, id)
+// messages answers GET /chat-history/{id}/messages with the messages as they were stored.
+func (h *Handler) messages(r *wire.Request) ([]byte, error) {
+	t, err := h.cfg.Store.Transcript(r.Context(), h.scopeOf(r), r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	return transcript.AppendBodies(nil, t.Messages), nil
 }
 
-// PutMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
+// putMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
 // messages to a chat or change some. A title beside the messages, or in their place, renames the chat.
-func (h *Handler) PutMessages(w http.ResponseWriter, r *http.Request, id string, body []byte) {
-	updated, err := h.putMessages(r, id, body)
-	h.answer(w, r, updated, err)
-}
-
-func (h *Handler) putMessages(r *http.Request, id string, body []byte) ([]byte, error) {
-	scope, err := h.scopeOf(r)
+func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
+	put, err := changesOf(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	put, err := changesOf(body)
-	if err != nil {
-		return nil, err
-	}
-	return h.save(r, scope, id, func(t *transcript.Transcript, found bool) error {
+	return h.save(r, r.PathValue("id"), func(t *transcript.Transcript, found bool) error {
 		if !found {
 			return transcript.ErrNotFound
 		}
@@ -211,29 +211,13 @@ func shorten(s string) string {
 	return string([]rune(s)[:maxShown-len(dots)]) + dots
 }
 
-// DeleteChat answers DELETE /chat-history/{id}.
-func (h *Handler) DeleteChat(w http.ResponseWriter, r *http.Request, id string) {
-	scope, err := h.scopeOf(r)
-	if err == nil {
-		err = h.cfg.Store.Delete(r.Context(), scope, id)
-	}
-	h.answer(w, r, []byte(`{"success":true}`), err)
+// deleteChat answers DELETE /chat-history/{id}.
+func (h *Handler) deleteChat(r *wire.Request) ([]byte, error) {
+	return []byte(`{"success":true}`), h.cfg.Store.Delete(r.Context(), h.scopeOf(r), r.PathValue("id"))
 }
 
-func (h *Handler) scopeOf(r *http.Request) (transcript.Scope, error) {
-	who, err := h.cfg.Principal(r)
-	return transcript.Scope{Kind: transcript.ChatUI, Namespace: h.cfg.Namespace, Owner: who.Subject}, err
-}
-
-// answer answers with a body, or with why there is none.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, body []byte, err error) {
-	if err != nil {
-		h.refuse(w, r, err)
-		return
-	}
-	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
-		h.logHistory(r, err)
-	}
+func (h *Handler) scopeOf(r *wire.Request) transcript.Scope {
+	return transcript.Scope{Kind: transcript.ChatUI, Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
 func appendChat(dst []byte, c *transcript.Chat) []byte {
@@ -245,21 +229,4 @@ func appendChat(dst []byte, c *transcript.Chat) []byte {
 	dst = append(appendTime(append(dst, `,"lastUpdated":"`...), c.UpdatedAt), '"')
 	dst = strconv.AppendInt(append(dst, `,"messageCount":`...), int64(c.Count), 10)
 	return append(wire.AppendString(append(dst, `,"mode":`...), c.Mode), '}')
-}
-
-// refuse answers with an error of the store or of the request.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	switch {
-	case errors.Is(err, transcript.ErrNotFound):
-		err = errNoChat
-	case chat.KindOf(err) == chat.Internal && !errors.Is(err, context.Canceled):
-		err = &chat.Error{Kind: chat.Unavailable, Msg: "The chats cannot be reached. Please try again.", Err: err}
-	}
-	h.logHistory(r, err)
-	h.writeError(w, &exchange{}, nil, err)
-}
-
-func (h *Handler) logHistory(r *http.Request, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "history request ended with an error",
-		"namespace", h.cfg.Namespace, "error", err)
 }

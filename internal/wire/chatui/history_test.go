@@ -110,9 +110,8 @@ func TestPutMessages_RenamesAChat(t *testing.T) {
 
 func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
 	var log wiretest.Log
-	h := serve(handlerOf(nil, func(c *Config) {
-		c.Store, c.Logger = &transcripttest.Store{Err: errors.New("canary: disk on fire")}, slog.New(&log)
-	}))
+	broken := handlerOf(nil, func(c *Config) { c.Store = &transcripttest.Store{Err: errors.New("canary: disk on fire")} })
+	h := wiretest.Mount(broken.Protocol(), slog.New(&log))
 	for _, r := range []struct{ method, path, body string }{
 		{"GET", "/chat-history", ""}, {"POST", "/chat-history", "{}"}, {"GET", "/chat-history/x/messages", ""},
 		{"PUT", "/chat-history/x", `{"messages":[]}`}, {"DELETE", "/chat-history/x", ""},

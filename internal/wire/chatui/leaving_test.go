@@ -21,7 +21,7 @@ const asked = `{"messages":[{"role":"user","content":"my secret"}]}`
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
 		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
-			return serve(handlerOf(r, func(c *Config) { c.Logger = log }))
+			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
 		},
 		ReplyPath: "/api/chat", ReplyBody: asked,
 		StreamPath: "/api/chat/sse", StreamBody: asked,

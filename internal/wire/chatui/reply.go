@@ -8,8 +8,9 @@ import (
 	"parley/internal/wire"
 )
 
-// reply answers without a stream, from the same board.
-func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+// reply answers without a stream, from the same board. It answers before the turn has ended if that does
+// not listen.
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	b, finish := h.run(r, x)
 	defer finish()
 	timer := time.NewTimer(h.cfg.pace.giveUp)
@@ -22,17 +23,14 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.panicked != nil {
-		return // see run
+		return nil // see run
 	}
 	if err := b.failure(); err != nil {
-		h.log(r, x, err)
-		h.writeError(w, x, b.lastEntry(), err)
-		return
+		x.fail(h, b.lastEntry())(w, r, err)
+		return err
 	}
 	b.arrange(h.cfg.Agents)
-	if err := wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x)); err != nil {
-		h.log(r, x, err)
-	}
+	return wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x))
 }
 
 // failure returns why there is no reply: nothing was said, or every message has failed.

@@ -13,7 +13,7 @@ var errTooLong = &chat.Error{Kind: chat.Unavailable, Msg: "The answer took too l
 
 // run starts the turn of an exchange. The caller calls finish at the end, which cancels the turn if
 // it still runs, returns when it has ended, and panics if it did, where the server expects it.
-func (h *Handler) run(r *http.Request, x *exchange) (b *board, finish func()) {
+func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), h.cfg.pace.answer, errTooLong)
 	b = start(ctx, h.cfg.Now, h.cfg.Runner.Run(ctx, x.req))
 	return b, func() {
@@ -37,7 +37,7 @@ type session struct {
 	turn   int           // index of the open message that was shown last
 }
 
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	b, finish := h.run(r, x)
 	defer finish()
 	s := &session{
@@ -45,23 +45,21 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 	}
 	defer s.timer.Stop()
 	if err := s.run(s.last.Add(h.cfg.pace.giveUp)); err != nil {
-		h.log(r, x, err) // the client is gone
-		return
+		return err // the client is gone
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err != nil {
-		h.log(r, x, b.err)
-	}
 	switch err := b.failure(); {
 	case b.panicked != nil: // see run
 	case !s.stream.Begun():
-		h.writeError(w, x, b.lastEntry(), err)
+		x.fail(h, b.lastEntry())(w, r, err)
+		return err
 	case len(b.entries) == 0: // only a comment was sent, but so was the status
 		m := h.failedMessage(x, wire.FailureOf(err))
 		// If the client is gone too, this fails, and nobody is left to tell.
 		_ = s.stream.Send(append(m.appendWide(s.stream.Line()), '}'))
 	}
+	return b.err
 }
 
 // run sends what is due until everything is sent. Its error says that nobody takes it.

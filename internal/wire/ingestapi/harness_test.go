@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/intake"
@@ -26,6 +28,7 @@ import (
 	"parley/internal/upload"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
+	"parley/internal/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +75,8 @@ type site struct {
 	db      *store.DB
 	corpus  *retrieval.Corpus
 	service *intake.Service
-	handler *ingestapi.Handler
+	http    http.Handler
+	closed  bool
 	reader  *reader
 	who     access.Principal // on whose behalf requests are
 	busy    func() error     // of the ingestion; nil for none
@@ -123,13 +127,18 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 		Quota:  quota,
 	})
 	cfg := ingestapi.Config{
-		Service: s.service, Principal: func(*http.Request) (access.Principal, error) { return s.who, nil },
-		MaxUpload: 1 << 20, MaxBody: 4 << 10, Wait: patience,
+		Service: s.service, MaxUpload: 1 << 20, MaxBody: 4 << 10, Wait: patience,
 	}
 	if change != nil {
 		change(&cfg)
 	}
-	s.handler = ingestapi.New(cfg)
+	s.http = wiretest.MountFor(ingestapi.New(cfg).Protocol(), slog.New(slog.DiscardHandler),
+		func(_ *http.Request, right wire.Right) (access.Principal, error) {
+			if right == wire.Change && s.closed {
+				return s.who, &chat.Error{Kind: chat.Forbidden}
+			}
+			return s.who, nil
+		})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -165,12 +174,14 @@ func (s *site) ingest(ctx context.Context, r intake.Run) (ingest.Report, error) 
 	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
 }
 
-// call answers a request as the server would, with errors as {"error"}.
-func (s *site) call(answer func(http.ResponseWriter, *http.Request) error, r *http.Request) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	if err := answer(w, r); err != nil {
-		wire.WriteError(w, err)
+// call sends a request to a route, whose method and path it gets unless it has a path of its own.
+func (s *site) call(route string, r *http.Request) *httptest.ResponseRecorder {
+	method, path, _ := strings.Cut(route, " ")
+	if r.Method = method; r.URL.Path == "/" {
+		r.URL.Path = path
 	}
+	w := httptest.NewRecorder()
+	s.http.ServeHTTP(w, r)
 	return w
 }
 
@@ -197,27 +208,26 @@ func form(files ...file) (contentType string, body []byte) {
 
 func (s *site) upload(files ...file) *httptest.ResponseRecorder {
 	contentType, body := form(files...)
-	return s.post(s.handler.Upload, contentType, body)
+	return s.post("POST /upload", contentType, body)
 }
 
-func (s *site) post(answer func(http.ResponseWriter, *http.Request) error, contentType string, body []byte) *httptest.ResponseRecorder {
+func (s *site) post(route string, contentType string, body []byte) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
-	return s.call(answer, r)
+	return s.call(route, r)
 }
 
-func (s *site) json(answer func(http.ResponseWriter, *http.Request) error, body string) *httptest.ResponseRecorder {
-	return s.post(answer, "application/json", []byte(body))
+func (s *site) json(route string, body string) *httptest.ResponseRecorder {
+	return s.post(route, "application/json", []byte(body))
 }
 
 // ofJob calls a route of a job.
-func (s *site) ofJob(answer func(http.ResponseWriter, *http.Request) error, id string, headers ...string) *httptest.ResponseRecorder {
+func (s *site) ofJob(route string, id string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.SetPathValue("id", id)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	return s.call(answer, r)
+	return s.call(strings.Replace(route, "{id}", id, 1), r)
 }
 
 // body is the JSON of jobs and of the other answers.
@@ -261,7 +271,7 @@ func (s *site) ended(id string) body {
 
 func (s *site) events(id string) (all []body) {
 	s.t.Helper()
-	w := s.ofJob(s.handler.Events, id)
+	w := s.ofJob("GET /api/jobs/{id}/events", id)
 	for _, event := range strings.Split(strings.TrimSuffix(w.Body.String(), "\n\n"), "\n\n") {
 		data, id, last := strings.Cut(strings.TrimPrefix(event, "data: "), "\nid: ")
 		var b body
@@ -279,7 +289,7 @@ func (s *site) events(id string) (all []body) {
 // uploaded returns the list of uploaded files.
 func (s *site) uploaded() string {
 	s.t.Helper()
-	w := s.call(s.handler.Uploaded, httptest.NewRequest(http.MethodGet, "/", nil))
+	w := s.call("GET /list_uploaded", httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Code != http.StatusOK {
 		s.t.Fatalf("status %d: %s", w.Code, w.Body)
 	}

@@ -74,8 +74,8 @@ func optionsOf(o wire.Object) (opts options, err error) {
 	return opts, read.err
 }
 
-// Index answers POST /index {urls, …}.
-func (h *Handler) Index(w http.ResponseWriter, r *http.Request) error {
+// index answers POST /index {urls, …}.
+func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
 	return h.sites(w, r, intake.Index, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		read := fields{o: o}
 		urls := read.texts("urls", intake.MaxSites)
@@ -104,8 +104,8 @@ func (h *Handler) Index(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// MediaWiki answers POST /mediawiki/url {url, …}.
-func (h *Handler) MediaWiki(w http.ResponseWriter, r *http.Request) error {
+// mediaWiki answers POST /mediawiki/url {url, …}.
+func (h *Handler) mediaWiki(w http.ResponseWriter, r *wire.Request) error {
 	return h.sites(w, r, intake.MediaWiki, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		site, err := siteOf(o, opts)
 		site.MediaWiki = true
@@ -125,9 +125,9 @@ func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 
 // sites answers the routes that read the web. Of reads what a body asks for, and whether pages that
 // have not changed are to be read anew.
-func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
+func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
-	who, object, err := h.written(w, r)
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
 	if err != nil {
 		return err
 	}
-	at, err := h.scope(who, opts.namespace)
+	at, err := h.scope(r.Who, opts.namespace)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (h *Handler) sites(w http.ResponseWriter, r *http.Request, kind string,
 	return h.readSites(w, r, at, kind, sites, opts, crawl)
 }
 
-func (h *Handler) readSites(w http.ResponseWriter, r *http.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
+func (h *Handler) readSites(w http.ResponseWriter, r *wire.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
 	if opts.estimate {
 		leave, err := enter(h.surveying)
 		if err != nil {
@@ -162,7 +162,7 @@ func (h *Handler) readSites(w http.ResponseWriter, r *http.Request, at upload.Sc
 		if err != nil {
 			return siteFailure(err)
 		}
-		return answer(w, http.StatusOK, h.estimated(e))
+		return wire.Reply(w, http.StatusOK, h.estimated(e))
 	}
 	j, err := h.cfg.Service.AddSites(r.Context(), at, kind, sites, opts.force || crawl)
 	if err != nil {
@@ -192,13 +192,13 @@ func (h *Handler) estimated(e intake.Estimate) estimate {
 
 // conclude answers with what became of a job, if it ends in time, else with 202 and where to hear of
 // it. Prefer: respond-async (RFC 7240) asks not to wait.
-func (h *Handler) conclude(w http.ResponseWriter, r *http.Request, j job.Job, out outcome) error {
+func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, out outcome) error {
 	if !strings.Contains(strings.ToLower(r.Header.Get("Prefer")), "respond-async") {
 		j = h.ended(r.Context(), j, h.cfg.Wait)
 	}
 	if !j.State.Final() {
 		w.Header().Set("Location", "/api/jobs/"+j.ID)
-		return answer(w, http.StatusAccepted, message{Message: "Accepted. GET /api/jobs/" + j.ID + " tells what becomes of it.", JobID: j.ID})
+		return wire.Reply(w, http.StatusAccepted, message{Message: "Accepted. GET /api/jobs/" + j.ID + " tells what becomes of it.", JobID: j.ID})
 	}
 	out.JobID, out.State, out.Errors = j.ID, j.State, []refused{}
 	out.ChunksIndexed, out.VectorsIndexed, out.TokensUsed = j.Counts.Chunks, j.Counts.Chunks, j.Counts.Tokens
@@ -220,15 +220,11 @@ func (h *Handler) conclude(w http.ResponseWriter, r *http.Request, j job.Job, ou
 	default:
 		out.Message = "Content indexed successfully"
 	}
-	return answer(w, http.StatusOK, out)
+	return wire.Reply(w, http.StatusOK, out)
 }
 
-// PDF answers POST /pdf {file: base64 | url, filename, …}.
-func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
+// pdf answers POST /pdf {file: base64 | url, filename, …}.
+func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	leave, err := enter(h.receiving)
 	if err != nil {
 		return err
@@ -251,7 +247,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	at, err := h.scope(who, opts.namespace)
+	at, err := h.scope(r.Who, opts.namespace)
 	if err != nil {
 		return err
 	}
@@ -285,7 +281,7 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return failure(err)
 		}
-		return answer(w, http.StatusOK, h.estimated(e))
+		return wire.Reply(w, http.StatusOK, h.estimated(e))
 	}
 	j, err := batch.Commit(r.Context())
 	if err != nil {
@@ -299,8 +295,8 @@ func (h *Handler) PDF(w http.ResponseWriter, r *http.Request) error {
 const unnamed = "upload.pdf"
 
 // receivePDF reads the body; a file in it goes to the batch.
-func (h *Handler) receivePDF(w http.ResponseWriter, r *http.Request, batch *intake.Batch) (wire.Object, error) {
-	body := wire.NewPaced(w, r, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
+func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *intake.Batch) (wire.Object, error) {
+	body := wire.NewPaced(w, r.Request, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
 		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
@@ -351,29 +347,25 @@ func pdfName(name, address string) (string, error) {
 	return upload.Clean(name)
 }
 
-// Delete answers DELETE /delete/{url…}: the address stands in the path, escaped or as it is, and then
+// delete answers DELETE /delete/{url…}: the address stands in the path, escaped or as it is, and then
 // with its query.
-func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	address, namespace := addressOf(r)
-	if c, ok := wire.ParseContentURL(wire.BaseURL(r, h.cfg.PublicURL, false), address); ok { // as /search has it
+	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // as /search has it
 		address, namespace = c.Name, cmp.Or(c.Namespace, namespace)
 	}
-	at, err := h.scope(who, namespace)
+	at, err := h.scope(r.Who, namespace)
 	if err != nil {
 		return err
 	}
 	if address == "" {
 		return wire.Invalidf("The path must end with the address of a document.")
 	}
-	n, err := h.cfg.Service.DeleteAddress(r.Context(), who, at.Namespace, address)
+	n, err := h.cfg.Service.DeleteAddress(r.Context(), r.Who, at.Namespace, address)
 	if err != nil {
 		return failure(err)
 	}
-	return answer(w, http.StatusOK, struct {
+	return wire.Reply(w, http.StatusOK, struct {
 		Message string `json:"message"`
 		Deleted int    `json:"deleted"`
 	}{"Document deleted successfully", n})
@@ -381,8 +373,8 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 
 // addressOf returns the address that a path of DELETE /delete/ ends with, and the namespace. An
 // address that is written as it is takes the query with it.
-func addressOf(r *http.Request) (address, namespace string) {
-	raw := strings.TrimPrefix(r.URL.EscapedPath(), "/delete/")
+func addressOf(r *wire.Request) (address, namespace string) {
+	raw := strings.TrimPrefix(r.URL.EscapedPath(), deletePath)
 	address, err := url.PathUnescape(raw)
 	if err != nil {
 		return "", ""

@@ -16,7 +16,7 @@ import (
 
 // delete deletes a document by its address or name.
 func (s *site) delete(address string) *httptest.ResponseRecorder {
-	return s.call(s.handler.Delete, httptest.NewRequest(http.MethodDelete, "/delete/"+url.PathEscape(address), nil))
+	return s.call("DELETE /delete/", httptest.NewRequest(http.MethodDelete, "/delete/"+url.PathEscape(address), nil))
 }
 
 func pdfBody(content, more string) string {
@@ -39,13 +39,13 @@ func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func(outer *testing.T) { s.t = outer }(s.t)
 			s.t = t
-			got := s.decode(s.json(s.handler.PDF, c.body), 200)
+			got := s.decode(s.json("POST /pdf", c.body), 200)
 			if got.State != "done" || got.ChunksIndexed != 1 || got.JobID == "" || !s.found(access.Anonymous, c.name) {
 				t.Errorf("%+v, and %s is found: %v", got, c.name, s.found(access.Anonymous, c.name))
 			}
 		})
 	}
-	if got := s.decode(s.json(s.handler.PDF, pdfBody("one", `,"filename":"Report.pdf"`)), 200); !strings.Contains(got.Message, "already") {
+	if got := s.decode(s.json("POST /pdf", pdfBody("one", `,"filename":"Report.pdf"`)), 200); !strings.Contains(got.Message, "already") {
 		t.Errorf("the same again: %+v", got)
 	}
 	if w := s.delete("file://Report.pdf"); w.Code != 200 || s.found(access.Anonymous, "Report.pdf") || strings.Contains(s.uploaded(), "Report.pdf") {
@@ -56,7 +56,7 @@ func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
 func TestPDF_AnEstimateWritesNothing(t *testing.T) {
 	s := newSite(t, nil)
 	for _, body := range []string{pdfBody("four", `,"estimate":true`), `{"estimate":"true","file":"Zm91cg=="}`} {
-		got := s.decode(s.json(s.handler.PDF, body), 200)
+		got := s.decode(s.json("POST /pdf", body), 200)
 		if got.Message != "Estimate only" || got.ChunksPlanned != 1 || got.Tokens != 4 {
 			t.Errorf("%s: %+v", body, got)
 		}
@@ -64,14 +64,14 @@ func TestPDF_AnEstimateWritesNothing(t *testing.T) {
 	if s.uploaded() != "[]" || len(s.stored()) > 0 {
 		t.Errorf("stored are %q", s.stored())
 	}
-	if w := s.call(s.handler.Jobs, httptest.NewRequest(http.MethodGet, "/", nil)); strings.TrimSpace(w.Body.String()) != `{"jobs":[],"next":null}` {
+	if w := s.call("GET /api/jobs", httptest.NewRequest(http.MethodGet, "/", nil)); strings.TrimSpace(w.Body.String()) != `{"jobs":[],"next":null}` {
 		t.Errorf("jobs are %s", w.Body)
 	}
 }
 
 func TestPDF_AnEstimateDoesNotTellWhereTheServerKeepsFiles(t *testing.T) {
 	s := newSite(t, nil)
-	got := s.decode(s.json(s.handler.PDF, pdfBody("DAMAGED", `,"filename":"a b.pdf","estimate":true`)), 200)
+	got := s.decode(s.json("POST /pdf", pdfBody("DAMAGED", `,"filename":"a b.pdf","estimate":true`)), 200)
 	if len(got.Errors) != 2 || got.Errors[0].URL != "a b.pdf" || got.Errors[0].Reason != "damaged" || got.Errors[1].URL != "a b.pdf/in.bin" {
 		t.Errorf("%+v", got)
 	}
@@ -91,7 +91,7 @@ func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
 		`{"file":"` + strings.Repeat("AAAA", 400_000) + `"}`:                               413,
 		`{"file":"` + strings.Repeat("AAAA", 300_000)[:1_199_998] + `=="}` + "   trailing": 400,
 	} {
-		w := s.json(s.handler.PDF, body)
+		w := s.json("POST /pdf", body)
 		if w.Code != want {
 			t.Errorf("%.60s: status %d, want %d: %s", body, w.Code, want, w.Body)
 		}
@@ -103,7 +103,7 @@ func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
 
 func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
 	s := newSite(t, nil)
-	got := s.decode(s.json(s.handler.Index, `{"urls":["HTTPS://Example.com:443/a","https://example.com/gone"],"doc_type":"HTML","force_crawl":true,"max_chunks":0}`), 200)
+	got := s.decode(s.json("POST /index", `{"urls":["HTTPS://Example.com:443/a","https://example.com/gone"],"doc_type":"HTML","force_crawl":true,"max_chunks":0}`), 200)
 	if got.State != "partial" || got.ChunksIndexed != 3 || got.Tokens != 70 || len(got.Errors) != 1 || got.Errors[0].URL != "https://example.com/gone" || got.Errors[0].Reason != "unreadable" {
 		t.Errorf("%+v", got)
 	}
@@ -111,16 +111,16 @@ func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
 	if len(j.Files) != 2 || j.Files[0].Name != "https://example.com/a" || j.Files[0].State != "indexed" {
 		t.Errorf("the job is %+v", j)
 	}
-	if w := s.json(s.handler.Index, `{"urls":["https://example.com/gone"]}`); w.Code != 422 || !strings.Contains(w.Body.String(), "404") {
+	if w := s.json("POST /index", `{"urls":["https://example.com/gone"]}`); w.Code != 422 || !strings.Contains(w.Body.String(), "404") {
 		t.Errorf("one that is gone: status %d: %s", w.Code, w.Body)
 	}
-	if w := s.json(s.handler.Index, `{"urls":["https://example.com/broken"]}`); w.Code != 503 || strings.Contains(w.Body.String(), "secret") {
+	if w := s.json("POST /index", `{"urls":["https://example.com/broken"]}`); w.Code != 503 || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("one on which the server fails: status %d: %s", w.Code, w.Body)
 	}
-	if got := s.decode(s.json(s.handler.MediaWiki, `{"url":"https://en.wikipedia.org/wiki/Zebra","skip_sections":["References"]}`), 200); got.State != "done" {
+	if got := s.decode(s.json("POST /mediawiki/url", `{"url":"https://en.wikipedia.org/wiki/Zebra","skip_sections":["References"]}`), 200); got.State != "done" {
 		t.Errorf("%+v", got)
 	}
-	if got := s.decode(s.json(s.handler.Index, `{"urls":["https://example.com/a"],"estimate":true}`), 200); got.ChunksPlanned != 3 || got.Message != "Estimate only" {
+	if got := s.decode(s.json("POST /index", `{"urls":["https://example.com/a"],"estimate":true}`), 200); got.ChunksPlanned != 3 || got.Message != "Estimate only" {
 		t.Errorf("%+v", got)
 	}
 	for body, want := range map[string]int{
@@ -128,7 +128,7 @@ func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
 		`{"urls":["https://x.y"],"doc_type":"DOC"}`: 422, `{"urls":["https://x.y"],"depth":-1}`: 422, `{"urls":["https://x.y"],"depth":1000}`: 422,
 		`{"urls":[` + strings.Repeat(`"https://x.y",`, 100) + `"https://x.y"]}`: 422, `[]`: 400,
 	} {
-		if w := s.json(s.handler.Index, body); w.Code != want {
+		if w := s.json("POST /index", body); w.Code != want {
 			t.Errorf("%.60s: status %d, want %d: %s", body, w.Code, want, w.Body)
 		}
 	}
@@ -136,14 +136,14 @@ func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
 
 func TestPDF_AJobThatTakesLongIs202WithAPlaceToAsk(t *testing.T) {
 	s := newSite(t, func(c *ingestapi.Config) { c.Wait = 300 * time.Millisecond })
-	got := s.decode(s.json(s.handler.PDF, pdfBody("WAIT", `,"filename":"w.pdf"`)), 202)
+	got := s.decode(s.json("POST /pdf", pdfBody("WAIT", `,"filename":"w.pdf"`)), 202)
 	close(s.reader.gate)
 	if j := s.ended(got.JobID); j.State != "done" {
 		t.Errorf("the job ended as %+v", j)
 	}
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(pdfBody("x", "")))
 	r.Header.Set("Prefer", "respond-async")
-	w := s.call(s.handler.PDF, r)
+	w := s.call("POST /pdf", r)
 	got = s.decode(w, 202)
 	if location := w.Header().Get("Location"); location != "/api/jobs/"+got.JobID {
 		t.Errorf("Location is %q", location)

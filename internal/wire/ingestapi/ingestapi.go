@@ -1,9 +1,6 @@
 // Package ingestapi is how clients hand in what is to be indexed, and follow what becomes of it: the
 // uploads of the Azure front ends, the ingestion routes of the Chat-with-RAG API, and Parley's own
 // routes of jobs. README.md lists them and where they differ from the originals.
-//
-// Methods of a Handler return an error before they have sent anything; the caller answers with it in
-// the shape of the route.
 package ingestapi
 
 import (
@@ -23,18 +20,16 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/upload"
 	"parley/internal/wire"
+	"parley/internal/wire/ragchat"
 )
 
-// Config is what a Handler works with. Service and Principal are required.
+// Config is what a Handler works with. Service is required.
 type Config struct {
 	Service   *intake.Service
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
-	Namespace string                                        // "" means "default"
-	PublicURL string                                        // as in wire.BaseURL; "" is what the request says
-	// Closed refuses what would change the corpus; jobs can still be read.
-	Closed    bool
-	MaxUpload int64 // bytes of an upload, all its files together; 0 for 200 MiB
-	MaxBody   int64 // bytes of a JSON body, but for a file in it; 0 for wire.DefaultBodyLimit
+	Namespace string // "" means "default"
+	PublicURL string // as in wire.BaseURL; "" is what the request says
+	MaxUpload int64  // bytes of an upload, all its files together; 0 for 200 MiB
+	MaxBody   int64  // bytes of a JSON body, but for a file in it; 0 for wire.DefaultBodyLimit
 	// Cost returns what embedding so many tokens costs in US dollars; false when the price is unknown.
 	Cost func(tokens int) (float64, bool)
 	Wait time.Duration // for a job to end before it is answered with 202; 0 for 25 s
@@ -74,21 +69,40 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving), surveying: make(chan struct{}, maxSurveying)}
 }
 
-// Drain ends the streams of events, so that they do not hold up a stop.
-func (h *Handler) Drain() { h.cfg.Service.Jobs().Drain() }
-
-// writer returns on whose behalf a request may change the corpus.
-func (h *Handler) writer(r *http.Request) (access.Principal, error) {
-	who, err := h.cfg.Principal(r)
-	if err == nil && h.cfg.Closed {
-		err = &chat.Error{Kind: chat.Forbidden,
-			Msg: "This server takes no documents over the network. The setting uploads.enabled allows it."}
-	}
-	return who, err
+// Protocol returns the routes.
+func (h *Handler) Protocol() wire.Protocol {
+	read := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
+	change := wire.Route{Right: wire.Change, Fail: wire.PlainError, Limit: h.cfg.MaxBody}
+	events, upload, withBody, ignoring := read, change, change, change
+	events.Events, upload.Body, withBody.Body, ignoring.Body = true, wire.Unread, wire.JSON, wire.Ignored
+	rag := withBody // of the Chat-with-RAG API
+	rag.Fail = ragchat.Fail
+	pdf, deletion := rag, rag
+	pdf.Body, deletion.Body, deletion.Verbatim = wire.UnreadJSON, wire.NoBody, true
+	const one = " /api/jobs/{id}"
+	return wire.Protocol{Drain: h.cfg.Service.Jobs().Drain, Routes: append(wire.Slashed(
+		rag.At("POST /index", h.index),
+		pdf.At("POST /pdf", h.pdf),
+		rag.At("POST /mediawiki/url", h.mediaWiki),
+		upload.At("POST /upload", h.upload),
+		read.At("GET /list_uploaded", h.uploaded),
+		withBody.At("POST /delete_uploaded", h.deleteUploaded),
+	),
+		deletion.At("DELETE "+deletePath+"{url...}", h.delete),
+		read.At("GET /api/jobs", h.jobs),
+		read.At("GET"+one, h.job),
+		change.At("DELETE"+one, h.cancel),
+		ignoring.At("POST"+one+"/cancel", h.cancel),
+		ignoring.At("POST"+one+"/retry", h.retry),
+		events.At("GET"+one+"/events", h.events),
+	)}
 }
 
-// enter makes room for one more of what only so many may be of at one time; the returned function,
-// which may be called more than once, gives it back.
+// deletePath stands before the address of a document that is to be deleted.
+const deletePath = "/delete/"
+
+// enter takes one of a limited number of places; the returned function, which may be called more than
+// once, gives it back.
 func enter(room chan struct{}) (leave func(), err error) {
 	select {
 	case room <- struct{}{}:
@@ -110,7 +124,7 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 }
 
 // queryNamespace returns the namespace that a URL names.
-func queryNamespace(r *http.Request) string {
+func queryNamespace(r *wire.Request) string {
 	q := r.URL.Query()
 	if ns := q.Get("namespace"); ns != "" {
 		return ns
@@ -120,21 +134,17 @@ func queryNamespace(r *http.Request) string {
 
 // unprocessable is the status of a body that is well-formed and still cannot be meant.
 func unprocessable(format string, args ...any) error {
-	return &wire.RefusalError{Failure: wire.Failure{
-		Status: http.StatusUnprocessableEntity, Code: "validation_error", Text: fmt.Sprintf(format, args...),
-	}}
+	return wire.Refuse(http.StatusUnprocessableEntity, "validation_error", fmt.Sprintf(format, args...))
 }
 
-// overQuota is the answer to an upload for which there is no room in a quota.
-func overQuota(e *intake.QuotaError) wire.Failure {
+// overQuota refuses an upload for which a quota has no room.
+func overQuota(e *intake.QuotaError) error {
 	whose := "your uploaded files"
 	if e.All {
 		whose = "all uploaded files of this server"
 	}
-	return wire.Failure{
-		Status: http.StatusInsufficientStorage, Code: "quota_exceeded",
-		Text: fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit),
-	}
+	return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded",
+		fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit))
 }
 
 // failure gives an error of the service its status.
@@ -147,7 +157,7 @@ func failure(err error) error {
 	case badName:
 		return wire.Invalidf("%s", sentence(name.Error()))
 	case exceeded:
-		return &wire.RefusalError{Failure: overQuota(quota)}
+		return overQuota(quota)
 	case errors.Is(err, intake.ErrFull):
 		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
@@ -165,17 +175,6 @@ func failure(err error) error {
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
-
-// answer answers with a value as JSON.
-func answer(w http.ResponseWriter, status int, v any) error {
-	raw, err := wire.AppendJSON(nil, v)
-	if err != nil {
-		return err
-	}
-	// Only a client that is gone makes writing fail, and nobody is left to tell.
-	_ = wire.WriteJSON(w, status, raw)
-	return nil
-}
 
 // message is the answer of the routes that say in a sentence what they did.
 type message struct {

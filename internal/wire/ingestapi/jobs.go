@@ -23,14 +23,10 @@ type jobsPage struct {
 	Next *string   `json:"next"` // for the parameter before of the next page; null on the last one
 }
 
-// Jobs answers GET /api/jobs?limit=&before=&namespace= with a page of the caller's jobs.
-func (h *Handler) Jobs(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return err
-	}
+// jobs answers GET /api/jobs?limit=&before=&namespace= with a page of the caller's jobs.
+func (h *Handler) jobs(w http.ResponseWriter, r *wire.Request) error {
 	q := r.URL.Query()
-	list := job.List{Owner: who.Subject, Namespace: q.Get("namespace"), Before: q.Get("before"), Limit: defaultJobs}
+	list := job.List{Owner: r.Who.Subject, Namespace: q.Get("namespace"), Before: q.Get("before"), Limit: defaultJobs}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -51,58 +47,46 @@ func (h *Handler) Jobs(w http.ResponseWriter, r *http.Request) error {
 		}
 		page.Jobs = append(page.Jobs, bodyOf(j))
 	}
-	return answer(w, http.StatusOK, page)
+	return wire.Reply(w, http.StatusOK, page)
 }
 
-// Job answers GET /api/jobs/{id}.
-func (h *Handler) Job(w http.ResponseWriter, r *http.Request) error {
-	j, err := h.job(r)
+// job answers GET /api/jobs/{id}.
+func (h *Handler) job(w http.ResponseWriter, r *wire.Request) error {
+	j, err := h.find(r)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, bodyOf(j))
+	return wire.Reply(w, http.StatusOK, bodyOf(j))
 }
 
-func (h *Handler) job(r *http.Request) (job.Job, error) {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return job.Job{}, err
-	}
-	j, err := h.cfg.Service.Jobs().Job(r.Context(), who.Subject, r.PathValue("id"))
+func (h *Handler) find(r *wire.Request) (job.Job, error) {
+	j, err := h.cfg.Service.Jobs().Job(r.Context(), r.Who.Subject, r.PathValue("id"))
 	return j, failure(err)
 }
 
-// Cancel answers POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id} with the job. One that is
+// cancel answers POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id} with the job. One that is
 // running ends soon after.
-func (h *Handler) Cancel(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
-	j, err := h.cfg.Service.Jobs().Cancel(r.Context(), who.Subject, r.PathValue("id"))
+func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
+	j, err := h.cfg.Service.Jobs().Cancel(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
 		return &chat.Error{Kind: chat.Conflict, Msg: "The job has ended already."}
 	}
 	if err != nil {
 		return failure(err)
 	}
-	return answer(w, http.StatusOK, bodyOf(j))
+	return wire.Reply(w, http.StatusOK, bodyOf(j))
 }
 
-// Retry answers POST /api/jobs/{id}/retry with the job, which is queued again.
-func (h *Handler) Retry(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
-	j, err := h.cfg.Service.Jobs().Retry(r.Context(), who.Subject, r.PathValue("id"))
+// retry answers POST /api/jobs/{id}/retry with the job, which is queued again.
+func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
+	j, err := h.cfg.Service.Jobs().Retry(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
 		return &chat.Error{Kind: chat.Conflict, Msg: "Only a job that has failed, in part or whole, or was cancelled, can be tried again."}
 	}
 	if err != nil {
 		return failure(err)
 	}
-	return answer(w, http.StatusOK, bodyOf(j))
+	return wire.Reply(w, http.StatusOK, bodyOf(j))
 }
 
 const keepAlive = 12 * time.Second
@@ -111,10 +95,10 @@ const keepAlive = 12 * time.Second
 // is told to stay away (HTML standard, section 9.2.2).
 const finalEvent = 1
 
-// Events answers GET /api/jobs/{id}/events: the job as it is, and again whenever it has changed, as
+// events answers GET /api/jobs/{id}/events: the job as it is, and again whenever it has changed, as
 // server-sent events, the last one when it has ended.
-func (h *Handler) Events(w http.ResponseWriter, r *http.Request) error {
-	j, err := h.job(r)
+func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
+	j, err := h.find(r)
 	if err != nil {
 		return err
 	}

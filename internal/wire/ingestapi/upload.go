@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/intake"
 	"parley/internal/job"
@@ -18,14 +17,10 @@ import (
 // maxFields is how many parts beside its files an upload may have.
 const maxFields = 100
 
-// Upload answers POST /upload, a form with files, with {"message", "job_id"}. The files are written to
+// upload answers POST /upload, a form with files, with {"message", "job_id"}. The files are written to
 // the disk as they come; nothing of an upload that is not read to its end is kept.
-func (h *Handler) Upload(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.writer(r)
-	if err != nil {
-		return err
-	}
-	at, err := h.scope(who, queryNamespace(r))
+func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
+	at, err := h.scope(r.Who, queryNamespace(r))
 	if err != nil {
 		return err
 	}
@@ -48,16 +43,13 @@ func (h *Handler) Upload(w http.ResponseWriter, r *http.Request) error {
 	if len(j.Files) > 1 {
 		text = "Files uploaded successfully. They are being indexed."
 	}
-	return answer(w, http.StatusOK, message{Message: text, JobID: j.ID})
+	return wire.Reply(w, http.StatusOK, message{Message: text, JobID: j.ID})
 }
 
-func boundaryOf(r *http.Request) (string, error) {
+func boundaryOf(r *wire.Request) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return "", &wire.RefusalError{Failure: wire.Failure{
-			Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type",
-			Text: "The content type is not supported; expected multipart/form-data.",
-		}}
+		return "", wire.UnsupportedType("multipart/form-data")
 	}
 	if params["boundary"] == "" {
 		return "", wire.Invalidf("The multipart request has no boundary.")
@@ -66,8 +58,8 @@ func boundaryOf(r *http.Request) (string, error) {
 }
 
 // receive takes the files of a form and makes a job of them.
-func (h *Handler) receive(w http.ResponseWriter, r *http.Request, batch *intake.Batch, boundary string) (job.Job, error) {
-	body := wire.NewPaced(w, r, h.cfg.MaxUpload)
+func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *intake.Batch, boundary string) (job.Job, error) {
+	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
 	defer body.Drain()
 	if err := takeParts(r, batch, multipart.NewReader(body, boundary)); err != nil {
 		if broken := body.Err(); broken != nil { // which the form's reader wraps
@@ -86,7 +78,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request, batch *intake.
 }
 
 // takeParts takes the parts of a form that are files. Fields are passed over.
-func takeParts(r *http.Request, batch *intake.Batch, parts *multipart.Reader) error {
+func takeParts(r *wire.Request, batch *intake.Batch, parts *multipart.Reader) error {
 	for fields := 0; ; {
 		part, err := parts.NextRawPart()
 		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
@@ -111,14 +103,10 @@ func takeParts(r *http.Request, batch *intake.Batch, parts *multipart.Reader) er
 	}
 }
 
-// Uploaded answers GET /list_uploaded with the names of the caller's files. Headers tell how many bytes
+// uploaded answers GET /list_uploaded with the names of the caller's files. Headers tell how many bytes
 // his files take, in all namespaces, and how many they may.
-func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return err
-	}
-	at, err := h.scope(who, queryNamespace(r))
+func (h *Handler) uploaded(w http.ResponseWriter, r *wire.Request) error {
+	at, err := h.scope(r.Who, queryNamespace(r))
 	if err != nil {
 		return err
 	}
@@ -126,7 +114,7 @@ func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return failure(err)
 	}
-	used, limit, err := h.cfg.Service.Used(r.Context(), who.Subject)
+	used, limit, err := h.cfg.Service.Used(r.Context(), r.Who.Subject)
 	if err != nil {
 		return failure(err)
 	}
@@ -134,26 +122,12 @@ func (h *Handler) Uploaded(w http.ResponseWriter, r *http.Request) error {
 	if limit > 0 {
 		w.Header().Set("X-Uploads-Limit", strconv.FormatInt(limit, 10))
 	}
-	return answer(w, http.StatusOK, names)
+	return wire.Reply(w, http.StatusOK, names)
 }
 
-// written returns who asks for a change, and what they sent.
-func (h *Handler) written(w http.ResponseWriter, r *http.Request) (access.Principal, wire.Object, error) {
-	who, err := h.writer(r)
-	if err != nil {
-		return who, wire.Object{}, err
-	}
-	body, err := wire.ReadBody(w, r, h.cfg.MaxBody)
-	if err != nil {
-		return who, wire.Object{}, err
-	}
-	object, err := wire.ParseObject(body)
-	return who, object, err
-}
-
-// DeleteUploaded answers POST /delete_uploaded {"filename"}.
-func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
-	who, object, err := h.written(w, r)
+// deleteUploaded answers POST /delete_uploaded {"filename"}.
+func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
 		return err
 	}
@@ -162,7 +136,7 @@ func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
 	if !ok || name == "" {
 		return wire.Invalidf(`"filename" must be the name of an uploaded file.`)
 	}
-	at, err := h.scope(who, queryNamespace(r))
+	at, err := h.scope(r.Who, queryNamespace(r))
 	if err == nil {
 		err = h.cfg.Service.DeleteUpload(r.Context(), at, name)
 	}
@@ -172,5 +146,5 @@ func (h *Handler) DeleteUploaded(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return failure(err)
 	}
-	return answer(w, http.StatusOK, message{Message: "File deleted successfully."})
+	return wire.Reply(w, http.StatusOK, message{Message: "File deleted successfully."})
 }

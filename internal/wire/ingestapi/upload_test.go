@@ -16,7 +16,6 @@ import (
 	"parley/internal/access"
 	"parley/internal/ingest"
 	"parley/internal/retrieval"
-	"parley/internal/wire/ingestapi"
 )
 
 func TestUpload_EveryFileGetsItsStateAndReason(t *testing.T) {
@@ -44,7 +43,7 @@ func TestUpload_EveryFileGetsItsStateAndReason(t *testing.T) {
 		t.Error("the file that was indexed is not found by its name")
 	}
 	var read body
-	if err := json.Unmarshal(s.ofJob(s.handler.Job, j.ID).Body.Bytes(), &read); err != nil || read.State != "partial" || len(read.Files) != 4 {
+	if err := json.Unmarshal(s.ofJob("GET /api/jobs/{id}", j.ID).Body.Bytes(), &read); err != nil || read.State != "partial" || len(read.Files) != 4 {
 		t.Errorf("GET gives %+v, %v", read, err)
 	}
 }
@@ -136,7 +135,7 @@ func TestUpload_WhatIsNoUploadIsRefusedAndLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func(outer *testing.T) { s.t = outer }(s.t)
 			s.t = t
-			w := s.post(s.handler.Upload, c.contentType, c.body)
+			w := s.post("POST /upload", c.contentType, c.body)
 			if w.Code != c.want {
 				t.Errorf("status %d, want %d: %s", w.Code, c.want, w.Body)
 			}
@@ -161,7 +160,7 @@ func TestUpload_AClientThatLeavesLeavesNothing(t *testing.T) {
 	contentType, whole := form(file{"a.md", strings.Repeat("text ", 100)})
 	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(bytes.NewReader(whole[:200]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	r.Header.Set("Content-Type", contentType)
-	if w := s.call(s.handler.Upload, r); w.Code != 400 {
+	if w := s.call("POST /upload", r); w.Code != 400 {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if stored := s.stored(); len(stored) > 0 {
@@ -170,11 +169,12 @@ func TestUpload_AClientThatLeavesLeavesNothing(t *testing.T) {
 }
 
 func TestUpload_WhereTheServerIsClosedNothingComesIn(t *testing.T) {
-	s := newSite(t, func(c *ingestapi.Config) { c.Closed = true })
+	s := newSite(t, nil)
+	s.closed = true
 	for name, w := range map[string]*httptest.ResponseRecorder{
-		"upload": s.upload(file{"a.md", "x"}), "delete": s.json(s.handler.DeleteUploaded, `{"filename":"a.md"}`),
-		"index": s.json(s.handler.Index, `{"urls":["https://example.com"]}`), "pdf": s.json(s.handler.PDF, `{"file":"AAAA"}`),
-		"retry": s.ofJob(s.handler.Retry, "x"), "cancel": s.ofJob(s.handler.Cancel, "x"),
+		"upload": s.upload(file{"a.md", "x"}), "delete": s.json("POST /delete_uploaded", `{"filename":"a.md"}`),
+		"index": s.json("POST /index", `{"urls":["https://example.com"]}`), "pdf": s.json("POST /pdf", `{"file":"AAAA"}`),
+		"retry": s.ofJob("POST /api/jobs/{id}/retry", "x"), "cancel": s.ofJob("POST /api/jobs/{id}/cancel", "x"),
 	} {
 		if w.Code != http.StatusForbidden {
 			t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
@@ -188,7 +188,7 @@ func TestUpload_WhereTheServerIsClosedNothingComesIn(t *testing.T) {
 func TestDeleteUploaded_TakesFileAndDocumentsAtOnce(t *testing.T) {
 	s := newSite(t, nil)
 	s.ended(s.decode(s.upload(file{"a.md", "x"}, file{"b.md", "y"}), 200).JobID)
-	if got := s.decode(s.json(s.handler.DeleteUploaded, `{"filename":"a.md"}`), 200); got.Message == "" {
+	if got := s.decode(s.json("POST /delete_uploaded", `{"filename":"a.md"}`), 200); got.Message == "" {
 		t.Errorf("the answer is %+v", got)
 	}
 	if s.found(access.Anonymous, "a.md") || !s.found(access.Anonymous, "b.md") || s.uploaded() != `["b.md"]` || len(s.stored()) != 1 {
@@ -198,7 +198,7 @@ func TestDeleteUploaded_TakesFileAndDocumentsAtOnce(t *testing.T) {
 		`{"filename":"a.md"}`: 404, `{"filename":"../b.md/.."}`: 404, `{"filename":""}`: 400, `{"filename":7}`: 400, `{}`: 400, `[]`: 400, `{`: 400,
 		`{"filename":"` + strings.Repeat("x", 5000) + `"}`: 413, `{"filename":` + strings.Repeat("[", 100) + `}`: 400,
 	} {
-		if w := s.json(s.handler.DeleteUploaded, body); w.Code != want {
+		if w := s.json("POST /delete_uploaded", body); w.Code != want {
 			t.Errorf("%.40s: status %d, want %d: %s", body, w.Code, want, w.Body)
 		}
 	}
@@ -212,7 +212,7 @@ func TestDeleteUploaded_AlsoWhileTheFileIsBeingRead(t *testing.T) {
 			break
 		}
 	}
-	s.decode(s.json(s.handler.DeleteUploaded, `{"filename":"a.md"}`), 200)
+	s.decode(s.json("POST /delete_uploaded", `{"filename":"a.md"}`), 200)
 	close(s.reader.gate)
 	j := s.ended(id)
 	if s.found(access.Anonymous, "a.md") || !s.found(access.Anonymous, "b.md") || s.uploaded() != `["b.md"]` {
@@ -237,14 +237,14 @@ func TestUpload_BelongsToWhoHasUploadedIt(t *testing.T) {
 			t.Errorf("%v sees %s", who, got)
 		}
 		for name, w := range map[string]*httptest.ResponseRecorder{
-			"delete": s.json(s.handler.DeleteUploaded, `{"filename":"a.md"}`), "job": s.ofJob(s.handler.Job, id), "cancel": s.ofJob(s.handler.Cancel, id),
-			"retry": s.ofJob(s.handler.Retry, id), "events": s.ofJob(s.handler.Events, id), "delete by name": s.delete("a.md"),
+			"delete": s.json("POST /delete_uploaded", `{"filename":"a.md"}`), "job": s.ofJob("GET /api/jobs/{id}", id), "cancel": s.ofJob("POST /api/jobs/{id}/cancel", id),
+			"retry": s.ofJob("POST /api/jobs/{id}/retry", id), "events": s.ofJob("GET /api/jobs/{id}/events", id), "delete by name": s.delete("a.md"),
 		} {
 			if w.Code != http.StatusNotFound {
 				t.Errorf("%s by %v: status %d: %s", name, who, w.Code, w.Body)
 			}
 		}
-		if w := s.call(s.handler.Jobs, httptest.NewRequest(http.MethodGet, "/", nil)); strings.TrimSpace(w.Body.String()) != `{"jobs":[],"next":null}` {
+		if w := s.call("GET /api/jobs", httptest.NewRequest(http.MethodGet, "/", nil)); strings.TrimSpace(w.Body.String()) != `{"jobs":[],"next":null}` {
 			t.Errorf("%v sees jobs %s", who, w.Body)
 		}
 	}
@@ -254,7 +254,7 @@ func TestUpload_BelongsToWhoHasUploadedIt(t *testing.T) {
 		t.Errorf("the job ended as %+v", j)
 	}
 	s.who = ann
-	s.decode(s.json(s.handler.DeleteUploaded, `{"filename":"a.md"}`), 200)
+	s.decode(s.json("POST /delete_uploaded", `{"filename":"a.md"}`), 200)
 	if s.found(ann, "a.md") || !s.found(bob, "uploads/a.md") {
 		t.Error("not exactly ann's file is gone")
 	}
@@ -288,22 +288,22 @@ func TestJobs_CancelledKeepWhatIsIndexedAndCanBeTriedAgain(t *testing.T) {
 			t.Fatal("the first file is not indexed")
 		}
 	}
-	s.decode(s.ofJob(s.handler.Cancel, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/cancel", id), 200)
 	j := s.ended(id)
 	if j.State != "cancelled" || j.Indexed != 1 || s.uploaded() != `["a.md"]` || !s.found(access.Anonymous, "a.md") {
 		t.Errorf("the job ended as %+v, uploaded are %s", j, s.uploaded())
 	}
-	s.decode(s.ofJob(s.handler.Cancel, id), 409)
+	s.decode(s.ofJob("POST /api/jobs/{id}/cancel", id), 409)
 	close(s.reader.gate)
 	// Another upload does not take the file with it.
 	if j := s.ended(s.decode(s.upload(file{"c.md", "x"}), 200).JobID); j.State != "done" || s.found(access.Anonymous, "slow.md") {
 		t.Errorf("the next job ended as %+v", j)
 	}
-	s.decode(s.ofJob(s.handler.Retry, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/retry", id), 200)
 	if j := s.ended(id); j.State != "done" || j.Indexed != 2 || !s.found(access.Anonymous, "slow.md") {
 		t.Errorf("the job that was tried again ended as %+v", j)
 	}
-	s.decode(s.ofJob(s.handler.Retry, id), 409)
+	s.decode(s.ofJob("POST /api/jobs/{id}/retry", id), 409)
 }
 
 func TestJobs_CancelledLeaveEarlierVersionsInTheirPlaces(t *testing.T) {
@@ -319,14 +319,14 @@ func TestJobs_CancelledLeaveEarlierVersionsInTheirPlaces(t *testing.T) {
 	<-s.reader.read
 	id := s.decode(s.upload(file{"a.md", "WAIT"}), 200).JobID
 	<-s.reader.read
-	s.decode(s.ofJob(s.handler.Cancel, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/cancel", id), 200)
 	s.ended(id)
 	s.ended(s.decode(s.upload(file{"b.md", "x"}), 200).JobID)
 	if s.uploaded() != `["a.md","b.md"]` || size() != 17 {
 		t.Errorf("uploaded are %s, and a.md has %d bytes", s.uploaded(), size())
 	}
 	close(s.reader.gate)
-	s.decode(s.ofJob(s.handler.Retry, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/retry", id), 200)
 	if j := s.ended(id); j.State != "done" || size() != 4 || len(s.stored()) != 2 {
 		t.Errorf("tried again it ended as %+v; a.md has %d bytes, stored are %q", j, size(), s.stored())
 	}
@@ -339,7 +339,7 @@ func TestJobs_ARetryReadsAgainWhatHasFailed(t *testing.T) {
 	for len(s.reader.read) > 0 {
 		<-s.reader.read
 	}
-	s.decode(s.ofJob(s.handler.Retry, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/retry", id), 200)
 	if j := s.ended(id); j.State != "partial" || len(s.reader.read) != 1 || <-s.reader.read != "b.md" {
 		t.Errorf("the job ended as %+v", j)
 	}
@@ -355,7 +355,7 @@ func TestJobs_ArePagedNewestFirst(t *testing.T) {
 	}
 	var got []string
 	for before := ""; ; {
-		w := s.call(s.handler.Jobs, httptest.NewRequest(http.MethodGet, "/api/jobs?limit=2&before="+before, nil))
+		w := s.call("GET /api/jobs", httptest.NewRequest(http.MethodGet, "/api/jobs?limit=2&before="+before, nil))
 		var page struct {
 			Jobs []body
 			Next *string
@@ -378,14 +378,14 @@ func TestJobs_ArePagedNewestFirst(t *testing.T) {
 		t.Errorf("the jobs are %v, want %v", got, want)
 	}
 	for _, query := range []string{"limit=0", "limit=-1", "limit=x"} {
-		if w := s.call(s.handler.Jobs, httptest.NewRequest(http.MethodGet, "/api/jobs?"+query, nil)); w.Code != 400 {
+		if w := s.call("GET /api/jobs", httptest.NewRequest(http.MethodGet, "/api/jobs?"+query, nil)); w.Code != 400 {
 			t.Errorf("%s: status %d", query, w.Code)
 		}
 	}
-	for _, answer := range []func(http.ResponseWriter, *http.Request) error{s.handler.Job, s.handler.Events, s.handler.Cancel, s.handler.Retry} {
+	for _, answer := range []string{"GET /api/jobs/{id}", "GET /api/jobs/{id}/events", "POST /api/jobs/{id}/cancel", "POST /api/jobs/{id}/retry"} {
 		s.decode(s.ofJob(answer, "01JNOJOB"), 404)
 	}
-	if w := s.ofJob(s.handler.Events, want[0], "Last-Event-ID", "1"); w.Code != http.StatusNoContent {
+	if w := s.ofJob("GET /api/jobs/{id}/events", want[0], "Last-Event-ID", "1"); w.Code != http.StatusNoContent {
 		t.Errorf("a client that has seen the end gets %d", w.Code)
 	}
 }
@@ -405,7 +405,7 @@ func TestJobs_AFullDiskFailsTheJobWithARemedy(t *testing.T) {
 		t.Errorf("the job ended as %+v", j)
 	}
 	full = false
-	s.decode(s.ofJob(s.handler.Retry, id), 200)
+	s.decode(s.ofJob("POST /api/jobs/{id}/retry", id), 200)
 	if j := s.ended(id); j.State != "done" {
 		t.Errorf("with room again the job ended as %+v", j)
 	}

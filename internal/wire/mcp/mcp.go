@@ -5,10 +5,12 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -40,12 +42,11 @@ type Documents interface {
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 }
 
-// Config is what a Handler needs. Runner, Search, Documents and Principal are required.
+// Config is what a Handler needs. Runner, Search and Documents are required.
 type Config struct {
 	Runner    Runner
 	Search    Searcher
 	Documents Documents
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
 
 	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
 	// one. Nil means that there are no others.
@@ -79,16 +80,33 @@ func New(cfg Config) *Handler {
 	return h
 }
 
-// ServeHTTP answers one request of the streamable HTTP transport.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "mcp request refused", "error", err)
-		wire.WriteError(w, err)
-		return
+// maxBody is the size of a message in bytes: none holds more than a question.
+const maxBody = 256 << 10
+
+// Protocol returns the route of the streamable HTTP transport. It has no streams of the server's own, so
+// GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
+func (h *Handler) Protocol() wire.Protocol {
+	return wire.Protocol{Routes: wire.Slashed(wire.Route{
+		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: fail, Handle: h.serve,
+	})}
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
+	if err := wire.Check(r.Body); err != nil {
+		return err
 	}
-	c := caller{who, wire.BaseURL(r, h.cfg.PublicURL, false)}
-	h.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	c := caller{r.Who, wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+	again := r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+	again.Body = io.NopCloser(bytes.NewReader(r.Body))
+	h.http.ServeHTTP(w, again)
+	return nil
+}
+
+// fail answers with an error of JSON-RPC 2.0 for a message of which not even the id is known.
+func fail(w http.ResponseWriter, _ *wire.Request, err error) {
+	const invalidRequest = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":`
+	f := wire.FailureOf(err)
+	f.Write(w, append(wire.AppendString([]byte(invalidRequest), f.Text), "}}"...))
 }
 
 // callerKey is the key of a caller in the context of a request: the SDK makes the server itself.

@@ -64,15 +64,15 @@ func document(namespace, name string, users ...string) retrieval.Document {
 	return retrieval.Document{Namespace: namespace, Name: name, Title: "T " + name, Revision: int64(len(name)), Access: access.List{Users: users}}
 }
 
-// connect serves a handler over HTTP and returns a client's session with it. The header X-User
+// connect serves a handler over HTTP and returns a client's session with it. The header X-Test-User
 // says who the client is.
 func connect(t *testing.T, h *Handler, user string) *sdk.ClientSession {
 	t.Helper()
-	s := httptest.NewServer(h)
+	s := httptest.NewServer(serve(h))
 	t.Cleanup(s.Close)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: s.URL, DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: as(user)},
+		Endpoint: s.URL + "/mcp", DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: as(user)},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -85,19 +85,18 @@ type as string
 
 func (u as) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("X-User", string(u))
+	r.Header.Set("X-Test-User", string(u))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// serve stands in for internal/server.
+func serve(h *Handler) http.Handler {
+	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
 }
 
 func newHandler(engine *chattest.Engine, c *corpus) *Handler {
 	return New(Config{
 		Runner: engine, Search: c, Documents: c, Defaults: chat.DefaultOptions(), PublicURL: "https://parley.example",
-		Principal: func(r *http.Request) (access.Principal, error) {
-			if r.Header.Get("X-User") == "nobody" {
-				return access.Principal{}, &chat.Error{Kind: chat.Unauthorized}
-			}
-			return access.Principal{Subject: r.Header.Get("X-User")}, nil
-		},
 		Namespaces: func(_ context.Context, who access.Principal) ([]string, error) {
 			if who.Subject == "ann" {
 				return []string{"hr"}, nil
@@ -289,8 +288,8 @@ func TestResources_ArePaged(t *testing.T) {
 func TestServeHTTP_RefusesACallerThatIsNobody(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
-	r.Header.Set("X-User", "nobody")
-	newHandler(&chattest.Engine{}, &corpus{}).ServeHTTP(w, r)
+	r.Header.Set("X-Test-User", "nobody")
+	serve(newHandler(&chattest.Engine{}, &corpus{})).ServeHTTP(w, r)
 	if w.Code != http.StatusUnauthorized {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"math"
-	"net/http"
 
 	"parley/internal/llm"
 	"parley/internal/turn"
@@ -20,26 +19,23 @@ const (
 	leastTopP = 1e-6
 )
 
-// decode returns the exchange that a body asks for. With an error it returns what is known of it.
-func (h *Handler) decode(r *http.Request, body []byte) (*exchange, error) {
-	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r, h.cfg.PublicURL, false)}
-	object, err := wire.ParseObject(body)
+// decode returns the exchange that a request asks for.
+func (h *Handler) decode(r *wire.Request) (*exchange, error) {
+	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
-		return x, err
+		return nil, err
 	}
-	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
-		return x, err
-	}
-	x.req.Options = h.cfg.Defaults
+	x.req.Principal, x.req.Options = r.Who, h.cfg.Defaults
 	if err := x.readMembers(object); err != nil {
-		return x, err
+		return nil, err
 	}
 	if x.req.Namespace, err = h.namespaceOf(r.Context(), x.req.Principal, x.model); err != nil {
-		return x, err
+		return nil, err
 	}
 	messages, _ := object.Get("messages")
 	if x.req.Messages, err = h.messagesOf(messages); err != nil {
-		return x, err
+		return nil, err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	return x, nil

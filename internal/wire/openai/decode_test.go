@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -13,13 +14,18 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
 // complete sends a body and returns what came.
-func complete(h *Handler, body string) *httptest.ResponseRecorder {
+func complete(h *Handler, body string) *httptest.ResponseRecorder { return completeFor(h, "", body) }
+
+func completeFor(h *Handler, user, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
+	r.Header.Set("X-Test-User", user)
+	serve(h).ServeHTTP(w, r)
 	return w
 }
 
@@ -166,9 +172,8 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 	}
 	for _, c := range cases {
 		runner := &wiretest.Scripted{}
-		h := handlerOf(runner, func(cfg *Config) {
-			cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{}, c.err }
-		})
+		h := wiretest.MountFor(handlerOf(runner, nil).Protocol(), slog.New(slog.DiscardHandler),
+			func(*http.Request, wire.Right) (access.Principal, error) { return access.Principal{}, c.err })
 		requests := []*http.Request{
 			httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"nothing"}`)),
 			httptest.NewRequest(http.MethodGet, "/v1/models", nil),
@@ -176,7 +181,7 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 		}
 		for _, r := range requests {
 			w := httptest.NewRecorder()
-			serve(h).ServeHTTP(w, r)
+			h.ServeHTTP(w, r)
 			var got errorBody
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != c.status || got.Error.Type != c.kind {
 				t.Errorf("%s: %v: %d %s", r.URL.Path, c.err, w.Code, w.Body)
@@ -195,11 +200,10 @@ func TestHandler_TellsWhoMayNotAsk(t *testing.T) {
 func TestComplete_AsksForTheNamespacesOfTheCaller(t *testing.T) {
 	runner := &wiretest.Scripted{Steps: wiretest.Script(t, "include answer.events")}
 	h := handlerOf(runner, func(cfg *Config) {
-		cfg.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "ada"}, nil }
 		cfg.Namespaces = func(_ context.Context, p access.Principal) ([]string, error) { return []string{p.Subject}, nil }
 	})
 	for model, status := range map[string]int{"parley": 200, "parley/default": 200, "parley/ada": 200, "parley/eve": 404, "parley/": 404, "Parley": 404, "gpt-5": 404} {
-		w := complete(h, `{"model":"`+model+`","messages":[{"role":"user","content":"x"}],"user":"eve","namespace":"eve"}`)
+		w := completeFor(h, "ada", `{"model":"`+model+`","messages":[{"role":"user","content":"x"}],"user":"eve","namespace":"eve"}`)
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", model, w.Code, status)
 		}

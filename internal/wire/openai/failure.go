@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/wire"
@@ -32,19 +34,35 @@ func refusef(param, code, format string, args ...any) error {
 	return &paramError{param: param, code: code, err: &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}}
 }
 
-// WriteFailure answers with a failure in the API's shape. It is for what the server refuses
-// before a request reaches the Handler.
-func WriteFailure(w http.ResponseWriter, f wire.Failure) {
-	f = f.OpenAI()
-	f.SetHeaders(w.Header())
-	// A client that is gone is the only reason for an error here, and nobody is left to tell.
-	_ = wire.WriteJSON(w, f.Status, appendFailure(nil, f, "", f.Code))
-}
-
-func writeError(w http.ResponseWriter, err error) {
+// fail answers with an error in the API's shape.
+func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f := wire.FailureOf(err).OpenAI()
 	f.SetHeaders(w.Header())
-	_ = wire.WriteJSON(w, f.Status, appendError(nil, err)) // as above
+	// Writing fails only when the client is gone, and then nobody is left to tell.
+	_ = wire.WriteJSON(w, f.Status, appendError(nil, err))
+}
+
+// elsewhere says, by the first name behind /v1/, what to use in place of a route of OpenAI's API that is
+// not there.
+var elsewhere = map[string]string{
+	"responses":   "The Responses API is not there yet: use POST /v1/chat/completions, in the AI SDK openai.chat('parley').",
+	"completions": "Completions are not there: use POST /v1/chat/completions.",
+	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere, "conversations": assistantsElsewhere,
+	"files": filesElsewhere, "uploads": filesElsewhere, "vector_stores": filesElsewhere,
+	"embeddings": "Embeddings are not there: Parley embeds what it ingests and is asked itself. POST /search finds passages.",
+}
+
+const (
+	assistantsElsewhere = "Assistants and stored conversations are not there: send the whole conversation to POST /v1/chat/completions, " +
+		"or keep it in a session, POST /chat/session."
+	filesElsewhere = "Files are not there: POST /upload takes documents, and POST /v1/chat/completions answers from all of them."
+)
+
+// unknown answers for a path below /v1/ that has no route.
+func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
+	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/chat/completions and GET /v1/models.")
+	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 
 // appendError appends the error object, which is a whole reply, or the last event of a stream:

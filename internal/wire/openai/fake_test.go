@@ -11,7 +11,6 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -22,10 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func handlerOf(runner Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner:     runner,
-		Principal:  wiretest.Principal,
 		Namespaces: namespaces("a b/ü", "default", "hr"),
 		Defaults:   chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
-		Logger:     slog.New(slog.DiscardHandler),
 		Now:        func() time.Time { return time.Unix(1706301586, 0) },
 		NewID:      wiretest.IDs(),
 	}
@@ -39,14 +36,7 @@ func namespaces(names ...string) func(context.Context, access.Principal) ([]stri
 	return func(context.Context, access.Principal) ([]string, error) { return names, nil }
 }
 
-// serve stands in for the routes of internal/server.
+// serve stands in for internal/server.
 func serve(h *Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/models", h.Models)
-	mux.HandleFunc("GET /v1/models/{id...}", func(w http.ResponseWriter, r *http.Request) {
-		h.Model(w, r, r.PathValue("id"))
-	})
-	fail := func(w http.ResponseWriter, err error) { WriteFailure(w, wire.FailureOf(err)) }
-	mux.Handle("POST /v1/chat/completions", wiretest.WithBody(fail, h.Complete))
-	return mux
+	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
 }

@@ -21,7 +21,7 @@ const (
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
 		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
-			return serve(handlerOf(r, func(c *Config) { c.Logger = log }))
+			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
 		},
 		ReplyPath: "/v1/chat/completions", ReplyBody: asking,
 		StreamPath: "/v1/chat/completions", StreamBody: streaming,

@@ -17,37 +17,26 @@ import (
 // the model of the namespace of that name.
 const ownModel = "parley"
 
-// Models answers GET /v1/models.
-func (h *Handler) Models(w http.ResponseWriter, r *http.Request) {
+// models answers GET /v1/models.
+func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 	names, err := h.list(r)
 	if err != nil {
-		h.fail(w, r, &exchange{}, err)
-		return
+		return err
 	}
 	body := h.appendModel([]byte(`{"object":"list","data":[`), ownModel)
 	for _, name := range names {
 		body = h.appendModel(append(body, ','), ownModel+"/"+name)
 	}
-	h.write(w, r, append(body, "]}"...))
+	return wire.WriteJSON(w, http.StatusOK, append(body, "]}"...))
 }
 
-// Model answers GET /v1/models/{id}; the id is unescaped.
-func (h *Handler) Model(w http.ResponseWriter, r *http.Request, id string) {
-	principal, err := h.cfg.Principal(r)
-	if err == nil {
-		_, err = h.namespaceOf(r.Context(), principal, id)
+// model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
+func (h *Handler) model(w http.ResponseWriter, r *wire.Request) error {
+	id := strings.TrimPrefix(r.URL.Path, "/v1/models/")
+	if _, err := h.namespaceOf(r.Context(), r.Who, id); err != nil {
+		return err
 	}
-	if err != nil {
-		h.fail(w, r, &exchange{}, err)
-		return
-	}
-	h.write(w, r, h.appendModel(nil, id))
-}
-
-func (h *Handler) write(w http.ResponseWriter, r *http.Request, body []byte) {
-	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
-		h.log(r, &exchange{}, err)
-	}
+	return wire.WriteJSON(w, http.StatusOK, h.appendModel(nil, id))
 }
 
 func (h *Handler) appendModel(dst []byte, id string) []byte {
@@ -57,13 +46,9 @@ func (h *Handler) appendModel(dst []byte, id string) []byte {
 }
 
 // list returns what the caller may ask, the server's own namespace first.
-func (h *Handler) list(r *http.Request) ([]string, error) {
-	principal, err := h.cfg.Principal(r)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) list(r *wire.Request) ([]string, error) {
 	names := []string{h.cfg.Namespace}
-	others, err := h.others(r.Context(), principal)
+	others, err := h.others(r.Context(), r.Who)
 	for _, name := range others {
 		if !slices.Contains(names, name) {
 			names = append(names, name)

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -26,10 +25,9 @@ type Runner interface {
 	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
 }
 
-// Config is what a Handler needs. Runner and Principal are required.
+// Config is what a Handler needs. Runner is required.
 type Config struct {
-	Runner    Runner
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
+	Runner Runner
 
 	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
 	// one. Nil means that there are no others.
@@ -40,7 +38,6 @@ type Config struct {
 	PublicURL   string       // where clients reach the server; "" means as each request says
 	Vision      bool         // the model can see: images are accepted
 	MaxMessages int          // 0 means 1,000
-	Logger      *slog.Logger // nil means slog.Default()
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
@@ -58,7 +55,6 @@ type Handler struct {
 func New(cfg Config) *Handler {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -79,28 +75,27 @@ type exchange struct {
 	req      chat.Request
 }
 
-// Complete answers POST /v1/chat/completions, whose body was read with wire.ReadBody.
-func (h *Handler) Complete(w http.ResponseWriter, r *http.Request, body []byte) {
-	x, err := h.decode(r, body)
+// Protocol returns the routes of the API.
+func (h *Handler) Protocol() wire.Protocol {
+	rt := wire.Route{Right: wire.Ask, Fail: fail}
+	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
+	return wire.Protocol{
+		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete)),
+			rt.At("GET /v1/models", h.models),
+			rt.At("GET /v1/models/{id...}", h.model)),
+		Root: "/v1/", Unknown: unknown,
+	}
+}
+
+// complete answers POST /v1/chat/completions.
+func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
+	x, err := h.decode(r)
 	if err != nil {
-		h.fail(w, r, x, err)
-		return
+		return err
 	}
 	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.streamed {
-		h.stream(w, r, x)
-		return
+		return h.stream(w, r, x)
 	}
-	h.reply(w, r, x)
-}
-
-// fail answers with an error before anything else was sent.
-func (h *Handler) fail(w http.ResponseWriter, r *http.Request, x *exchange, err error) {
-	h.log(r, x, err)
-	writeError(w, err)
-}
-
-func (h *Handler) log(r *http.Request, x *exchange, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
-		"turn_id", x.req.TurnID, "namespace", x.req.Namespace, "error", err)
+	return h.reply(w, r, x)
 }

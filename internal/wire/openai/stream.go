@@ -22,22 +22,16 @@ type session struct {
 	ended     bool // the turn was seen to its end
 }
 
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	s := &session{h: h, x: x, stream: wire.SSE(w)}
 	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context())
-	if err == nil {
-		return
+	if err != nil && s.stream.Begun() {
+		// The status is sent. If the client is gone too, this fails, and nobody is left to tell. There
+		// is no [DONE] behind it: the answer is not done.
+		_ = s.stream.Send(appendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
 	}
-	err = wire.CauseOf(r.Context(), err)
-	if !s.stream.Begun() {
-		h.fail(w, r, x, err)
-		return
-	}
-	h.log(r, x, err)
-	// The status is sent. If the client is gone too, this fails, and nobody is left to tell. There
-	// is no [DONE] behind it: the answer is not done.
-	_ = s.stream.Send(appendError(s.stream.Line(), err))
+	return err
 }
 
 // run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
@@ -119,16 +113,13 @@ func (s *session) last(u llm.Usage) error {
 }
 
 // reply answers with the fold of the same events.
-func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
 	if err != nil {
-		h.fail(w, r, x, wire.CauseOf(r.Context(), err))
-		return
+		return err
 	}
-	if err := wire.WriteJSON(w, http.StatusOK, body); err != nil {
-		h.log(r, x, err)
-	}
+	return wire.WriteJSON(w, http.StatusOK, body)
 }
 
 func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte, error) {

@@ -2,7 +2,6 @@ package ragchat
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 
@@ -14,14 +13,10 @@ import (
 
 // decode fills x from a body. The query id comes first, so that even a refusal reaches those who
 // watch the steps.
-func (h *Handler) decode(r *http.Request, x *exchange, body []byte) error {
-	x.base, x.home = wire.BaseURL(r, h.cfg.PublicURL, false), h.cfg.Namespace
-	x.req.Namespace = h.cfg.Namespace
-	var err error
-	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
-		return err
-	}
-	object, err := wire.ParseObject(body)
+func (h *Handler) decode(r *wire.Request, x *exchange) error {
+	x.base, x.home = wire.BaseURL(r.Request, h.cfg.PublicURL, false), h.cfg.Namespace
+	x.req.Namespace, x.req.Principal = h.cfg.Namespace, r.Who
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
 		return err
 	}

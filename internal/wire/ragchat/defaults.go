@@ -72,8 +72,8 @@ type publishedConfig struct {
 	PromptDomain      string  `json:"prompt_domain"`
 }
 
-// ConfigJSON answers GET /api/config.
-func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) {
+// config answers GET /api/config.
+func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 	d, keys := h.cfg.Defaults, h.cfg.Engine.Models
 	or := func(key string) string {
 		if key == "" {
@@ -82,7 +82,7 @@ func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) {
 		return key
 	}
 	rewrite, summary := or(keys.Rewrite), or(keys.Summary)
-	h.json(w, r, publishedConfig{
+	return wire.Reply(w, http.StatusOK, publishedConfig{
 		Defaults:             d,
 		InferenceTemperature: d.Temperature, InferenceTopP: d.TopP,
 		MaxInferenceOutputTokens: d.MaxOutputTokens, EnableTools: d.UseTools,
@@ -122,18 +122,18 @@ type Model struct {
 
 // Pricing is in US dollars for a million tokens.
 type Pricing struct {
-	Input  usd  `json:"input_per_mm"`
-	Output usd  `json:"output_per_mm"`
-	Cached *usd `json:"cached_input_per_mm"` // null when it is not known
+	Input  wire.USD  `json:"input_per_mm"`
+	Output wire.USD  `json:"output_per_mm"`
+	Cached *wire.USD `json:"cached_input_per_mm"` // null when it is not known
 }
 
 // NewPricing returns the prices of a million tokens, in millionths of a dollar; cached is negative
 // when it is not known.
 func NewPricing(input, output, cached int64) *Pricing {
-	p := &Pricing{Input: usd(input), Output: usd(output)}
+	p := &Pricing{Input: wire.USD(input), Output: wire.USD(output)}
 	if cached >= 0 {
-		p.Cached = new(usd)
-		*p.Cached = usd(cached)
+		p.Cached = new(wire.USD)
+		*p.Cached = wire.USD(cached)
 	}
 	return p
 }
@@ -146,25 +146,13 @@ type Capabilities struct {
 	Reasoning bool `json:"reasoning"`
 }
 
-// ModelsJSON answers GET /api/models: an object by key, as the original has it.
-func (h *Handler) ModelsJSON(w http.ResponseWriter, r *http.Request) {
+// models answers GET /api/models: an object by key, as the original has it.
+func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 	all := map[string]Model{}
 	if h.cfg.Models != nil {
 		for _, m := range h.cfg.Models(r.Context()) {
 			all[m.Key] = m
 		}
 	}
-	h.json(w, r, all)
-}
-
-// json answers with v. That v cannot be encoded is a fault of the program.
-func (h *Handler) json(w http.ResponseWriter, r *http.Request, v any) {
-	raw, err := wire.AppendJSON(nil, v)
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	if err := wire.WriteJSON(w, http.StatusOK, raw); err != nil {
-		h.cfg.Logger.DebugContext(r.Context(), "a response could not be written", "error", err)
-	}
+	return wire.Reply(w, http.StatusOK, all)
 }

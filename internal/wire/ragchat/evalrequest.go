@@ -3,7 +3,6 @@ package ragchat
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,17 +56,14 @@ func (e *evaluation) best(passages []retrieval.Passage) []retrieval.Passage {
 }
 
 // evaluationOf reads the body of an evaluation.
-func (h *Handler) evaluationOf(r *http.Request, x *exchange, body []byte) (*evaluation, error) {
-	object, err := wire.ParseObject(body)
+func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error) {
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	h.useDefaults(x)
 	x.req.Options.Rewrite.Clarify = false // nobody would answer
-	if x.req.Principal, err = h.cfg.Principal(r); err != nil {
-		return nil, err
-	}
-	x.req.Namespace = h.cfg.Namespace
+	x.req.Principal, x.req.Namespace = r.Who, h.cfg.Namespace
 	e := &evaluation{k: h.cfg.Defaults.TopK, reranked: defaultReranked, payload: true, base: x}
 	if err := h.readSettings(x, e, object); err != nil {
 		return nil, err

@@ -39,21 +39,19 @@ var (
 		Msg: fmt.Sprintf("The evaluation took longer than %s. Please ask fewer questions at a time.", evaluationTime)}
 )
 
-// Evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
+// evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
 // the original's page has it, or for questions whose documents are known, whose ranks it measures.
-func (h *Handler) Evaluate(w http.ResponseWriter, r *http.Request, body []byte) {
-	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false), home: h.cfg.Namespace}
-	e, err := h.evaluationOf(r, x, body)
+func (h *Handler) evaluate(w http.ResponseWriter, r *wire.Request) error {
+	x := &exchange{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}
+	e, err := h.evaluationOf(r, x)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	select {
 	case h.evaluations <- struct{}{}:
 		defer func() { <-h.evaluations }()
 	default:
-		h.fail(w, r, errEvaluations)
-		return
+		return errEvaluations
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), evaluationTime, errEvaluationLong)
 	defer cancel()
@@ -67,10 +65,9 @@ func (h *Handler) Evaluate(w http.ResponseWriter, r *http.Request, body []byte) 
 		if errors.Is(context.Cause(ctx), errEvaluationLong) {
 			err = errEvaluationLong
 		}
-		h.fail(w, r, wire.CauseOf(r.Context(), err))
-		return
+		return err
 	}
-	h.json(w, r, out)
+	return wire.Reply(w, http.StatusOK, out)
 }
 
 // findings is what one question found.

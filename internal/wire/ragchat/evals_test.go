@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -70,8 +69,15 @@ func (l *librarian) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Ev
 // evaluate posts a body; the answer is read into to, unless that is nil.
 func evaluate(t *testing.T, h *Handler, body string, to any) *httptest.ResponseRecorder {
 	t.Helper()
+	return evaluateFor(t, h, "", body, to)
+}
+
+func evaluateFor(t *testing.T, h *Handler, user, body string, to any) *httptest.ResponseRecorder {
+	t.Helper()
 	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, wiretest.Request(t, "POST /retrieval-evals/run\nContent-Type: application/json\n\n"+body))
+	r := wiretest.Request(t, "POST /retrieval-evals/run\nContent-Type: application/json\n\n"+body)
+	r.Header.Set("X-Test-User", user)
+	serve(h).ServeHTTP(w, r)
 	if to != nil {
 		if err := json.Unmarshal(w.Body.Bytes(), to); err != nil || w.Code != http.StatusOK {
 			t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
@@ -281,16 +287,14 @@ func TestEvaluate_IsTheCallersAndOnTheBill(t *testing.T) {
 	l := &librarian{}
 	b := &books{}
 	b.readLedger(t, "retrieve openai:small 30 0 0 0 3\nrerank test:judge 100 2 0 0 ?\n")
-	h := handlerOf(l, b, func(c *Config) {
-		c.Principal = func(*http.Request) (access.Principal, error) { return access.Principal{Subject: "alice"}, nil }
-	})
+	h := handlerOf(l, b, nil)
 	var r struct {
 		Turn struct {
 			Tokens stageTokens
 			Cost   struct{ Embedding, Total float64 }
 		} `json:"turn_metrics"`
 	}
-	evaluate(t, h, `{"questions":[{"question":"q","gold":["a"]}]}`, &r)
+	evaluateFor(t, h, "alice", `{"questions":[{"question":"q","gold":["a"]}]}`, &r)
 	if l.asked[0].Principal.Subject != "alice" {
 		t.Errorf("asked as %+v", l.asked[0].Principal)
 	}
@@ -301,7 +305,6 @@ func TestEvaluate_IsTheCallersAndOnTheBill(t *testing.T) {
 		change func(*Config)
 		status int
 	}{
-		"who may not":      {func(c *Config) { c.Principal = refuse(&chat.Error{Kind: chat.Forbidden, Msg: "no"}) }, http.StatusForbidden},
 		"broken documents": {func(c *Config) { c.Document = noDocument }, http.StatusInternalServerError},
 		"broken ledger":    {func(c *Config) { c.Ledger = &books{err: errors.New("secret disk")} }, http.StatusInternalServerError},
 	} {
@@ -312,8 +315,10 @@ func TestEvaluate_IsTheCallersAndOnTheBill(t *testing.T) {
 	}
 }
 
-func refuse(err error) func(*http.Request) (access.Principal, error) {
-	return func(*http.Request) (access.Principal, error) { return access.Principal{}, err }
+func TestEvaluate_AsksWhoMay(t *testing.T) {
+	if w := evaluateFor(t, handlerOf(&librarian{}, &books{}, nil), "nobody", `{"query":"q"}`, nil); w.Code != http.StatusUnauthorized {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
 }
 
 func noDocument(context.Context, retrieval.Filter, string) (retrieval.Document, error) {

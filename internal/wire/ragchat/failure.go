@@ -104,52 +104,33 @@ func (x *exchange) modelOf(s chat.Stage) string {
 	return key
 }
 
-// refuse answers with an error before anything else was sent, and ends the steps with it.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, x *exchange, err error) {
-	h.log(r, x, err)
+// Fail answers with an error in the API's shape.
+func Fail(w http.ResponseWriter, r *wire.Request, err error) { (*exchange)(nil).fail(w, r, err) }
+
+// fail answers with an error of an exchange, which may be nil.
+func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f, body := failureOf(x, err)
-	x.progress.finish(f.Text, nil)
-	writeFailure(w, f, body)
-}
-
-// fail answers a request that is none for an answer with an error.
-func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "request ended with an error", "error", err)
-	f, body := failureOf(nil, err)
-	writeFailure(w, f, body)
-}
-
-// Refusal returns what answers with a failure in the API's shape, and ends the processing steps of the
-// turn that a body asks for: for what the server refuses although it knows the body.
-func (h *Handler) Refusal(r *http.Request, body []byte) func(http.ResponseWriter, wire.Failure) {
-	return func(w http.ResponseWriter, f wire.Failure) {
-		x := &exchange{}
-		if object, err := wire.ParseObject(body); err == nil {
-			if settings, err := paramsOf(object); err == nil {
-				x.queryID = queryIDOf(settings)
-			}
-		}
-		var err error
-		if x.req.Principal, err = h.cfg.Principal(r); err == nil {
-			h.follow(x)
-			x.progress.finish(f.Text, nil)
-		}
-		WriteFailure(w, f)
-	}
-}
-
-// WriteFailure answers with a failure in the API's shape. It is for what the server refuses before
-// a request reaches the Handler.
-func WriteFailure(w http.ResponseWriter, f wire.Failure) {
-	writeFailure(w, f, failure{Detail: f.Text, Error: bodyOf(nil, f)})
-}
-
-func writeFailure(w http.ResponseWriter, f wire.Failure, body failure) {
 	f.SetHeaders(w.Header())
 	raw, err := wire.AppendJSON(nil, body)
 	if err != nil {
 		raw = []byte(`{"detail":"internal error"}`) // a failure is made of strings: this does not happen
 	}
-	// A client that is gone is the only reason for an error here, and nobody is left to tell.
+	// Writing fails only when the client is gone, and then nobody is left to tell.
 	_ = wire.WriteJSON(w, f.Status, raw)
+}
+
+// failTurn answers a request for a turn whose handler has not begun, and ends the processing steps that
+// its body names.
+func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
+	if r.Body != nil {
+		x := &exchange{req: chat.Request{Principal: r.Who}}
+		if object, err := wire.ParseObject(r.Body); err == nil {
+			if settings, err := paramsOf(object); err == nil {
+				x.queryID = queryIDOf(settings)
+			}
+		}
+		h.follow(x)
+		x.progress.finish(wire.FailureOf(err).Text, nil)
+	}
+	Fail(w, r, err)
 }

@@ -17,7 +17,6 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
-	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -152,9 +151,8 @@ func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
 	cfg := Config{
-		Runner:    runner,
-		Principal: wiretest.Principal,
-		Sessions:  b, Ledger: b, Engine: engine,
+		Runner:   runner,
+		Sessions: b, Ledger: b, Engine: engine,
 		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
 		NewBill:   func() Bill { return freeBill{runner} },
 		Logger:    slog.New(slog.DiscardHandler),
@@ -177,27 +175,7 @@ var found = retrieval.Result{Passages: []retrieval.Passage{
 		Document: retrieval.Document{ID: "d2", Name: "list.md", Title: "List", URL: "https://example.com/list"}},
 }}
 
-// serve stands in for the routes of internal/server.
+// serve stands in for internal/server.
 func serve(h *Handler) http.Handler {
-	mux := http.NewServeMux()
-	withBody := func(handle func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
-		return wiretest.WithBody(func(w http.ResponseWriter, err error) { WriteFailure(w, wire.FailureOf(err)) }, handle)
-	}
-	mux.Handle("POST /chat", withBody(h.Chat))
-	mux.HandleFunc("POST /chat/session", h.Begin)
-	mux.HandleFunc("GET /chat/sessions", h.List)
-	mux.HandleFunc("GET /chat/stream/stages", h.Steps)
-	mux.Handle("POST /chat/reset", withBody(h.Clear))
-	mux.Handle("POST /chat/clear", withBody(h.Clear))
-	mux.Handle("POST /chat/{id}", withBody(func(w http.ResponseWriter, r *http.Request, body []byte) {
-		h.Post(w, r, r.PathValue("id"), body)
-	}))
-	mux.HandleFunc("GET /chat/{id}/history", func(w http.ResponseWriter, r *http.Request) { h.History(w, r, r.PathValue("id")) })
-	mux.HandleFunc("POST /chat/{id}/reset", func(w http.ResponseWriter, r *http.Request) { h.Reset(w, r, r.PathValue("id")) })
-	mux.HandleFunc("DELETE /chat/{id}", func(w http.ResponseWriter, r *http.Request) { h.Delete(w, r, r.PathValue("id")) })
-	mux.Handle("POST /search", withBody(h.Search))
-	mux.Handle("POST /retrieval-evals/run", withBody(h.Evaluate))
-	mux.HandleFunc("GET /api/config", h.ConfigJSON)
-	mux.HandleFunc("GET /api/models", h.ModelsJSON)
-	return mux
+	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
 }

@@ -17,7 +17,7 @@ const (
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
 		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
-			return serve(handlerOf(r, &books{}, func(c *Config) { c.Logger = log }))
+			return wiretest.Mount(handlerOf(r, &books{}, nil).Protocol(), log)
 		},
 		ReplyPath: "/chat", ReplyBody: asking,
 		StreamPath: "/chat", StreamBody: streaming,

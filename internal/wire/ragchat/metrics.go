@@ -17,12 +17,6 @@ const (
 	stageTools     = "tools_synth"
 )
 
-// usd is an amount of money in millionths of a dollar, which stands in JSON as dollars.
-type usd int64
-
-// MarshalJSON writes the amount exactly.
-func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
-
 // metrics is the document's short form.
 type metrics struct {
 	Retrieved int         `json:"vectors_retrieved"`
@@ -45,13 +39,13 @@ type stageTokens struct {
 
 // stageCosts are costs by stage. Total is their sum.
 type stageCosts struct {
-	Embedding usd `json:"embedding"`
-	Rewrite   usd `json:"rewrite"`
-	Rerank    usd `json:"rerank"`
-	Summary   usd `json:"summary"`
-	Inference usd `json:"inference"`
-	Tools     usd `json:"tools_synth"`
-	Total     usd `json:"total"`
+	Embedding wire.USD `json:"embedding"`
+	Rewrite   wire.USD `json:"rewrite"`
+	Rerank    wire.USD `json:"rerank"`
+	Summary   wire.USD `json:"summary"`
+	Inference wire.USD `json:"inference"`
+	Tools     wire.USD `json:"tools_synth"`
+	Total     wire.USD `json:"total"`
 }
 
 // stageUsage is one stage in detail.
@@ -60,12 +54,12 @@ type stageUsage struct {
 	Output    int      `json:"output_tokens"`
 	Cached    int      `json:"cached_tokens"`
 	Reasoning int      `json:"reasoning_tokens"`
-	Cost      usd      `json:"cost"`
+	Cost      wire.USD `json:"cost"`
 	Costs     sumCosts `json:"costs"`
 }
 
 type sumCosts struct {
-	Total usd `json:"total"`
+	Total wire.USD `json:"total"`
 }
 
 func (s stageUsage) tokens() int { return s.Input + s.Output }
@@ -92,7 +86,7 @@ type turnTotals struct {
 }
 
 type turnTotal struct {
-	Total usd `json:"turn_total"`
+	Total wire.USD `json:"turn_total"`
 }
 
 // turnMetricsOf adds up the entries of a turn. A stage that this API does not know counts as
@@ -117,7 +111,7 @@ func turnMetricsOf(entries []turn.Entry) turnMetrics {
 		s.Output += e.Usage.Output
 		s.Cached += e.Usage.Cached
 		s.Reasoning += e.Usage.Reasoning
-		s.Cost += usd(e.Cost.Micros)
+		s.Cost += wire.USD(e.Cost.Micros)
 		s.Costs.Total = s.Cost
 		m.Estimated = m.Estimated || e.Usage.Estimated
 		if key := e.Provider + ":" + e.Model; !e.Cost.Known && !slices.Contains(m.Unpriced, key) {
@@ -159,23 +153,23 @@ type totalTokens struct {
 }
 
 type totalCost struct {
-	Conversation usd `json:"conversation_total"`
-	Total        usd `json:"total"` // the same
+	Conversation wire.USD `json:"conversation_total"`
+	Total        wire.USD `json:"total"` // the same
 }
 
 type totalCosts struct {
-	Embedding    usd `json:"embedding"`
-	Models       usd `json:"llm"`
-	Conversation usd `json:"conversation_total"`
-	Total        usd `json:"total"` // the same
+	Embedding    wire.USD `json:"embedding"`
+	Models       wire.USD `json:"llm"`
+	Conversation wire.USD `json:"conversation_total"`
+	Total        wire.USD `json:"total"` // the same
 }
 
 func totalsOf(t turn.Totals) totals {
-	tokens, cost := t.EmbeddingTokens+t.InputTokens+t.OutputTokens, usd(t.EmbeddingMicros+t.Micros)
+	tokens, cost := t.EmbeddingTokens+t.InputTokens+t.OutputTokens, wire.USD(t.EmbeddingMicros+t.Micros)
 	return totals{
 		Tokens:   totalTokens{t.EmbeddingTokens, t.InputTokens, t.OutputTokens, tokens, tokens},
 		Cost:     totalCost{cost, cost},
-		Costs:    totalCosts{usd(t.EmbeddingMicros), usd(t.Micros), cost, cost},
+		Costs:    totalCosts{wire.USD(t.EmbeddingMicros), wire.USD(t.Micros), cost, cost},
 		Messages: t.Turns, Unpriced: t.Unpriced, Estimated: t.Estimated,
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
@@ -49,15 +48,14 @@ type Ledger interface {
 	ClearTotals(ctx context.Context, k turn.AccountKey) (bool, error)
 }
 
-// Config is what a Handler needs. Runner, Principal, Sessions, Ledger, Search and NewBill are required.
+// Config is what a Handler needs. Runner, Sessions, Ledger, Search and NewBill are required.
 type Config struct {
-	Runner    Runner
-	Principal func(*http.Request) (access.Principal, error) // a *chat.Error refuses the request
-	Sessions  Sessions
-	Ledger    Ledger
-	Search    func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
-	Models    func(ctx context.Context) []Model // for GET /api/models; nil: there are none
-	NewBill   func() Bill                       // of an evaluation
+	Runner   Runner
+	Sessions Sessions
+	Ledger   Ledger
+	Search   func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
+	Models   func(ctx context.Context) []Model // for GET /api/models; nil: there are none
+	NewBill  func() Bill                       // of an evaluation
 	// Document returns a document by its name, or retrieval.ErrNotFound. Nil: evaluations do not say
 	// which documents are not there.
 	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
@@ -109,20 +107,6 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, hub: newHub(cfg.Now), evaluations: make(chan struct{}, maxEvaluations)}
 }
 
-// Drain ends the streams of processing steps that wait for a turn which has not begun, so that
-// they do not hold up the stop of a server. It may be called again.
-func (h *Handler) Drain() { h.hub.drain() }
-
-// Chat answers POST /chat, whose body was read with wire.ReadBody.
-func (h *Handler) Chat(w http.ResponseWriter, r *http.Request, body []byte) {
-	h.answer(w, r, &exchange{}, body)
-}
-
-// Post answers POST /chat/{session_id} in the same way.
-func (h *Handler) Post(w http.ResponseWriter, r *http.Request, id string, body []byte) {
-	h.answer(w, r, &exchange{session: id}, body)
-}
-
 // exchange is one request for an answer with what its response depends on.
 type exchange struct {
 	session string // id; "" for a stateless request
@@ -136,24 +120,30 @@ type exchange struct {
 	noWeb    string   // why the web is not searched although it should be, for the steps; "" when it can be
 }
 
-// answer runs a turn and answers with what became of it.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, x *exchange, body []byte) {
-	err := h.decode(r, x, body)
+// answer answers POST /chat and POST /chat/{session_id}: it runs a turn and says what became of it.
+func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
+	x := &exchange{session: r.PathValue("session_id")}
+	err := h.decode(r, x)
 	h.follow(x)
-	// On every path, a panic included, who watches the steps sees the end; once only.
+	// On every path, a panic included, those who watch the steps see the end; once only.
 	defer x.progress.finish("", nil)
+	r.Fail = x.fail
+	if err == nil {
+		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+		w.Header().Set("X-Turn-Id", x.req.TurnID)
+		h.debug(r.Context(), x, "chat request", x.req.Messages[len(x.req.Messages)-1].Text())
+		if x.stream {
+			err = h.stream(w, r, x)
+		} else {
+			err = h.reply(w, r, x)
+		}
+	}
 	if err != nil {
-		h.refuse(w, r, x, err)
-		return
+		err = wire.CauseOf(r.Context(), x.missing(err))
+		f, _ := failureOf(x, err)
+		x.progress.finish(f.Text, nil)
 	}
-	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
-	h.debug(r.Context(), x, "chat request", x.req.Messages[len(x.req.Messages)-1].Text())
-	if x.stream {
-		h.stream(w, r, x)
-		return
-	}
-	h.reply(w, r, x)
+	return err
 }
 
 // follow begins the run of the request's processing steps.
@@ -163,21 +153,17 @@ func (h *Handler) follow(x *exchange) {
 }
 
 // reply answers with one JSON object.
-func (h *Handler) reply(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	res, err := h.run(r.Context(), x, nil)
 	if err != nil {
-		h.refuse(w, r, x, wire.CauseOf(r.Context(), x.missing(err)))
-		return
+		return err
 	}
 	raw, err := wire.AppendJSON(nil, res)
 	if err != nil {
-		h.refuse(w, r, x, err)
-		return
+		return err
 	}
 	x.progress.finish(res.Answer, res.AnswerHTML)
-	if err := wire.WriteJSON(w, http.StatusOK, raw); err != nil {
-		h.log(r, x, err)
-	}
+	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
 // missing returns the error of a turn, in the words of this API where the session is not there.
@@ -244,10 +230,4 @@ func clip(s string, n int) string {
 		}
 	}
 	return s
-}
-
-func (h *Handler) log(r *http.Request, x *exchange, err error) {
-	h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "chat request ended with an error",
-		"turn_id", x.req.TurnID, "conversation_id", x.session, "namespace", x.req.Namespace,
-		"stage", x.started, "error", err)
 }

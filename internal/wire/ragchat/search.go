@@ -20,17 +20,16 @@ type searchResult struct {
 // not know.
 const maxFiltered = 1000
 
-// Search answers POST /search: passages for a query, without an answer.
-func (h *Handler) Search(w http.ResponseWriter, r *http.Request, body []byte) {
-	x := &exchange{base: wire.BaseURL(r, h.cfg.PublicURL, false), home: h.cfg.Namespace}
-	q, limit, keep, err := h.searchOf(r, body)
+// search answers POST /search: passages for a query, without an answer.
+func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
+	x := &exchange{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}
+	q, limit, keep, err := h.searchOf(r)
 	var found retrieval.Result
 	if err == nil {
 		found, err = h.cfg.Search(r.Context(), q)
 	}
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	out := searchResult{Results: []source{}}
 	for i := range found.Passages {
@@ -39,18 +38,16 @@ func (h *Handler) Search(w http.ResponseWriter, r *http.Request, body []byte) {
 		}
 	}
 	out.Total = len(out.Results)
-	h.json(w, r, out)
+	return wire.Reply(w, http.StatusOK, out)
 }
 
 // searchOf reads the body of a search: the query, how many results are wanted, and which count.
-func (h *Handler) searchOf(r *http.Request, body []byte) (q retrieval.Query, limit int, keep func(*retrieval.Passage) bool, err error) {
-	object, err := wire.ParseObject(body)
+func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep func(*retrieval.Passage) bool, err error) {
+	object, err := wire.ParseObject(r.Body)
 	if err != nil {
 		return q, 0, nil, err
 	}
-	if q.Principal, err = h.cfg.Principal(r); err != nil {
-		return q, 0, nil, err
-	}
+	q.Principal = r.Who
 	q.Namespace, q.Mode, q.MinScore, limit = h.cfg.Namespace, h.cfg.Engine.Mode, h.cfg.Defaults.ScoreThreshold, h.cfg.Defaults.TopK
 	value, _ := object.Get("query")
 	text, ok := value.Text()

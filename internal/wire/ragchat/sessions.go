@@ -25,13 +25,9 @@ const (
 
 var errNoSession = &chat.Error{Kind: chat.NotFound, Msg: "There is no such session. POST /chat/session makes one."}
 
-// sessionOf returns the scope of the caller's sessions, and an error for an id that is none.
-func (h *Handler) sessionOf(r *http.Request, id string) (turn.Scope, error) {
-	who, err := h.cfg.Principal(r)
-	if err == nil && slices.Contains(reserved, id) {
-		err = errNoSession
-	}
-	return turn.Scope{Namespace: h.cfg.Namespace, Owner: who.Subject}, err
+// scope returns the scope of the caller's sessions.
+func (h *Handler) scope(r *wire.Request) turn.Scope {
+	return turn.Scope{Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
 // unknown makes the errors of a store that no caller may tell apart one.
@@ -49,24 +45,20 @@ type sessionID struct {
 	ID string `json:"session_id"`
 }
 
-// Begin answers POST /chat/session. What a body says is ignored.
-func (h *Handler) Begin(w http.ResponseWriter, r *http.Request) {
-	scope, err := h.sessionOf(r, "")
+// begin answers POST /chat/session. What a body says is ignored.
+func (h *Handler) begin(w http.ResponseWriter, r *wire.Request) error {
 	id := h.cfg.SessionID()
-	if err == nil {
-		err = h.cfg.Sessions.Begin(r.Context(), turn.Conversation{
-			ID: id, Scope: scope, Kind: Kind, CreatedAt: h.cfg.Now().UTC().Truncate(time.Microsecond),
-		})
-	}
+	err := h.cfg.Sessions.Begin(r.Context(), turn.Conversation{
+		ID: id, Scope: h.scope(r), Kind: Kind, CreatedAt: h.cfg.Now().UTC().Truncate(time.Microsecond),
+	})
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
-	h.json(w, r, sessionID{id})
+	return wire.Reply(w, http.StatusOK, sessionID{id})
 }
 
-// history is what a session holds.
-type history struct {
+// sessionHistory is what a session holds.
+type sessionHistory struct {
 	ID           string           `json:"session_id"`
 	Messages     []historyMessage `json:"messages"`
 	CreatedAt    string           `json:"created_at"`
@@ -80,27 +72,27 @@ type historyMessage struct {
 	Tools   []string `json:"tools_used,omitempty"`
 }
 
-// History answers GET /chat/{session_id}/history.
-func (h *Handler) History(w http.ResponseWriter, r *http.Request, id string) {
-	c, err := h.conversation(r, id, maxHistoryTurns)
+// history answers GET /chat/{session_id}/history.
+func (h *Handler) history(w http.ResponseWriter, r *wire.Request) error {
+	c, err := h.conversation(r, maxHistoryTurns)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
-	base := wire.BaseURL(r, h.cfg.PublicURL, false)
-	out := history{ID: id, Messages: make([]historyMessage, len(c.History)), CreatedAt: at(c.CreatedAt), LastActivity: at(c.UpdatedAt)}
+	base := wire.BaseURL(r.Request, h.cfg.PublicURL, false)
+	out := sessionHistory{ID: c.ID, Messages: make([]historyMessage, len(c.History)), CreatedAt: at(c.CreatedAt), LastActivity: at(c.UpdatedAt)}
 	for i, m := range c.History {
 		out.Messages[i] = historyMessage{Role: m.Role, Content: m.Text(), Sources: h.citedSources(base, m.Citations), Tools: m.ToolsUsed}
 	}
-	h.json(w, r, out)
+	return wire.Reply(w, http.StatusOK, out)
 }
 
-func (h *Handler) conversation(r *http.Request, id string, turns int) (turn.Conversation, error) {
-	scope, err := h.sessionOf(r, id)
-	if err != nil {
-		return turn.Conversation{}, err
+// conversation returns the session that the path names.
+func (h *Handler) conversation(r *wire.Request, turns int) (turn.Conversation, error) {
+	id := r.PathValue("session_id")
+	if slices.Contains(reserved, id) {
+		return turn.Conversation{}, errNoSession
 	}
-	c, err := h.cfg.Sessions.Conversation(r.Context(), scope, id, turns)
+	c, err := h.cfg.Sessions.Conversation(r.Context(), h.scope(r), id, turns)
 	if err == nil && c.Kind != Kind {
 		err = turn.ErrForeign
 	}
@@ -132,20 +124,15 @@ type sessionSummary struct {
 	LastActivity string `json:"last_activity"`
 }
 
-// List answers GET /chat/sessions: the caller's sessions, last used first, in pages of ?limit=.
-func (h *Handler) List(w http.ResponseWriter, r *http.Request) {
-	scope, err := h.sessionOf(r, "")
-	limit, after := defaultPage, turn.Position{}
-	if err == nil {
-		limit, after, err = pageOfSessions(r)
-	}
-	var found []turn.Conversation
-	if err == nil {
-		found, err = h.cfg.Sessions.Conversations(r.Context(), scope, Kind, after, limit+1)
-	}
+// list answers GET /chat/sessions: the caller's sessions, last used first, in pages of ?limit=.
+func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
+	limit, after, err := pageOfSessions(r)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
+	}
+	found, err := h.cfg.Sessions.Conversations(r.Context(), h.scope(r), Kind, after, limit+1)
+	if err != nil {
+		return err
 	}
 	out := sessionList{Sessions: []sessionSummary{}}
 	for _, c := range found[:min(limit, len(found))] {
@@ -157,10 +144,10 @@ func (h *Handler) List(w http.ResponseWriter, r *http.Request) {
 		last := found[limit-1]
 		out.Next = strconv.FormatInt(last.UpdatedAt.UnixMicro(), 10) + "-" + last.ID
 	}
-	h.json(w, r, out)
+	return wire.Reply(w, http.StatusOK, out)
 }
 
-func pageOfSessions(r *http.Request) (limit int, after turn.Position, err error) {
+func pageOfSessions(r *wire.Request) (limit int, after turn.Position, err error) {
 	limit = defaultPage
 	if s := r.URL.Query().Get("limit"); s != "" {
 		if limit, err = strconv.Atoi(s); err != nil || limit < 1 {
@@ -195,38 +182,34 @@ type acknowledgement struct {
 	Cleared   *bool  `json:"cleared,omitempty"`
 }
 
-// Reset answers POST /chat/{session_id}/reset: the session stays, its messages and totals go.
-func (h *Handler) Reset(w http.ResponseWriter, r *http.Request, id string) {
-	c, err := h.conversation(r, id, 0)
+// reset answers POST /chat/{session_id}/reset: the session stays, its messages and totals go.
+func (h *Handler) reset(w http.ResponseWriter, r *wire.Request) error {
+	c, err := h.conversation(r, 0)
 	if err == nil {
-		err = unknown(h.cfg.Sessions.Reset(r.Context(), c.Scope, id, h.cfg.Now().UTC().Truncate(time.Microsecond)))
+		err = unknown(h.cfg.Sessions.Reset(r.Context(), c.Scope, c.ID, h.cfg.Now().UTC().Truncate(time.Microsecond)))
 	}
-	h.acknowledge(w, r, err, acknowledgement{Message: "Session reset", SessionID: id})
+	return acknowledge(w, err, acknowledgement{Message: "Session reset", SessionID: c.ID})
 }
 
-// Delete answers DELETE /chat/{session_id}.
-func (h *Handler) Delete(w http.ResponseWriter, r *http.Request, id string) {
-	c, err := h.conversation(r, id, 0)
+// delete answers DELETE /chat/{session_id}.
+func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
+	c, err := h.conversation(r, 0)
 	if err == nil {
-		err = unknown(h.cfg.Sessions.Delete(r.Context(), c.Scope, id))
+		err = unknown(h.cfg.Sessions.Delete(r.Context(), c.Scope, c.ID))
 	}
-	h.acknowledge(w, r, err, acknowledgement{Message: "Session deleted", SessionID: id})
+	return acknowledge(w, err, acknowledgement{Message: "Session deleted", SessionID: c.ID})
 }
 
-// Clear answers POST /chat/reset and POST /chat/clear: the totals of the account that the body
+// clear answers POST /chat/reset and POST /chat/clear: the totals of the account that the body
 // names begin anew. There is nothing else that a stateless chat leaves on the server; the ledger
 // stays. An empty body is one that names nothing.
-func (h *Handler) Clear(w http.ResponseWriter, r *http.Request, body []byte) {
-	who, err := h.cfg.Principal(r)
-	var account chat.Account
-	if err == nil {
-		account, err = accountOf(body)
-	}
+func (h *Handler) clear(w http.ResponseWriter, r *wire.Request) error {
+	account, err := accountOf(r.Body)
 	cleared := false
-	if key := turn.AccountOf(who.Subject, "", account); err == nil && !key.IsZero() {
+	if key := turn.AccountOf(r.Who.Subject, "", account); err == nil && !key.IsZero() {
 		cleared, err = h.cfg.Ledger.ClearTotals(r.Context(), key)
 	}
-	h.acknowledge(w, r, err, acknowledgement{Message: "Conversation cleared", Cleared: &cleared})
+	return acknowledge(w, err, acknowledgement{Message: "Conversation cleared", Cleared: &cleared})
 }
 
 func accountOf(body []byte) (a chat.Account, err error) {
@@ -249,11 +232,10 @@ func accountOf(body []byte) (a chat.Account, err error) {
 	return a, nil
 }
 
-func (h *Handler) acknowledge(w http.ResponseWriter, r *http.Request, err error, a acknowledgement) {
+func acknowledge(w http.ResponseWriter, err error, a acknowledgement) error {
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	a.Status = "ok"
-	h.json(w, r, a)
+	return wire.Reply(w, http.StatusOK, a)
 }

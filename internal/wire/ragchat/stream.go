@@ -10,20 +10,13 @@ import (
 
 // stream answers with server-sent events: a "delta" for each piece of the answer, "reasoning" for
 // what the model thinks, and last "final" with the whole response, or "error". It is an extension.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
+func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	s := wire.SSE(w)
 	err := h.streamTurn(r.Context(), x, s)
-	if err == nil {
-		return
+	if err == nil || !s.Begun() {
+		return err
 	}
-	err = wire.CauseOf(r.Context(), x.missing(err))
-	if !s.Begun() {
-		h.refuse(w, r, x, err)
-		return
-	}
-	h.log(r, x, err)
-	f, body := failureOf(x, err)
-	x.progress.finish(f.Text, nil)
+	_, body := failureOf(x, wire.CauseOf(r.Context(), x.missing(err)))
 	if line, err := wire.AppendJSON(s.Line(), struct {
 		Type string `json:"type"`
 		failure
@@ -31,6 +24,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange) {
 		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
 		_ = s.Send(line)
 	}
+	return err
 }
 
 func (h *Handler) streamTurn(ctx context.Context, x *exchange, s *wire.Stream) error {

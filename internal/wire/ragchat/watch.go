@@ -8,35 +8,24 @@ import (
 	"parley/internal/wire"
 )
 
-// Steps answers GET /chat/stream/stages?query_id=: the processing steps of a turn, as they come.
-func (h *Handler) Steps(w http.ResponseWriter, r *http.Request) {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
+// steps answers GET /chat/stream/stages?query_id=: the processing steps of a turn, as they come. An
+// error after the first event says that the client has left, or that the server stops.
+func (h *Handler) steps(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimSpace(r.URL.Query().Get("query_id"))
 	if id == "" || len(id) > maxQueryID {
-		h.fail(w, r, &fieldError{"query_id", "a query parameter of 1 to 256 bytes"})
-		return
+		return &fieldError{"query_id", "a query parameter of 1 to 256 bytes"}
 	}
 	if !h.hub.admit() {
-		h.fail(w, r, &chat.Error{Kind: chat.RateLimited, Msg: "Too many clients watch processing steps. Please try again later."})
-		return
+		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many clients watch processing steps. Please try again later."}
 	}
 	defer h.hub.leave()
 	s := wire.SSE(w)
-	alive := func() error { return s.Send(appendPlain(s.Line(), "keepalive", "", id)) }
-	err = s.Send(appendPlain(s.Line(), "debug", "_connected", id))
-	if err == nil {
-		err = h.hub.watch(r.Context(), topic{who.Subject, id}, func(event []byte) error {
-			return s.Send(append(s.Line(), event...))
-		}, alive)
+	if err := s.Send(appendPlain(s.Line(), "debug", "_connected", id)); err != nil {
+		return err
 	}
-	if err != nil {
-		// Whoever watched has left, or the server stops: either way there is nobody to tell.
-		h.cfg.Logger.Log(r.Context(), wire.LevelOf(r.Context(), err), "processing steps ended early", "error", err)
-	}
+	return h.hub.watch(r.Context(), topic{r.Who.Subject, id},
+		func(event []byte) error { return s.Send(append(s.Line(), event...)) },
+		func() error { return s.Send(appendPlain(s.Line(), "keepalive", "", id)) })
 }
 
 // appendPlain appends an event that is no step.

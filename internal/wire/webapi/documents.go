@@ -60,8 +60,8 @@ func webURL(s string) string {
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// Documents answers GET /api/documents.
-func (h *Handler) Documents(w http.ResponseWriter, r *http.Request) error {
+// documents answers GET /api/documents.
+func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	f, err := h.filter(r)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (h *Handler) Documents(w http.ResponseWriter, r *http.Request) error {
 
 // complete returns documents with the numbers of their chunks that have a vector, and whether the
 // caller has uploaded them.
-func (h *Handler) complete(r *http.Request, f retrieval.Filter, found []retrieval.Document) ([]document, error) {
+func (h *Handler) complete(r *wire.Request, f retrieval.Filter, found []retrieval.Document) ([]document, error) {
 	revisions := make([]int64, len(found))
 	for i, d := range found {
 		revisions[i] = d.Revision
@@ -119,8 +119,8 @@ func (h *Handler) complete(r *http.Request, f retrieval.Filter, found []retrieva
 	return out, nil
 }
 
-// Document answers GET /api/documents/{id}.
-func (h *Handler) Document(w http.ResponseWriter, r *http.Request) error {
+// oneDocument answers GET /api/documents/{id}.
+func (h *Handler) oneDocument(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
 		return err
@@ -148,8 +148,8 @@ type span struct {
 	End   int `json:"end"`
 }
 
-// Chunks answers GET /api/documents/{id}/chunks.
-func (h *Handler) Chunks(w http.ResponseWriter, r *http.Request) error {
+// chunks answers GET /api/documents/{id}/chunks.
+func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (h *Handler) Chunks(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pageTexts returns the texts of a document's pages by number, as far as chunks need them.
-func (h *Handler) pageTexts(r *http.Request, d retrieval.Document, chunks []retrieval.Chunk) (map[int]offsets, error) {
+func (h *Handler) pageTexts(r *wire.Request, d retrieval.Document, chunks []retrieval.Chunk) (map[int]offsets, error) {
 	texts := map[int]offsets{}
 	for _, c := range chunks {
 		for _, s := range c.Spans {
@@ -231,13 +231,13 @@ func listOf[T any](all []T) []T {
 	return all
 }
 
-// Delete answers DELETE /api/documents/{id}.
-func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
+// delete answers DELETE /api/documents/{id}.
+func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
 		return err
 	}
-	if err := h.mayChange(f.Principal, d); err != nil {
+	if err := mayChange(f.Principal, d); err != nil {
 		return err
 	}
 	returns, err := h.cfg.Delete(r.Context(), d)
@@ -248,7 +248,7 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	if returns {
 		message = "The document is deleted from the index. Its file is still where it was read from: when that changes, it is read again."
 	}
-	return send(w, http.StatusOK, struct {
+	return wire.Reply(w, http.StatusOK, struct {
 		ID      string `json:"id"`
 		Name    string `json:"name"`
 		Returns bool   `json:"returns"`
@@ -256,26 +256,20 @@ func (h *Handler) Delete(w http.ResponseWriter, r *http.Request) error {
 	}{d.ID, d.Name, returns, message})
 }
 
-// mayChange refuses a caller who sees a document and may not delete it. Whoever has ingested it may,
-// and an administrator, unless nobody may.
-func (h *Handler) mayChange(who access.Principal, d retrieval.Document) error {
-	switch {
-	case h.cfg.Closed:
-		return errClosed
-	case d.Owner == who.Subject, slices.Contains(who.Scopes, adminScope):
+// mayChange refuses a caller who sees a document and may not change it. Its owner may, and an
+// administrator.
+func mayChange(who access.Principal, d retrieval.Document) error {
+	if d.Owner == who.Subject || slices.Contains(who.Scopes, adminScope) {
 		return nil
 	}
 	return errNotYours
 }
 
-// adminScope is what a caller needs to change what others have ingested.
+// adminScope is what a caller needs to change what others have ingested, and to see what they have used.
 const adminScope = "admin"
 
-// Reindex answers POST /api/documents/{id}/reindex.
-func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
-	if err := discard(w, r); err != nil {
-		return err
-	}
+// reindex answers POST /api/documents/{id}/reindex.
+func (h *Handler) reindex(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
 		return err
@@ -283,14 +277,14 @@ func (h *Handler) Reindex(w http.ResponseWriter, r *http.Request) error {
 	if h.cfg.Reindex == nil {
 		return errNoReindex
 	}
-	if err := h.mayChange(f.Principal, d); err != nil {
+	if err := mayChange(f.Principal, d); err != nil {
 		return err
 	}
 	job, err := h.cfg.Reindex(r.Context(), f.Principal, d)
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusAccepted, struct {
+	return wire.Reply(w, http.StatusAccepted, struct {
 		JobID string `json:"job_id"`
 	}{job})
 }
@@ -303,12 +297,9 @@ type namespaceShown struct {
 	Default   bool   `json:"default"`
 }
 
-// Namespaces answers GET /api/namespaces: the server's own first, and those that the caller may ask.
-func (h *Handler) Namespaces(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return err
-	}
+// namespaces answers GET /api/namespaces: the server's own first, and those that the caller may ask.
+func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
+	who := r.Who
 	names, err := h.cfg.Namespaces(r.Context(), who)
 	if err != nil {
 		return fmt.Errorf("list the namespaces: %w", err)
@@ -327,7 +318,7 @@ func (h *Handler) Namespaces(w http.ResponseWriter, r *http.Request) error {
 
 // count returns how many documents a caller sees in a namespace, and how many chunks it has. The
 // chunks of others are not told of where there are any.
-func (h *Handler) count(r *http.Request, f retrieval.Filter) (documents, chunks int, err error) {
+func (h *Handler) count(r *wire.Request, f retrieval.Filter) (documents, chunks int, err error) {
 	_, documents, err = h.cfg.Catalog.FindDocuments(r.Context(), f, "", "", 0)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count documents: %w", err)

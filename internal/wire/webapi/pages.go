@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"parley/internal/retrieval"
+	"parley/internal/wire"
 )
 
 // kind says how a page is shown.
@@ -82,8 +83,8 @@ type block struct {
 // maxPage bounds the numbers of pages.
 const maxPage = 1 << 24
 
-// Page answers GET /api/documents/{id}/pages/{n}.
-func (h *Handler) Page(w http.ResponseWriter, r *http.Request) error {
+// onePage answers GET /api/documents/{id}/pages/{n}.
+func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (h *Handler) Page(w http.ResponseWriter, r *http.Request) error {
 func version(d retrieval.Document) string { return d.SHA256[:min(len(d.SHA256), 16)] }
 
 // page returns the page that the path names. Pages of a PDF that have no text are there too.
-func (h *Handler) page(r *http.Request, d retrieval.Document) (retrieval.Page, int, error) {
+func (h *Handler) page(r *wire.Request, d retrieval.Document) (retrieval.Page, int, error) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil || n < 0 || n > maxPage {
 		return retrieval.Page{}, 0, errNoPage
@@ -207,8 +208,8 @@ const (
 	widthStep    = 100 // fewer sizes are drawn, and kept
 )
 
-// Image answers GET /api/documents/{id}/pages/{n}/image.
-func (h *Handler) Image(w http.ResponseWriter, r *http.Request) error {
+// image answers GET /api/documents/{id}/pages/{n}/image.
+func (h *Handler) image(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
 		return err
@@ -248,7 +249,7 @@ func (h *Handler) Image(w http.ResponseWriter, r *http.Request) error {
 }
 
 // cacheOf lets a browser keep a picture for good where its address names the version of the original.
-func cacheOf(r *http.Request, d retrieval.Document) string {
+func cacheOf(r *wire.Request, d retrieval.Document) string {
 	if r.URL.Query().Get("v") == version(d) {
 		return "private, max-age=31536000, immutable"
 	}
@@ -258,8 +259,8 @@ func cacheOf(r *http.Request, d retrieval.Document) string {
 // maxRanges bounds the ranges of one request.
 const maxRanges = 50
 
-// Boxes answers GET /api/documents/{id}/pages/{n}/boxes.
-func (h *Handler) Boxes(w http.ResponseWriter, r *http.Request) error {
+// boxes answers GET /api/documents/{id}/pages/{n}/boxes.
+func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
 		return err
@@ -286,7 +287,7 @@ func (h *Handler) Boxes(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rangesOf reads pairs of start and end, in UTF-16 code units of a text.
-func rangesOf(r *http.Request, text string) ([]Range, error) {
+func rangesOf(r *wire.Request, text string) ([]Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
 	if len(starts) != len(ends) || len(starts) > maxRanges {
 		return nil, invalid("start and end must come in pairs, at most %d", maxRanges)

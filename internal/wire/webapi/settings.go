@@ -87,14 +87,11 @@ type shownSettings struct {
 	Chunks    int `json:"chunks"`
 }
 
-// ConfigJSON answers GET /api/ui/config.
-func (h *Handler) ConfigJSON(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return err
-	}
+// config answers GET /api/ui/config.
+func (h *Handler) config(w http.ResponseWriter, r *wire.Request) error {
 	out := shownSettings{Namespace: h.cfg.Namespace, Settings: h.cfg.Settings(r.Context())}
-	out.Documents, out.Chunks, err = h.count(r, retrieval.Filter{Principal: who, Namespace: h.cfg.Namespace})
+	var err error
+	out.Documents, out.Chunks, err = h.count(r, retrieval.Filter{Principal: r.Who, Namespace: h.cfg.Namespace})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type turnShown struct {
 	Unsupported    []chat.Doubt    `json:"unsupported"`
 	FollowUps      []string        `json:"follow_ups"`
 	Usage          usage           `json:"usage"`
-	Cost           *usd            `json:"cost"`
+	Cost           *wire.USD       `json:"cost"`
 	Calls          []callShown     `json:"calls"`
 	Conversation   *totals         `json:"conversation"`
 }
@@ -64,7 +64,7 @@ type stageShown struct {
 	Model    string       `json:"model"`
 	Note     string       `json:"note"`
 	Usage    usage        `json:"usage"`
-	Cost     *usd         `json:"cost"`
+	Cost     *wire.USD    `json:"cost"`
 }
 
 type callShown struct {
@@ -74,7 +74,7 @@ type callShown struct {
 	Status   turn.EntryStatus `json:"status"`
 	Duration milliseconds     `json:"duration"`
 	Usage    usage            `json:"usage"`
-	Cost     *usd             `json:"cost"`
+	Cost     *wire.USD        `json:"cost"`
 }
 
 type usage struct {
@@ -86,9 +86,9 @@ type usage struct {
 }
 
 type totals struct {
-	Turns  int64 `json:"turns"`
-	Tokens int64 `json:"tokens"`
-	Cost   *usd  `json:"cost"`
+	Turns  int64     `json:"turns"`
+	Tokens int64     `json:"tokens"`
+	Cost   *wire.USD `json:"cost"`
 }
 
 // milliseconds is a duration as JSON has it: a number with at most three decimals.
@@ -99,24 +99,15 @@ func (m milliseconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 
-// usd is an amount in millionths of a dollar.
-type usd int64
-
-// MarshalJSON writes the amount exactly, in dollars.
-func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
-
 // statusRunning is the status of a turn, or of a stage, that has not ended.
 const (
 	statusRunning  = "running"
 	statusFinished = "finished"
 )
 
-// Turn answers GET /api/turns/{id}.
-func (h *Handler) Turn(w http.ResponseWriter, r *http.Request) error {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return err
-	}
+// turn answers GET /api/turns/{id}.
+func (h *Handler) turn(w http.ResponseWriter, r *wire.Request) error {
+	who := r.Who
 	v, err := h.view(r.Context(), who, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -132,7 +123,7 @@ func (h *Handler) Turn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if out.Status == statusRunning {
-		return send(w, http.StatusOK, out)
+		return wire.Reply(w, http.StatusOK, out)
 	}
 	return sendTagged(w, r, out)
 }
@@ -157,22 +148,15 @@ func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*v
 		return nil, errNoTurn
 	}
 	v := &view{id: id, calls: map[string]llm.ToolCall{}}
-	l, err := h.cfg.Turns.Log(ctx, who.Subject, id)
+	l, err := h.log(ctx, who, id)
 	switch {
 	case err == nil:
 		v.scope = l.Scope()
-		allowed, err := h.mayAsk(ctx, who, v.scope.Namespace)
-		if err != nil {
-			return nil, err
-		}
-		if !allowed {
-			return nil, errNoTurn
-		}
 		said := l.Snapshot()
 		v.said = &said
 		v.fold()
-	case !errors.Is(err, turn.ErrNotFound):
-		return nil, fmt.Errorf("look for turn %s: %w", id, err)
+	case !errors.Is(err, errNoTurn):
+		return nil, err
 	}
 	if err := h.findRecord(ctx, who, v); err != nil {
 		return nil, err
@@ -330,14 +314,14 @@ func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *
 	if err != nil {
 		return fmt.Errorf("read the ledger of turn %s: %w", v.id, err)
 	}
-	byStage := map[chat.Stage]*usd{}
-	sum, known := usd(0), true
+	byStage := map[chat.Stage]*wire.USD{}
+	sum, known := wire.USD(0), true
 	for _, e := range entries {
 		c := callShown{Stage: e.Stage, Provider: e.Provider, Model: e.Model, Status: e.Status, Usage: usageOf(e.Usage)}
 		if !e.SettledAt.IsZero() {
 			c.Duration = milliseconds(e.SettledAt.Sub(e.CreatedAt))
 		}
-		if amount := usd(e.Cost.Micros); e.Cost.Known {
+		if amount := wire.USD(e.Cost.Micros); e.Cost.Known {
 			c.Cost = &amount
 			sum += amount
 		} else {
@@ -358,7 +342,7 @@ func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *
 		cost, called := byStage[s.Stage]
 		switch {
 		case !called:
-			s.Cost = new(usd) // without a model it costs nothing
+			s.Cost = new(wire.USD) // without a model it costs nothing
 		case shared[s.Stage] == 1:
 			s.Cost = cost
 		} // of agents that share a stage the ledger does not know whose call it was
@@ -367,7 +351,7 @@ func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *
 }
 
 // plus adds the cost of a call to those of its stage; nil stands for an unknown one.
-func plus(sums map[chat.Stage]*usd, stage chat.Stage, cost *usd) *usd {
+func plus(sums map[chat.Stage]*wire.USD, stage chat.Stage, cost *wire.USD) *wire.USD {
 	before, ok := sums[stage]
 	if !ok {
 		return cost
@@ -394,7 +378,7 @@ func (h *Handler) billConversation(ctx context.Context, who access.Principal, v 
 	}
 	out.Conversation = &totals{Turns: t.Turns, Tokens: t.EmbeddingTokens + t.InputTokens + t.OutputTokens}
 	if t.Unpriced == 0 {
-		cost := usd(t.Micros + t.EmbeddingMicros)
+		cost := wire.USD(t.Micros + t.EmbeddingMicros)
 		out.Conversation.Cost = &cost
 	}
 	return nil

@@ -7,7 +7,7 @@
 // as JSON strings only, never as markup.
 //
 //	h := webapi.New(webapi.Config{Catalog: store, Pictures: pictures, Turns: turns, …})
-//	err := h.Page(w, r) // a *chat.Error, if anything, before anything is sent
+//	server.New(cfg, server.Deps{Protocols: []wire.Protocol{h.Protocol()}, …})
 package webapi
 
 import (
@@ -16,7 +16,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,7 +87,6 @@ type Records interface {
 
 // Config is what the handler works with. Reindex and Uploaded may be nil, all else is required.
 type Config struct {
-	Principal  func(*http.Request) (access.Principal, error)
 	Namespaces func(context.Context, access.Principal) ([]string, error) // that a caller may ask beside Namespace
 	Namespace  string
 	Catalog    Catalog
@@ -96,9 +94,8 @@ type Config struct {
 	Turns      Turns
 	Records    Records
 	Settings   func(context.Context) Settings // what the program is set up to do
+	Usage      func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
 
-	// Closed refuses what would change the corpus.
-	Closed bool
 	// Delete deletes a document, and reports whether it comes back when the file changes that it was
 	// read from.
 	Delete func(context.Context, retrieval.Document) (returns bool, err error)
@@ -120,8 +117,30 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg}
 }
 
-// Reindexes reports whether documents can be read anew.
-func (h *Handler) Reindexes() bool { return h.cfg.Reindex != nil }
+// Protocol returns the routes.
+func (h *Handler) Protocol() wire.Protocol {
+	read := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
+	change, reindex, events := read, read, read
+	change.Right, events.Events = wire.Change, true
+	reindex.Right, reindex.Body = wire.Change, wire.Ignored
+	const document, turn = " /api/documents/{id}", " /api/turns/{id}"
+	return wire.Protocol{Routes: []wire.Route{
+		read.At("GET /api/documents", h.documents),
+		read.At("GET"+document, h.oneDocument),
+		change.At("DELETE"+document, h.delete),
+		reindex.At("POST"+document+"/reindex", h.reindex),
+		read.At("GET"+document+"/chunks", h.chunks),
+		read.At("GET"+document+"/pages/{n}", h.onePage),
+		read.At("GET"+document+"/pages/{n}/image", h.image),
+		read.At("GET"+document+"/pages/{n}/boxes", h.boxes),
+		read.At("GET"+turn, h.turn),
+		read.At("DELETE"+turn, h.stop),
+		events.At("GET"+turn+"/events", h.events),
+		read.At("GET /api/namespaces", h.namespaces),
+		read.At("GET /api/ui/config", h.config),
+		read.At("GET /api/usage", h.usage),
+	}}
+}
 
 var (
 	errNoDocument  = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
@@ -129,7 +148,6 @@ var (
 	errNoPicture   = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
 	errNoTurn      = &chat.Error{Kind: chat.NotFound, Msg: "There is no such turn."}
 	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "Documents cannot be read anew on this server."}
-	errClosed      = &chat.Error{Kind: chat.Forbidden, Msg: "This server lets nobody change its documents over the network. The setting uploads.enabled allows it."}
 	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "Only who has added the document may do that."}
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )
@@ -139,16 +157,12 @@ func invalid(format string, args ...any) error {
 }
 
 // filter returns what the caller may see of the namespace that they ask for.
-func (h *Handler) filter(r *http.Request) (retrieval.Filter, error) {
-	who, err := h.cfg.Principal(r)
-	if err != nil {
-		return retrieval.Filter{}, err
-	}
-	f := retrieval.Filter{Principal: who, Namespace: r.URL.Query().Get("namespace")}
+func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
+	f := retrieval.Filter{Principal: r.Who, Namespace: r.URL.Query().Get("namespace")}
 	if f.Namespace == "" {
 		f.Namespace = h.cfg.Namespace
 	}
-	allowed, err := h.mayAsk(r.Context(), who, f.Namespace)
+	allowed, err := h.mayAsk(r.Context(), r.Who, f.Namespace)
 	if err == nil && !allowed {
 		err = errNoNamespace
 	}
@@ -168,7 +182,7 @@ func (h *Handler) mayAsk(ctx context.Context, who access.Principal, namespace st
 }
 
 // document returns the document that the path names by its id.
-func (h *Handler) document(r *http.Request) (retrieval.Document, retrieval.Filter, error) {
+func (h *Handler) document(r *wire.Request) (retrieval.Document, retrieval.Filter, error) {
 	f, err := h.filter(r)
 	if err != nil {
 		return retrieval.Document{}, f, err
@@ -185,7 +199,7 @@ func (h *Handler) document(r *http.Request) (retrieval.Document, retrieval.Filte
 
 // number reads a parameter of the query: a whole number, least where it is absent and there is no
 // other default.
-func number(r *http.Request, name string, least, most, otherwise int) (int, error) {
+func number(r *wire.Request, name string, least, most, otherwise int) (int, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
 		return otherwise, nil
@@ -198,7 +212,7 @@ func number(r *http.Request, name string, least, most, otherwise int) (int, erro
 }
 
 // text reads a parameter of the query that is text.
-func text(r *http.Request, name string, longest int) (string, error) {
+func text(r *wire.Request, name string, longest int) (string, error) {
 	s := r.URL.Query().Get(name)
 	if len(s) > longest {
 		return "", invalid("%s must be at most %d bytes long", name, longest)
@@ -206,20 +220,8 @@ func text(r *http.Request, name string, longest int) (string, error) {
 	return s, nil
 }
 
-// send answers with v as JSON.
-func send(w http.ResponseWriter, status int, v any) error {
-	raw, err := wire.AppendJSON(nil, v)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	// Only a client that is gone makes writing fail.
-	_ = wire.WriteJSON(w, status, raw)
-	return nil
-}
-
 // sendTagged answers with v as JSON, or that the client has it already.
-func sendTagged(w http.ResponseWriter, r *http.Request, v any) error {
+func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {
 		return err
@@ -230,13 +232,12 @@ func sendTagged(w http.ResponseWriter, r *http.Request, v any) error {
 	if fresh(w, r, hex.EncodeToString(sum[:12])) {
 		return nil
 	}
-	_ = wire.WriteJSON(w, http.StatusOK, raw)
-	return nil
+	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
 // fresh sets a tag and reports whether the client has what it stands for, which it has been told
 // then (RFC 9110 section 13.1.2).
-func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
+func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	tag = `"` + tag + `"`
 	w.Header().Set("ETag", tag)
 	for _, known := range r.Header.Values("If-None-Match") {
@@ -267,14 +268,4 @@ func (h *Handler) link(path, namespace string, query url.Values) string {
 		path += "#" + fragment
 	}
 	return path
-}
-
-// discard reads the end of a body that says nothing.
-func discard(w http.ResponseWriter, r *http.Request) error {
-	const most = 64 << 10
-	_, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, most))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return &chat.Error{Kind: chat.TooLarge}
-	}
-	return nil
 }

@@ -6,7 +6,7 @@
 //		wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
 //			runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
 //			w := httptest.NewRecorder()
-//			serve(handlerOf(runner)).ServeHTTP(w, wiretest.Request(t, f.Text("request")))
+//			Mount(handlerOf(runner).Protocol(), log).ServeHTTP(w, wiretest.Request(t, f.Text("request")))
 //			return map[string]string{"response": wiretest.Response(w, w.Body.String())}
 //		})
 //	}
@@ -14,6 +14,7 @@ package wiretest
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"parley/internal/access"
@@ -40,17 +41,65 @@ func Principal(r *http.Request) (access.Principal, error) {
 	return access.Principal{Subject: user}, nil
 }
 
-// WithBody reads the body of a request for a handler, as internal/server does; fail answers when
-// that cannot be done.
-func WithBody(fail func(http.ResponseWriter, error), handle func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := wire.ReadBody(w, r, 0)
-		if err != nil {
-			fail(w, err)
-			return
+// Mount serves the routes of a protocol as internal/server does, without its guards. The callers are
+// those of Principal, and errors are logged. Where several protocols share a path, this one answers:
+// with the second of its routes where the body has "stream", as the versions of the AI Chat Protocol do.
+func Mount(p wire.Protocol, log *slog.Logger) http.Handler {
+	return MountFor(p, log, func(r *http.Request, _ wire.Right) (access.Principal, error) { return Principal(r) })
+}
+
+// MountFor is Mount with other callers.
+func MountFor(p wire.Protocol, log *slog.Logger, admit func(*http.Request, wire.Right) (access.Principal, error)) http.Handler {
+	shared, mux := map[string][]wire.Route{}, http.NewServeMux()
+	for _, rt := range p.Routes {
+		if shared[rt.Pattern] = append(shared[rt.Pattern], rt); len(shared[rt.Pattern]) > 1 {
+			continue
 		}
-		handle(w, r, body)
+		mux.HandleFunc(rt.Pattern, func(w http.ResponseWriter, hr *http.Request) {
+			r, out := &wire.Request{Request: hr, Fail: rt.Fail}, &noting{ResponseWriter: w}
+			err := rt.ReadBody(out, r, wire.DefaultBodyLimit)
+			rt := choose(shared[rt.Pattern], r)
+			if r.Fail = rt.Fail; err == nil {
+				r.Who, err = admit(hr, rt.Right)
+			}
+			if err == nil {
+				err = rt.Handle(out, r)
+			}
+			if err == nil {
+				return
+			}
+			log.Log(hr.Context(), wire.LevelOf(hr.Context(), err), "request ended with an error", "error", err)
+			if !out.begun {
+				r.Fail(out, r, wire.CauseOf(hr.Context(), err))
+			}
+		})
 	}
+	return mux
+}
+
+func choose(among []wire.Route, r *wire.Request) wire.Route {
+	if probe, err := wire.ProbeBody(r.Body); err == nil && probe.HasStream && len(among) > 1 {
+		return among[1]
+	}
+	return among[0]
+}
+
+// noting notes whether a response has begun.
+type noting struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (n *noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+func (n *noting) WriteHeader(status int) {
+	n.begun = true
+	n.ResponseWriter.WriteHeader(status)
+}
+
+func (n *noting) Write(b []byte) (int, error) {
+	n.begun = true
+	return n.ResponseWriter.Write(b)
 }
 
 // Discard is a client that takes everything at once.

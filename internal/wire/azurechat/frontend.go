@@ -1,15 +1,21 @@
-package server
+package azurechat
 
 import (
-	"fmt"
 	"net/http"
 
 	"parley/internal/wire"
-	"parley/internal/wire/azurechat"
 )
 
+// Capabilities says what the server can do beyond text search, for GET /config.
+type Capabilities struct {
+	Vectors bool // an embedder is configured
+	Rerank  bool // a reranker is configured
+	Effort  bool // the model that answers can be told how long to reason
+	Uploads bool // anybody who can reach the server may upload documents
+}
+
 // authSettings is what the front ends of both Azure versions ask for before anything else: how to
-// sign in, as settings of MSAL.js (specs/README.md section 2). There is no sign-in.
+// sign in, as settings of MSAL.js. There is no sign-in.
 type authSettings struct {
 	UseLogin                    bool         `json:"useLogin"`
 	RequireAccessControl        bool         `json:"requireAccessControl"`
@@ -41,8 +47,8 @@ type scopeRequest struct {
 	Scopes []string `json:"scopes"`
 }
 
-func (s *Server) authSetup(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, authSettings{
+func authSetup(w http.ResponseWriter, _ *wire.Request) error {
+	return wire.Reply(w, http.StatusOK, authSettings{
 		EnableUnauthenticatedAccess: true,
 		MSALConfig: msalConfig{
 			Auth:  msalAuth{RedirectURI: "/redirect", PostLogoutRedirectURI: "/"},
@@ -53,11 +59,8 @@ func (s *Server) authSetup(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
-// speech answers the front ends that would have a text spoken: 400 tells them that nobody can.
-func (s *Server) speech(w http.ResponseWriter, r *http.Request) error {
-	if _, err := s.jsonBody(w, r); err != nil {
-		return err
-	}
+// speech answers front ends that want a text spoken: 400 tells them that nobody can.
+func speech(http.ResponseWriter, *wire.Request) error {
 	return wire.Invalidf("speech is not configured on this server")
 }
 
@@ -94,55 +97,25 @@ type controls struct {
 	UploadsEnabled bool `json:"uploadsEnabled"`
 }
 
-func (s *Server) frontEndConfig(w http.ResponseWriter, _ *http.Request) error {
-	can := s.cfg.Capabilities
+func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
+	can := h.cfg.Capabilities
 	efforts := []string{}
 	if can.Effort {
-		efforts = azurechat.Efforts
+		efforts = Efforts
 	}
-	return writeJSON(w, http.StatusOK, controls{
-		ShowGPT4VOptions:          can.Vision,
-		ShowMultimodalOptions:     can.Vision,
+	return wire.Reply(w, http.StatusOK, controls{
+		ShowGPT4VOptions:          h.cfg.Vision,
+		ShowMultimodalOptions:     h.cfg.Vision,
 		ShowSemanticRankerOption:  can.Rerank,
 		ShowReasoningEffortOption: can.Effort,
 		ShowVectorOption:          can.Vectors,
-		ShowChatHistoryBrowser:    can.History,
+		ShowChatHistoryBrowser:    h.cfg.History,
 		ShowChatHistoryCosmos:     true, // the routes of that name; front ends use them only with a sign-in
 		StreamingEnabled:          true,
 		RAGSearchTextEmbeddings:   can.Vectors,
 		RAGSendTextSources:        true,
-		RAGSendImageSources:       can.Vision,
+		RAGSendImageSources:       h.cfg.Vision,
 		ReasoningEffortOptions:    efforts,
 		UploadsEnabled:            can.Uploads,
 	})
 }
-
-// indexText tells people what they found at the address.
-func (s *Server) indexText(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	// Only a client that is gone makes writing fail.
-	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r, s.cfg.PublicURL, false))
-	return nil
-}
-
-const indexPage = `Parley %[1]s answers questions about your documents.
-
-This address speaks the AI Chat Protocol, versions 2024-05-29 and 2024-01-28, the Chat UI API, the
-Chat-with-RAG API, and OpenAI's Chat Completions API:
-
-  POST /chat           one answer as JSON
-  POST /chat/stream    the answer as it is written, one JSON object a line
-  POST /api/chat and POST /api/multi-agent-chat, for the Chat UI, and its /chat-history
-  POST /chat/session and /chat/SESSION, for the Chat-with-RAG API
-  POST /v1/chat/completions and GET /v1/models, for clients of OpenAI's API
-  GET  / in a browser  a page to ask and to read the sources
-  GET  /content/NAME   the original of a document that an answer cites
-  GET  /openapi.json   every route, with examples
-  GET  /readyz         whether questions can be answered, and how ingestion is going
-  GET  /metrics        figures for Prometheus
-
-Try:
-
-  curl %[2]s/chat -H 'Content-Type: application/json' \
-    -d '{"messages":[{"role":"user","content":"What is this about?"}]}'
-`

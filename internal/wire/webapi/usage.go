@@ -1,8 +1,7 @@
-package server
+package webapi
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,25 +17,15 @@ import (
 // maxUsageRows bounds a report.
 const maxUsageRows = 100_000
 
-// adminScope is what a caller needs to see what others have used.
-const adminScope = "admin"
-
 // usage answers GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv: what model
 // calls have taken. A caller sees their own, an administrator everybody's.
-func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
-	if s.deps.Usage == nil {
-		return &refusalError{unknownPath}
-	}
-	who, err := s.deps.Principal(r)
-	if err != nil {
-		return err
-	}
+func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 	q, err := ParseUsageQuery(r.URL.Query().Get("by"), r.URL.Query().Get("from"), r.URL.Query().Get("to"))
 	if err != nil {
 		return wire.Invalidf("%s", err)
 	}
-	if q.Limit = maxUsageRows; !slices.Contains(who.Scopes, adminScope) {
-		q.Owner = &who.Subject
+	if q.Limit = maxUsageRows; !slices.Contains(r.Who.Scopes, adminScope) {
+		q.Owner = &r.Who.Subject
 	}
 	asCSV := strings.Contains(r.Header.Get("Accept"), "text/csv")
 	switch r.URL.Query().Get("format") {
@@ -48,17 +37,13 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return wire.Invalidf("format must be json or csv")
 	}
-	rows, err := s.deps.Usage(r.Context(), q)
+	rows, err := h.cfg.Usage(r.Context(), q)
 	if err != nil {
 		return err
 	}
 	report := UsageReport{Query: q, Rows: rows}
 	if !asCSV {
-		raw, err := json.Marshal(report)
-		if err != nil {
-			return err
-		}
-		return wire.WriteJSON(w, http.StatusOK, raw)
+		return wire.Reply(w, http.StatusOK, report)
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
@@ -111,14 +96,8 @@ type UsageReport struct {
 // column is a column of a report.
 type column struct {
 	name  string
-	value func(u *turn.UsageRow) any // string, int64, bool or usd
+	value func(u *turn.UsageRow) any // string, int64, bool or wire.USD
 }
-
-// usd is an amount in millionths of a dollar.
-type usd int64
-
-// MarshalJSON writes the amount exactly.
-func (u usd) MarshalJSON() ([]byte, error) { return wire.AppendUSD(nil, int64(u)), nil }
 
 var keyColumns = map[turn.Dimension][]column{
 	turn.ByDay:       {{"day", func(u *turn.UsageRow) any { return u.Day.Format(time.DateOnly) }}},
@@ -144,7 +123,7 @@ var sumColumns = []column{
 	{"cached_tokens", func(u *turn.UsageRow) any { return u.Cached }},
 	{"reasoning_tokens", func(u *turn.UsageRow) any { return u.Reasoning }},
 	{"total_tokens", func(u *turn.UsageRow) any { return u.Input + u.Output }},
-	{"cost_usd", func(u *turn.UsageRow) any { return usd(u.Micros) }},
+	{"cost_usd", func(u *turn.UsageRow) any { return wire.USD(u.Micros) }},
 	{"cost_micros", func(u *turn.UsageRow) any { return u.Micros }},
 	{"calls_with_unknown_price", func(u *turn.UsageRow) any { return u.Unpriced }},
 	{"calls_with_estimated_tokens", func(u *turn.UsageRow) any { return u.Estimated }},
@@ -257,7 +236,7 @@ func cell(v any) string {
 		return v
 	case int64:
 		return strconv.FormatInt(v, 10)
-	case usd:
+	case wire.USD:
 		return string(wire.AppendUSD(nil, int64(v)))
 	}
 	return fmt.Sprint(v)
@@ -281,7 +260,7 @@ func (p UsageReport) Table() (names []string, rows [][]string) {
 		var row []string
 		for j, c := range shown {
 			text := fmt.Sprint(c.value(&all[i]))
-			if u, ok := c.value(&all[i]).(usd); ok {
+			if u, ok := c.value(&all[i]).(wire.USD); ok {
 				text = string(wire.AppendUSD(nil, int64(u)))
 			}
 			if j < keys && i == len(p.Rows) {

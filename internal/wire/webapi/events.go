@@ -1,0 +1,124 @@
+package webapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+const keepAliveInterval = 12 * time.Second
+
+// log returns what a turn has said to its owner, in a namespace that they may ask. To everybody else there
+// is no such turn.
+func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*turn.Log, error) {
+	l, err := h.cfg.Turns.Log(ctx, who.Subject, id)
+	if errors.Is(err, turn.ErrNotFound) {
+		return nil, errNoTurn
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for turn %s: %w", id, err)
+	}
+	allowed, err := h.mayAsk(ctx, who, l.Scope().Namespace)
+	if err == nil && !allowed {
+		err = errNoTurn
+	}
+	return l, err
+}
+
+// stop answers DELETE /api/turns/{id}. A turn that has ended already is no error: the client
+// gets what it asks for, and could not have known.
+func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
+	l, err := h.log(r.Context(), r.Who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	l.Stop()
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// events answers GET /api/turns/{id}/events with the events of a turn behind the one that the
+// client has seen last, as server-sent events, until the turn has ended. When nothing is left the
+// status is 204, on which browsers stop to reconnect (HTML standard, section 9.2.2).
+func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
+	after, err := lastEvent(r)
+	if err != nil {
+		return err
+	}
+	l, err := h.log(r.Context(), r.Who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if l.Over(after) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return follow(r, l, after, wire.SSE(w))
+}
+
+func lastEvent(r *wire.Request) (int, error) {
+	const header, query = "Last-Event-ID", "last_event_id" // for clients that cannot set a header
+	seen, name := r.Header.Get(header), header
+	if seen == "" {
+		seen, name = r.URL.Query().Get(query), query
+	}
+	if seen == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(seen, 10, 32)
+	if err != nil || n < 0 {
+		return 0, wire.Invalidf("%s must be the id of an event of this turn", name)
+	}
+	return int(n), nil
+}
+
+// follow sends what is behind a position. Its error is that of sending, or that the client's own
+// request has ended before the turn: the stream then just ends, so that the client comes back.
+func follow(r *wire.Request, l *turn.Log, after int, stream *wire.Stream) error {
+	for n, err := range l.Follow(r.Context(), after, keepAliveInterval) {
+		switch {
+		case err != nil && n.Turn == "":
+			return err
+		case err != nil:
+			return sendFailure(stream, n, err)
+		case n.Event == nil:
+			err = stream.Comment("keep-alive")
+		default:
+			err = sendEvent(stream, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sendEvent(stream *wire.Stream, n chat.Numbered) error {
+	n.Event = turn.Public(n.Event)
+	raw, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return stream.SendNumbered(n.Seq, append(stream.Line(), raw...))
+}
+
+// sendFailure sends the last event of a turn that ended with an error: the type "error" in the
+// encoding of events, with what the turn's own client was told.
+func sendFailure(stream *wire.Stream, n chat.Numbered, ended error) error {
+	f := wire.FailureOf(ended)
+	dst := wire.AppendString(append(stream.Line(), `{"v":1,"turn":`...), n.Turn)
+	dst = strconv.AppendInt(append(dst, `,"seq":`...), int64(n.Seq), 10)
+	dst = strconv.AppendInt(append(dst, `,"type":"error","event":{"status":`...), int64(f.Status), 10)
+	dst = wire.AppendString(append(dst, `,"code":`...), f.Code)
+	dst = wire.AppendString(append(dst, `,"message":`...), f.Text)
+	return stream.SendNumbered(n.Seq, append(dst, "}}"...))
+}
