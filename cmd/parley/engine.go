@@ -12,6 +12,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/fetch"
+	"parley/internal/format"
 	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
@@ -146,7 +147,7 @@ func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vi
 // to others.
 func supports(cfg Config) func(name string, head []byte) bool {
 	return func(name string, head []byte) bool {
-		return extract.Supports(name, head) && (cfg.IngestImages || !extract.IsImage(name))
+		return extract.Supports(name, head) && (cfg.IngestImages || format.NameOf(name) != "image")
 	}
 }
 

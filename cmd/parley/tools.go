@@ -12,6 +12,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/fetch"
+	"parley/internal/format"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/tool"
@@ -216,20 +217,17 @@ func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, domain string, c
 	return res.Text, res.Passages, err
 }
 
-// pageExtensions are the formats in which a web page may come.
-var pageExtensions = map[string]string{
-	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "text/plain": ".txt",
-	"text/markdown": ".md", "text/csv": ".csv", "application/json": ".json",
-}
-
 // pageReader reads a web page in a child process, as files are read.
 func pageReader(pool *extract.Pool) tool.PageReader {
 	return func(ctx context.Context, page *fetch.Page) (title, text string, err error) {
-		ext, ok := pageExtensions[page.MediaType]
-		if !ok {
+		ext := format.PageExtension(page.MediaType)
+		if page.MediaType == "application/json" {
+			ext = "json" // which a crawl passes over
+		}
+		if ext == "" {
 			return "", "", fmt.Errorf("no text is read from %q", page.MediaType)
 		}
-		f, err := os.CreateTemp("", "parley-page-*"+ext)
+		f, err := os.CreateTemp("", "parley-page-*."+ext)
 		if err != nil {
 			return "", "", err
 		}
@@ -238,7 +236,7 @@ func pageReader(pool *extract.Pool) tool.PageReader {
 		if err := errors.Join(err, f.Close()); err != nil {
 			return "", "", err
 		}
-		res, err := pool.Extract(ctx, extract.Request{Name: "page" + ext, Path: f.Name()})
+		res, err := pool.Extract(ctx, extract.Request{Name: "page." + ext, Path: f.Name()})
 		if err != nil {
 			return "", "", err
 		}

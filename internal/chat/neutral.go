@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"parley/internal/format"
 	"parley/internal/text"
 )
 
@@ -19,8 +20,8 @@ const (
 	paragraphSeparator = '\u2029'
 )
 
-// documentExts are the endings of names that look like those of documents.
-const documentExts = `pdf|md|markdown|x?html?|txt|csv|tsv|doc[xm]?|ppt[xm]?|xls[xm]?|od[tsp]|epub|rtf|jsonl?|xml|eml|msg|wiki|rst|adoc|png|jpe?g|gif|webp`
+// documentExts is a regular expression for the extensions with which the names of documents end.
+var documentExts = strings.Join(format.OfDocuments(), "|")
 
 // roles are what stands before the colon of a line that begins like a message or a list of sources,
 // beside space and marks of Markdown.

@@ -22,8 +22,15 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
+var (
+	_ = reads("ZIP archive", reader{read: readZIP})
+	_ = reads("tar archive", reader{read: readTAR, looks: func(f *file) bool { return isTAR(f.head) }})
+	_ = reads("gzip archive", reader{read: readGzip})
+	_ = reads("bzip2 archive", reader{read: readBzip2})
+)
+
 // readZIP takes the files of a ZIP archive out, those that are encrypted with the passwords given.
-func readZIP(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readZIP(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err
@@ -165,7 +172,7 @@ func isJunk(name string) bool {
 	return false
 }
 
-func readTAR(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readTAR(ctx context.Context, f *file) (*Document, error) {
 	return addTAR(ctx, f, io.NewSectionReader(f.r, 0, f.size))
 }
 
@@ -205,7 +212,7 @@ func addTAR(ctx context.Context, f *file, src io.Reader) (*Document, error) {
 }
 
 // readGzip takes the file out that was compressed, or the files of the tar archive that it is.
-func readGzip(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readGzip(ctx context.Context, f *file) (*Document, error) {
 	r, err := gzip.NewReader(io.NewSectionReader(f.r, 0, f.size))
 	if err != nil {
 		return nil, damaged("the compressed file is cut off or broken")
@@ -213,7 +220,7 @@ func readGzip(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 	return addCompressed(ctx, f, r, r.Name)
 }
 
-func readBzip2(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readBzip2(ctx context.Context, f *file) (*Document, error) {
 	return addCompressed(ctx, f, bzip2.NewReader(io.NewSectionReader(f.r, 0, f.size)), "")
 }
 

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/format"
 	"parley/test/needs"
 )
 
@@ -158,11 +160,7 @@ func (h *hostile) refused(name string, why *Error) {
 	if !h.reasons[why.Reason] || why.Detail == "" || strings.Contains(why.Detail, h.pool.options.CacheDir) || why.Reason == Crashed {
 		h.t.Errorf("%s: %q, which is not documented, or %q", name, why.Reason, why.Detail)
 	}
-	format := why.Format
-	if format == "" {
-		format = FormatOf(name)
-	}
-	h.count(format, string(why.Reason))
+	h.count(cmp.Or(why.Format, format.NameOf(name)), string(why.Reason))
 }
 
 func (h *hostile) count(format, outcome string) {

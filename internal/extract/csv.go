@@ -10,9 +10,11 @@ import (
 	"strings"
 )
 
+var _ = reads("CSV", reader{read: readCSV})
+
 // readCSV reads delimited values: the delimiter is found by trying, a first row of names becomes
 // the table's header, and every row reads on its own (see rowText).
-func readCSV(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readCSV(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(f.limits.TextBytes)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,12 @@ package extract
 
 import "context"
 
+var _ = reads("Word", reader{read: readDOCX})
+
 // readDOCX reads the main text of a WordprocessingML document (ECMA-376 part 1), strict and
 // transitional: headings by style, lists, tables, text boxes and footnotes, without what tracked
 // changes deleted. Word computes pages anew on each screen, so the document has none.
-func readDOCX(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readDOCX(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err

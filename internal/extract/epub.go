@@ -11,11 +11,15 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"parley/internal/format"
 )
+
+var _ = reads("EPUB", reader{read: readEPUB})
 
 // readEPUB reads the chapters of an electronic book (EPUB 2 and 3) in reading order. Its pages are
 // made by the reading device, so the document has none.
-func readEPUB(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readEPUB(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err
@@ -103,7 +107,7 @@ func readPackage(archive *container) (epubPackage, error) {
 	}
 	if len(book.chapters) == 0 {
 		for _, entry := range archive.File {
-			if slices.Contains([]string{"xhtml", "html", "htm"}, extOf(entry.Name)) {
+			if slices.Contains([]string{"xhtml", "html", "htm"}, format.Ext(entry.Name)) {
 				book.chapters = append(book.chapters, entry.Name)
 			}
 		}

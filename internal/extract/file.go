@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"sync"
+
+	"parley/internal/format"
 )
 
 // Extractor reads files in this process. The zero Extractor is ready to use; set the fields
@@ -53,9 +54,8 @@ func (x *Extractor) File(ctx context.Context, in Input) (*Document, error) {
 
 // opened is a file whose format is known and whose parser is loaded.
 type opened struct {
-	x      *Extractor
 	file   *file
-	format *format
+	format *format.Format
 }
 
 // open recognises a file and loads its parser, which for the first PDF document takes seconds. The
@@ -63,15 +63,9 @@ type opened struct {
 func (x *Extractor) open(in Input) (o *opened, err error) {
 	defer rescue(&err)
 	limits := x.Limits.withDefaults()
-	f := &file{
-		name:      in.Name,
-		ext:       extOf(in.Name),
-		r:         in.Content,
-		size:      in.Size,
-		limits:    limits,
-		passwords: in.Passwords,
-		spool:     &spool{dir: in.Spool, limits: limits, packed: in.Size},
-	}
+	f := newFile(in.Name, in.Content, in.Size)
+	f.limits, f.passwords = limits, in.Passwords
+	f.spool = &spool{dir: in.Spool, limits: limits, packed: in.Size}
 	if f.size > limits.FileBytes {
 		return nil, tooLarge("the file has %s, and at most %s are read", megabytes(f.size), megabytes(limits.FileBytes))
 	}
@@ -84,36 +78,31 @@ func (x *Extractor) open(in Input) (o *opened, err error) {
 	if err := unlockOffice(f); err != nil {
 		return nil, err
 	}
-	format, err := recognise(f)
+	known, err := recognise(f)
 	if err != nil {
 		return nil, err
 	}
-	if format.load != nil {
-		if err := format.load(x, f.limits); err != nil {
+	if load := readers[known.Name].load; load != nil {
+		if err := load(x, f); err != nil {
 			return nil, err
 		}
 	}
-	return &opened{x, f, format}, nil
-}
-
-// extOf returns the extension of a name in lower case, without the dot.
-func extOf(name string) string {
-	return strings.ToLower(strings.TrimSpace(strings.TrimPrefix(path.Ext(strings.ReplaceAll(name, `\`, "/")), ".")))
+	return &opened{f, known}, nil
 }
 
 // read makes a document of the file, as Extractor.File has it.
 func (o *opened) read(ctx context.Context) (doc *Document, err error) {
 	defer func() {
 		if refused := (*Error)(nil); errors.As(err, &refused) {
-			refused.Format = o.format.name
+			refused.Format = o.format.Name
 		}
 	}()
 	defer rescue(&err)
-	doc, err = o.format.read(ctx, o.x, o.file)
+	doc, err = readers[o.format.Name].read(ctx, o.file)
 	if err != nil {
 		return nil, err
 	}
-	doc.Format = o.format.name
+	doc.Format = o.format.Name
 	doc.Pages = withText(doc.Pages)
 	doc.Parts = o.file.spool.parts
 	if len(doc.Pages) == 0 {
@@ -151,14 +140,30 @@ func (x *Extractor) Close() error {
 // file is one file on its way through a parser.
 type file struct {
 	name      string
-	ext       string // lower case, without the dot
-	head      []byte // its first headBytes bytes
+	ext       string         // lower case, without the dot
+	kind      *format.Format // that ext stands for; nil unless there is a reader for it
+	head      []byte         // its first headBytes bytes
 	r         io.ReaderAt
 	size      int64
 	limits    Limits
 	passwords []string
-	spool     *spool // takes the files inside
+	spool     *spool  // takes the files inside
+	pdfium    *pdfium // loaded, if the file is a PDF document
 }
+
+func newFile(name string, r io.ReaderAt, size int64) *file {
+	f := &file{name: name, ext: format.Ext(name), r: r, size: size}
+	if known := format.ByExtension(f.ext); known != nil && !known.Unread {
+		f.kind = known
+	}
+	return f
+}
+
+// isMisnamed reports whether the extension of a text is unknown, or that of a binary format.
+func (f *file) isMisnamed() bool { return f.kind == nil || f.kind.Binary }
+
+// isUntold reports whether the extension of a text is unknown, or does not tell its format.
+func (f *file) isUntold() bool { return f.kind == nil || f.kind.Vague }
 
 // headBytes is how much of a file the recognition of formats looks at.
 const headBytes = 4096

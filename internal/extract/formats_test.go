@@ -64,10 +64,11 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 }
 
 func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
-	saved := formats
-	t.Cleanup(func() { formats = saved })
-	formats = append([]format{{name: "odd", extensions: []string{"odd"}}}, formats...)
-	wantReason(t, "a.odd", []byte("hello"), Limits{}, Crashed)
+	readers := readers
+	saved := readers["CSV"]
+	t.Cleanup(func() { readers["CSV"] = saved })
+	readers["CSV"] = reader{}
+	wantReason(t, "a.csv", []byte("hello"), Limits{}, Crashed)
 }
 
 func TestSupports(t *testing.T) {

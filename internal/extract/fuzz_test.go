@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
+
+	"parley/internal/format"
 )
 
 // fuzzed holds that an input gives a document that keeps its contract, or an *Error other than
@@ -28,7 +31,23 @@ func fuzzed(t *testing.T, name string, data []byte) {
 	}
 }
 
+// fuzzSeeds are names and contents: every extension of every format, and every signature.
+func fuzzSeeds() (seeds [][2]string) {
+	const text = "# A\n\nB: c\n- d\n\n<p>e</p>\n"
+	for _, f := range format.Table {
+		for _, ext := range slices.Concat(f.Extensions, f.Rare) {
+			for _, signature := range append([]string{""}, f.Signatures...) {
+				seeds = append(seeds, [2]string{"a." + ext, signature + text})
+			}
+		}
+	}
+	return seeds
+}
+
 func FuzzFile(f *testing.F) {
+	for _, seed := range fuzzSeeds() {
+		f.Add(seed[0], []byte(seed[1]))
+	}
 	f.Add("a.md", []byte("---\ntitle: x\n---\n# A\n\n- b\n\n|a|b|\n|-|-|\n|1|2|\n\n```\nc\n```\n"))
 	f.Add("a.html", []byte("<table><tr><th>a<td>b</table><ul><li>c<p>d</ul><pre>e</pre>f<br><br>g"))
 	f.Add("a.csv", []byte("a;b\n1;\"2\n3\"\n"))

@@ -11,10 +11,16 @@ import (
 	"unicode/utf8"
 )
 
+var (
+	_ = reads("XML", reader{read: readXML, looks: func(f *file) bool { return f.isMisnamed() && looksLikeXML(f.head) }})
+	_ = reads("Word XML", reader{read: readWordXML})
+	_ = reads("Excel XML", reader{read: readExcelXML})
+)
+
 // readXML reads XML of any kind by its form: an element with a long text is a paragraph, whatever
 // stands inside it; elements with short texts are lines "name: text" of the element around them;
 // what is called a title or heading is one.
-func readXML(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readXML(ctx context.Context, f *file) (*Document, error) {
 	w := xmlWalker{out: builder{budget: newBudget(f.limits)}}
 	err := eachToken(ctx, io.NewSectionReader(f.r, 0, f.size), w.visit)
 	if err != nil && !isSyntaxError(err) {
@@ -225,7 +231,7 @@ func (w *xmlWalker) flush() error {
 
 // readWordXML reads a Word document that is one XML file: of Word 2003, or a package of today in
 // the flat form. It has no styles that could be looked up, and so no headings but by outline level.
-func readWordXML(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readWordXML(ctx context.Context, f *file) (*Document, error) {
 	w := docxWalker{out: builder{budget: newBudget(f.limits)}, styles: docxStyles{}, numbering: newDOCXNumbering()}
 	doc := &Document{}
 	switch err := w.read(ctx, io.NewSectionReader(f.r, 0, f.size)); {
@@ -241,7 +247,7 @@ func readWordXML(ctx context.Context, _ *Extractor, f *file) (*Document, error) 
 }
 
 // readExcelXML reads a workbook of Excel 2003 that is one XML file.
-func readExcelXML(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readExcelXML(ctx context.Context, f *file) (*Document, error) {
 	out := builder{budget: newBudget(f.limits)}
 	w := excelXMLWalker{grid: grid{out: &out}, out: &out}
 	doc := &Document{}

@@ -12,13 +12,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
+var _ = reads("HTML", reader{read: readHTML, looks: func(f *file) bool { return f.isMisnamed() && looksLikeHTML(f.head) }})
+
 // htmlBytes bounds a web page: its tree takes about ten times the memory of its source.
 const htmlBytes = 16 << 20
 
 // readHTML reads the main content of a web page. Where the article finder sees little of the
 // page, as on reference pages made of many short sections, the whole body is read without its
 // navigation, headers, footers and forms.
-func readHTML(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readHTML(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(min(f.limits.TextBytes, htmlBytes))
 	if err != nil {
 		return nil, err

@@ -9,10 +9,12 @@ import (
 	"unicode/utf8"
 )
 
+var _ = reads("image", reader{read: readImage, looks: func(f *file) bool { return isWebP(f.head) }})
+
 // readImage reads what an image says of itself in words: its file's name, and the descriptions in
 // a PNG's text chunks (W3C PNG, 11.3.3) or a JPEG's comments (ITU-T T.81, B.2.4.5). What it shows
 // is for models that see.
-func readImage(_ context.Context, _ *Extractor, f *file) (*Document, error) {
+func readImage(_ context.Context, f *file) (*Document, error) {
 	data, err := f.all(f.limits.FileBytes)
 	if err != nil {
 		return nil, err

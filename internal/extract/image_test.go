@@ -45,11 +45,3 @@ func TestReadImage_ReadsItsNameAndWhatItSaysOfItself(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestIsImage(t *testing.T) {
-	for name, want := range map[string]bool{"a.png": true, "d/a.JPG": true, "a.pdf": false, "png": false, "a.svg": false} {
-		if IsImage(name) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
-	}
-}

@@ -11,10 +11,12 @@ import (
 	"unicode/utf8"
 )
 
+var _ = reads("JSON", reader{read: readJSON})
+
 // readJSON reads JSON and JSON Lines as records: the values of a stream, the items of an array,
 // or the one object that the file is. A record becomes a paragraph of lines "key: value", below
 // its title as a heading where it has one and is long.
-func readJSON(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readJSON(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(f.limits.TextBytes)
 	if err != nil {
 		return nil, err

@@ -9,11 +9,15 @@ import (
 	"mime"
 	"net/mail"
 	"strings"
+
+	"parley/internal/format"
 )
+
+var _ = reads("e-mail", reader{read: readMail, looks: func(f *file) bool { return f.isUntold() && looksLikeMail(f.head) }})
 
 // readMail reads a message of the Internet Message Format (RFC 5322) with MIME: who wrote to whom
 // and when, and the body. Attachments are documents of their own.
-func readMail(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readMail(ctx context.Context, f *file) (*Document, error) {
 	m := mailReader{ctx: ctx, f: f, left: f.limits.TextBytes}
 	in := bufio.NewReader(io.NewSectionReader(f.r, 0, f.size))
 	header, err := readHeader(in)
@@ -209,7 +213,7 @@ func (h mailHeader) fileName(params map[string]string) string {
 	}
 	if name == "" {
 		name = mailHeader{"x": {h.get("content-description")}}.text("x")
-		if extOf(name) == "" {
+		if format.Ext(name) == "" {
 			return ""
 		}
 	}

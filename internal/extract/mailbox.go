@@ -10,9 +10,11 @@ import (
 	"regexp"
 )
 
+var _ = reads("mailbox", reader{read: readMailbox, looks: func(f *file) bool { return f.isUntold() && mailboxStart.Match(f.head) }})
+
 // readMailbox takes the messages of a mailbox file (RFC 4155) apart, each of which is a document of
 // its own.
-func readMailbox(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readMailbox(ctx context.Context, f *file) (*Document, error) {
 	in := &mailboxReader{in: bufio.NewReaderSize(io.NewSectionReader(f.r, 0, f.size), 64<<10)}
 	in.blank = true // the file begins with a line that parts messages
 	for n := 1; in.next(); n++ {

@@ -9,6 +9,8 @@ import (
 	"mime/multipart"
 	"mime/quotedprintable"
 	"strings"
+
+	"parley/internal/format"
 )
 
 // maxMailDepth bounds parts inside each other.
@@ -126,7 +128,7 @@ func (m *mailReader) attach(media, name string, h mailHeader, in io.Reader) erro
 
 // message names a message that was forwarded by its subject.
 func (m *mailReader) message(content io.Reader, name string) (io.Reader, string) {
-	if extOf(name) == "eml" {
+	if format.Ext(name) == "eml" {
 		return content, name
 	}
 	const looked = 64 << 10

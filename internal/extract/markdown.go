@@ -20,9 +20,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+var _ = reads("Markdown", reader{read: readMarkdown})
+
 // readMarkdown reads CommonMark with tables, strikethrough, task lists and footnotes, and front
 // matter in YAML. Code stays as it is; of links their text is kept, of images what describes them.
-func readMarkdown(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readMarkdown(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(f.limits.TextBytes)
 	if err != nil {
 		return nil, err

@@ -10,11 +10,15 @@ import (
 	"time"
 
 	utf16 "golang.org/x/text/encoding/unicode"
+
+	"parley/internal/format"
 )
+
+var _ = reads("Outlook message", reader{read: readMSG})
 
 // readMSG reads a message of Outlook (MS-OXMSG): who wrote to whom and when, and the body.
 // Attachments are documents of their own; messages among them become mails of the Internet's form.
-func readMSG(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readMSG(ctx context.Context, f *file) (*Document, error) {
 	c, err := openCompound(f.r, f.size)
 	if err != nil {
 		return nil, damaged("the file is cut off or broken")
@@ -224,7 +228,7 @@ func (m msgStore) isFurniture() bool {
 	if m.fixed(msgAttachHidden)&1 != 0 {
 		return true
 	}
-	switch extOf(m.name()) {
+	switch format.Ext(m.name()) {
 	case "png", "jpg", "jpeg", "gif", "bmp":
 		return m.text(msgContentID) != ""
 	}
@@ -243,7 +247,7 @@ func (m msgStore) name() string {
 // addMessage takes out a message within the message.
 func (m msgStore) addMessage(ctx context.Context, s *spool, inner msgStore) error {
 	name := first(attachmentName(inner.text(msgSubject)), first(m.name(), fmt.Sprintf("attachment-%d", len(s.parts)+1)))
-	if extOf(name) != "eml" {
+	if format.Ext(name) != "eml" {
 		name += ".eml"
 	}
 	r, w := io.Pipe()

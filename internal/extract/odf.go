@@ -7,9 +7,16 @@ import (
 	"strings"
 )
 
+var (
+	_ = reads("OpenDocument text", reader{read: readODF})
+	_ = reads("OpenDocument spreadsheet", reader{read: readODF})
+	_ = reads("OpenDocument presentation", reader{read: readODF})
+	_ = reads("flat OpenDocument", reader{read: readFlatODF})
+)
+
 // readODF reads an OpenDocument text, spreadsheet or presentation (OASIS OpenDocument 1.3). Slides
 // are pages; texts and spreadsheets have none.
-func readODF(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readODF(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err
@@ -37,7 +44,7 @@ func readODF(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
 }
 
 // readFlatODF reads a document that is one XML file.
-func readFlatODF(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readFlatODF(ctx context.Context, f *file) (*Document, error) {
 	w := newODFWalker(f)
 	err := eachToken(ctx, io.NewSectionReader(f.r, 0, f.size), w.visit)
 	if err != nil && !isSyntaxError(err) {

@@ -9,17 +9,20 @@ import (
 	"strings"
 )
 
+var _ = reads("PDF", reader{read: readPDF, load: loadPDF})
+
 // loadPDF makes PDFium ready.
-func loadPDF(x *Extractor, l Limits) error {
-	x.loadPDFium.Do(func() { x.pdfium, x.pdfiumErr = newPDFium(x.CacheDir, moduleMemory(l)) })
+func loadPDF(x *Extractor, f *file) error {
+	x.loadPDFium.Do(func() { x.pdfium, x.pdfiumErr = newPDFium(x.CacheDir, moduleMemory(f.limits)) })
+	f.pdfium = x.pdfium
 	return x.pdfiumErr
 }
 
 // readPDF reads a PDF document page by page: PDFium gives the characters, pdfReader makes lines
 // of them, and once all pages are known, so that repeated headers, the size of the body type and
 // the document's vocabulary are, pdfLayout makes blocks of the lines.
-func readPDF(ctx context.Context, x *Extractor, f *file) (*Document, error) {
-	d, err := x.pdfium.open(f)
+func readPDF(ctx context.Context, f *file) (*Document, error) {
+	d, err := f.pdfium.open(f)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 )
 
+var _ = reads("plain text", reader{read: readPlain})
+
 // readPlain reads text without markup: blank lines part paragraphs, and lines that were wrapped
 // at a fixed width are joined.
-func readPlain(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readPlain(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(f.limits.TextBytes)
 	if err != nil {
 		return nil, err

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
+var _ = reads("PowerPoint", reader{read: readPPTX})
+
 // readPPTX reads a PresentationML document (ECMA-376 part 1), strict and transitional: one page a
 // slide, in the order of the show, with its title as heading, then its text, tables, charts,
 // diagrams, the speaker's notes and comments. What the masters repeat on each slide is left out.
-func readPPTX(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readPPTX(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err

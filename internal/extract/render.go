@@ -34,10 +34,10 @@ func (o *opened) render(_ context.Context, r rendering) (img *Image, err error) 
 
 // openPDF opens the document for what is done only with pages of a PDF. The caller closes it.
 func (o *opened) openPDF(done string) (*pdfDocument, error) {
-	if o.format.name != "PDF" {
+	if o.format.Name != "PDF" {
 		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be " + done}
 	}
-	return o.x.pdfium.open(o.file)
+	return o.file.pdfium.open(o.file)
 }
 
 // render draws a page with its annotations on white (fpdfview.h, FPDF_RenderPageBitmap).

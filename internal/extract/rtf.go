@@ -11,9 +11,11 @@ import (
 	"golang.org/x/net/html"
 )
 
+var _ = reads("RTF", reader{read: readRTF})
+
 // readRTF reads the Rich Text Format (version 1.9.1): paragraphs, headings by style, lists by
 // their written markers, tables, footnotes and comments, each text in the code page of its font.
-func readRTF(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readRTF(ctx context.Context, f *file) (*Document, error) {
 	out := builder{budget: newBudget(f.limits)}
 	title, err := addRTF(ctx, &out, io.NewSectionReader(f.r, 0, f.size))
 	if err != nil {

@@ -10,10 +10,15 @@ import (
 	"strings"
 )
 
+var (
+	_ = reads("MediaWiki", reader{read: readWiki, looks: looksLikeWiki})
+	_ = reads("MediaWiki dump", reader{read: readWikiDump})
+)
+
 // readWiki reads MediaWiki markup: headings, paragraphs, lists, tables and infoboxes. Templates
 // are not expanded, which takes the wiki that they come from: those that set text or units give
 // their text, the others are left out, as are references.
-func readWiki(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readWiki(ctx context.Context, f *file) (*Document, error) {
 	data, err := f.all(min(f.limits.TextBytes, wikiBytes))
 	if err != nil {
 		return nil, err
@@ -101,9 +106,13 @@ var (
 	}
 )
 
-// looksLikeWiki recognises MediaWiki markup under the name of a text: links, and two more of its
-// signs.
-func looksLikeWiki(head []byte) bool {
+// looksLikeWiki recognises MediaWiki markup in a file that is named like plain text: links, and two
+// more of its signs.
+func looksLikeWiki(f *file) bool {
+	head := f.head
+	if f.kind == nil || f.kind.Name != "plain text" {
+		return false
+	}
 	if wikiRedirect.Match(head) {
 		return true
 	}
@@ -118,7 +127,7 @@ func looksLikeWiki(head []byte) bool {
 
 // readWikiDump takes the pages of a dump (MediaWiki's export format, 0.3 to 0.11) apart, each of
 // which is a document of its own. Redirects, discussions, templates and files are left out.
-func readWikiDump(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readWikiDump(ctx context.Context, f *file) (*Document, error) {
 	var page wikiPage
 	err := eachToken(ctx, io.NewSectionReader(f.r, 0, f.size), func(d *xml.Decoder, token xml.Token) error {
 		switch t := token.(type) {

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
+var _ = reads("Excel", reader{read: readXLSX})
+
 // readXLSX reads a SpreadsheetML workbook (ECMA-376 part 1), strict and transitional, sheet by
 // sheet as a stream: values as the cells show them, then the sheet's comments, text boxes and
 // charts. Formulas count by the values that were saved with them.
-func readXLSX(ctx context.Context, _ *Extractor, f *file) (*Document, error) {
+func readXLSX(ctx context.Context, f *file) (*Document, error) {
 	archive, err := openZIP(f)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/extract"
+	"parley/internal/format"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
 )
@@ -430,27 +431,13 @@ func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err erro
 	return chunks, nil
 }
 
-// mediaTypes by extension; those of the operating system differ from machine to machine.
-var mediaTypes = map[string]string{
-	".pdf": "application/pdf", ".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml",
-	".md": "text/markdown", ".markdown": "text/markdown", ".csv": "text/csv", ".txt": "text/plain",
-	".tsv": "text/tab-separated-values", ".json": "application/json", ".xml": "application/xml",
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	".odt":  "application/vnd.oasis.opendocument.text", ".ods": "application/vnd.oasis.opendocument.spreadsheet",
-	".odp":  "application/vnd.oasis.opendocument.presentation",
-	".epub": "application/epub+zip", ".rtf": "application/rtf",
-	".eml": "message/rfc822", ".msg": "application/vnd.ms-outlook", ".wiki": "text/plain", ".mediawiki": "text/plain",
-}
-
 // mediaType says what a file is: what its first bytes say beyond doubt, else its extension, else
 // a guess from its bytes.
 func mediaType(name string, head []byte) string {
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
 		return "application/pdf"
 	}
-	if t, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
+	if t := format.MediaType(format.Ext(name)); t != "" {
 		return t
 	}
 	t, _, _ := strings.Cut(http.DetectContentType(head), ";")

@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/crawl"
 	"parley/internal/extract"
+	"parley/internal/format"
 	"parley/internal/retrieval"
 )
 
@@ -45,12 +46,12 @@ const (
 // noteFormat counts a file under its format: as it was recognised, or for one that was not read
 // again as its name says.
 func (r *Report) noteFormat(res result) {
-	format, outcome := res.format, OutcomeIndexed
-	if format == "" {
+	name, outcome := res.format, OutcomeIndexed
+	if name == "" {
 		if res.from.target.site != nil && res.from.page == nil {
 			return // nobody knows what would have come
 		}
-		format = extract.FormatOf(res.from.fileName())
+		name = format.NameOf(res.from.fileName())
 	}
 	switch {
 	case res.file.Reason != "":
@@ -58,9 +59,9 @@ func (r *Report) noteFormat(res result) {
 	case res.file.DocumentID == "":
 		outcome = OutcomeOpened
 	}
-	r.noteOutcome(format, outcome, 1)
+	r.noteOutcome(name, outcome, 1)
 	if res.partly() {
-		r.noteOutcome(format, OutcomePartly, 1)
+		r.noteOutcome(name, OutcomePartly, 1)
 	}
 }
 

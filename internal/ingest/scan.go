@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/extract"
+	"parley/internal/format"
 	"parley/internal/retrieval"
 )
 
@@ -260,7 +261,7 @@ func (w *walker) isMetadata(p string, names map[string]bool) bool {
 // archives hold is not known yet.
 func (w *walker) reportUnused(r *rules) {
 	holdsFiles := func(c *candidate) bool {
-		return below(r.dir, c.path) && slices.Contains(archiveExtensions, strings.ToLower(path.Ext(c.path)))
+		return below(r.dir, c.path) && format.HasMembers(format.Ext(c.path))
 	}
 	if w.scopes != nil || slices.ContainsFunc(w.candidates, holdsFiles) {
 		return
@@ -282,9 +283,6 @@ func (w *walker) reportUnused(r *rules) {
 
 // maxUnused is how many entries without a file are named.
 const maxUnused = 10
-
-// archiveExtensions are those of files that hold others, for which entries may be meant.
-var archiveExtensions = []string{".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".tbz2", ".eml", ".msg", ".mbox", ".xml"}
 
 func (w *walker) list(dir string) ([]fs.DirEntry, error) {
 	f, err := w.dir.Open(filepath.FromSlash(dir))

@@ -16,6 +16,7 @@ import (
 
 	"parley/internal/crawl"
 	"parley/internal/fetch"
+	"parley/internal/format"
 )
 
 // webPage is a page of the web on its way to becoming a document.
@@ -109,42 +110,20 @@ func (r *run) keepPage(ctx context.Context, c *candidate) (original, error) {
 	return original{sha: sha, seen: c.page.sha, bytes: n, size: n}, err
 }
 
-// pageTypes are the media types of pages that are read, with the extension of each.
-var pageTypes = map[string]string{
-	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf",
-	"text/markdown": ".md", "text/x-markdown": ".md", "text/plain": ".txt", "text/csv": ".csv",
-	"text/tab-separated-values": ".tsv", "text/x-wiki": ".wiki", "text/rtf": ".rtf", "application/rtf": ".rtf",
-	"application/epub+zip": ".epub",
-	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
-	"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
-	"application/vnd.oasis.opendocument.text":                                   ".odt",
-	"application/vnd.oasis.opendocument.spreadsheet":                            ".ods",
-	"application/vnd.oasis.opendocument.presentation":                           ".odp",
-}
-
 // untyped are the media types with which servers send files of which they do not know more.
 var untyped = []string{"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}
 
-// pageExtensions are those of files that are read although their server does not know what they are.
-var pageExtensions = []string{
-	".html", ".htm", ".xhtml", ".pdf", ".md", ".markdown", ".txt", ".rst", ".adoc", ".csv", ".tsv", ".rtf", ".epub",
-	".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".wiki", ".mediawiki",
-}
-
 // AcceptsPage reports whether pages of a media type become documents: texts and office files, and
-// neither what only programs read nor archives. It is for crawl.Options.
+// neither data that only programs read nor archives. It is for crawl.Options.
 func AcceptsPage(mediaType, url string) bool {
-	if _, ok := pageTypes[mediaType]; ok {
-		return true
-	}
-	return slices.Contains(untyped, mediaType) && slices.Contains(pageExtensions, extensionOf(url))
+	return format.PageExtension(mediaType) != "" ||
+		slices.Contains(untyped, mediaType) && format.OnWeb(extensionOf(url))
 }
 
-// extensionOf returns the extension of an address in small letters.
+// extensionOf returns the extension of an address, as format.Ext does.
 func extensionOf(url string) string {
 	url, _, _ = strings.Cut(url, "?")
-	return strings.ToLower(path.Ext(path.Base(url)))
+	return format.Ext(path.Base(url))
 }
 
 // pageFile names a page as a file of its format would be. The extension of a text's address says
@@ -156,7 +135,7 @@ func pageFile(v crawl.Visit) string {
 		return name + ".wiki"
 	}
 	own := extensionOf(v.URL)
-	if v.Page.MediaType == "text/plain" && slices.Contains(pageExtensions, own) && own != ".html" && own != ".htm" {
+	if v.Page.MediaType == "text/plain" && format.OnWeb(own) && own != "html" && own != "htm" {
 		return name
 	}
 	return nameOfType(name, v.Page.MediaType)
@@ -164,11 +143,11 @@ func pageFile(v crawl.Visit) string {
 
 // nameOfType gives a name the extension of a media type, unless it has one.
 func nameOfType(name, mediaType string) string {
-	ext, known := pageTypes[mediaType]
-	if !known || mediaTypes[strings.ToLower(path.Ext(name))] == mediaType {
+	ext := format.PageExtension(mediaType)
+	if ext == "" || format.MediaType(format.Ext(name)) == mediaType {
 		return name
 	}
-	return name + ext
+	return name + "." + ext
 }
 
 // inUTF8 returns the body of a page, written anew in UTF-8 where only the server's answer names

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
+	"parley/internal/format"
 	"parley/internal/lexical/lexicaltest"
 	"parley/internal/retrieval"
 )
@@ -26,8 +28,8 @@ type formatKind struct {
 	holds  int // documents in a file, which is none itself; 0 for a file that is one
 }
 
-// formats are those of generated files. A test compares them with those that are read.
-var formats = []formatKind{
+// makers make the files. A test compares their formats with those that are read.
+var makers = []formatKind{
 	{"PDF", "pdf", makePDF, 0}, {"Word", "docx", makeDOCX, 0}, {"PowerPoint", "pptx", makePPTX, 0}, {"Excel", "xlsx", makeXLSX, 0},
 	{"OpenDocument text", "odt", makeODT, 0}, {"OpenDocument spreadsheet", "ods", makeODS, 0},
 	{"OpenDocument presentation", "odp", makeODP, 0}, {"flat OpenDocument", "fodt", makeFODT, 0}, {"EPUB", "epub", makeEPUB, 0},
@@ -45,11 +47,23 @@ var notMeasured = map[string]string{
 	"bzip2 archive": "Go's library does not write it; what it holds is a tar archive",
 }
 
+// measured returns the makers, and that of plain text for the text formats that have none of their own.
+func measured() []formatKind {
+	all := slices.Clone(makers)
+	for _, f := range format.Table {
+		made := slices.ContainsFunc(makers, func(k formatKind) bool { return k.format == f.Name })
+		if !made && !f.Binary && !f.Unread && notMeasured[f.Name] == "" {
+			all = append(all, formatKind{f.Name, slices.Concat(f.Extensions, f.Rare)[0], makeText, 0})
+		}
+	}
+	return all
+}
+
 // formats measures the ingestion of generated files of each format, from the start of the program to
 // its end, and that of a PDF file of a thousand pages.
 func (b *bench) formats(ctx context.Context) error {
 	g := lexicaltest.New(1)
-	for _, f := range formats {
+	for _, f := range measured() {
 		dir, err := os.MkdirTemp(b.work, f.ext+"-")
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/internal/extract"
+	"parley/internal/format"
 	"parley/internal/lexical/lexicaltest"
 )
 
@@ -20,23 +21,29 @@ func TestMain(m *testing.M) {
 // Every format that is read has files here, or a reason why not.
 func TestFormats_AreAllThatAreRead(t *testing.T) {
 	var made []string
-	for _, f := range formats {
+	for _, f := range measured() {
 		made = append(made, f.format)
 	}
-	for format := range notMeasured {
-		if slices.Contains(made, format) {
-			t.Errorf("%s has files although it is said to have none", format)
+	for name := range notMeasured {
+		if slices.Contains(made, name) {
+			t.Errorf("%s has files although it is said to have none", name)
 		}
-		made = append(made, format)
+		made = append(made, name)
 	}
-	for _, format := range extract.Formats() {
-		if !slices.Contains(made, format) {
-			t.Errorf("%s has no files", format)
+	var read []string
+	for _, f := range format.Table {
+		if !f.Unread {
+			read = append(read, f.Name)
 		}
 	}
-	for _, format := range made {
-		if !slices.Contains(extract.Formats(), format) {
-			t.Errorf("%s is not a format that is read", format)
+	for _, name := range read {
+		if !slices.Contains(made, name) {
+			t.Errorf("%s has no files", name)
+		}
+	}
+	for _, name := range made {
+		if !slices.Contains(read, name) {
+			t.Errorf("%s is not a format that is read", name)
 		}
 	}
 }
@@ -51,7 +58,7 @@ func TestFormats_AreReadAsWhatTheyAre(t *testing.T) {
 	}
 	x := &extract.Extractor{CacheDir: t.TempDir()}
 	defer x.Close()
-	for _, f := range formats {
+	for _, f := range measured() {
 		t.Run(f.format+" "+f.ext, func(t *testing.T) {
 			doc, text := readFile(t, x, f, passages)
 			if doc.Format != f.format || len(doc.Parts) != f.holds {
@@ -104,7 +111,7 @@ func BenchmarkExtract(b *testing.B) {
 	}
 	x := &extract.Extractor{CacheDir: b.TempDir()}
 	defer x.Close()
-	for _, f := range formats {
+	for _, f := range measured() {
 		data, err := f.make(passages)
 		if err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/format"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -24,7 +25,7 @@ type citationShown struct {
 	URL        string      `json:"url"`
 	Namespace  string      `json:"namespace"`
 	Page       int         `json:"page"`
-	Kind       kind        `json:"kind"`
+	Kind       format.View `json:"kind"`
 	Start      int         `json:"start"`
 	End        int         `json:"end"`
 	Quote      string      `json:"quote"`
@@ -93,14 +94,14 @@ func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) 
 	for i, c := range v.snapshots() {
 		shown := citationShown{
 			N: i + 1, Label: c.Label, Name: c.Name, Title: c.Title, URL: webURL(c.URL), Namespace: v.scope.Namespace, Page: c.Page,
-			Kind: kindText, Passage: v.passageOf(c.Citation), Supported: !c.doubted, Spans: []citedSpan{},
+			Kind: format.Text, Passage: v.passageOf(c.Citation), Supported: !c.doubted, Spans: []citedSpan{},
 		}
 		d, page, err := sources.find(ctx, c.Citation)
 		if err != nil {
 			return nil, err
 		}
 		if d.ID != "" {
-			shown.DocumentID, shown.Kind = d.ID, kindOf(d.MediaType)
+			shown.DocumentID, shown.Kind = d.ID, format.ViewOf(d.MediaType)
 			shown.ContentURL = h.link(wire.ContentPath(c.Label), v.scope.Namespace, nil)
 		}
 		for _, s := range c.Spans {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/format"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -21,28 +22,28 @@ const (
 
 // document is a document as the page shows it.
 type document struct {
-	ID         string `json:"id"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
-	Title      string `json:"title"`
-	URL        string `json:"url"`
-	Category   string `json:"category"`
-	MediaType  string `json:"media_type"`
-	Kind       kind   `json:"kind"`
-	Size       int64  `json:"size"`
-	Pages      int    `json:"pages"`
-	Chunks     int    `json:"chunks"`
-	Embedded   int    `json:"embedded"`
-	IndexedAt  string `json:"indexed_at"`
-	ContentURL string `json:"content_url"`
-	Uploaded   bool   `json:"uploaded"`
-	Notes      string `json:"notes"` // what could not be read of it
+	ID         string      `json:"id"`
+	Namespace  string      `json:"namespace"`
+	Name       string      `json:"name"`
+	Title      string      `json:"title"`
+	URL        string      `json:"url"`
+	Category   string      `json:"category"`
+	MediaType  string      `json:"media_type"`
+	Kind       format.View `json:"kind"`
+	Size       int64       `json:"size"`
+	Pages      int         `json:"pages"`
+	Chunks     int         `json:"chunks"`
+	Embedded   int         `json:"embedded"`
+	IndexedAt  string      `json:"indexed_at"`
+	ContentURL string      `json:"content_url"`
+	Uploaded   bool        `json:"uploaded"`
+	Notes      string      `json:"notes"` // what could not be read of it
 }
 
 func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) document {
 	return document{
 		ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: webURL(d.URL), Category: d.Category,
-		MediaType: d.MediaType, Kind: kindOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
+		MediaType: d.MediaType, Kind: format.ViewOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
 		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
 		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded, Notes: d.Notes,
 	}

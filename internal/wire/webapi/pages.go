@@ -11,66 +11,25 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/format"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
 
-// kind says how a page is shown.
-type kind string
-
-const (
-	kindImage    kind = "image"
-	kindMarkdown kind = "markdown"
-	kindHTML     kind = "html"
-	kindTable    kind = "table"
-	kindSlide    kind = "slide"
-	kindText     kind = "text"
-)
-
 const pdfType = "application/pdf"
-
-// kindOf returns how the pages of a document of a media type are shown.
-func kindOf(mediaType string) kind {
-	media, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
-	has := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(media, p) })
-	}
-	switch {
-	case media == pdfType || isPicture(media):
-		return kindImage
-	case has("markdown"):
-		return kindMarkdown
-	case has("html", "epub"):
-		return kindHTML
-	case has("csv", "tab-separated", "spreadsheet", "excel"):
-		return kindTable
-	case has("presentation", "powerpoint"):
-		return kindSlide
-	}
-	return kindText
-}
-
-// isPicture reports whether browsers show files of a type as pictures, without running anything.
-func isPicture(media string) bool {
-	switch media {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
-}
 
 // pageShown is a page as the page shows it. Offsets are UTF-16 code units of Text.
 type pageShown struct {
-	DocumentID string  `json:"document_id"`
-	Number     int     `json:"number"`
-	Count      int     `json:"count"`
-	Label      string  `json:"label"`
-	Kind       kind    `json:"kind"`
-	Text       string  `json:"text"`
-	Width      float64 `json:"width"`
-	Height     float64 `json:"height"`
-	ImageURL   string  `json:"image_url"`
-	Blocks     []block `json:"blocks"`
+	DocumentID string      `json:"document_id"`
+	Number     int         `json:"number"`
+	Count      int         `json:"count"`
+	Label      string      `json:"label"`
+	Kind       format.View `json:"kind"`
+	Text       string      `json:"text"`
+	Width      float64     `json:"width"`
+	Height     float64     `json:"height"`
+	ImageURL   string      `json:"image_url"`
+	Blocks     []block     `json:"blocks"`
 }
 
 type block struct {
@@ -94,11 +53,11 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	out := pageShown{
-		DocumentID: d.ID, Number: p.Number, Count: last, Kind: kindOf(d.MediaType), Text: p.Text,
+		DocumentID: d.ID, Number: p.Number, Count: last, Kind: format.ViewOf(d.MediaType), Text: p.Text,
 		Blocks: []block{},
 	}
 	out.Label = labelOf(out.Kind, p.Number)
-	if out.Kind == kindImage {
+	if out.Kind == format.Image {
 		// A picture that cannot be had is no reason to withhold the text.
 		if m, err := h.cfg.Pictures.Measure(r.Context(), d, p, nil); err == nil {
 			out.Width, out.Height = m.Width, m.Height
@@ -139,13 +98,13 @@ func (h *Handler) page(r *wire.Request, d retrieval.Document) (retrieval.Page, i
 	return p, max(last, 0), nil
 }
 
-func labelOf(k kind, number int) string {
+func labelOf(k format.View, number int) string {
 	switch {
 	case number == 0:
 		return ""
-	case k == kindSlide:
+	case k == format.Slide:
 		return "Slide " + strconv.Itoa(number)
-	case k == kindTable:
+	case k == format.Sheet:
 		return "Sheet " + strconv.Itoa(number)
 	}
 	return "Page " + strconv.Itoa(number)
@@ -214,7 +173,7 @@ func (h *Handler) image(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	if kindOf(d.MediaType) != kindImage {
+	if format.ViewOf(d.MediaType) != format.Image {
 		return errNoPicture
 	}
 	p, _, err := h.page(r, d)

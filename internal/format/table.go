@@ -1,0 +1,169 @@
+package format
+
+// Table lists the formats. Where several have an extension or a media type, the first one stands
+// for it; content that fits several belongs to the first one too.
+var Table = []Format{
+	{
+		Name: "PDF", Extensions: []string{"pdf"}, View: Image, Web: true, Binary: true,
+		Media: []Media{{"application/pdf", []string{"pdf"}, "pdf"}},
+		// ISO 32000-1, annex H.3.4.1: readers accept the header anywhere in the first 1,024 bytes.
+		Signatures: []string{"%PDF-"}, Within: 1024,
+		Reads: "the text of each page, with what is filled into forms and the remarks on it; attached files as documents of their own",
+	},
+	{
+		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", []string{"docx"}, "docx"}},
+		Reads: "text with headings, lists, tables, text boxes and footnotes",
+	},
+	{
+		Name: "PowerPoint", Extensions: []string{"pptx", "pptm"}, Rare: []string{"ppsx", "ppsm", "potx", "potm"},
+		View: Slide, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.openxmlformats-officedocument.presentationml.presentation", []string{"pptx"}, "pptx"}},
+		Reads: "a page for each slide: title, text, tables, charts, diagrams, speaker's notes, comments",
+	},
+	{
+		Name: "Excel", Extensions: []string{"xlsx", "xlsm"}, Rare: []string{"xltx", "xltm"}, View: Sheet, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", []string{"xlsx"}, "xlsx"}},
+		Reads: "each sheet below its name, row by row, as the cells show their values; comments, text boxes, charts",
+	},
+	{
+		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.oasis.opendocument.text", []string{"odt"}, "odt"}},
+		Reads: "text with headings, lists, tables and notes",
+	},
+	{
+		Name: "OpenDocument spreadsheet", Extensions: []string{"ods"}, Rare: []string{"ots", "sxc"}, View: Sheet, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.oasis.opendocument.spreadsheet", []string{"ods"}, "ods"}},
+		Reads: "each sheet below its name, row by row",
+	},
+	{
+		Name: "OpenDocument presentation", Extensions: []string{"odp"}, Rare: []string{"otp", "odg", "sxi"},
+		View: Slide, Web: true, Binary: true,
+		Media: []Media{{"application/vnd.oasis.opendocument.presentation", []string{"odp"}, "odp"}},
+		Reads: "a page for each slide or drawing",
+	},
+	{
+		Name: "flat OpenDocument", Rare: []string{"fodt", "fods", "fodp", "fodg"}, View: Text,
+		Roots: []string{"office:document"},
+		Reads: "the same as in the other OpenDocument formats",
+	},
+	{
+		Name: "EPUB", Extensions: []string{"epub"}, View: HTML, Web: true, Binary: true,
+		Media: []Media{{"application/epub+zip", []string{"epub"}, "epub"}},
+		Reads: "the chapters in reading order",
+	},
+	{
+		Name: "RTF", Extensions: []string{"rtf"}, View: Text, Web: true, Binary: true, Signatures: []string{`{\rtf`},
+		Media: []Media{{"application/rtf", []string{"rtf"}, "rtf"}, {"text/rtf", nil, "rtf"}},
+		Reads: "text with headings, lists, tables, footnotes and comments",
+	},
+	{
+		Name: "HTML", Extensions: []string{"html", "htm", "xhtml"}, View: HTML, Web: true, Roots: []string{":html"},
+		Media: []Media{
+			{"text/html", []string{"html", "htm"}, "html"},
+			{"application/xhtml+xml", []string{"xhtml"}, "html"},
+		},
+		Reads: "the main content, without navigation and other page furniture",
+	},
+	{
+		Name: "Markdown", Extensions: []string{"md", "markdown"}, Rare: []string{"mdown", "mkd"}, View: Markdown, Web: true,
+		Media: []Media{{"text/markdown", []string{"md", "markdown"}, "md"}, {"text/x-markdown", nil, "md"}},
+		Reads: "text with its headings, lists, tables and code, and the front matter",
+	},
+	{
+		Name: "CSV", Extensions: []string{"csv", "tsv"}, Rare: []string{"tab"}, View: Sheet, Web: true,
+		Media: []Media{{"text/csv", []string{"csv"}, "csv"}, {"text/tab-separated-values", []string{"tsv"}, "tsv"}},
+		Reads: "rows, with the header row",
+	},
+	{
+		Name: "JSON", Extensions: []string{"json", "jsonl"}, Rare: []string{"ndjson", "geojson"}, View: Text,
+		Media: []Media{{"application/json", []string{"json"}, ""}},
+		Reads: "each record as lines `key: value`",
+	},
+	{
+		Name: "XML", Extensions: []string{"xml"}, Rare: []string{"rdf", "dita", "docbook", "dbk", "tei"}, View: Text, Vague: true,
+		Media: []Media{{"application/xml", []string{"xml"}, ""}},
+		Reads: "titles, paragraphs, and short elements as lines `name: text`",
+	},
+	{
+		Name: "Word XML", Extensions: []string{"xml"}, View: Text, Roots: []string{"w:wordDocument", "pkg:package"},
+		Reads: "Word files of 2003 saved as XML, and flat OPC: as Word, without styles",
+	},
+	{
+		Name: "Excel XML", Extensions: []string{"xml"}, View: Sheet, Roots: []string{":Workbook", "ss:Workbook"},
+		Reads: "Excel files of 2003 saved as XML: as Excel, without styles",
+	},
+	{
+		Name: "image", Extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, View: Image, Binary: true,
+		Media:      []Media{{Type: "image/png"}, {Type: "image/jpeg"}, {Type: "image/gif"}, {Type: "image/webp"}},
+		Signatures: []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8"},
+		Reads:      "the name and the description, for models that see (`ingest.images`)",
+	},
+	{
+		Name: "mailbox", Rare: []string{"mbox", "mbx"}, Members: true,
+		Reads: "each message as a document of its own",
+	},
+	{
+		Name: "e-mail", Extensions: []string{"eml"}, Rare: []string{"mht", "mhtml"}, View: Text, Members: true,
+		Media: []Media{{"message/rfc822", []string{"eml"}, ""}},
+		Reads: "head and body; attachments as documents of their own",
+	},
+	{
+		Name: "Outlook message", Extensions: []string{"msg"}, View: Text, Members: true, Binary: true,
+		Media: []Media{{"application/vnd.ms-outlook", []string{"msg"}, ""}},
+		Reads: "the same",
+	},
+	{
+		Name: "MediaWiki", Extensions: []string{"wiki", "mediawiki"}, Rare: []string{"wikitext"}, View: Text, Web: true,
+		Media: []Media{{"text/plain", []string{"wiki", "mediawiki"}, ""}, {"text/x-wiki", nil, "wiki"}},
+		Reads: "sections, lists, tables, infoboxes; references and templates that only a wiki can expand are left out",
+	},
+	{
+		Name: "MediaWiki dump", Extensions: []string{"xml"}, Members: true, Roots: []string{":mediawiki"},
+		Reads: "each page as a document of its own, without redirects, discussions, templates and files",
+	},
+	{
+		Name: "ZIP archive", Extensions: []string{"zip"}, Members: true, Binary: true,
+		Reads: "each file as a document of its own",
+	},
+	{
+		Name: "tar archive", Extensions: []string{"tar"}, Members: true, Binary: true,
+		Reads: "each file as a document of its own",
+	},
+	{
+		Name: "gzip archive", Extensions: []string{"gz", "tgz"}, Members: true, Binary: true, Signatures: []string{"\x1f\x8b"},
+		Reads: "the file inside, or the files of a tar archive",
+	},
+	{
+		Name: "bzip2 archive", Extensions: []string{"bz2"}, Rare: []string{"bz", "tbz", "tbz2"}, Members: true, Binary: true,
+		Signatures: []string{"BZh"},
+		Reads:      "the file inside, or the files of a tar archive",
+	},
+	{
+		Name: "plain text", Extensions: []string{"txt", "rst", "adoc"}, Rare: []string{"text", "log", "asciidoc", "org"},
+		View: Text, Web: true, Vague: true,
+		Media: []Media{{"text/plain", []string{"txt"}, "txt"}},
+		Reads: "paragraphs",
+	},
+
+	// These are known by name, so that a message can say what a file is.
+	{Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Unread: true},
+	{Name: "Excel 97–2003", Extensions: []string{"xls"}, View: Sheet, Unread: true},
+	{Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, View: Slide, Unread: true},
+	{Name: "Office 97–2003", Unread: true},
+	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
+	{Name: "YAML", Extensions: []string{"yaml", "yml"}, Unread: true},
+	{Name: "7-Zip archive", Extensions: []string{"7z"}, Signatures: []string{"7z\xbc\xaf\x27\x1c"}, Unread: true, Sealed: true},
+	{Name: "RAR archive", Extensions: []string{"rar"}, Signatures: []string{"Rar!\x1a\x07"}, Unread: true, Sealed: true},
+	{Name: "xz archive", Extensions: []string{"xz"}, Signatures: []string{"\xfd7zXZ\x00"}, Unread: true, Sealed: true},
+	{Name: "Zstandard archive", Extensions: []string{"zst"}, Signatures: []string{"\x28\xb5\x2f\xfd"}, Unread: true, Sealed: true},
+	{Name: "TIFF", Extensions: []string{"tif", "tiff"}, Signatures: []string{"II*\x00", "MM\x00*"}, Unread: true, Sealed: true},
+	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},
+	{
+		Name: "program archive", Extensions: []string{"jar", "war", "apk", "whl", "xpi", "nupkg", "vsix", "crx"},
+		Unread: true, Sealed: true,
+	},
+	{Name: "program", Signatures: []string{"\x7fELF"}, Unread: true},
+	{Name: "SQLite", Signatures: []string{"SQLite format 3\x00"}, Unread: true},
+	{Name: "PostScript", Signatures: []string{"%!PS"}, Unread: true},
+}
