@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf16"
 )
 
@@ -221,10 +222,11 @@ func (e *cfbEntry) list() []*cfbEntry {
 	return e.children
 }
 
-// named returns what lies in a storage under a name, nil when nothing does.
+// named returns what lies in a storage under a name, nil when nothing does. Case makes no difference
+// between names (section 2.6.4): some programs write all of them in capitals.
 func (e *cfbEntry) named(name string) *cfbEntry {
 	for _, c := range e.list() {
-		if c.name == name {
+		if strings.EqualFold(c.name, name) {
 			return c
 		}
 	}

@@ -239,16 +239,12 @@ func sniffOLE(f *file) (string, error) {
 		}
 		return "", damaged("the file is cut off or broken")
 	}
-	for _, e := range c.root().list() {
-		switch {
-		case strings.HasPrefix(e.name, "__properties_version"):
-			return "Outlook message", nil
-		case e.name == "WordDocument":
-			return "Word 97–2003", nil
-		case e.name == "Workbook" || e.name == "Book":
-			return "Excel 97–2003", nil
-		case e.name == "PowerPoint Document":
-			return "PowerPoint 97–2003", nil
+	for _, sign := range []struct{ stream, format string }{
+		{"__properties_version1.0", "Outlook message"}, {"WordDocument", "Word 97–2003"},
+		{"Workbook", "Excel 97–2003"}, {"Book", "Excel 97–2003"}, {"PowerPoint Document", "PowerPoint 97–2003"},
+	} {
+		if c.root().named(sign.stream) != nil {
+			return sign.format, nil
 		}
 	}
 	if known != nil && known.Unread {

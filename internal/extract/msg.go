@@ -199,7 +199,7 @@ func (m msgStore) body(ctx context.Context) mailBody {
 // attach takes the attachments out.
 func (m msgStore) attach(ctx context.Context, s *spool) error {
 	for _, e := range m.entry.list() {
-		if e.kind != cfbStorage || !strings.HasPrefix(e.name, "__attach_version1.0_") {
+		if !e.isAttachment() {
 			continue
 		}
 		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}
@@ -221,6 +221,10 @@ func (m msgStore) attach(ctx context.Context, s *spool) error {
 		}
 	}
 	return nil
+}
+
+func (e *cfbEntry) isAttachment() bool {
+	return e.kind == cfbStorage && strings.HasPrefix(strings.ToLower(e.name), "__attach_version1.0_")
 }
 
 // isFurniture holds for pictures that are part of the page.

@@ -44,7 +44,7 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 		return err
 	}
 	for _, e := range m.entry.list() {
-		if e.kind != cfbStorage || !strings.HasPrefix(e.name, "__attach_version1.0_") {
+		if !e.isAttachment() {
 			continue
 		}
 		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}

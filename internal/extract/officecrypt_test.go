@@ -14,7 +14,7 @@ func TestOffice_RefusesAPasswordThatDoesNotFit(t *testing.T) {
 			}
 		}
 	}
-	wantReason(t, "a.docx", makeCFB(node{name: "EncryptedPackage", data: []byte("x")}), Limits{}, Encrypted)
+	wantReason(t, "a.docx", compoundFile(t, "poi-locked.docx"), Limits{}, Encrypted)
 }
 
 func TestOffice_OpensWhatIsProtectedAgainstChangesOnly(t *testing.T) {
