@@ -27,8 +27,8 @@ func turned(x, y float64, text string) string {
 func pdfPageOf(attributes, content string) string {
 	return string(pdfObjects("",
 		"<< /Type /Catalog /Pages 2 0 R >>",
-		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "+attributes+
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 612 792] >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R "+attributes+
 			" /Resources << /Font << /R 5 0 R /B 5 0 R /L 6 0 R >> >> >>",
 		pdfStream(content),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",

@@ -9,10 +9,7 @@ import java.io.FileOutputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 import org.apache.poi.poifs.filesystem.DirectoryEntry;
 import org.apache.poi.poifs.filesystem.POIFSFileSystem;
@@ -32,6 +29,11 @@ class MakeCFB {
 		property(at, tag, UNICODE, text.getBytes(StandardCharsets.UTF_16LE));
 	}
 
+	// ansi writes a zero behind the text, as some programs do.
+	static void ansi(DirectoryEntry at, int tag, String text, String charset) throws Exception {
+		property(at, tag, ANSI, (text + "\0").getBytes(charset));
+	}
+
 	// fixed writes the stream of properties of fixed size; each value is 32 bits, or a time.
 	static void fixed(DirectoryEntry at, int header, Object... tagsAndValues) throws Exception {
 		ByteBuffer b = ByteBuffer.allocate(header + 8 * tagsAndValues.length).order(ByteOrder.LITTLE_ENDIAN);
@@ -48,6 +50,17 @@ class MakeCFB {
 		try (to) {
 			fs.writeFilesystem(to);
 		}
+	}
+
+	// message starts a message: its class, and the storage of named properties, of which it has none.
+	static POIFSFileSystem message(int type) throws Exception {
+		POIFSFileSystem fs = new POIFSFileSystem();
+		property(fs.getRoot(), 0x001a, type, "IPM.Note".getBytes(type == ANSI ? StandardCharsets.US_ASCII : StandardCharsets.UTF_16LE));
+		DirectoryEntry named = fs.createDirectory("__nameid_version1.0");
+		for (int tag = 2; tag <= 4; tag++) {
+			property(named, tag, BINARY, new byte[0]);
+		}
+		return fs;
 	}
 
 	static byte[] bytes(int size) {
@@ -80,56 +93,56 @@ class MakeCFB {
 		save(fs, new GZIPOutputStream(new FileOutputStream(folder + "/poi-large.cfb.gz")));
 	}
 
-	// message has a body in a code page, a file, a message with a file, and a picture of the page.
-	static void message(String folder) throws Exception {
-		POIFSFileSystem fs = new POIFSFileSystem();
+	// letter has a file, a message with a file, and a picture of the page.
+	static void letter(String folder) throws Exception {
+		POIFSFileSystem fs = message(UNICODE);
 		DirectoryEntry root = fs.getRoot();
 		text(root, 0x0037, "A subject");
 		text(root, 0x0c1a, "Ann");
 		text(root, 0x5d01, "ann@example.org");
 		text(root, 0x0e04, "Bob");
-		property(root, 0x1000, ANSI, "Café at noon.\r\n\r\nAnn".getBytes("windows-1252"));
+		text(root, 0x1000, "Café at noon.\r\n\r\nAnn");
 		long sent = (1709649000L + 11644473600L) * 10000000L; // 2024-03-05 14:30
-		fixed(root, 32, 0x0039, sent, 0x3fde, 1252);
+		fixed(root, 32, 0x0039, sent, 0x340d, 0x40000);
 
 		DirectoryEntry report = attachment(root, 0);
 		text(report, 0x3707, "re/port.txt");
 		property(report, 0x3701, BINARY, "Report. ".repeat(1000).getBytes());
-		fixed(report, 8);
+		fixed(report, 8, 0x3705, 1);
 
 		DirectoryEntry holder = attachment(root, 1);
-		fixed(holder, 8);
+		fixed(holder, 8, 0x3705, 5);
 		DirectoryEntry inner = holder.createDirectory("__substg1.0_3701000D");
+		text(inner, 0x001a, "IPM.Note");
 		text(inner, 0x0037, "Inner");
 		text(inner, 0x1000, "Inner body, on one line.");
 		text(inner, 0x0c1a, "Bob");
-		fixed(inner, 24);
+		fixed(inner, 24, 0x340d, 0x40000);
 		DirectoryEntry deep = attachment(inner, 0);
 		text(deep, 0x3707, "deep.txt");
 		property(deep, 0x3701, BINARY, "Deep.".getBytes());
-		fixed(deep, 8);
+		fixed(deep, 8, 0x3705, 1);
 
 		DirectoryEntry logo = attachment(root, 2);
 		text(logo, 0x3707, "logo.png");
 		text(logo, 0x3712, "cid:logo");
 		property(logo, 0x3701, BINARY, "pixels".getBytes());
-		fixed(logo, 8);
+		fixed(logo, 8, 0x3705, 1);
 		save(fs, new FileOutputStream(folder + "/poi-message.msg"));
 	}
 
 	// names has a sender, a recipient and an attachment named in a code page that is declared.
 	static void names(String folder, int page, String charset, String from, String to, String file) throws Exception {
-		POIFSFileSystem fs = new POIFSFileSystem();
+		POIFSFileSystem fs = message(ANSI);
 		DirectoryEntry root = fs.getRoot();
-		Charset c = Charset.forName(charset);
-		property(root, 0x0c1a, ANSI, (from + "\0").getBytes(c));
-		property(root, 0x0e04, ANSI, (to + "\0").getBytes(c));
-		text(root, 0x1000, "Body.");
+		ansi(root, 0x0c1a, from, charset);
+		ansi(root, 0x0e04, to, charset);
+		ansi(root, 0x1000, "Body.", charset);
 		fixed(root, 32, 0x3ffd, page);
 		DirectoryEntry a = attachment(root, 0);
-		property(a, 0x3707, ANSI, (file + ".txt\0").getBytes(c));
+		ansi(a, 0x3707, file + ".txt", charset);
 		property(a, 0x3701, BINARY, "Attached.".getBytes());
-		fixed(a, 8);
+		fixed(a, 8, 0x3705, 1);
 		save(fs, new FileOutputStream(folder + "/poi-names-" + page + ".msg"));
 	}
 
@@ -143,7 +156,7 @@ class MakeCFB {
 	public static void main(String[] args) throws Exception {
 		streams(args[0]);
 		large(args[0]);
-		message(args[0]);
+		letter(args[0]);
 		locked(args[0]);
 		names(args[0], 1252, "windows-1252", "é", "Zoë Bü", "Çå æß");
 		names(args[0], 1250, "windows-1250", "Ł", "Řehoř", "Żółw ťůě");
