@@ -176,3 +176,17 @@ func hasAnchor(text, anchor string) bool {
 	}
 	return false
 }
+
+// Every module that the program requires directly has its reason in the table of docs/decisions.md.
+func TestDocuments_GiveAReasonForEachDependency(t *testing.T) {
+	direct, _, _ := strings.Cut(read(t, "../go.mod"), "\n)")
+	decisions := read(t, "../docs/decisions.md")
+	_, table, _ := strings.Cut(decisions, "# Dependencies\n")
+	version := regexp.MustCompile(`/v[0-9]+$`)
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v`).FindAllStringSubmatch(direct, -1) {
+		module := version.ReplaceAllString(strings.TrimPrefix(m[1], "github.com/"), "")
+		if name := strings.TrimPrefix(module, "golang.org/"); !strings.Contains(table, name) {
+			t.Errorf("docs/decisions.md has no reason for %s: add a row to its table of dependencies", m[1])
+		}
+	}
+}
