@@ -22,116 +22,112 @@ import (
 // in README.md and docs/configuration.md are checked against them.
 //
 // Flag names and environment names follow from the key: "limits.max_body" is --limits-max-body
-// and PARLEY_LIMITS_MAX_BODY. What is tagged secret is never printed.
+// and PARLEY_LIMITS_MAX_BODY. A section says what the settings from there on are for, in the help
+// and in the documentation. What is tagged secret is never printed.
 type Config struct {
-	Addr              string   `name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port; port 0 takes a free one."`
-	Data              string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores; made when missing."`
-	Model             string   `name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model; the providers are builtin, openai, azure-openai, anthropic, gemini, ollama and those of the setting providers."`
-	FallbackToBuiltin bool     `name:"fallback-to-builtin" env:"PARLEY_FALLBACK_TO_BUILTIN" yaml:"fallback_to_builtin" default:"false" help:"Let builtin:extractive answer when the model fails before its first word."`
-	Namespace         string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
-	PublicURL         string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources; by default taken from each request."`
-	LogLevel          string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Least level that is logged: debug, info, warn or error."`
-	CORSOrigins       []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of browsers that may call the server, separated by commas; by default those on this machine."`
-	Retention         duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d; 0 keeps them for ever."`
-	Drain             duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
+	Addr        string   `section:"Start the server" name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port. Port 0 takes a free one."`
+	Data        string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores. It is created if it does not exist."`
+	Namespace   string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
+	PublicURL   string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources. By default it is taken from each request."`
+	CORSOrigins []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of web pages that may call the server, separated by commas. By default those on this machine."`
+	LogLevel    string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
+	Drain       duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
 
-	OpenAIAPIKey  string `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users can see command lines."`
-	OpenAIBaseURL string `name:"openai-base-url" env:"PARLEY_OPENAI_BASE_URL,OPENAI_BASE_URL" yaml:"openai.base_url" default:"https://api.openai.com/v1" help:"Where the OpenAI-compatible API of openai: models is."`
+	Model                 string    `section:"Choose the model that answers" name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model. Providers are builtin, openai, azure-openai, anthropic, gemini, ollama, and those of the setting providers."`
+	Fallback              []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
+	FallbackToBuiltin     bool      `name:"fallback-to-builtin" env:"PARLEY_FALLBACK_TO_BUILTIN" yaml:"fallback_to_builtin" default:"false" help:"Let builtin:extractive answer when the model and its fallbacks fail before the first word."`
+	OpenAIAPIKey          string    `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users of the machine can see command lines."`
+	OpenAIBaseURL         string    `name:"openai-base-url" env:"PARLEY_OPENAI_BASE_URL,OPENAI_BASE_URL" yaml:"openai.base_url" default:"https://api.openai.com/v1" help:"Address of the OpenAI-compatible API for openai: models."`
+	AzureOpenAIEndpoint   string    `name:"azure-openai-endpoint" env:"PARLEY_AZURE_OPENAI_ENDPOINT,AZURE_OPENAI_ENDPOINT" yaml:"azure_openai.endpoint" help:"Resource for azure-openai: models, such as https://NAME.openai.azure.com. The model is the name of the deployment."`
+	AzureOpenAIAPIKey     string    `name:"azure-openai-api-key" env:"PARLEY_AZURE_OPENAI_API_KEY,AZURE_OPENAI_API_KEY" yaml:"azure_openai.api_key" secret:"" help:"Key for azure-openai: models. Prefer the environment."`
+	AzureOpenAIAPIVersion string    `name:"azure-openai-api-version" env:"PARLEY_AZURE_OPENAI_API_VERSION,OPENAI_API_VERSION" yaml:"azure_openai.api_version" default:"2024-10-21" help:"API version for azure-openai: models: a date, or v1."`
+	AzureOpenAIReasoning  []string  `name:"azure-openai-reasoning" env:"PARLEY_AZURE_OPENAI_REASONING" yaml:"azure_openai.reasoning" help:"Deployments of reasoning models whose names do not begin like o3 or gpt-5."`
+	AnthropicAPIKey       string    `name:"anthropic-api-key" env:"PARLEY_ANTHROPIC_API_KEY,ANTHROPIC_API_KEY" yaml:"anthropic.api_key" secret:"" help:"Key for anthropic: models. Prefer the environment."`
+	AnthropicBaseURL      string    `name:"anthropic-base-url" env:"PARLEY_ANTHROPIC_BASE_URL,ANTHROPIC_BASE_URL" yaml:"anthropic.base_url" default:"https://api.anthropic.com" help:"Address of the Messages API for anthropic: models."`
+	GeminiAPIKey          string    `name:"gemini-api-key" env:"PARLEY_GEMINI_API_KEY,GEMINI_API_KEY,GOOGLE_API_KEY" yaml:"gemini.api_key" secret:"" help:"Key for gemini: models. Prefer the environment."`
+	GeminiBaseURL         string    `name:"gemini-base-url" env:"PARLEY_GEMINI_BASE_URL" yaml:"gemini.base_url" default:"https://generativelanguage.googleapis.com" help:"Address of the Gemini API for gemini: models."`
+	OllamaHost            string    `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Address of Ollama, for ollama: models."`
+	OllamaContext         int       `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context window in tokens with which Ollama loads a model, and for which prompts are made. 0 means what the model says of itself, else 8192."`
+	Providers             endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"More OpenAI-compatible servers, by name. Each has base_url and, if needed, api_key_env (the variable that holds its key), reasoning (its reasoning models) and rerank (true for a server with the /rerank API). {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} adds groq: models."`
 
-	AzureOpenAIEndpoint           string   `name:"azure-openai-endpoint" env:"PARLEY_AZURE_OPENAI_ENDPOINT,AZURE_OPENAI_ENDPOINT" yaml:"azure_openai.endpoint" help:"Resource of azure-openai: models, such as https://NAME.openai.azure.com; the model is the deployment."`
-	AzureOpenAIAPIKey             string   `name:"azure-openai-api-key" env:"PARLEY_AZURE_OPENAI_API_KEY,AZURE_OPENAI_API_KEY" yaml:"azure_openai.api_key" secret:"" help:"Key for azure-openai: models. Prefer the environment."`
-	AzureOpenAIToken              string   `name:"azure-openai-token" env:"PARLEY_AZURE_OPENAI_TOKEN,AZURE_OPENAI_AD_TOKEN" yaml:"azure_openai.token" secret:"" help:"Token of Microsoft Entra ID for azure-openai: models, in place of a key."`
-	AzureOpenAITokenFile          string   `name:"azure-openai-token-file" env:"PARLEY_AZURE_OPENAI_TOKEN_FILE" yaml:"azure_openai.token_file" help:"File with such a token, read for each call, so that something else can renew it."`
-	AzureOpenAIManagedIdentity    bool     `name:"azure-openai-managed-identity" env:"PARLEY_AZURE_OPENAI_MANAGED_IDENTITY" yaml:"azure_openai.managed_identity" default:"false" help:"Get tokens with the managed identity of this virtual machine."`
-	AzureOpenAITenantID           string   `name:"azure-openai-tenant-id" env:"PARLEY_AZURE_OPENAI_TENANT_ID,AZURE_TENANT_ID" yaml:"azure_openai.tenant_id" help:"Tenant of the application with which to get tokens of Entra ID, when there is no key."`
-	AzureOpenAIClientID           string   `name:"azure-openai-client-id" env:"PARLEY_AZURE_OPENAI_CLIENT_ID,AZURE_CLIENT_ID" yaml:"azure_openai.client_id" help:"That application, or which managed identity, where there are several."`
-	AzureOpenAIClientSecret       string   `name:"azure-openai-client-secret" env:"PARLEY_AZURE_OPENAI_CLIENT_SECRET,AZURE_CLIENT_SECRET" yaml:"azure_openai.client_secret" secret:"" help:"Secret of the application. Prefer the environment."`
-	AzureOpenAIFederatedTokenFile string   `name:"azure-openai-federated-token-file" env:"PARLEY_AZURE_OPENAI_FEDERATED_TOKEN_FILE,AZURE_FEDERATED_TOKEN_FILE" yaml:"azure_openai.federated_token_file" help:"File with the token of another issuer that the application trusts in place of a secret (workload identity)."`
-	AzureOpenAIIdentityEndpoint   string   `name:"azure-openai-identity-endpoint" env:"PARLEY_AZURE_OPENAI_IDENTITY_ENDPOINT,IDENTITY_ENDPOINT" yaml:"azure_openai.identity_endpoint" help:"Where App Service, Functions and Container Apps give tokens of the app's managed identity; they set it themselves."`
-	AzureOpenAIIdentityHeader     string   `name:"azure-openai-identity-header" env:"PARLEY_AZURE_OPENAI_IDENTITY_HEADER,IDENTITY_HEADER" yaml:"azure_openai.identity_header" secret:"" help:"What to show there; they set it themselves."`
-	AzureOpenAIAuthorityHost      string   `name:"azure-openai-authority-host" env:"PARLEY_AZURE_OPENAI_AUTHORITY_HOST,AZURE_AUTHORITY_HOST" yaml:"azure_openai.authority_host" default:"https://login.microsoftonline.com" help:"Where Entra ID is; it differs in national clouds."`
-	AzureOpenAIScope              string   `name:"azure-openai-scope" env:"PARLEY_AZURE_OPENAI_SCOPE" yaml:"azure_openai.scope" help:"What tokens are for; by default Cognitive Services in the cloud of the endpoint."`
-	AzureOpenAIAPIVersion         string   `name:"azure-openai-api-version" env:"PARLEY_AZURE_OPENAI_API_VERSION,OPENAI_API_VERSION" yaml:"azure_openai.api_version" default:"2024-10-21" help:"API version of azure-openai: models: a date, or v1."`
-	AzureOpenAIReasoning          []string `name:"azure-openai-reasoning" env:"PARLEY_AZURE_OPENAI_REASONING" yaml:"azure_openai.reasoning" help:"Deployments of models that reason, where their names do not begin like o3 or gpt-5."`
+	AzureOpenAIToken              string `section:"Use Azure OpenAI without a key" name:"azure-openai-token" env:"PARLEY_AZURE_OPENAI_TOKEN,AZURE_OPENAI_AD_TOKEN" yaml:"azure_openai.token" secret:"" help:"Microsoft Entra ID token for azure-openai: models, instead of a key."`
+	AzureOpenAITokenFile          string `name:"azure-openai-token-file" env:"PARLEY_AZURE_OPENAI_TOKEN_FILE" yaml:"azure_openai.token_file" help:"File that holds such a token. It is read for each call, so that another program can renew it."`
+	AzureOpenAIManagedIdentity    bool   `name:"azure-openai-managed-identity" env:"PARLEY_AZURE_OPENAI_MANAGED_IDENTITY" yaml:"azure_openai.managed_identity" default:"false" help:"Get tokens with the managed identity of this virtual machine."`
+	AzureOpenAITenantID           string `name:"azure-openai-tenant-id" env:"PARLEY_AZURE_OPENAI_TENANT_ID,AZURE_TENANT_ID" yaml:"azure_openai.tenant_id" help:"Tenant of the application that gets tokens when there is no key."`
+	AzureOpenAIClientID           string `name:"azure-openai-client-id" env:"PARLEY_AZURE_OPENAI_CLIENT_ID,AZURE_CLIENT_ID" yaml:"azure_openai.client_id" help:"Id of that application, or of the managed identity if there are several."`
+	AzureOpenAIClientSecret       string `name:"azure-openai-client-secret" env:"PARLEY_AZURE_OPENAI_CLIENT_SECRET,AZURE_CLIENT_SECRET" yaml:"azure_openai.client_secret" secret:"" help:"Secret of the application. Prefer the environment."`
+	AzureOpenAIFederatedTokenFile string `name:"azure-openai-federated-token-file" env:"PARLEY_AZURE_OPENAI_FEDERATED_TOKEN_FILE,AZURE_FEDERATED_TOKEN_FILE" yaml:"azure_openai.federated_token_file" help:"File that holds the token of another issuer that the application trusts instead of a secret (workload identity)."`
+	AzureOpenAIIdentityEndpoint   string `name:"azure-openai-identity-endpoint" env:"PARLEY_AZURE_OPENAI_IDENTITY_ENDPOINT,IDENTITY_ENDPOINT" yaml:"azure_openai.identity_endpoint" help:"Address at which App Service, Functions and Container Apps hand out tokens. They set it themselves."`
+	AzureOpenAIIdentityHeader     string `name:"azure-openai-identity-header" env:"PARLEY_AZURE_OPENAI_IDENTITY_HEADER,IDENTITY_HEADER" yaml:"azure_openai.identity_header" secret:"" help:"Header value to send there. They set it themselves."`
+	AzureOpenAIAuthorityHost      string `name:"azure-openai-authority-host" env:"PARLEY_AZURE_OPENAI_AUTHORITY_HOST,AZURE_AUTHORITY_HOST" yaml:"azure_openai.authority_host" default:"https://login.microsoftonline.com" help:"Address of Entra ID. It differs in national clouds."`
+	AzureOpenAIScope              string `name:"azure-openai-scope" env:"PARLEY_AZURE_OPENAI_SCOPE" yaml:"azure_openai.scope" help:"Scope of the tokens. By default Cognitive Services in the cloud of the endpoint."`
 
-	AnthropicAPIKey  string `name:"anthropic-api-key" env:"PARLEY_ANTHROPIC_API_KEY,ANTHROPIC_API_KEY" yaml:"anthropic.api_key" secret:"" help:"Key for anthropic: models. Prefer the environment."`
-	AnthropicBaseURL string `name:"anthropic-base-url" env:"PARLEY_ANTHROPIC_BASE_URL,ANTHROPIC_BASE_URL" yaml:"anthropic.base_url" default:"https://api.anthropic.com" help:"Where the Messages API of anthropic: models is."`
-	GeminiAPIKey     string `name:"gemini-api-key" env:"PARLEY_GEMINI_API_KEY,GEMINI_API_KEY,GOOGLE_API_KEY" yaml:"gemini.api_key" secret:"" help:"Key for gemini: models. Prefer the environment."`
-	GeminiBaseURL    string `name:"gemini-base-url" env:"PARLEY_GEMINI_BASE_URL" yaml:"gemini.base_url" default:"https://generativelanguage.googleapis.com" help:"Where the Gemini API of gemini: models is."`
-	OllamaHost       string `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Where Ollama is, for ollama: models."`
-	OllamaContext    int    `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context size in tokens with which Ollama loads a model, and for which prompts are made; 0: what the model says of itself, else 8192."`
+	Allow           []string     `section:"Control what models do" name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name, as provider:model, besides those that the stages use. * stands for any text, as in openai:gpt-4.1*. By default all models of configured providers."`
+	Capabilities    capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models accept, where their names do not tell. By provider:model: like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens). {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
+	StagesRewrite   []string     `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that rewrite follow-up questions so that they stand alone: the first, and its fallbacks. By default the model and its fallbacks. builtin:rules rewrites without a model, as happens when all fail."`
+	StagesRerank    []string     `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that reorder the passages when a request asks for it: rerank models, or models that answer, as judges. By default builtin:lexical, which looks at the positions of words."`
+	StagesSummary   []string     `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that summarize the part of a conversation that is too long for the prompt. By default the model and its fallbacks. builtin:none leaves that part out, as happens when all fail."`
+	StagesJudge     []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: words are compared, as happens when all fail, or with builtin:words."`
+	StagesSynthesis []string     `name:"stages-synthesis" env:"PARLEY_STAGES_SYNTHESIS" yaml:"stages.synthesis" help:"Models that answer from what tools returned. By default the model that called them, and its fallbacks."`
+	Prompts         string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or replace them: a folder for each domain, with any of the files that parley prompts lists."`
 
-	Providers           endpoints    `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"Further OpenAI-compatible servers by name, each with base_url, and if need be api_key_env (the variable that holds its key), reasoning (its models that reason) and rerank (true for one that has the /rerank API in place of models that answer): {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} makes groq: models."`
-	Capabilities        capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models take, where their names do not tell: by provider:model, like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens): {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
-	Embedding           string       `name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English; by default none, and search is by words alone."`
-	EmbeddingDimensions int          `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors of the embedding model, for models that can shorten them; 0 means the model's own."`
+	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English. By default none: search is by words alone."`
+	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
 
-	Fallback []string `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
-	Allow    []string `name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name beside those that the settings of the stages name, as provider:model, where * stands for any text, such as openai:gpt-4.1*; by default all of the providers that are configured."`
-	Prompts  string   `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or take their place: a folder for each domain, with any of the files that parley prompts lists."`
-	Prices   string   `name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones; docs/configuration.md shows its form."`
+	IngestWatch      bool     `section:"Read files" name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Let the server follow all files and folders that were ingested from its disk: changes are indexed, and deleted files forgotten, at once."`
+	IngestImages     bool     `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Also ingest image files (PNG, JPEG, GIF, WebP), found by their names and descriptions, for models that read images."`
+	IngestNamespaces []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that files, sidecar files and the parley.yaml of folders may name, besides the one that is ingested into. An asterisk at the end stands for any text; none allows no other. Uploaded files may name none."`
+	ExtractWorkers   int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion. 0 means one for each CPU, at most four."`
+	ExtractTimeout   duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
+	ExtractMemory    size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
 
-	StagesRewrite   []string `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that make follow-up questions standalone: the first, and those that stand in for it; by default the model and its fallbacks. builtin:rules does it without a model, as it does when all fail."`
-	StagesRerank    []string `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that put the passages found in a better order when a request asks for that, in the same form: models of a provider with rerank: true, or models that answer, as judges; by default builtin:lexical, which looks at the places of words."`
-	StagesSummary   []string `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that sum up what of a conversation is too long for the prompt, in the same form; by default the model and its fallbacks. With builtin:none it is left out, as it is when all fail."`
-	StagesJudge     []string `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the pages that an answer cites bear it out, in the same form: one more call an answer. By default none: the words of the sentence and of the page are compared, as they are when all fail, or with builtin:words."`
-	StagesSynthesis []string `name:"stages-synthesis" env:"PARLEY_STAGES_SYNTHESIS" yaml:"stages.synthesis" help:"Models that answer with what tools have returned, in the same form; by default the model that asked for them and its fallbacks."`
+	IngestSchedule    duration `section:"Read web sites" name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; at least 1m. 0 means never."`
+	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads. It is part of the User-Agent header."`
+	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Shortest time between two requests to a web site. A longer Crawl-delay in its robots.txt wins, up to 30s."`
+	CrawlTime         duration `name:"crawl-time" env:"PARLEY_CRAWL_TIME" yaml:"crawl.time" default:"1h" help:"Longest time that reading one web site may take. The next run reads the rest."`
+	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read although they are not public, separated by commas. By default none, so that no URL leads into the network of the server."`
 
-	Tools           []string   `name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; none for none. A page that fetch_url reads can tell a model to send what it knows to an address, so enable it with care."`
-	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, where not all may: {hr: [calculator]}."`
+	UploadsEnabled    string `section:"Accept documents over the network" name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false or auto. auto means only if the server listens on this machine alone and has no other public URL. Whoever reaches the server can then change the documents for everybody."`
+	UploadsQuota      size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes of all uploaded files together, including those that wait to be indexed. 0 means no limit."`
+	UploadsOwnerQuota size   `name:"uploads-owner-quota" env:"PARLEY_UPLOADS_OWNER_QUOTA" yaml:"uploads.owner_quota" default:"5GiB" help:"Most bytes of the uploaded files of each owner. All people without sign-in are one owner. 0 means no limit."`
+	LimitsMaxUpload   size   `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
+
+	Tools           []string   `section:"Let models use tools" name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; or none. Be careful with fetch_url: a page can tell the model to send what it knows to an address."`
+	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, for namespaces where not all may: {hr: [calculator]}."`
 	ToolsDomains    toolLists  `name:"tools-domains" env:"PARLEY_TOOLS_DOMAINS" yaml:"tools.domains" mapping:"" placeholder:"MAPPING" help:"The same for prompt domains."`
-	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily. Requests of the Chat-with-RAG API may then ask for that tool with use_web_search, even where it is not enabled."`
-	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Where the search engine is; brave and tavily have an address of their own."`
+	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily. Requests of the Chat-with-RAG API may then use that tool with use_web_search, even if it is not enabled."`
+	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Address of the search engine. brave and tavily have their own."`
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
-	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name, each with command (a list) or url, and if need be env, env_from (variables that the process gets), headers_env (header to variable), tools (else those that change nothing) and timeout."`
+	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
-	LimitsMaxBody       size `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
-	LimitsChats         int  `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together; the address that stores most loses those it has not used for longest. 0 means no limit."`
-	LimitsChatsSize     size `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes of what they hold; 0 means no limit."`
-	LimitsMaxConcurrent int  `name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers in the making at one time; further requests get 429."`
-	LimitsMaxUpload     size `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
+	LimitsMaxConcurrent  int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
+	LimitsMaxBody        size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsChats          int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
+	LimitsChatsSize      size     `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes. 0 means no limit."`
+	Retention            duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d. 0 keeps them forever."`
+	RAGChatSessionExpiry duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
 
-	UploadsEnabled    string `name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false, or auto, which means where the server listens on this machine only and has no other public URL. Whoever reaches the server may then change what everybody is answered from."`
-	UploadsQuota      size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes that all uploaded files may take, those that wait to be indexed included; 0 means no limit."`
-	UploadsOwnerQuota size   `name:"uploads-owner-quota" env:"PARLEY_UPLOADS_OWNER_QUOTA" yaml:"uploads.owner_quota" default:"5GiB" help:"The same for each owner; whoever has not signed in is one of them."`
+	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
+	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
+	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in a period. Further requests get 429 with Retry-After. 0 means no limit."`
+	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"Most tokens of one user in a period, input and output together. 0 means no limit."`
+	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"Most US dollars of one user in a period. 0 means no limit."`
+	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in a period. 0 means no limit."`
+	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"Most tokens of one namespace in a period. 0 means no limit."`
+	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"Most US dollars of one namespace in a period. 0 means no limit."`
+	BudgetsAssumedPrice      dollars  `name:"budgets-assumed-price" env:"PARLEY_BUDGETS_ASSUMED_PRICE" yaml:"budgets.assumed_price" default:"50" help:"What budgets of money count, in US dollars for a million tokens, for a model whose price is not known. Its cost is still shown as unknown. 0 refuses such models."`
 
-	IngestImages bool `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Ingest image files (PNG, JPEG, GIF, WebP) too, found by their names and descriptions, for models that see."`
-	IngestWatch  bool `name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Have a server follow all that was ingested from its disk: what changes there is indexed, and what goes is forgotten, at once."`
-
-	IngestNamespaces  []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that ingested files, their sidecars and the parley.yaml of their folders may name, other than the one that is ingested into; an asterisk at the end stands for any text; none for none. Uploaded files may name none."`
-	IngestSchedule    duration `name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; 0 means never. At least 1m."`
-	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads; it stands in the User-Agent of requests to them."`
-	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Least time between two requests to a web site; a longer Crawl-delay of its robots.txt counts, up to 30s."`
-	CrawlTime         duration `name:"crawl-time" env:"PARLEY_CRAWL_TIME" yaml:"crawl.time" default:"1h" help:"Longest time that reading one web site may take; what is left comes with the next run."`
-	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read as web sites although they are not public, separated by commas; by default none, so that no URL reaches into the network that Parley stands in."`
-
-	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Time over which budgets are added up; one of a day begins at midnight UTC."`
-	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in the window; 0 is no limit. Further requests get 429 with Retry-After."`
-	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"The same in tokens, input and output."`
-	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"The same in US dollars. Models without a known price count as assumed_price says; see prices."`
-	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in the window; 0 is no limit."`
-	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"The same in tokens."`
-	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"The same in US dollars."`
-	BudgetsAssumedPrice      dollars  `name:"budgets-assumed-price" env:"PARLEY_BUDGETS_ASSUMED_PRICE" yaml:"budgets.assumed_price" default:"50" help:"What counts against budgets in US dollars for a million tokens, read or written, of a model whose price is not known; what is shown as its cost stays unknown. 0 refuses such models."`
-
-	RAGChatSessionExpiry         duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message; 0 keeps it for ever."`
-	RAGChatShowProcessingSteps   bool     `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, where a request does not say."`
-	RAGChatUseWebSearch          bool     `name:"ragchat-use-web-search" env:"PARLEY_RAGCHAT_USE_WEB_SEARCH" yaml:"ragchat.use_web_search" default:"false" help:"Whether that API searches the web, where a request does not say and the server can."`
-	RAGChatClarify               bool     `name:"ragchat-clarify" env:"PARLEY_RAGCHAT_CLARIFY" yaml:"ragchat.clarify" default:"false" help:"Whether that API asks back when a model finds a question ambiguous, where a request does not say."`
-	RAGChatDebugVerbose          bool     `name:"ragchat-debug-verbose" env:"PARLEY_RAGCHAT_DEBUG_VERBOSE,DEBUG_VERBOSE" yaml:"ragchat.debug_verbose" default:"false" help:"Log questions and answers of that API at the level debug."`
-	RAGChatDebugLogKeys          bool     `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at the level debug."`
-	RAGChatDebugLogTruncateChars int      `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
-
-	AzureChatHistory bool `name:"azurechat-history" env:"PARLEY_AZURECHAT_HISTORY" yaml:"azurechat.history" default:"true" negatable:"" help:"Whether front ends of the AI Chat Protocol show a list of past chats, which they keep in the browser: a null session_state comes back as an id, which they need for it. If not, it comes back as null."`
-
-	ChatUIFormat         string `name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat where a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
-	ChatUIStreamPartials bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, where a request does not say; some clients take each event for a message of its own."`
-	TeamReviewer         bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Have a third agent check the citations of multi-agent chat, and send the answer back once."`
-	TeamAgents           agents `name:"team-agents" env:"PARLEY_TEAM_AGENTS" yaml:"team.agents" mapping:"" placeholder:"LIST" help:"Agents of multi-agent chat in place of Research and Writer: a list, each with name, and if need be instructions, model, tools, retrieves, hears (names; by default all before it), reviews (a name), share and skip_below; see docs/configuration.md."`
-
-	ExtractWorkers int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion; 0 means one for each CPU, at most four."`
-	ExtractTimeout duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
-	ExtractMemory  size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
+	AzureChatHistory             bool   `section:"Fit a front end" name:"azurechat-history" env:"PARLEY_AZURECHAT_HISTORY" yaml:"azurechat.history" default:"true" negatable:"" help:"Let front ends of the AI Chat Protocol list past chats, which they keep in the browser. For that, a session_state that was sent as null comes back as an id."`
+	ChatUIFormat                 string `name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat, if a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
+	ChatUIStreamPartials         bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, if a request does not say. Some clients take each event for a message of its own."`
+	TeamAgents                   agents `name:"team-agents" env:"PARLEY_TEAM_AGENTS" yaml:"team.agents" mapping:"" placeholder:"LIST" help:"Agents of multi-agent chat instead of Research and Writer: a list, each with name and, if needed, instructions, model, tools, retrieves, hears (names; by default all before it), reviews (a name), share and skip_below. docs/configuration.md explains them."`
+	TeamReviewer                 bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Let a third agent check the citations of multi-agent chat and send the answer back once."`
+	RAGChatShowProcessingSteps   bool   `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, if a request does not say."`
+	RAGChatUseWebSearch          bool   `name:"ragchat-use-web-search" env:"PARLEY_RAGCHAT_USE_WEB_SEARCH" yaml:"ragchat.use_web_search" default:"false" help:"Whether that API searches the web, if a request does not say and a search engine is set."`
+	RAGChatClarify               bool   `name:"ragchat-clarify" env:"PARLEY_RAGCHAT_CLARIFY" yaml:"ragchat.clarify" default:"false" help:"Whether that API asks back when a model finds a question ambiguous, if a request does not say."`
+	RAGChatDebugVerbose          bool   `name:"ragchat-debug-verbose" env:"PARLEY_RAGCHAT_DEBUG_VERBOSE,DEBUG_VERBOSE" yaml:"ragchat.debug_verbose" default:"false" help:"Log questions and answers of that API at level debug."`
+	RAGChatDebugLogKeys          bool   `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at level debug."`
+	RAGChatDebugLogTruncateChars int    `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
 }
 
 // DefaultConfig returns the configuration without flags, environment and file.
@@ -183,7 +179,7 @@ func (c *Config) validate() *settingError {
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
 		{"cors-origins", checkOrigins(c.CORSOrigins)},
-		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything for ever")},
+		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"drain", unless(c.Drain >= 0, "must not be negative")},
 		{"openai-base-url", checkURL(c.OpenAIBaseURL)},
 		{"azure-openai-endpoint", checkOptionalURL(c.AzureOpenAIEndpoint)},
@@ -200,7 +196,7 @@ func (c *Config) validate() *settingError {
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
 		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
-			"%q is none of auto, true and false", c.UploadsEnabled)},
+			"%q is not one of auto, true and false", c.UploadsEnabled)},
 		{"limits-chats", unless(c.LimitsChats >= 0, "must not be negative; 0 means no limit")},
 		{"limits-chats-size", unless(c.LimitsChatsSize >= 0, "must not be negative; 0 means no limit")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
@@ -210,19 +206,19 @@ func (c *Config) validate() *settingError {
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
 			"%q is not a web or mail address", c.CrawlContact)},
 		{"crawl-delay", unless(c.CrawlDelay >= 0 && c.CrawlDelay <= duration(time.Minute), "must be between 0s and 1m")},
-		{"crawl-time", unless(c.CrawlTime > 0, "must be longer than nothing")},
+		{"crawl-time", unless(c.CrawlTime > 0, "must be longer than 0s")},
 		{"crawl-allow-private", c.checkAllowPrivate()},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
-		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 is no limit")},
-		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 is no limit")},
-		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 is no limit")},
-		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 is no limit")},
-		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions for ever")},
+		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 means no limit")},
+		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 means no limit")},
+		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 means no limit")},
+		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 means no limit")},
+		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions forever")},
 		{"ragchat-debug-log-truncate-chars", unless(c.RAGChatDebugLogTruncateChars >= 0, "must not be negative")},
 		{"chatui-format", unless(slices.Contains([]string{"full", "minimal"}, c.ChatUIFormat), "%q is neither full nor minimal", c.ChatUIFormat)},
 		{"team-agents", c.checkTeam()},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
-		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than nothing")},
+		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than 0s")},
 		{"extract-memory", unless(c.ExtractMemory >= 192<<20, "must be at least 192MiB")},
 	}
 	for _, check := range checks {

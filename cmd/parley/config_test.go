@@ -63,22 +63,48 @@ var essential = []string{
 	"embedding", "fallback", "limits.max_concurrent", "budgets.user.requests",
 }
 
-// configTable describes the settings with these keys, nil for all.
+// configTable describes the settings with these keys; nil means all, by section.
 func configTable(keys []string) string {
+	const header = "| key | default | meaning |\n|---|---|---|\n"
 	var b strings.Builder
-	b.WriteString("| YAML key | flag | environment | default | meaning |\n|---|---|---|---|---|\n")
+	section := ""
+	if keys != nil {
+		b.WriteString(header)
+	}
 	for _, f := range fields() {
 		if keys != nil && !slices.Contains(keys, f.Key) {
 			continue
+		}
+		if keys == nil && f.Section != section {
+			section = f.Section
+			fmt.Fprintf(&b, "\n### %s\n\n%s", section, header)
 		}
 		def := ""
 		if f.Default != "" {
 			def = "`" + f.Default + "`"
 		}
-		envs := "`" + strings.Join(f.Envs, "`, `") + "`"
-		fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s | %s |\n", f.Key, f.Name, envs, def, f.Help)
+		meaning := f.Help
+		if others := f.Envs[1:]; len(others) > 0 { // beside that which follows from the key
+			meaning += " Also `" + strings.Join(others, "`, `") + "`."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Key, def, meaning)
 	}
 	return b.String()
+}
+
+func TestFields_HaveASection(t *testing.T) {
+	ended := map[string]bool{}
+	for i, f := range fields() {
+		if f.Section == "" {
+			t.Errorf("the setting %s has no section", f.Key)
+		}
+		if ended[f.Section] {
+			t.Errorf("the section %q of %s begins twice", f.Section, f.Key)
+		}
+		if i+1 < len(fields()) && fields()[i+1].Section != f.Section {
+			ended[f.Section] = true
+		}
+	}
 }
 
 // effective runs `parley config` and returns its exit code, standard output and standard error.

@@ -12,10 +12,11 @@ import (
 // briefSettings are the flags of settings that the help of every command shows.
 var briefSettings = []string{"addr", "data", "model", "namespace", "embedding", "public-url", "log-level", "openai-api-key", "openai-base-url"}
 
-// briefHelp prints the help of a command with the settings most often met. That of `parley config` has
-// all of them.
+// briefHelp prints the help of a command with the settings that people change most. The help of
+// `parley config` has all of them, by purpose.
 func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
 	if node := kctx.Selected(); node != nil && node.Name == "config" {
+		groupByPurpose(kctx.Model.Flags)
 		return kong.DefaultHelpPrinter(options, kctx)
 	}
 	hidden := 0
@@ -29,8 +30,24 @@ func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(options, kctx); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(kctx.Stdout, "\nThere are %d more settings, as flags, variables or in the file: parley config --help has all of them.\n", hidden)
+	_, err := fmt.Fprintf(kctx.Stdout, "\nThere are %d more settings: parley config --help lists them all.\n", hidden)
 	return err
+}
+
+// groupByPurpose has the help list the flags of settings below the titles of their sections.
+func groupByPurpose(flags []*kong.Flag) {
+	groups := map[string]*kong.Group{}
+	for _, flag := range flags {
+		i := slices.IndexFunc(fields(), func(f field) bool { return f.Name == flag.Name })
+		if i < 0 {
+			continue
+		}
+		title := fields()[i].Section
+		if groups[title] == nil {
+			groups[title] = &kong.Group{Key: title, Title: title + ":"}
+		}
+		flag.Group = groups[title]
+	}
 }
 
 // commandOf returns the command that a mistake on the command line is in.

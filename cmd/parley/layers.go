@@ -23,6 +23,7 @@ type field struct {
 	Envs    []string // the first one that is set and not empty counts
 	Default string
 	Help    string
+	Section string // what this setting and its neighbours are for
 	Secret  bool
 	Mapping bool // its value in the file may be a mapping or a list of them, which is passed on as JSON
 	index   int
@@ -34,13 +35,17 @@ var fields = sync.OnceValue(readFields)
 func readFields() []field {
 	t := reflect.TypeFor[Config]()
 	list := make([]field, 0, t.NumField())
+	section := ""
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
+		if title, ok := tag.Lookup("section"); ok {
+			section = title
+		}
 		_, secret := tag.Lookup("secret")
 		_, mapping := tag.Lookup("mapping")
 		list = append(list, field{
 			Name: tag.Get("name"), Key: tag.Get("yaml"), Envs: strings.Split(tag.Get("env"), ","),
-			Default: tag.Get("default"), Help: tag.Get("help"), Secret: secret, Mapping: mapping, index: i,
+			Default: tag.Get("default"), Help: tag.Get("help"), Section: section, Secret: secret, Mapping: mapping, index: i,
 		})
 	}
 	return list
