@@ -42,13 +42,13 @@ var pragmas = []string{
 	"synchronous(FULL)",
 	"foreign_keys(1)",
 	"trusted_schema(0)",
-	"cache_size(-2048)",            // KiB, of which the allocator makes twice as much
+	"cache_size(-2048)",            // KiB; see cachedPages
 	"mmap_size(0)",                 // bytes
 	"journal_size_limit(16777216)", // bytes that the log keeps after a checkpoint
 }
 
-// readPragmas are set on the connections that read, after pragmas. Each has a cache of its own,
-// and more than 512 KiB did not make searches faster.
+// readPragmas are set on the connections that read, after pragmas. More than 512 KiB of cache
+// did not make searches faster.
 var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 
 // database is one SQLite file: a single connection that writes and a few that read.
@@ -67,6 +67,9 @@ type database struct {
 // openDatabase opens or creates the file at path and applies the migrations of that name.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
 	d := &database{path: path}
+	if err := allocatePageCache(); err != nil && !errors.Is(err, errCacheLate) {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	if err := pagesum.Register(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -95,9 +98,8 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	return d, nil
 }
 
-// readerLifetime is after how long a connection that reads is replaced by a new one. Each has a cache and statements of
-// its own: those that are seldom used would fill over hours, and the program would seem to leak. A new one takes
-// a millisecond.
+// readerLifetime is after how long a connection that reads is replaced by a new one. Each has statements of its own: those
+// that are seldom used would fill over hours, and the program would seem to leak. A new one takes a millisecond.
 const readerLifetime = 2 * time.Minute
 
 // admitReaders sets how many reads run at once.

@@ -120,17 +120,39 @@ func (s *server) stop() {
 
 // resident returns the resident size of the process in MiB.
 func (s *server) resident() (float64, error) {
+	now, err := s.size()
+	return now.resident(), err
+}
+
+// size returns how much of the process is in memory.
+func (s *server) size() (now size, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid()))
 	if err != nil {
-		return 0, &missingError{"the size of a process cannot be read here"}
+		return now, &missingError{"the size of a process cannot be read here"}
 	}
+	found := 0
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
-			return kib / 1024, err
+		name, rest, _ := strings.Cut(line, ":")
+		var part *float64
+		switch name {
+		case "RssAnon":
+			part = &now.anonymous
+		case "RssFile", "RssShmem":
+			part = &now.mapped
+		default:
+			continue
 		}
+		kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+		if err != nil {
+			return now, fmt.Errorf("read /proc/%d/status: %w", s.pid(), err)
+		}
+		*part += kib / 1024
+		found++
 	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmRSS", s.pid())
+	if found == 0 {
+		return now, fmt.Errorf("/proc/%d/status has no RssAnon", s.pid())
+	}
+	return now, nil
 }
 
 // freeAddr returns an address of the loopback on which nobody listens.

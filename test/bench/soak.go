@@ -18,8 +18,13 @@ const (
 	// soakStub breaks that share of the answers off, halfway.
 	soakStub  = "chunks=100,tps=50,fault=cut,at=50,p=0.05"
 	soakEvery = time.Second // between two looks at the size of the program
-	// soakWarmup is the share of the time that says nothing about growth: caches and pools fill.
-	soakWarmup = .25
+
+	// The warm-up ends once the last half of warmRounds rounds of load took no more anonymous memory than the half before,
+	// but for warmLevel: caches and pools are full then. The rounds are long, because garbage comes and goes.
+	warmRound  = 2 * time.Minute
+	warmRounds = 4
+	warmLevel  = .01
+	warmest    = 15 // rounds at most
 )
 
 // soak loads the program for a long time while its upstream breaks answers off, and measures whether
@@ -41,15 +46,19 @@ func (b *bench) soak(ctx context.Context) error {
 		return err
 	}
 	defer own.stop()
-	rep, sizes, err := b.soakFor(ctx, own)
+	warm, level, err := b.warmUp(ctx, own)
 	if err != nil {
 		return err
 	}
-	turns, err := turnsByEnd(ctx, own)
+	before, err := soakCounts(ctx, own, upstream)
 	if err != nil {
 		return err
 	}
-	faults, err := stubFaults(ctx, upstream)
+	rep, sizes, err := b.loadFor(ctx, own, b.soakTime)
+	if err != nil {
+		return err
+	}
+	after, err := soakCounts(ctx, own, upstream)
 	if err != nil {
 		return err
 	}
@@ -62,13 +71,71 @@ func (b *bench) soak(ctx context.Context) error {
 		return fmt.Errorf("%d turns and %d sizes: too little to say anything, run for longer", asked, len(sizes))
 	}
 	name := fmt.Sprintf("%d clients for %s, %g %% of the answers broken off by the upstream", soakClients, b.soakTime, 100*soakFaults)
-	growth := slope(sizes)
-	b.add("growth of the resident size after the warm-up, "+name, "≤ 1 % an hour", "%+.2f %% an hour (%+.2f MiB on %.1f MiB)",
-		100*growth/mean(sizes), growth, mean(sizes))
+	warmed := fmt.Sprintf("after %s of warm-up", warm)
+	if !level {
+		warmed += ", which did not get level"
+	}
+	for _, part := range []struct {
+		name, goal string
+		of         func(size) float64
+	}{
+		{"resident size", "≤ 1 % an hour", size.resident},
+		{"anonymous memory", "", func(s size) float64 { return s.anonymous }},
+		{"mapped files", "", func(s size) float64 { return s.mapped }},
+	} {
+		growth, middle := slope(sizes, part.of), mean(sizes, part.of)
+		b.add(fmt.Sprintf("growth of the %s, %s, %s", part.name, name, warmed), part.goal,
+			"%+.2f %% an hour (%+.2f MiB on %.1f MiB)", 100*growth/middle, growth, middle)
+	}
+	failed, faults := after.failed-before.failed, after.faults-before.faults
 	b.add("failed turns, "+name, "injected ± 0.1 %", "%.3f %% of %d (injected %.3f %%)",
-		100*turns["failed"]/float64(asked), asked, 100*faults/float64(asked))
+		100*failed/float64(asked), asked, 100*faults/float64(asked))
 	b.add("requests without an answer, "+name, "none", "%d of %d%s", unanswered, asked, kinds(rep.Errors))
 	return nil
+}
+
+// warmUp loads the server until its anonymous memory is level. It returns how long that took.
+func (b *bench) warmUp(ctx context.Context, s *server) (took time.Duration, level bool, err error) {
+	var means []float64
+	for range warmest {
+		_, sizes, err := b.loadFor(ctx, s, warmRound)
+		if err != nil {
+			return 0, false, err
+		}
+		took += warmRound
+		means = append(means, mean(sizes, func(s size) float64 { return s.anonymous }))
+		fmt.Fprintf(os.Stderr, "warm-up: %.2f MiB of anonymous memory in the mean of %s\n", means[len(means)-1], warmRound)
+		if isLevel(means) {
+			return took, true, nil
+		}
+	}
+	return took, false, nil
+}
+
+// isLevel reports whether what was measured in rounds has stopped growing.
+func isLevel(means []float64) bool {
+	if len(means) < warmRounds {
+		return false
+	}
+	last := means[len(means)-warmRounds:]
+	var sums [2]float64
+	for i, m := range last {
+		sums[i*2/warmRounds] += m
+	}
+	return sums[1] <= (1+warmLevel)*sums[0]
+}
+
+// counts says how many turns failed, and how many faults the upstream injected.
+type counts struct{ failed, faults float64 }
+
+func soakCounts(ctx context.Context, s, upstream *server) (c counts, err error) {
+	turns, err := turnsByEnd(ctx, s)
+	if err != nil {
+		return c, err
+	}
+	c.failed = turns["failed"]
+	c.faults, err = stubFaults(ctx, upstream)
+	return c, err
 }
 
 // kinds names errors and how often they came.
@@ -79,19 +146,22 @@ func kinds(errors map[string]int) string {
 	return " " + strings.TrimPrefix(fmt.Sprint(errors), "map")
 }
 
-// size is that of a process at a time.
+// size is how much of a process is in memory at a time.
 type size struct {
-	hours, mib float64
+	hours             float64
+	anonymous, mapped float64 // MiB; mapped are the program itself and the indexes of SQLite's logs
 }
 
-// soakFor loads a server and returns its sizes after the warm-up.
-func (b *bench) soakFor(ctx context.Context, s *server) (rep report, sizes []size, err error) {
+func (s size) resident() float64 { return s.anonymous + s.mapped }
+
+// loadFor loads a server for a time and returns its sizes meanwhile.
+func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (rep report, sizes []size, err error) {
 	program, err := b.tool(ctx, "loadgen")
 	if err != nil {
 		return rep, nil, err
 	}
 	load := exec.CommandContext(ctx, program, "-url", s.url(endpoints[0].path), "-mode", "ndjson", "-body", question,
-		"-c", strconv.Itoa(soakClients), "-n", "0", "-d", b.soakTime.String(), "-ramp", "2s")
+		"-c", strconv.Itoa(soakClients), "-n", "0", "-d", length.String(), "-ramp", "2s")
 	type outcome struct {
 		out []byte
 		err error
@@ -113,38 +183,38 @@ func (b *bench) soakFor(ctx context.Context, s *server) (rep report, sizes []siz
 			return rep, sizes, json.Unmarshal(o.out, &rep)
 		case <-tick.C:
 			after := time.Since(began)
-			mib, err := s.resident()
+			now, err := s.size()
 			if err != nil {
 				return rep, nil, err
 			}
 			if after.Truncate(time.Minute) > (after - soakEvery).Truncate(time.Minute) {
-				fmt.Fprintf(os.Stderr, "after %s: %.2f MiB\n", after.Round(time.Minute), mib)
+				fmt.Fprintf(os.Stderr, "after %s: %.2f MiB, of which %.2f are mapped files\n", after.Round(time.Minute), now.resident(), now.mapped)
 			}
-			if after < time.Duration(soakWarmup*float64(b.soakTime)) || after > b.soakTime {
-				continue
+			if after <= length {
+				now.hours = after.Hours()
+				sizes = append(sizes, now)
 			}
-			sizes = append(sizes, size{after.Hours(), mib})
 		}
 	}
 }
 
 // slope returns the growth in MiB an hour: that of the straight line through the sizes.
-func slope(sizes []size) float64 {
+func slope(sizes []size, of func(size) float64) float64 {
 	var hours, above, below float64
 	for _, s := range sizes {
 		hours += s.hours / float64(len(sizes))
 	}
-	middle := mean(sizes)
+	middle := mean(sizes, of)
 	for _, s := range sizes {
-		above += (s.hours - hours) * (s.mib - middle)
+		above += (s.hours - hours) * (of(s) - middle)
 		below += (s.hours - hours) * (s.hours - hours)
 	}
 	return above / below
 }
 
-func mean(sizes []size) (mib float64) {
+func mean(sizes []size, of func(size) float64) (mib float64) {
 	for _, s := range sizes {
-		mib += s.mib / float64(len(sizes))
+		mib += of(s) / float64(len(sizes))
 	}
 	return mib
 }

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"parley/internal/store/pagesum"
+)
+
+// cachedPages is how many pages of databases the process keeps in memory, over all connections: 4.3 MiB.
+//
+// This build of SQLite has one page cache for all connections, whose limit is the sum of their cache_size. A busy
+// connection takes over the pages that were not used for the longest time, whichever connection read them; the others
+// then allocate new pages when they need theirs again. With the allocator alone, the cache would grow towards that sum
+// over hours, in blocks of 8 KiB for a page of 4 KiB. With an array of pages, which is allocated once, SQLite reuses
+// pages when the array is used up, and allocates more only while the others are in use.
+const cachedPages = 1024
+
+// errCacheLate says that a database is open already; pages then come from the allocator.
+var errCacheLate = errors.New("the page cache must be allocated before the first database is opened")
+
+// allocatePageCache allocates the pages, once for the process. It must be called before SQLite is initialized.
+var allocatePageCache = sync.OnceValue(func() error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	const int32Size = 4
+	header := libc.Xcalloc(tls, 1, int32Size) // what SQLite keeps with a page
+	defer libc.Xfree(tls, header)
+	if err := configure(tls, sqlite3.SQLITE_CONFIG_PCACHE_HDRSZ, header); err != nil {
+		return err
+	}
+	size := pagesum.PageSize + int32(binary.NativeEndian.Uint32(libc.GoBytes(header, int32Size)))
+	pages := libc.Xmalloc(tls, libc.Tsize_t(size)*cachedPages) // never freed
+	if pages == 0 {
+		return errors.New("no memory for the page cache")
+	}
+	err := configure(tls, sqlite3.SQLITE_CONFIG_PAGECACHE, pages, size, int32(cachedPages))
+	if err != nil {
+		libc.Xfree(tls, pages)
+	}
+	return err
+})
+
+// configure calls sqlite3_config.
+func configure(tls *libc.TLS, option int32, args ...any) error {
+	list := libc.NewVaList(args...)
+	defer libc.Xfree(tls, list)
+	switch code := sqlite3.Xsqlite3_config(tls, option, list); code {
+	case sqlite3.SQLITE_OK:
+		return nil
+	case sqlite3.SQLITE_MISUSE:
+		return errCacheLate
+	default:
+		return fmt.Errorf("configure SQLite: code %d", code)
+	}
+}
