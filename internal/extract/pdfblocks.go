@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
@@ -36,11 +37,11 @@ func (l *pdfLayout) untaggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 }
 
 // tableLength is the number of lines, from the first on, that are rows of one table: each has a
-// wide gap, at the same place as a gap of the line above it or with as many of them. It is 0 for
-// fewer than three rows, or two with two gaps: those happen by chance.
+// wide gap, and a column in common with the line above it or as many gaps. It is 0 for fewer than
+// three rows, or two with two gaps: those happen by chance.
 func tableLength(lines []pdfLine) int {
 	n := 0
-	for n < len(lines) && len(lines[n].gaps) > 0 && !lines[n].rtl && (n == 0 || sameColumns(lines[n-1], lines[n])) {
+	for n < len(lines) && len(lines[n].gaps) > 0 && !lines[n].rtl && (n == 0 || sameColumns(&lines[n-1], &lines[n])) {
 		n++
 	}
 	if n >= 3 || n == 2 && len(lines[0].gaps) > 1 && len(lines[1].gaps) > 1 {
@@ -49,18 +50,39 @@ func tableLength(lines []pdfLine) int {
 	return 0
 }
 
-func sameColumns(above, line pdfLine) bool {
+// sameColumns reports whether two lines can be rows of one table: cells start at the same place,
+// figures end there, as they do in columns that are set to the right, or both have several gaps.
+func sameColumns(above, line *pdfLine) bool {
 	if step := above.base - line.base; step <= 0 || step > 4*line.size {
 		return false
 	}
-	for _, a := range above.gaps {
-		for _, b := range line.gaps {
-			if math.Abs(float64(a.x-b.x)) < .6*float64(line.size) {
+	near := .6 * line.size
+	for i, a := range above.gaps {
+		for j, b := range line.gaps {
+			if abs(a.x-b.x) < near || abs(above.cellRight(i)-line.cellRight(j)) < near && above.isFigure(i) && line.isFigure(j) {
 				return true
 			}
 		}
 	}
 	return len(above.gaps) == len(line.gaps) && len(line.gaps) > 1
+}
+
+// cellRight is where the text between a gap and the next ends.
+func (l *pdfLine) cellRight(gap int) float32 {
+	if gap+1 < len(l.gaps) {
+		return l.gaps[gap+1].from
+	}
+	return l.right
+}
+
+// isFigure reports whether that text is a number or a sign that stands for one. Words do not count:
+// those of justified prose end at the same place too.
+func (l *pdfLine) isFigure(gap int) bool {
+	from, to := l.offset(l.gaps[gap].char), len(l.text)
+	if gap+1 < len(l.gaps) {
+		to = l.offset(l.gaps[gap+1].char)
+	}
+	return from < to && !bytes.ContainsFunc(l.text[from:to], unicode.IsLetter)
 }
 
 // textBlocks makes blocks of lines that are not in a table.

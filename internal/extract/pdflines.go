@@ -29,7 +29,8 @@ type pdfLine struct {
 // character of the page and not at a byte of the line's text, because the text still changes.
 type pdfGap struct {
 	char int     // of PDFium's text page, with which the text goes on
-	x    float32 // where that stands on the page
+	from float32 // where the text before it ends
+	x    float32 // where the text goes on
 }
 
 // pdfPageState is what a page turned out to be.
@@ -140,7 +141,7 @@ func (r *pdfReader) char(index int) {
 	d := r.doc
 	char := rune(uint32(d.call("FPDFText_GetUnicode", r.text, uint64(index))))
 	switch {
-	case char == '\r' || char == '\n':
+	case (char == '\r' || char == '\n') && d.call("FPDFText_IsGenerated", r.text, uint64(index)) == 1:
 		r.broken = true
 		return
 	case char == 2 && d.call("FPDFText_IsHyphen", r.text, uint64(index)) == 1:
@@ -151,7 +152,7 @@ func (r *pdfReader) char(index int) {
 		r.line.hyphen = true
 		r.endLine()
 		return
-	case char == ' ' || char == '\t' || unicode.Is(unicode.Zs, char):
+	case unicode.IsSpace(char): // also where a font names a line feed as what its space shows
 		r.space(index)
 		return
 	}
@@ -216,7 +217,7 @@ func (r *pdfReader) startWord(index int, left float32) {
 		r.line.base = r.baseline(index)
 		r.firstDone = false
 	} else if left-r.lastRight > 1.5*style.size {
-		r.line.gaps = append(r.line.gaps, pdfGap{index, left})
+		r.line.gaps = append(r.line.gaps, pdfGap{index, r.lastRight, left})
 	}
 	r.sizes[style.size]++
 	r.words++
