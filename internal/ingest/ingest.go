@@ -33,7 +33,7 @@ import (
 
 // Generation names what makes chunks of files. Documents of another generation are read again
 // at the next ingestion; change it with every change of extractors or splitter that shows.
-const Generation = "extract-4/split-2"
+const Generation = "extract-5/split-2"
 
 // Corpus takes the batches; revisions and segments are left to it.
 type Corpus interface {
