@@ -240,10 +240,67 @@ func TestUsage_IsReportedAsJSONAndCSV(t *testing.T) {
 	if owner := asked[0].Owner; owner == nil || *owner != "" || asked[0].Limit == 0 {
 		t.Errorf("the query is %+v", asked[0])
 	}
-	for _, query := range []string{"by=colour", "by=day,day", "from=yesterday", "to=2026-13-01", "format=xml"} {
+	for _, query := range []string{"by=colour", "by=day,day", "from=yesterday", "to=2026-13-01", "format=xml", "limit=0", "limit=100001", "offset=-1"} {
 		if w := do(s, http.MethodGet, "/api/usage?"+query, ""); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400", query, w.Code)
 		}
+	}
+}
+
+func TestUsage_CoversThirtyDaysUnlessItIsAskedSinceWhen(t *testing.T) {
+	var asked turn.UsageQuery
+	s := newServer(t, options{usage: func(_ context.Context, q turn.UsageQuery) ([]turn.UsageRow, error) {
+		asked = q
+		return nil, nil
+	}})
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for query, want := range map[string]time.Time{
+		"":                              today.AddDate(0, 0, -30),
+		"to=2026-03-30":                 time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		"from=2001-02-03&to=2026-03-30": time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC),
+	} {
+		w := do(s, http.MethodGet, "/api/usage?"+query, "")
+		if w.Code != http.StatusOK || !asked.From.Equal(want) && !time.Now().UTC().Truncate(24*time.Hour).After(today) {
+			t.Errorf("%q: status %d, from %s, want %s", query, w.Code, asked.From, want)
+		}
+	}
+}
+
+func TestUsage_ComesInPagesWithTheSumOfAll(t *testing.T) {
+	const turns = 5
+	s := newServer(t, options{usage: func(_ context.Context, q turn.UsageQuery) (rows []turn.UsageRow, err error) {
+		if len(q.By) == 0 {
+			return []turn.UsageRow{{Turns: turns, Calls: turns}}, nil
+		}
+		for i := q.Offset; i < min(turns, q.Offset+q.Limit); i++ {
+			rows = append(rows, turn.UsageRow{Turn: fmt.Sprint(i), Turns: 1, Calls: 1})
+		}
+		return rows, nil
+	}})
+	type page struct {
+		Rows  []struct{ Turn string }
+		Next  int
+		Total struct{ Calls int }
+	}
+	var got []string
+	for path := "/api/usage?by=turn&limit=2"; path != ""; {
+		w := do(s, http.MethodGet, path, "")
+		var p page
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusOK || p.Total.Calls != turns || len(p.Rows) > 2 {
+			t.Fatalf("%s: status %d, %v: %s", path, w.Code, err, w.Body)
+		}
+		for _, r := range p.Rows {
+			got = append(got, r.Turn)
+		}
+		link := w.Header().Get("Link")
+		next, ok := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
+		if ok != (p.Next > 0) || ok && !strings.Contains(next, fmt.Sprintf("offset=%d", p.Next)) {
+			t.Fatalf("%s: next is %d, Link %q", path, p.Next, link)
+		}
+		path = next
+	}
+	if strings.Join(got, " ") != "0 1 2 3 4" {
+		t.Errorf("the pages have the turns %q", got)
 	}
 }
 

@@ -118,8 +118,8 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 		query.WriteString(" GROUP BY " + by + " ORDER BY " + by)
 	}
 	if q.Limit > 0 {
-		query.WriteString(" LIMIT ?")
-		args = append(args, q.Limit)
+		query.WriteString(" LIMIT ? OFFSET ?")
+		args = append(args, q.Limit, q.Offset)
 	}
 	rows, err := s.db.read.QueryContext(ctx, query.String(), args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {

@@ -80,7 +80,8 @@ type UsageQuery struct {
 	By       []Dimension // none: one row for all, if there is anything
 	From, To time.Time   // of the calls, To exclusive; zero means without an end
 	Owner    *string     // only calls of that caller; nil for all
-	Limit    int         // rows at most
+	Limit    int         // rows at most; 0 for all
+	Offset   int         // rows to leave out, with Limit
 }
 
 // UsageRow is one group of a report. The keys by which it was not grouped are zero.

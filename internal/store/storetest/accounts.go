@@ -243,6 +243,8 @@ func testUsage(t *testing.T, s state) {
 	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByModel, turn.ByTurn}, Limit: 2},
 		with(sum(1, 0, 3), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t" }),
 		with(sum(1, 1), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
+	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByModel, turn.ByTurn}, Limit: 1, Offset: 1},
+		with(sum(1, 1), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
 	bob := "bob"
 	usage(turn.UsageQuery{Owner: &bob}, sum(1, 2))
 	usage(turn.UsageQuery{From: started.Add(2 * time.Second), To: started.Add(time.Hour)}, sum(2, 1, 2))

@@ -1,9 +1,11 @@
 package webapi
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,40 +16,102 @@ import (
 	"parley/internal/wire"
 )
 
-// maxUsageRows bounds a report.
-const maxUsageRows = 100_000
+// A report covers usagePeriod up to its end unless the request says from when, so that it costs the same however old the
+// ledger is.
+const usagePeriod = 30 * 24 * time.Hour
+
+// The limits of a page of a report, in rows.
+const (
+	usageRows    = 10_000
+	maxUsageRows = 100_000
+)
 
 // usage answers GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv: what model
 // calls have taken. A caller sees their own, an administrator everybody's.
 func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
-	q, err := ParseUsageQuery(r.URL.Query().Get("by"), r.URL.Query().Get("from"), r.URL.Query().Get("to"))
-	if err != nil {
-		return wire.Invalidf("%s", err)
-	}
-	if q.Limit = maxUsageRows; !slices.Contains(r.Who.Scopes, adminScope) {
-		q.Owner = &r.Who.Subject
-	}
-	asCSV := strings.Contains(r.Header.Get("Accept"), "text/csv")
-	switch r.URL.Query().Get("format") {
-	case "csv":
-		asCSV = true
-	case "json":
-		asCSV = false
-	case "":
-	default:
-		return wire.Invalidf("format must be json or csv")
-	}
-	rows, err := h.cfg.Usage(r.Context(), q)
+	q, err := usageQuery(r, time.Now())
 	if err != nil {
 		return err
 	}
-	report := UsageReport{Query: q, Rows: rows}
+	asCSV, err := wantsCSV(r)
+	if err != nil {
+		return err
+	}
+	report, err := h.usagePage(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if report.Next > 0 {
+		next, values := *r.URL, r.URL.Query()
+		values.Set("offset", strconv.Itoa(report.Next))
+		next.RawQuery = values.Encode()
+		w.Header().Set("Link", fmt.Sprintf("<%s>; rel=\"next\"", next.RequestURI()))
+	}
 	if !asCSV {
 		return wire.Reply(w, http.StatusOK, report)
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
 	return report.WriteCSV(w)
+}
+
+// usageQuery reads which page of which report a request wants.
+func usageQuery(r *wire.Request, now time.Time) (q turn.UsageQuery, err error) {
+	values := r.URL.Query()
+	if q, err = ParseUsageQuery(values.Get("by"), values.Get("from"), values.Get("to")); err != nil {
+		return q, wire.Invalidf("%s", err)
+	}
+	if q.From.IsZero() {
+		end := q.To
+		if end.IsZero() {
+			end = now.UTC()
+		}
+		q.From = end.Add(-usagePeriod).Truncate(24 * time.Hour)
+	}
+	if q.Limit, err = number(r, "limit", 1, maxUsageRows, usageRows); err != nil {
+		return q, err
+	}
+	if q.Offset, err = number(r, "offset", 0, math.MaxInt32, 0); err != nil {
+		return q, err
+	}
+	if !slices.Contains(r.Who.Scopes, adminScope) {
+		q.Owner = &r.Who.Subject
+	}
+	return q, nil
+}
+
+func wantsCSV(r *wire.Request) (bool, error) {
+	switch r.URL.Query().Get("format") {
+	case "csv":
+		return true, nil
+	case "json":
+		return false, nil
+	case "":
+		return strings.Contains(r.Header.Get("Accept"), "text/csv"), nil
+	}
+	return false, wire.Invalidf("format must be json or csv")
+}
+
+// usagePage returns a page of a report. The total of a report that has several pages is asked for by itself.
+func (h *Handler) usagePage(ctx context.Context, q turn.UsageQuery) (p UsageReport, err error) {
+	p.Query = q
+	q.Limit++
+	if p.Rows, err = h.cfg.Usage(ctx, q); err != nil {
+		return p, err
+	}
+	if len(p.Rows) > p.Query.Limit {
+		p.Rows, p.Next = p.Rows[:p.Query.Limit], p.Query.Offset+p.Query.Limit
+	}
+	if p.Next == 0 && q.Offset == 0 {
+		return p, nil
+	}
+	q.By, q.Limit, q.Offset = nil, 0, 0
+	all, err := h.cfg.Usage(ctx, q)
+	if err == nil {
+		total := UsageReport{Rows: all}.total()
+		p.whole = &total
+	}
+	return p, err
 }
 
 // ParseUsageQuery reads what a report is grouped by, separated by commas, and its time: days or
@@ -91,6 +155,9 @@ func parseTime(name, s string) (t time.Time, day bool, err error) {
 type UsageReport struct {
 	Query turn.UsageQuery
 	Rows  []turn.UsageRow
+	Next  int // the offset of the next page; 0 after the last one
+
+	whole *turn.UsageRow // the sum of all pages where there are several
 }
 
 // column is a column of a report.
@@ -137,9 +204,12 @@ func (p UsageReport) columns() []column {
 	return append(all, sumColumns...)
 }
 
-// total returns the sum of all rows. Turns that stand in several rows count in each of them, so
-// that only a report without groups says how many there were.
+// total returns the sum of all rows, of all pages. On a single page, turns that stand in several rows count in each of
+// them, so that only a report without groups says how many there were.
 func (p UsageReport) total() turn.UsageRow {
+	if p.whole != nil {
+		return *p.whole
+	}
 	var t turn.UsageRow
 	for _, u := range p.Rows {
 		t.Turns += u.Turns
@@ -155,7 +225,7 @@ func (p UsageReport) total() turn.UsageRow {
 	return t
 }
 
-// MarshalJSON writes {"by", "from", "to", "rows", "total"}; a row is an object with the columns of
+// MarshalJSON writes {"by", "from", "to", "rows", "next", "total"}; a row is an object with the columns of
 // the CSV.
 func (p UsageReport) MarshalJSON() ([]byte, error) {
 	by := []string{}
@@ -181,7 +251,11 @@ func (p UsageReport) MarshalJSON() ([]byte, error) {
 			dst, err = appendRow(dst, columns, &p.Rows[i])
 		}
 	}
-	dst = append(dst, `],"total":`...)
+	dst = append(dst, ']')
+	if p.Next > 0 {
+		dst = strconv.AppendInt(append(dst, `,"next":`...), int64(p.Next), 10)
+	}
+	dst = append(dst, `,"total":`...)
 	if total := p.total(); err == nil {
 		dst, err = appendRow(dst, sumColumns, &total)
 	}
