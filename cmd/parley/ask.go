@@ -14,6 +14,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/ingest"
 	"parley/internal/llm"
+	"parley/internal/turn"
 )
 
 // askCmd answers one question.
@@ -48,7 +49,7 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 	}
 	options := in.engine.Defaults()
 	options.FollowUps = true
-	events := in.runner.Run(ctx, chat.Request{
+	events := in.newRunner(p.log, turn.Options{}).Run(ctx, &chat.Request{
 		Namespace: p.config.Namespace, Options: options,
 		Messages: []chat.Message{chat.TextMessage(llm.User, question)},
 	})

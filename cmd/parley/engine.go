@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -33,11 +34,10 @@ type instance struct {
 	web    *fetch.Client // reads web sites to ingest
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
 	engine *chat.Engine
-	runner *turn.Runner
+	crew   chat.Runner // the engine, with the team round it
 	keys   *turn.Keys
 	prices *price.Table
-	lacks  *coverage         // what is not there yet
-	saved  func(turn.Record) // see turn.Options; set before the first turn
+	lacks  *coverage // what is not there yet
 }
 
 // open opens the data folder and what answers from it. The caller closes the instance.
@@ -97,19 +97,17 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)
-	crew, err := p.newTeam(cfg, in.engine)
-	if err != nil {
+	if in.crew, err = p.newTeam(cfg, in.engine); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	in.runner = turn.NewRunner(chat.Restricted{Runner: crew, Allow: cfg.allowlist()}, db.State(), turn.Options{
-		Log: p.log, Namespace: cfg.Namespace, Budgets: budgets(cfg, db.State()), Price: costs(prices),
-		Saved: func(r turn.Record) {
-			if in.saved != nil {
-				in.saved(r)
-			}
-		},
-	})
 	return in, nil
+}
+
+// newRunner returns a runner of turns, with what the configuration says added to the options.
+func (in *instance) newRunner(log *slog.Logger, o turn.Options) *turn.Runner {
+	o.Log, o.Namespace, o.Allow = log, in.cfg.Namespace, in.cfg.allowlist()
+	o.Budgets, o.Price = budgets(in.cfg, in.db.State()), costs(in.prices)
+	return turn.NewRunner(in.crew, in.db.State(), o)
 }
 
 // openAnswering is open for commands that answer: with the tools of models, and with budgets that limit
@@ -133,11 +131,6 @@ func (in *instance) Close() error {
 	in.tools.Close()
 	in.web.Close()
 	return errors.Join(in.pages.Close(), in.db.Close())
-}
-
-// finder is the engine up to the passages, with what requests may ask of it.
-func (in *instance) finder() chat.Runner {
-	return chat.Restricted{Runner: in.engine.Finder(), Allow: in.cfg.allowlist()}
 }
 
 // sees reports whether the model that answers reads images.

@@ -72,7 +72,10 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset, sta
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	env := eval.Env{Corpus: in.corpus, Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
-	env.Find, env.Options, env.Embedding = in.engine.Find, in.engine.Defaults(), cfg.Embedding
+	env.Find = func(ctx context.Context, req *chat.Request) (*chat.Turn, error) {
+		return chat.Collect(in.engine.Finder().Run(ctx, req))
+	}
+	env.Options, env.Embedding = in.engine.Defaults(), cfg.Embedding
 	report = &eval.Report{Dataset: d.Name}
 	if err := p.index(ctx, in, env, d, display, report); err != nil {
 		return nil, err
@@ -124,7 +127,7 @@ func (in *instance) askOnce(ctx context.Context, question string) (*chat.Turn, e
 
 // askIn runs one question at the end of a conversation.
 func (in *instance) askIn(ctx context.Context, conversation []chat.Message, question string) (*chat.Turn, error) {
-	return chat.Collect(in.engine.Run(ctx, chat.Request{
+	return chat.Collect(in.engine.Run(ctx, &chat.Request{
 		Namespace: in.cfg.Namespace, Options: in.engine.Defaults(),
 		Messages: append(slices.Clone(conversation), chat.TextMessage(llm.User, question)),
 	}))

@@ -7,6 +7,8 @@ import (
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire/mcp"
 )
 
@@ -23,14 +25,14 @@ func (mcpCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
-	if err := in.mcp(p, in.runner).Serve(ctx, access.Anonymous, &mcpsdk.StdioTransport{}); err != nil && ctx.Err() == nil {
+	if err := in.mcp(p, in.newRunner(p.log, turn.Options{})).Serve(ctx, access.Anonymous, &mcpsdk.StdioTransport{}); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("serve the MCP client: %w", err)
 	}
 	return nil
 }
 
 // mcp returns the MCP server over an instance.
-func (in *instance) mcp(p *program, runner mcp.Runner) *mcp.Handler {
+func (in *instance) mcp(p *program, runner chat.Runner) *mcp.Handler {
 	return mcp.New(mcp.Config{
 		Runner: runner, Search: in.corpus, Documents: in.db.Corpus(),
 		Namespaces: func(ctx context.Context, _ access.Principal) ([]string, error) {

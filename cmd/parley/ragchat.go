@@ -13,13 +13,13 @@ import (
 )
 
 // ragChat returns what answers the Chat-with-RAG API.
-func (s *serving) ragChat(runner ragchat.Runner) *ragchat.Handler {
+func (s *serving) ragChat() *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
-		Runner:   runner,
+		Runner:   s.runner,
 		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
-		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.finder()) }, Document: documents{s.db}.Document,
+		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) }, Document: documents{s.db}.Document,
 		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
 		PublicURL: s.cfg.PublicURL, Logger: s.log,
 	})

@@ -31,7 +31,7 @@ func (s *serving) keepRoom(ctx context.Context) {
 func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 	evicted, err := s.db.MakeRoom(ctx, quota)
 	for _, e := range evicted {
-		s.evicted(e.Kind, e.N)
+		s.metrics.Evicted(e.Kind, e.N)
 		s.log.Warn("the oldest of what people without sign-in store were deleted, because they are over limits.chats or limits.chats_size",
 			"kind", e.Kind, "count", e.N)
 	}

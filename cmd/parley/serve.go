@@ -70,7 +70,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &serving{program: p, instance: in, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
+	metrics := server.NewMetrics()
+	runner := in.newRunner(p.log, turn.Options{
+		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
+	})
+	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads, intake: p.newIntake(in)}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
 	var beside sync.WaitGroup
@@ -142,6 +146,8 @@ func serverURL(cfg Config, addr net.Addr) string {
 type serving struct {
 	*program
 	*instance
+	runner  *turn.Runner
+	metrics *server.Metrics
 	display *display
 	url     string
 	uploads bool            // documents may come in over the network
@@ -153,30 +159,25 @@ type serving struct {
 	embedding  bool        // with an embedder, from the start until the first look has found nothing to do
 	unembedded int         // chunks, as of the last look
 	atWork     atomic.Bool // it allocates; see releaseAtRest
-
-	evicted func(kind string, n int) // see keepRoom
 }
 
 var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
-	metrics := server.NewMetrics()
-	s.saved, s.evicted = metrics.Saved, metrics.Evicted
-	runner := turn.NewKeeper(metrics.Observe(server.LimitTurns(s.cfg.LimitsMaxConcurrent, s.runner)), s.log)
 	return server.New(server.Config{
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
-		Protocols: s.protocols(runner), Documents: documents{s.db}, Status: s,
-		Admit: s.admit, Namespaces: s.namespaces, Keys: s.keys, Drain: runner.Drain, Log: s.log, Metrics: metrics,
+		Protocols: s.protocols(), Documents: documents{s.db}, Status: s,
+		Admit: s.admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
 	})
 }
 
 // protocols returns what the server speaks.
-func (s *serving) protocols(runner *turn.Keeper) []wire.Protocol {
+func (s *serving) protocols() []wire.Protocol {
 	return []wire.Protocol{
 		azurechat.New(azurechat.Config{
-			Runner:    runner,
+			Runner:    s.runner,
 			Store:     s.db.Transcripts(),
 			Known:     s.knownConversation,
 			Defaults:  s.engine.Defaults(),
@@ -190,7 +191,7 @@ func (s *serving) protocols(runner *turn.Keeper) []wire.Protocol {
 			},
 		}).Protocol(),
 		openai.New(openai.Config{
-			Runner:     runner,
+			Runner:     s.runner,
 			Namespaces: s.namespaces,
 			Defaults:   s.engine.Defaults(),
 			Namespace:  s.cfg.Namespace,
@@ -198,7 +199,7 @@ func (s *serving) protocols(runner *turn.Keeper) []wire.Protocol {
 			Vision:     s.sees(),
 		}).Protocol(),
 		chatui.New(chatui.Config{
-			Runner:     runner,
+			Runner:     s.runner,
 			Store:      s.db.Transcripts(),
 			Defaults:   s.engine.Defaults(),
 			Namespace:  s.cfg.Namespace,
@@ -207,8 +208,8 @@ func (s *serving) protocols(runner *turn.Keeper) []wire.Protocol {
 			NoPartials: !s.cfg.ChatUIStreamPartials,
 			Agents:     s.cfg.agentNames(),
 		}).Protocol(),
-		s.ragChat(runner).Protocol(),
-		s.mcp(s.program, runner).Protocol(),
+		s.ragChat().Protocol(),
+		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
 		s.webAPI().Protocol(),
 	}

@@ -184,7 +184,7 @@ func TestStages_RerankWithTheAPI(t *testing.T) {
 	ask := func(id string) *chat.Turn {
 		req := chat.Request{TurnID: id, Options: in.engine.Defaults(), Messages: []chat.Message{chat.TextMessage(llm.User, "annual leave?")}}
 		req.Options.Rerank = true
-		turn, err := chat.Collect(in.runner.Run(t.Context(), req))
+		turn, err := chat.Collect(in.newRunner(p.log, turn.Options{}).Run(t.Context(), &req))
 		if err != nil {
 			t.Fatal(err)
 		}

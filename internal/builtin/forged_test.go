@@ -36,7 +36,7 @@ func askAbout(t testing.TB, question string, passages ...retrieval.Passage) chat
 	t.Helper()
 	router := &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": Answerer{}}}
 	engine := chat.NewEngine(chat.Config{Retriever: found(passages), Models: router})
-	turn, err := chat.Collect(engine.Run(context.Background(), chat.Request{
+	turn, err := chat.Collect(engine.Run(context.Background(), &chat.Request{
 		Options: engine.Defaults(), Messages: conversation(question),
 	}))
 	if err != nil {

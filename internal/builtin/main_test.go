@@ -103,7 +103,7 @@ func (p *product) ask(t *testing.T, messages ...string) *chat.Turn {
 	t.Helper()
 	req := chat.Request{Options: p.engine.Defaults(), Messages: conversation(messages...)}
 	req.Options.FollowUps = true
-	turn, err := chat.Collect(p.engine.Run(context.Background(), req))
+	turn, err := chat.Collect(p.engine.Run(context.Background(), &req))
 	if err != nil {
 		t.Fatalf("ask %q: %v", messages, err)
 	}

@@ -2,8 +2,6 @@ package chat
 
 import (
 	"cmp"
-	"context"
-	"iter"
 	"strings"
 
 	"parley/internal/llm"
@@ -28,9 +26,9 @@ func (a Allowlist) Allows(key string) bool {
 	return false
 }
 
-// check refuses a request that names a model which it may not. Clients send back what they were
-// told that a stage uses, be it only because it is the model that answers.
-func (a Allowlist) check(m Models) error {
+// Check returns an error of kind Invalid for the first model that a request may not name. The
+// default of a stage is always allowed for that stage, because clients send back what they were told.
+func (a Allowlist) Check(m Models) error {
 	d := a.Defaults
 	for _, named := range [][2]string{
 		{m.Inference, d.Inference}, {m.Rewrite, cmp.Or(d.Rewrite, d.Inference)}, {m.Rerank, d.Rerank},
@@ -59,32 +57,4 @@ func fits(pattern, s string) bool {
 		rest = more
 	}
 	return false
-}
-
-// Runner runs one turn, as Engine does.
-type Runner interface {
-	Run(ctx context.Context, req Request) iter.Seq2[Event, error]
-}
-
-// Start returns r.Run(ctx, *req), for who ranges over the turn. The copy of a request is large, and in
-// the frame of who ranges it would take stack for as long as the stream lasts, once for each Runner.
-//
-//go:noinline
-func Start(ctx context.Context, r Runner, req *Request) iter.Seq2[Event, error] {
-	return r.Run(ctx, *req)
-}
-
-// Restricted is a Runner that refuses requests whose models are not allowed. It stands where
-// requests come from clients: what is behind it may choose models itself.
-type Restricted struct {
-	Runner
-	Allow Allowlist
-}
-
-// Run is that of the Runner, or ends with an error before the first event.
-func (r Restricted) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
-	if err := r.Allow.check(req.Options.Models); err != nil {
-		return func(yield func(Event, error) bool) { yield(nil, err) }
-	}
-	return r.Runner.Run(ctx, req)
 }

@@ -33,7 +33,7 @@ func TestClarify_AsksBackWhenTheModelFindsTheQuestionAmbiguous(t *testing.T) {
 			c.set(&req)
 			var asked []string
 			var turn chat.Turn
-			for event, err := range e.Run(t.Context(), req) {
+			for event, err := range e.Run(t.Context(), &req) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -28,7 +28,7 @@ func TestCollect_KeepsWhatACutTurnHadSaid(t *testing.T) {
 				{Err: c.err},
 			}}
 			e := newEngine(model, passages(chattest.Passage("a.md", 0, "text"), chattest.Passage("b.md", 0, "text")))
-			turn, err := chat.Collect(e.Run(t.Context(), ask(e, "q")))
+			turn, err := chat.Collect(e.Run(t.Context(), new(ask(e, "q"))))
 			if !errors.Is(err, c.err) || len(turn.Messages) != 1 {
 				t.Fatalf("%d messages and the error %v", len(turn.Messages), err)
 			}

@@ -164,34 +164,43 @@ func orDefault[N int | time.Duration](n *N, value N) {
 // Defaults returns the options on which adapters overlay a request.
 func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 
-// Run runs one turn. The stream keeps the contract of the package; it can be ranged once, and
-// breaking out of it, or cancelling ctx, ends the turn and its model call. Errors are *Error or
-// have no kind, except that the error of a cancelled context is ctx.Err(), wrapped.
-func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
+// Runner runs one turn. Engine, team.Team and turn.Runner are Runners, one round the other.
+//
+// The stream keeps the contract of the package. It can be ranged once; breaking out of it, or
+// cancelling ctx, ends the turn. A Runner does not change req, and the caller must not change it
+// before the stream has ended.
+type Runner interface {
+	Run(ctx context.Context, req *Request) iter.Seq2[Event, error]
+}
+
+// RunnerFunc is a function that is a Runner.
+type RunnerFunc func(ctx context.Context, req *Request) iter.Seq2[Event, error]
+
+// Run calls f.
+func (f RunnerFunc) Run(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	return f(ctx, req)
+}
+
+// Run runs one turn. Errors are *Error or have no kind, except that the error of a cancelled
+// context is ctx.Err(), wrapped.
+func (e *Engine) Run(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return e.events(ctx, req, (*turn).stages)
 }
 
-// Find runs a turn up to the passages that an answer would be written from, for measuring: the
+// Finder runs turns up to the passages that an answer would be written from, for measuring: the
 // question is rewritten and the passages are reranked as the options say, but nothing is answered.
-func (e *Engine) Find(ctx context.Context, req Request) (*Turn, error) {
-	return Collect(e.Finder().Run(ctx, req))
+func (e *Engine) Finder() Runner {
+	return RunnerFunc(func(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+		return e.events(ctx, req, (*turn).findingStages)
+	})
 }
 
-// Finder is the engine as far as Find goes, as a stream.
-func (e *Engine) Finder() Runner { return finder{e} }
-
-type finder struct{ *Engine }
-
-func (f finder) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
-	return f.events(ctx, req, (*turn).findingStages)
-}
-
-func (e *Engine) events(ctx context.Context, req Request, stages func(*turn) []stage) iter.Seq2[Event, error] {
+func (e *Engine) events(ctx context.Context, req *Request, stages func(*turn) []stage) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		out := &output{yield: yield}
-		t, err := e.begin(&req)
+		t, err := e.begin(req)
 		if err == nil {
 			err = t.run(ctx, out, stages(t))
 		}

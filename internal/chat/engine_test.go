@@ -78,7 +78,7 @@ func ask(e *chat.Engine, question string, more ...func(*chat.Request)) chat.Requ
 func followUps(r *chat.Request) { r.Options.FollowUps = true }
 
 func run(ctx context.Context, e *chat.Engine, req chat.Request) (events []chat.Event, err error) {
-	for ev, err := range e.Run(ctx, req) {
+	for ev, err := range e.Run(ctx, &req) {
 		if err != nil {
 			return events, err
 		}
@@ -141,7 +141,7 @@ func TestRun_TellsWhatHappened(t *testing.T) {
 	req := ask(e, " How long is leave? ")
 	req.Principal = access.Principal{Subject: "ann"}
 	req.Options.Captions, req.Options.IncludeCategory, req.Options.MinScore = true, "hr", 0.2
-	turn, err := chat.Collect(e.Run(t.Context(), req))
+	turn, err := chat.Collect(e.Run(t.Context(), &req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestRun_EndsWithTheContextInEveryStage(t *testing.T) {
 				})
 				var events []chat.Event
 				var err error
-				for ev, e := range e.Run(ctx, ask(e, "q", followUps)) {
+				for ev, e := range e.Run(ctx, new(ask(e, "q", followUps))) {
 					if s, ok := ev.(chat.StageStarted); ok && s.Stage == stage && byConsumer {
 						cancel()
 					}
@@ -414,7 +414,7 @@ func TestRun_EndsWhenTheConsumerLeaves(t *testing.T) {
 	}
 	for n := 1; n <= len(all); n++ {
 		seen := 0
-		for range e.Run(t.Context(), ask(e, "q", followUps)) {
+		for range e.Run(t.Context(), new(ask(e, "q", followUps))) {
 			if seen++; seen == n {
 				break
 			}
@@ -454,7 +454,7 @@ func TestRun_LetsAPanicOfTheConsumerThrough(t *testing.T) {
 			t.Errorf("recovered %v", p)
 		}
 	}()
-	for ev := range e.Run(t.Context(), ask(e, "q")) {
+	for ev := range e.Run(t.Context(), new(ask(e, "q"))) {
 		if _, ok := ev.(chat.TextDelta); ok {
 			panic("mine")
 		}
@@ -473,7 +473,7 @@ func TestCollect_EqualsTheStream(t *testing.T) {
 	var text, reasoning string
 	var events []chat.Event
 	turn, err := chat.Collect(func(yield func(chat.Event, error) bool) {
-		for ev, err := range e.Run(t.Context(), ask(e, "q", followUps)) {
+		for ev, err := range e.Run(t.Context(), new(ask(e, "q", followUps))) {
 			events = append(events, ev)
 			switch ev := ev.(type) {
 			case chat.TextDelta:
@@ -536,7 +536,7 @@ func BenchmarkRun_Delta(b *testing.B) {
 			n := 0
 			b.ReportAllocs()
 			b.ResetTimer()
-			for ev := range e.Run(b.Context(), req) {
+			for ev := range e.Run(b.Context(), &req) {
 				if _, ok := ev.(chat.TextDelta); ok {
 					if n++; n >= b.N {
 						break

@@ -25,7 +25,7 @@ func answered(t testing.TB, deltas []string, more ...func(*chat.Request)) *chat.
 	e := newEngine(model, passages(chattest.Passage("guide.md", 0, "Leave is 25 days, see https://evil.example/x."), chattest.Passage("other.pdf", 2, "The premium is 12 euros.")))
 	var said strings.Builder
 	turn := &chat.Turn{}
-	for event, err := range e.Run(t.Context(), ask(e, "q", more...)) {
+	for event, err := range e.Run(t.Context(), new(ask(e, "q", more...))) {
 		if err != nil {
 			t.Fatal(err)
 		}

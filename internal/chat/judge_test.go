@@ -41,7 +41,7 @@ func TestRun_HasAModelJudgeTheCitations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			judge := llmtest.Says(c.verdict)
 			e, req := judged(llmtest.Says(cites), judge)
-			turn, err := chat.Collect(e.Run(t.Context(), req))
+			turn, err := chat.Collect(e.Run(t.Context(), &req))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestRun_GoesByWordsWhenTheJudgeFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, req := judged(llmtest.Says(cites), judge, func(c *chat.Config) { c.JudgeTimeout = 50 * time.Millisecond })
-			turn, err := chat.Collect(e.Run(t.Context(), req))
+			turn, err := chat.Collect(e.Run(t.Context(), &req))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestRun_GoesByWordsWhenTheJudgeFails(t *testing.T) {
 	t.Run("there is no such model", func(t *testing.T) {
 		e, req := judged(llmtest.Says(cites), llmtest.Says(""))
 		req.Options.Models.Judge = "nobody:x"
-		turn, err := chat.Collect(e.Run(t.Context(), req))
+		turn, err := chat.Collect(e.Run(t.Context(), &req))
 		if err != nil || len(turn.Messages[0].Doubts) != 1 || stageOf(turn, chat.StageVerify).Note == "" {
 			t.Errorf("%v, %+v", err, turn.Stages)
 		}
@@ -108,7 +108,7 @@ func TestRun_GoesByWordsWhenTheJudgeFails(t *testing.T) {
 
 func TestRun_DoesNotLetAJudgeExcuseAWrongNumber(t *testing.T) {
 	e, req := judged(llmtest.Says("Employees receive 30 days of paid leave each year [leave.pdf#page=1]."), llmtest.Says(`{"unsupported":[1]}`))
-	turn, err := chat.Collect(e.Run(t.Context(), req))
+	turn, err := chat.Collect(e.Run(t.Context(), &req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRun_DoesNotLetAJudgeExcuseAWrongNumber(t *testing.T) {
 func TestRun_AsksNoJudgeAboutAnAnswerWithoutCitations(t *testing.T) {
 	judge := llmtest.Says(`{"unsupported":[]}`)
 	e, req := judged(llmtest.Says("I don't know."), judge)
-	if turn, err := chat.Collect(e.Run(t.Context(), req)); err != nil || len(judge.Requests()) > 0 || len(turn.Messages[0].Doubts) > 0 {
+	if turn, err := chat.Collect(e.Run(t.Context(), &req)); err != nil || len(judge.Requests()) > 0 || len(turn.Messages[0].Doubts) > 0 {
 		t.Errorf("%v, %+v", err, judge.Requests())
 	}
 }
@@ -133,7 +133,7 @@ func TestRun_EndsTheJudgeWithTheTurn(t *testing.T) {
 	e, req := judged(llmtest.Says(cites), judge)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-reached; cancel() }()
-	if _, err := chat.Collect(e.Run(ctx, req)); err == nil || judge.Active() != 0 {
+	if _, err := chat.Collect(e.Run(ctx, &req)); err == nil || judge.Active() != 0 {
 		t.Errorf("%v, %d calls go on", err, judge.Active())
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 func collect(t *testing.T, e *chat.Engine, req chat.Request) *chat.Turn {
 	t.Helper()
-	turn, err := chat.Collect(e.Run(t.Context(), req))
+	turn, err := chat.Collect(e.Run(t.Context(), &req))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -289,7 +289,7 @@ func TestRerank_RejectsAModelThatThereIsNot(t *testing.T) {
 func TestFind_StopsBeforeTheAnswer(t *testing.T) {
 	model, judge := llmtest.Says("x"), llmtest.Says(`{"ranking":[{"id":2,"grade":3}]}`)
 	e := newEngine(model, some(4), with(map[string]llm.Model{"judge": judge}))
-	turn, err := e.Find(t.Context(), ask(e, "q", rerankBy("judge:m")))
+	turn, err := chat.Collect(e.Finder().Run(t.Context(), new(ask(e, "q", rerankBy("judge:m")))))
 	if err != nil || names3(turn) != "b.md 1.00, a.md 0.00, c.md 0.00" || turn.Usage.Input != 10 {
 		t.Errorf("%s, %+v, %v", names3(turn), turn.Usage, err)
 	}

@@ -16,7 +16,7 @@ func retrieved(t *testing.T, res retrieval.Result, mode retrieval.Mode) (chat.St
 	t.Helper()
 	res.Passages = []retrieval.Passage{chattest.Passage("guide.pdf", 2, "Leave is 25 days.")}
 	e := newEngine(llmtest.Says("25"), &found{result: res})
-	turn, err := chat.Collect(e.Run(t.Context(), ask(e, "How long is leave?", func(r *chat.Request) { r.Options.Mode = mode })))
+	turn, err := chat.Collect(e.Run(t.Context(), new(ask(e, "How long is leave?", func(r *chat.Request) { r.Options.Mode = mode }))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRun_SuggestsBySearchesThatNeedNoEmbedder(t *testing.T) {
 			return []string{"Who may take leave?"}, err
 		}
 	})
-	if _, err := chat.Collect(e.Run(t.Context(), ask(e, "How long is leave?", followUps))); err != nil {
+	if _, err := chat.Collect(e.Run(t.Context(), new(ask(e, "How long is leave?", followUps)))); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.queries); n != 2 || f.queries[0].Mode != retrieval.Hybrid || f.queries[1].Mode != retrieval.Text || len(f.queries[1].Context) != 1 {

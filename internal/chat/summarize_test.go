@@ -255,7 +255,7 @@ func TestSummarize_ServesManyTurnsAtOnce(t *testing.T) {
 		turns.Go(func() {
 			req := ask(e, "new?", after(5))
 			req.Principal = access.Principal{Subject: fmt.Sprint(i % 5)}
-			if _, err := chat.Collect(e.Run(t.Context(), req)); err != nil {
+			if _, err := chat.Collect(e.Run(t.Context(), &req)); err != nil {
 				t.Error(err)
 			}
 		})

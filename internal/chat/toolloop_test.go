@@ -266,7 +266,7 @@ func TestTools_RunWithTheFilterOfTheTurnAndEndWithIt(t *testing.T) {
 	e := newEngine(asksFor("", llm.ToolCall{ID: "1", Name: "weather", Arguments: `{}`}), passages(), ofServer(b))
 	req := ask(e, "q", usingTools)
 	req.Namespace, req.Principal.Subject, req.Options.ExcludeCategory = "hr", "ann", "old"
-	_, err := chat.Collect(e.Run(ctx, req))
+	_, err := chat.Collect(e.Run(ctx, &req))
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

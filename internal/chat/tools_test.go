@@ -124,7 +124,7 @@ func TestRun_GivesEveryCallAnIDOfItsOwn(t *testing.T) {
 
 func TestRun_FailsWhenAModelCallsNothingThatThereIs(t *testing.T) {
 	e := newEngine(calls("", llm.ToolCall{ID: "1", Name: "rm", Arguments: "{}"}), passages())
-	if _, err := chat.Collect(e.Run(t.Context(), ask(e, "q", withTools(weather)))); chat.KindOf(err) != chat.Unavailable {
+	if _, err := chat.Collect(e.Run(t.Context(), new(ask(e, "q", withTools(weather))))); chat.KindOf(err) != chat.Unavailable {
 		t.Errorf("error %v", err)
 	}
 }
@@ -276,7 +276,7 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(llmtest.Says("x"), passages())
-			_, err := chat.Collect(e.Run(t.Context(), ask(e, "q", c.set)))
+			_, err := chat.Collect(e.Run(t.Context(), new(ask(e, "q", c.set))))
 			if chat.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v, want %q", err, c.says)
 			}
@@ -290,7 +290,7 @@ func TestRun_RefusesJSONOfAModelThatHasNone(t *testing.T) {
 	req.Options.ToolChoice = llm.ToolsRequired // which it ignores
 	collect(t, e, req)
 	req.Options.Schema = json.RawMessage(`{}`)
-	if _, err := chat.Collect(e.Run(t.Context(), req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), "not in JSON") {
+	if _, err := chat.Collect(e.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), "not in JSON") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestRun_TellsTheModelHowToAnswer(t *testing.T) {
 	} {
 		req := ask(e, "q")
 		set(&req.Options)
-		if _, err := chat.Collect(e.Run(t.Context(), req)); chat.KindOf(err) != chat.Invalid {
+		if _, err := chat.Collect(e.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

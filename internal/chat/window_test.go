@@ -112,7 +112,7 @@ func TestPrompt_FitsIntoTheWindowOfTheModel(t *testing.T) {
 func TestPrompt_RefusesAQuestionThatTheModelCannotRead(t *testing.T) {
 	question := strings.Repeat("why? ", 4000)
 	e := newEngine(llmtest.Says("x"), passages(), readingUpTo(4096))
-	_, err := chat.Collect(e.Run(t.Context(), ask(e, question)))
+	_, err := chat.Collect(e.Run(t.Context(), new(ask(e, question))))
 	if chat.KindOf(err) != chat.TooLarge || !strings.Contains(err.Error(), "Please shorten the question") {
 		t.Errorf("error %v", err)
 	}

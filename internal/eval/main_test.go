@@ -67,7 +67,7 @@ func (p *product) ask(ctx context.Context, question string) (*chat.Turn, error) 
 
 // askIn asks a question at the end of a conversation.
 func (p *product) askIn(ctx context.Context, conversation []Message, question string) (*chat.Turn, error) {
-	return chat.Collect(p.engine.Run(ctx, chat.Request{
+	return chat.Collect(p.engine.Run(ctx, &chat.Request{
 		Options:  p.engine.Defaults(),
 		Messages: append(history(conversation), chat.TextMessage(llm.User, question)),
 	}))

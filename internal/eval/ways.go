@@ -12,8 +12,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Find runs the stages of a turn that find passages; Engine.Find does.
-type Find func(ctx context.Context, req chat.Request) (*chat.Turn, error)
+// Find runs the stages of a turn that find passages.
+type Find func(ctx context.Context, req *chat.Request) (*chat.Turn, error)
 
 // Way is a way in which the stages of a turn find passages.
 type Way struct {
@@ -29,7 +29,7 @@ func (w Way) Try(ctx context.Context, find Find, req chat.Request) (*chat.Turn, 
 	req.Options.Mode, req.Options.Top = w.Mode, w.Top
 	req.Options.Rerank, req.Options.Rewrite.Off = w.Rerank, !w.Rewrite
 	began := time.Now()
-	turn, err := find(ctx, req)
+	turn, err := find(ctx, &req)
 	return turn, time.Since(began), err
 }
 

@@ -93,8 +93,8 @@ func TestWay_SetsWhatItIsAndNothingElse(t *testing.T) {
 	failing := errors.New("no index")
 	req := chat.Request{Namespace: "ns", Options: chat.Options{MinScore: .3, Top: 3, Rerank: true}}
 	var asked chat.Request
-	_, _, err := Way{Mode: retrieval.Vectors, Rewrite: true, Top: 7}.Try(t.Context(), func(_ context.Context, req chat.Request) (*chat.Turn, error) {
-		asked = req
+	_, _, err := Way{Mode: retrieval.Vectors, Rewrite: true, Top: 7}.Try(t.Context(), func(_ context.Context, req *chat.Request) (*chat.Turn, error) {
+		asked = *req
 		return nil, failing
 	}, req)
 	want := chat.Options{MinScore: .3, Top: 7, Mode: retrieval.Vectors}

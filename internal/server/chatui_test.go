@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/chat"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
@@ -35,13 +36,13 @@ func storeOf(kind transcript.Kind, body string) transcript.Store {
 	return s
 }
 
-func chatUIOf(runner Runner) wire.Protocol {
+func chatUIOf(runner chat.Runner) wire.Protocol {
 	return chatui.New(chatui.Config{
 		Runner: runner, Store: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello","id":"m1"}`),
 	}).Protocol()
 }
 
-func azureOf(runner Runner) wire.Protocol {
+func azureOf(runner chat.Runner) wire.Protocol {
 	return azurechat.New(azurechat.Config{Runner: runner, Store: storeOf(transcript.Azure, `["Hello?",{"message":{}}]`)}).Protocol()
 }
 

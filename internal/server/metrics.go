@@ -1,9 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
-	"iter"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -105,69 +102,43 @@ func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 // Evicted counts what was deleted to make room.
 func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
 
-// statusRefused counts a turn that was rejected before it began, for example because too many
-// were in progress.
-const statusRefused chat.Status = "refused"
+// Observe returns what counts one turn.
+func (m *Metrics) Observe() turn.Observer { return &observer{Metrics: m, start: time.Now()} }
 
-// Observe returns next with its turns counted, refused ones included: it belongs around
-// LimitTurns. What it returns has next's contract.
-func (m *Metrics) Observe(next Runner) Runner {
-	return runFunc(func(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
-		events := next.Run(ctx, req)
-		return func(yield func(chat.Event, error) bool) { m.relay(ctx, events, yield) }
-	})
+// observer counts one turn.
+type observer struct {
+	*Metrics
+	start  time.Time
+	begun  bool
+	spoken bool
 }
 
-func (m *Metrics) relay(ctx context.Context, events iter.Seq2[chat.Event, error], yield func(chat.Event, error) bool) {
-	start, begun, spoke := time.Now(), false, false
-	status := chat.StatusCancelled // unless the stream comes to its end
-	defer func() { m.turns.WithLabelValues(string(status)).Inc() }()
-	for e, err := range events {
-		if err != nil {
-			status = statusOf(ctx, err, begun)
-			yield(nil, err)
-			return
-		}
-		if !begun {
-			begun = true
-			m.activeTurns.Inc()
-			defer m.activeTurns.Dec()
-		}
-		if _, ok := e.(chat.TextDelta); ok && !spoke {
-			spoke = true
-			m.firstToken.Observe(time.Since(start).Seconds())
-		}
-		m.observe(e)
-		if !yield(e, nil) {
-			return
-		}
+// Event counts what a turn does.
+func (o *observer) Event(e chat.Event) {
+	if !o.begun {
+		o.begun = true
+		o.activeTurns.Inc()
 	}
-	status = chat.StatusCompleted
-}
-
-// statusOf says how a turn ended that ended with an error. One that comes before any event rejects
-// the turn, by the contract of package chat.
-func statusOf(ctx context.Context, err error, begun bool) chat.Status {
-	switch {
-	case ctx.Err() != nil:
-		return chat.StatusCancelled
-	case !begun:
-		return statusRefused
-	case errors.Is(err, context.Canceled): // somebody stopped it
-		return chat.StatusCancelled
-	}
-	return chat.StatusFailed
-}
-
-func (m *Metrics) observe(e chat.Event) {
 	switch e := e.(type) {
 	case chat.TextDelta:
-		m.deltas.Inc()
+		if !o.spoken {
+			o.spoken = true
+			o.firstToken.Observe(time.Since(o.start).Seconds())
+		}
+		o.deltas.Inc()
 	case chat.MessageFinished:
-		m.observeCitations(e)
+		o.observeCitations(e)
 	case chat.StageFinished:
-		m.stages.WithLabelValues(string(e.Stage)).Observe(e.Duration.Seconds())
+		o.stages.WithLabelValues(string(e.Stage)).Observe(e.Duration.Seconds())
 	}
+}
+
+// End counts how the turn ended.
+func (o *observer) End(status chat.Status) {
+	if o.begun {
+		o.activeTurns.Dec()
+	}
+	o.turns.WithLabelValues(string(status)).Inc()
 }
 
 // Saved counts the tokens of a turn, which are known of one that was cut off only when it is saved.

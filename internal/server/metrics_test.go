@@ -94,9 +94,9 @@ func ifAsked(question string, err error) func(chat.Request) error {
 }
 
 func TestMetrics_CountATurnThatFoundNoPlaceAsRefused(t *testing.T) {
-	asked := chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
+	asked := &chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
 	s := newServer(t, options{})
-	observed := s.metrics.Observe(LimitTurns(1, &script{words: []string{"a"}}))
+	observed := observed(s.metrics, &script{words: []string{"a"}}, 1)
 	for range observed.Run(t.Context(), asked) { // takes the one place
 		if _, err := chat.Collect(observed.Run(t.Context(), asked)); chat.KindOf(err) != chat.RateLimited {
 			t.Errorf("a second turn ended with %v", err)
@@ -129,12 +129,12 @@ func TestMetrics_CountStreamsWhileTheyLast(t *testing.T) {
 }
 
 func TestMetrics_CountATurnThatIsLeftAsCancelled(t *testing.T) {
-	asked := chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
+	asked := &chat.Request{Messages: []chat.Message{chat.TextMessage("user", "q")}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	runner := held()
 	m := NewMetrics()
-	observed := m.Observe(runner)
+	observed := observed(m, runner, 0)
 	for e := range observed.Run(ctx, asked) { // the range is left
 		if _, ok := e.(chat.TextDelta); ok {
 			break

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
 
 const completionPath = "/v1/chat/completions"
 
-func openAIOf(runner Runner) wire.Protocol {
+func openAIOf(runner chat.Runner) wire.Protocol {
 	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces}).Protocol()
 }
 

@@ -86,11 +86,11 @@ func (m *memory) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
 func (m *memory) ClearTotals(context.Context, turn.AccountKey) (bool, error) { return true, nil }
 
 // freeBill charges nobody.
-type freeBill struct{ Runner }
+type freeBill struct{ chat.Runner }
 
 func (freeBill) ID() string { return "01J00000000000000000000000" }
 
-func ragChatOf(runner Runner, log *slog.Logger) wire.Protocol {
+func ragChatOf(runner chat.Runner, log *slog.Logger) wire.Protocol {
 	m := newMemory()
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
@@ -311,9 +311,9 @@ type claims struct {
 	err    error
 }
 
-func (c *claims) Claim(ctx context.Context, k turn.Key, body []byte) (context.Context, func(), error) {
+func (c *claims) Claim(_ context.Context, k turn.Key, body []byte) (*turn.Claim, error) {
 	c.keys, c.bodies = append(c.keys, k), append(c.bodies, string(body))
-	return ctx, func() {}, c.err
+	return new(turn.Claim), c.err
 }
 
 // chatPaths are the paths that take turns, with a body for each.

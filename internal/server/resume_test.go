@@ -46,7 +46,7 @@ func oneTurn(t testing.TB) webapi.Turns {
 	t.Helper()
 	r := turn.NewRunner(&script{words: []string{"Every", "thing."}}, &recorded{}, turn.Options{})
 	req := chat.Request{TurnID: stored, Messages: []chat.Message{chat.TextMessage(llm.User, "What is covered?")}}
-	if _, err := chat.Collect(r.Run(t.Context(), req)); err != nil {
+	if _, err := chat.Collect(r.Run(t.Context(), &req)); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -71,10 +71,9 @@ func startResumable(t *testing.T, dir string) *resumable {
 		}
 	})
 	s := &script{words: []string{"Every", "thing."}, started: make(chan struct{}, 1), resume: make(chan struct{}, 1), ended: make(chan error, 1)}
-	r := turn.NewRunner(s, db.State(), turn.Options{})
-	k := turn.NewKeeper(LimitTurns(10, r), nil)
+	r := turn.NewRunner(s, db.State(), turn.Options{Keep: true, MaxTurns: 10})
 	return &resumable{db: db, script: s, live: start(t, options{
-		runner: k, turns: r, drain: k.Drain, keys: turn.NewKeys(db.State(), nil), cfg: Config{Drain: patience}})}
+		runner: r, turns: r, drain: r.Drain, keys: turn.NewKeys(db.State(), nil), cfg: Config{Drain: patience}})}
 }
 
 // ask posts a question and returns the response, whose body the caller closes, when the turn's

@@ -7,8 +7,8 @@
 // guards (Server.handle): Host, path, preflight, origin, method. Then the server does what the route
 // asks for (Server.answer): it reads the body, once, finds out who asks, and runs the handler. An
 // error that the handler returns is logged and answered in the shape of the route; so is every refusal.
-// A body that nobody reads has a deadline. How many turns may run at one time is decided around the
-// runner (LimitTurns).
+// A body that nobody reads has a deadline. How many turns may run at one time is decided by the
+// runner (turn.Options.MaxTurns).
 //
 //	srv := server.New(server.Config{Namespace: "default"}, server.Deps{Protocols: []wire.Protocol{azure.Protocol(), …}})
 //	err := srv.Serve(ctx, listener) // returns when ctx is done and the streams have ended
@@ -99,7 +99,7 @@ type Ingestion struct {
 
 // Keys makes requests with the same Idempotency-Key one; turn.Keys does.
 type Keys interface {
-	Claim(ctx context.Context, k turn.Key, body []byte) (claimed context.Context, release func(), err error)
+	Claim(ctx context.Context, k turn.Key, body []byte) (*turn.Claim, error)
 }
 
 // Deps is what the server works with. Protocols, Documents and Status are required.

@@ -27,6 +27,7 @@ import (
 	"parley/internal/turn"
 	"parley/internal/webui"
 	"parley/internal/wire"
+	"parley/internal/wire/ragchat"
 	"parley/internal/wire/webapi"
 )
 
@@ -48,24 +49,24 @@ type script struct {
 	seen    func(chat.Request)
 }
 
-func (s *script) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (s *script) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		if s.seen != nil {
-			s.seen(req)
+			s.seen(*req)
 		}
 		if s.fail != nil {
-			if err := s.fail(req); err != nil {
+			if err := s.fail(*req); err != nil {
 				yield(nil, err)
 				return
 			}
 		}
-		for _, e := range s.opening(req) {
+		for _, e := range s.opening(*req) {
 			if !yield(e, nil) {
 				return
 			}
 		}
 		if s.broken != nil {
-			if err := s.broken(req); err != nil {
+			if err := s.broken(*req); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -178,7 +179,8 @@ func (s *state) Ingestion() Ingestion        { return s.ingestion }
 // options is what a test changes of a server.
 type options struct {
 	cfg       Config
-	runner    Runner
+	runner    chat.Runner // behind a turn.Runner, unless it is one
+	turnMax   int         // see turn.Options.MaxTurns
 	library   *library
 	state     *state
 	log       io.Writer
@@ -192,6 +194,22 @@ type options struct {
 	closed    bool            // to changes
 	namespace string          // of the web page; default "default"
 	more      []wire.Protocol // beside the usual ones
+}
+
+// forgetful is a store of turns that keeps nothing.
+type forgetful struct{ turn.Store }
+
+func (forgetful) Save(context.Context, turn.Record) error { return nil }
+func (forgetful) Conversation(_ context.Context, _ turn.Scope, id string, _ int) (turn.Conversation, error) {
+	if id == knownSession {
+		return turn.Conversation{ID: id, Kind: ragchat.Kind}, nil
+	}
+	return turn.Conversation{}, turn.ErrNotFound
+}
+
+// observed returns a runner of turns that metrics count.
+func observed(m *Metrics, r chat.Runner, maxTurns int) *turn.Runner {
+	return turn.NewRunner(r, forgetful{}, turn.Options{Observe: m.Observe, MaxTurns: maxTurns})
 }
 
 func newServer(t testing.TB, o options) *Server {
@@ -219,7 +237,10 @@ func newServer(t testing.TB, o options) *Server {
 	if o.shelf == nil {
 		o.shelf = newBookcase()
 	}
-	runner := metrics.Observe(o.runner)
+	runner, ok := o.runner.(*turn.Runner)
+	if !ok {
+		runner = observed(metrics, o.runner, o.turnMax)
+	}
 	azure := azureOf(runner)
 	for i, rt := range azure.Routes {
 		if rt.Turn && o.wrap != nil {

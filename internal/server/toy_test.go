@@ -12,7 +12,7 @@ import (
 )
 
 // toy is a whole protocol: POST /toy takes {"say": text} and answers with the text of the answer.
-type toy struct{ runner Runner }
+type toy struct{ runner chat.Runner }
 
 func (p toy) Protocol() wire.Protocol {
 	return wire.Protocol{Routes: []wire.Route{{
@@ -30,7 +30,7 @@ func (p toy) handle(w http.ResponseWriter, r *wire.Request) error {
 	if !ok {
 		return wire.Invalidf(`"say" must be a string`)
 	}
-	t, err := chat.Collect(p.runner.Run(r.Context(), chat.Request{
+	t, err := chat.Collect(p.runner.Run(r.Context(), &chat.Request{
 		TurnID: "toy", Principal: r.Who, Messages: []chat.Message{chat.TextMessage(llm.User, said)},
 	}))
 	if err != nil {
@@ -52,7 +52,7 @@ func (p toy) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 func TestMount_GivesAProtocolAllThatTheServerHas(t *testing.T) {
 	var asked []access.Principal
 	metrics := NewMetrics()
-	runner := metrics.Observe(&script{words: []string{"Every", "thing."}, seen: func(r chat.Request) { asked = append(asked, r.Principal) }})
+	runner := observed(metrics, &script{words: []string{"Every", "thing."}, seen: func(r chat.Request) { asked = append(asked, r.Principal) }}, 0)
 	keys := &claims{}
 	s := newServer(t, options{who: access.Principal{Subject: "ann"}, keys: keys, more: []wire.Protocol{toy{runner}.Protocol()}})
 	for _, c := range []struct {

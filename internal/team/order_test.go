@@ -42,7 +42,7 @@ func order(ctx context.Context, t *testing.T, s *stage) string {
 	var out []string
 	names := map[string]string{}
 	start := time.Now()
-	for e, err := range s.team.Run(ctx, question()) {
+	for e, err := range s.team.Run(ctx, new(question())) {
 		at := " at " + time.Since(start).Truncate(time.Second).String()
 		if err != nil {
 			out = append(out, "error"+at)
@@ -182,7 +182,7 @@ func TestRun_EndsEveryAgentWhenTheConsumerLeavesOrTheContextEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := setUp(t, agents, hangs())
 			spoken := 0
-			for e := range s.team.Run(t.Context(), question()) {
+			for e := range s.team.Run(t.Context(), new(question())) {
 				if _, ok := e.(chat.TextDelta); ok {
 					if spoken++; spoken == 2 {
 						break
@@ -201,7 +201,7 @@ func TestRun_EndsEveryAgentWhenTheConsumerLeavesOrTheContextEnds(t *testing.T) {
 				}
 				s.idle(t)
 			}()
-			for range s.team.Run(t.Context(), question()) {
+			for range s.team.Run(t.Context(), new(question())) {
 				panic("mine")
 			}
 		})

@@ -27,7 +27,7 @@ func (r *run) answer(m *member) (said, error) {
 	defer cancel()
 	req := r.requestOf(m)
 	p := &part{run: r, agent: m.Name, hold: m.reviewer != nil}
-	draft, err := p.speak(ctx, req)
+	draft, err := p.speak(ctx, &req)
 	if err != nil || m.reviewer == nil {
 		return draft, err
 	}
@@ -62,7 +62,7 @@ func (r *run) review(m *member, req chat.Request, draft said) (said, error) {
 	ctx, cancel := r.within(1)
 	defer cancel()
 	p := &part{run: r, agent: m.Name, draft: &draft.message}
-	revised, err := p.speak(ctx, req)
+	revised, err := p.speak(ctx, &req)
 	if err == nil {
 		err = v.say("\n\n" + v.second(revised))
 	}
@@ -120,7 +120,7 @@ func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	req.Material = material(draft)
 	req.Heard = []chat.Message{utterance(draft.message.Agent, draft.message.Text)}
 	p := &part{run: v.run, agent: v.reviewer.Name, hold: true}
-	judged, err := p.speak(ctx, req)
+	judged, err := p.speak(ctx, &req)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ var errLeft = errors.New("the turn is over")
 type run struct {
 	*Team
 	ctx    context.Context
-	req    chat.Request
+	req    *chat.Request
 	end    time.Time // when the team is to have ended; zero for no limit
 	agents []worker  // in the order of the crew
 
@@ -47,7 +47,7 @@ type result struct {
 	err     error // why it failed; nil when it completed or was skipped
 }
 
-func (t *Team) run(ctx context.Context, req chat.Request, yield func(chat.Event, error) bool) {
+func (t *Team) run(ctx context.Context, req *chat.Request, yield func(chat.Event, error) bool) {
 	start := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	r := &run{

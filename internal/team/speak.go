@@ -40,7 +40,7 @@ type part struct {
 // speak runs the engine for an agent and emits what it does under the agent's name. When the
 // engine fails, the agent's message has failed, and the error says why; an error that is errLeft
 // says that nobody listens any more.
-func (p *part) speak(ctx context.Context, req chat.Request) (s said, err error) {
+func (p *part) speak(ctx context.Context, req *chat.Request) (s said, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = p.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
@@ -193,7 +193,7 @@ func (p *part) citable() []retrieval.Passage {
 
 // requestOf returns the request of one agent.
 func (r *run) requestOf(m *member) chat.Request {
-	req := r.req
+	req := *r.req
 	req.Team, req.ConversationID = false, ""
 	req.Options.FollowUps = false
 	req.Options.UseTools, req.Options.OnlyTools = len(m.Tools) > 0, m.Tools

@@ -43,11 +43,6 @@ import (
 	"parley/internal/chat"
 )
 
-// Engine runs one turn; *chat.Engine does.
-type Engine interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Agent is a member of a team.
 type Agent struct {
 	Name         string
@@ -84,7 +79,7 @@ const reserve = 500 * time.Millisecond
 
 // Team is an engine of several agents. It is safe for concurrent use.
 type Team struct {
-	engine Engine
+	engine chat.Runner
 	cfg    Config
 	crew   []member // in the order of Config.Agents, without reviewers
 }
@@ -99,7 +94,7 @@ type member struct {
 }
 
 // New returns a team of cfg.Agents. The error says what is wrong with one of them.
-func New(engine Engine, cfg Config) (*Team, error) {
+func New(engine chat.Runner, cfg Config) (*Team, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -200,7 +195,7 @@ func (t *Team) weigh() {
 
 // Run runs one turn: with the team when the request asks for it, else with the engine. The stream
 // keeps the contract of package chat.
-func (t *Team) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (t *Team) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	if !req.Team {
 		return t.engine.Run(ctx, req)
 	}

@@ -139,7 +139,7 @@ func question() chat.Request {
 // play runs a turn and returns its events and its fold.
 func (s *stage) play(ctx context.Context, req chat.Request) (events []chat.Event, turn *chat.Turn, err error) {
 	turn = &chat.Turn{}
-	for e, failed := range s.team.Run(ctx, req) {
+	for e, failed := range s.team.Run(ctx, &req) {
 		if failed != nil {
 			return events, turn, failed
 		}
@@ -360,7 +360,7 @@ func TestRun_SearchesForItselfWhereNothingCouldBeFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, err := chat.Collect(tm.Run(t.Context(), question()))
+	turn, err := chat.Collect(tm.Run(t.Context(), new(question())))
 	want := "Research failed: \nWriter completed: " + reply + " <guide.pdf#page=2>"
 	if diff := cmp.Diff(want, said(turn)); diff != "" || err != nil {
 		t.Errorf("%v; messages (-want +got)\n%s", err, diff)

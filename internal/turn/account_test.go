@@ -107,7 +107,7 @@ func TestMeter_EntersTheCallsOfABuiltinModelWithTheirTurn(t *testing.T) {
 	r := turn.NewRunner(answeringBy(ledger.Meter(turn.Builtin, saying)), db.State(), turn.Options{})
 	req := askFor("u", "c")
 	req.TurnID = turnID
-	for e, err := range r.Run(t.Context(), req) {
+	for e, err := range r.Run(t.Context(), &req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestRun_SaysWhenItsConversationWasDeletedMeanwhile(t *testing.T) {
 	req := askTurn("s", "why?")
 	req.Kind, req.Account.User = "k", "u"
 	var last error
-	for e, err := range r.Run(t.Context(), req) {
+	for e, err := range r.Run(t.Context(), &req) {
 		if _, ok := e.(chat.MessageStarted); ok {
 			if err := db.State().Delete(t.Context(), scope, "s"); err != nil {
 				t.Fatal(err)

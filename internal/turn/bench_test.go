@@ -27,7 +27,7 @@ func BenchmarkRun(b *testing.B) {
 	r := turn.NewRunner(e, unkept{}, turn.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range r.Run(b.Context(), ask("", "why?")) {
+		for _, err := range r.Run(b.Context(), new(ask("", "why?"))) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 // concurrent use.
 type Bill struct {
 	runner *Runner
-	engine Engine
+	engine chat.Runner
 	id     string
 
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type Bill struct {
 }
 
 // NewBill returns a new bill for runs of an engine, which need not be the Runner's.
-func (r *Runner) NewBill(engine Engine) *Bill {
+func (r *Runner) NewBill(engine chat.Runner) *Bill {
 	return &Bill{runner: r, engine: engine, id: ident.At(r.opts.Now())}
 }
 
@@ -32,19 +32,19 @@ func (r *Runner) NewBill(engine Engine) *Bill {
 func (b *Bill) ID() string { return b.id }
 
 // Run runs the engine in the caller's goroutine, as Runner.Run does, but saves no turn.
-func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
-		r := b.runner
-		req.TurnID = b.id
-		if req.Namespace == "" {
-			req.Namespace = r.opts.Namespace
+		r, own := b.runner, *req
+		own.TurnID = b.id
+		if own.Namespace == "" {
+			own.Namespace = r.opts.Namespace
 		}
-		t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, &req)
-		estimate, first := r.estimate(&req), b.count()
+		t := r.begin(Scope{Namespace: own.Namespace, Owner: own.Principal.Subject}, &own)
+		estimate, first := r.estimate(&own), b.count()
 		if !first {
 			estimate.requests = 0
 		}
-		settle, err := r.reserve(ctx, t, &req, estimate)
+		settle, err := r.reserve(ctx, t, &own, estimate)
 		if err != nil {
 			b.uncount(first)
 			yield(nil, err)
@@ -59,8 +59,12 @@ func (b *Bill) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, 
 			}
 			settle(took)
 		}()
+		if err := r.opts.Allow.Check(own.Options.Models); err != nil {
+			yield(nil, err)
+			return
+		}
 		defer t.meta.finish(ctx)
-		for e, err := range chat.Start(withMeta(ctx, t.meta), b.engine, &req) {
+		for e, err := range b.engine.Run(withMeta(ctx, t.meta), &own) {
 			if err == nil {
 				t.add(e, r.opts.Now())
 			}

@@ -43,8 +43,8 @@ func recording(got *[][]string) engine {
 	}
 }
 
-func run(ctx context.Context, r turn.Engine, req chat.Request) error {
-	for _, err := range r.Run(ctx, req) {
+func run(ctx context.Context, r chat.Runner, req chat.Request) error {
+	for _, err := range r.Run(ctx, &req) {
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func TestRun_LetsNobodyIntoAnothersConversation(t *testing.T) {
 		req := askTurn("c", "what?")
 		change(&req)
 		items := 0
-		for e, err := range r.Run(t.Context(), req) {
+		for e, err := range r.Run(t.Context(), &req) {
 			if items++; e != nil || chat.KindOf(err) != chat.NotFound {
 				t.Errorf("%s: %T, %v", name, e, err)
 			}

@@ -60,12 +60,13 @@
 // Keys make requests that carry the same Idempotency-Key one turn: what it said is committed with
 // it, and said again to whoever asks again.
 //
-// # Policy
+// # Steering and policy
 //
-// A turn runs in the goroutine of whoever ranges over it, and ends when that one leaves: right
-// for calls without a session, where nobody could come back for the answer, and it stops paying
-// at once. Turns of conversations, and those that ask for it, run in a goroutine of a Keeper, which
-// stands before whatever surrounds the Runner, and go on; the caller then follows the turn's log.
+// Steering says how a turn is run, beside what is asked: the request's key, and what becomes of the
+// turn when its client leaves. A turn usually runs in the goroutine that ranges over it and is
+// cancelled when that goroutine stops ranging, so that nothing more is paid for an answer that nobody
+// can come back for. With Options.Keep, turns of conversations, and those that ask for it, run in
+// goroutines of the Runner and go on; the caller then follows the turn's log.
 //
 // # Logs
 //

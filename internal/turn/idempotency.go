@@ -63,19 +63,19 @@ var (
 	ErrKeyReused = errors.New("the key was used with another body")
 )
 
-// Claim waits until no other request with the key runs, and returns a context for the first turn
-// that runs in it: that turn is remembered under the key, or, when the key has been answered,
-// repeats what was answered. The caller calls release when the request has ended; the key is in use
-// until the turn has, too. The error is ErrKeyReused, or a *chat.Error.
-func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (_ context.Context, release func(), err error) {
+// Claim waits until no other request with the key runs, and returns a claim for Steering: the turn
+// is remembered under the key, or, when the key has been answered, repeats what was answered. The
+// caller calls Release when the request has ended; the key is in use until the turn has ended, too.
+// The error is ErrKeyReused, or a *chat.Error.
+func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (*Claim, error) {
 	if !validKey(key.Value) {
-		return nil, nil, errKey
+		return nil, errKey
 	}
 	free, err := k.enter(ctx, key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c := &claim{answered: Answered{Key: key, Body: sha256.Sum256(body)}, free: free}
+	c := &Claim{answered: Answered{Key: key, Body: sha256.Sum256(body)}, free: free}
 	c.users.Store(1)
 	known, err := k.store.Answered(ctx, key)
 	switch {
@@ -90,9 +90,9 @@ func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (_ context.Conte
 	}
 	if err != nil {
 		free()
-		return nil, nil, err
+		return nil, err
 	}
-	return context.WithValue(ctx, claimKey{}, c), c.release, nil
+	return c, nil
 }
 
 func validKey(s string) bool {
@@ -147,9 +147,8 @@ func (k *Keys) Purge(ctx context.Context) (int, error) {
 	}
 }
 
-// claim is a key on its way from the request to the runner, in a context, because the protocol
-// adapters between the two know nothing of keys.
-type claim struct {
+// Claim is the key of one request. Keys.Claim returns it.
+type Claim struct {
 	answered Answered
 	again    bool // the key has been answered
 	taken    atomic.Bool
@@ -157,35 +156,20 @@ type claim struct {
 	free     func()       // lets the next request with the key in
 }
 
-// release is called by each user, at its end.
-func (c *claim) release() {
+// Release says that the request has ended. It is called once.
+func (c *Claim) Release() {
 	if c.users.Add(-1) == 0 {
 		c.free()
 	}
 }
 
-type claimKey struct{}
-
-// claimOf returns the claim of a context, nil for none.
-func claimOf(ctx context.Context) *claim {
-	c, _ := ctx.Value(claimKey{}).(*claim)
-	return c
-}
-
-// takeClaim returns the claim of a context to the first who asks, nil to everybody else.
-func takeClaim(ctx context.Context) *claim {
-	c := claimOf(ctx)
+// take returns the claim to the first caller, nil to the others: a claim is for one turn.
+func (c *Claim) take() *Claim {
 	if c == nil || !c.taken.CompareAndSwap(false, true) {
 		return nil
 	}
 	return c
 }
 
-// IDOf returns the id for the turn of a request: that of the turn which answered the request's key
-// already, else a fresh one.
-func IDOf(ctx context.Context, fresh func() string) string {
-	if c := claimOf(ctx); c != nil && c.again {
-		return c.answered.TurnID
-	}
-	return fresh()
-}
+// repeats reports whether the turn only repeats what answered the key.
+func (c *Claim) repeats() bool { return c != nil && c.again }

@@ -22,14 +22,15 @@ var chatKey = turn.Key{Owner: "alice", Route: "/chat", Value: "k1"}
 // keyed runs one turn under a key and returns its id and events.
 func keyed(ctx context.Context, t *testing.T, keys *turn.Keys, r *turn.Runner, k turn.Key, body string, req chat.Request) (string, []chat.Event, error) {
 	t.Helper()
-	ctx, release, err := keys.Claim(ctx, k, []byte(body))
+	claim, err := keys.Claim(ctx, k, []byte(body))
 	if err != nil {
 		return "", nil, err
 	}
-	defer release()
+	defer claim.Release()
+	ctx = turn.Steer(ctx, turn.Steering{Claim: claim})
 	req.TurnID = turn.IDOf(ctx, func() string { return fmt.Sprintf("01J%023d", ids.Add(1)) })
 	var events []chat.Event
-	for e, err := range r.Run(ctx, req) {
+	for e, err := range r.Run(ctx, &req) {
 		if err != nil {
 			return req.TurnID, events, err
 		}
@@ -123,31 +124,32 @@ func TestKeys_TheKeyOfATurnThatDidNotCompleteIsFree(t *testing.T) {
 
 func TestKeys_WhoWaitsMayLeave(t *testing.T) {
 	keys := turn.NewKeys(open(t).State(), nil)
-	_, release, err := keys.Claim(t.Context(), chatKey, nil)
+	claim, err := keys.Claim(t.Context(), chatKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, _, err := keys.Claim(ctx, chatKey, nil); chat.KindOf(err) != chat.Unavailable {
+	if _, err := keys.Claim(ctx, chatKey, nil); chat.KindOf(err) != chat.Unavailable {
 		t.Errorf("Claim of a key in use: %v", err)
 	}
-	release()
-	if _, release, err = keys.Claim(t.Context(), chatKey, nil); err != nil {
+	claim.Release()
+	if claim, err = keys.Claim(t.Context(), chatKey, nil); err != nil {
 		t.Fatal(err)
 	}
-	release()
+	claim.Release()
 }
 
 func TestKeys_OnlyTheFirstTurnOfARequestIsThatOfItsKey(t *testing.T) {
 	db := open(t)
 	keys := turn.NewKeys(db.State(), nil)
 	r := turn.NewRunner(answering(), db.State(), turn.Options{})
-	ctx, release, err := keys.Claim(t.Context(), chatKey, nil)
+	claim, err := keys.Claim(t.Context(), chatKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release()
+	defer claim.Release()
+	ctx := turn.Steer(t.Context(), turn.Steering{Claim: claim})
 	for range 2 {
 		if err := run(ctx, r, ask("", "why?")); err != nil {
 			t.Fatal(err)
@@ -179,7 +181,7 @@ func TestKeys_AreForgottenAfterTheirLifetime(t *testing.T) {
 func TestKeys_RefuseAKeyThatIsNone(t *testing.T) {
 	keys := turn.NewKeys(open(t).State(), nil)
 	for _, value := range []string{"", strings.Repeat("k", 256), "a\nb", "a\x7f", "\xff"} {
-		if _, _, err := keys.Claim(t.Context(), turn.Key{Value: value}, nil); chat.KindOf(err) != chat.Invalid {
+		if _, err := keys.Claim(t.Context(), turn.Key{Value: value}, nil); chat.KindOf(err) != chat.Invalid {
 			t.Errorf("Claim(%q): %v", value, err)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // leave runs a turn up to its first text and leaves it.
-func leave(ctx context.Context, t *testing.T, r turn.Engine, req chat.Request) {
+func leave(ctx context.Context, t *testing.T, r *turn.Runner, req chat.Request) {
 	t.Helper()
-	for e, err := range r.Run(ctx, req) {
+	for e, err := range r.Run(ctx, &req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func leave(ctx context.Context, t *testing.T, r turn.Engine, req chat.Request) {
 	t.Fatal("the turn ended without text")
 }
 
-func TestKeeper_FinishesTurnsWhoseClientsLeave(t *testing.T) {
+func TestKeep_FinishesTurnsWhoseClientsLeave(t *testing.T) {
 	for _, c := range []struct {
 		name, conversation string
 		policy             turn.Policy
@@ -37,15 +37,13 @@ func TestKeeper_FinishesTurnsWhoseClientsLeave(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			db := open(t)
 			on := make(chan struct{})
-			k := turn.NewKeeper(turn.NewRunner(gated(on), db.State(), turn.Options{}), nil)
+			r := turn.NewRunner(gated(on), db.State(), turn.Options{Keep: true})
 			ctx, cancel := context.WithCancel(t.Context())
-			if c.policy != "" {
-				ctx = turn.WithPolicy(ctx, c.policy)
-			}
-			leave(ctx, t, k, askTurn(c.conversation, "why?"))
+			ctx = turn.Steer(ctx, turn.Steering{Policy: c.policy})
+			leave(ctx, t, r, askTurn(c.conversation, "why?"))
 			cancel()
 			close(on)
-			k.Drain(t.Context(), nil)
+			r.Drain(t.Context(), nil)
 			if rec := saved(t, db.State()); rec.Status != c.want {
 				t.Errorf("saved as %s, want %s", rec.Status, c.want)
 			}
@@ -62,7 +60,7 @@ func TestKeeper_FinishesTurnsWhoseClientsLeave(t *testing.T) {
 	}
 }
 
-func TestKeeper_PassesOnEventsAndErrors(t *testing.T) {
+func TestKeep_PassesOnEventsAndErrors(t *testing.T) {
 	boom := &chat.Error{Kind: chat.Invalid, Msg: "boom"}
 	for _, c := range []struct {
 		name   string
@@ -74,10 +72,10 @@ func TestKeeper_PassesOnEventsAndErrors(t *testing.T) {
 		{"rejected", func(context.Context, chat.Request, func(chat.Event) bool) error { return boom }, 0, boom},
 		{"failed", until(func(context.Context) error { return boom }), 3, boom},
 	} {
-		k := turn.NewKeeper(turn.NewRunner(c.engine, open(t).State(), turn.Options{}), nil)
+		r := turn.NewRunner(c.engine, open(t).State(), turn.Options{Keep: true})
 		events := 0
 		var got error
-		for _, err := range k.Run(turn.WithPolicy(t.Context(), turn.Finish), ask("", "why?")) {
+		for _, err := range r.Run(turn.Steer(t.Context(), turn.Steering{Policy: turn.Finish}), new(ask("", "why?"))) {
 			if got = err; err == nil {
 				events++
 			}
@@ -85,17 +83,17 @@ func TestKeeper_PassesOnEventsAndErrors(t *testing.T) {
 		if !errors.Is(got, c.want) || events < c.events {
 			t.Errorf("%s: %d events, then %v", c.name, events, got)
 		}
-		k.Drain(t.Context(), nil)
+		r.Drain(t.Context(), nil)
 	}
 }
 
-func TestKeeper_CancelsWhatRunsAtTheEndOfTheDrain(t *testing.T) {
+func TestKeep_CancelsWhatRunsAtTheEndOfTheDrain(t *testing.T) {
 	db := open(t)
-	k := turn.NewKeeper(turn.NewRunner(gated(nil), db.State(), turn.Options{}), nil)
-	leave(t.Context(), t, k, askTurn("c", "why?"))
+	r := turn.NewRunner(gated(nil), db.State(), turn.Options{Keep: true})
+	leave(t.Context(), t, r, askTurn("c", "why?"))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	k.Drain(over, &chat.Error{Kind: chat.Unavailable, Msg: "Stopping."})
+	r.Drain(over, &chat.Error{Kind: chat.Unavailable, Msg: "Stopping."})
 	if rec := saved(t, db.State()); rec.Status != chat.StatusCancelled {
 		t.Errorf("saved as %s", rec.Status)
 	}
@@ -103,45 +101,45 @@ func TestKeeper_CancelsWhatRunsAtTheEndOfTheDrain(t *testing.T) {
 	if e, ok := errors.AsType[*chat.Error](err); !ok || e.Msg != "Stopping." {
 		t.Errorf("followers are told %v", err)
 	}
-	if err := run(t.Context(), k, ask("c", "why?")); chat.KindOf(err) != chat.Unavailable {
+	if err := run(t.Context(), r, ask("c", "why?")); chat.KindOf(err) != chat.Unavailable {
 		t.Errorf("a turn after the end: %v", err)
 	}
 }
 
-func TestKeeper_SurvivesAPanicOfATurn(t *testing.T) {
+func TestKeep_SurvivesAPanicOfATurn(t *testing.T) {
 	db := open(t)
-	k := turn.NewKeeper(turn.NewRunner(until(func(context.Context) error { panic("boom") }), db.State(), turn.Options{}), nil)
-	if err := run(t.Context(), k, askTurn("c", "why?")); err == nil {
+	r := turn.NewRunner(until(func(context.Context) error { panic("boom") }), db.State(), turn.Options{Keep: true})
+	if err := run(t.Context(), r, askTurn("c", "why?")); err == nil {
 		t.Error("the turn ended without an error")
 	}
-	k.Drain(t.Context(), nil)
+	r.Drain(t.Context(), nil)
 	saved(t, db.State())
 }
 
-func TestKeeper_AKeyIsInUseUntilItsTurnHasEnded(t *testing.T) {
+func TestKeep_AKeyIsInUseUntilItsTurnHasEnded(t *testing.T) {
 	db := open(t)
 	on := make(chan struct{})
-	k := turn.NewKeeper(turn.NewRunner(gated(on), db.State(), turn.Options{}), nil)
+	r := turn.NewRunner(gated(on), db.State(), turn.Options{Keep: true})
 	keys := turn.NewKeys(db.State(), nil)
-	ctx, release, err := keys.Claim(t.Context(), chatKey, nil)
+	claim, err := keys.Claim(t.Context(), chatKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	leave(ctx, t, k, askTurn("c", "why?"))
-	release()
+	leave(turn.Steer(t.Context(), turn.Steering{Claim: claim}), t, r, askTurn("c", "why?"))
+	claim.Release()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := keys.Claim(gone, chatKey, nil); chat.KindOf(err) != chat.Unavailable {
+	if _, err := keys.Claim(gone, chatKey, nil); chat.KindOf(err) != chat.Unavailable {
 		t.Errorf("Claim while the turn runs: %v", err)
 	}
 	close(on)
-	ctx, release, err = keys.Claim(t.Context(), chatKey, nil)
+	claim, err = keys.Claim(t.Context(), chatKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release()
-	if id := turn.IDOf(ctx, func() string { return "another" }); id != turnID {
+	defer claim.Release()
+	if id := turn.IDOf(turn.Steer(t.Context(), turn.Steering{Claim: claim}), func() string { return "another" }); id != turnID {
 		t.Errorf("the key has turn %s", id)
 	}
-	k.Drain(t.Context(), nil)
+	r.Drain(t.Context(), nil)
 }

@@ -287,7 +287,7 @@ func TestLedger_AndTurnAgreeWhenTheClientLeaves(t *testing.T) {
 	s := open(t).State()
 	m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai",
 		chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Text: "more"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 2}}))
-	for e, err := range turn.NewRunner(calling(m), s, turn.Options{}).Run(t.Context(), askTurn("c", "why?")) {
+	for e, err := range turn.NewRunner(calling(m), s, turn.Options{}).Run(t.Context(), new(askTurn("c", "why?"))) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,33 +48,33 @@ type spending struct {
 	usage llm.Usage
 }
 
-type (
-	metaKey  struct{}
-	agentKey struct{}
-)
+// charge is the turn that a call of a model is charged to, and the agent that makes it.
+type charge struct {
+	*meta
+	agent string // "" where there are no agents
+}
+
+type chargeKey struct{}
 
 // WithAgent returns a context for what an agent of a team does in a turn, so that the calls of
 // agents that work side by side are entered under the right stage. Their stage events have Agent
 // set to the same name.
 func WithAgent(ctx context.Context, agent string) context.Context {
-	return context.WithValue(ctx, agentKey{}, agent)
-}
-
-func agentOf(ctx context.Context) string {
-	agent, _ := ctx.Value(agentKey{}).(string)
-	return agent
+	c := chargeOf(ctx)
+	c.agent = agent
+	return context.WithValue(ctx, chargeKey{}, c)
 }
 
 func withMeta(ctx context.Context, m *meta) context.Context {
-	return context.WithValue(ctx, metaKey{}, m)
+	return context.WithValue(ctx, chargeKey{}, charge{meta: m})
 }
 
-// metaOf returns the turn that ctx belongs to, an empty one outside a turn.
-func metaOf(ctx context.Context) *meta {
-	if m, ok := ctx.Value(metaKey{}).(*meta); ok {
-		return m
+// chargeOf returns what calls in ctx are charged to; outside a turn its meta is empty.
+func chargeOf(ctx context.Context) charge {
+	if c, ok := ctx.Value(chargeKey{}).(charge); ok {
+		return c
 	}
-	return &meta{}
+	return charge{meta: &meta{}}
 }
 
 func (m *meta) enter(at place) {

@@ -83,15 +83,15 @@ type call struct {
 // begin commits the intent of a call. e says which model is called and how much it reads, and may
 // name a stage for a call outside of a turn.
 func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
-	turn := metaOf(ctx)
-	at := turn.at(agentOf(ctx))
+	turn := chargeOf(ctx)
+	at := turn.at(turn.agent)
 	now := l.opts.Now()
 	e.ID, e.Status, e.CreatedAt = ident.At(now), EntryIntent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
 		e.Stage = at.stage
 	}
-	c := &call{ledger: l, meta: turn, at: at, status: EntryCancelled, entry: e}
+	c := &call{ledger: l, meta: turn.meta, at: at, status: EntryCancelled, entry: e}
 	if e.Provider == Builtin {
 		return c, nil
 	}

@@ -107,14 +107,3 @@ func unpack(packed []byte) iter.Seq2[chat.Numbered, error] {
 		}
 	}
 }
-
-// repeat yields packed events as a turn does.
-func repeat(packed []byte) iter.Seq2[chat.Event, error] {
-	return func(yield func(chat.Event, error) bool) {
-		for n, err := range unpack(packed) {
-			if !yield(n.Event, err) {
-				return
-			}
-		}
-	}
-}

@@ -79,7 +79,7 @@ func TestLog_FollowsATurnFromAnyPositionWhileItRunsAndAfterwards(t *testing.T) {
 	r := turn.NewRunner(gated(on), db.State(), turn.Options{})
 	whole := make(chan []chat.Numbered)
 	var running *turn.Log
-	for e, err := range r.Run(t.Context(), askTurn("", "why?")) {
+	for e, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestLog_IsTheOwnersAlone(t *testing.T) {
 		}
 	}
 	missing("before the turn", "alice")
-	for _, err := range r.Run(t.Context(), askTurn("", "why?")) {
+	for _, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestStop_CancelsATurnAndTellsWhoAsked(t *testing.T) {
 	db := open(t)
 	r := turn.NewRunner(gated(nil), db.State(), turn.Options{})
 	var got error
-	for e, err := range r.Run(t.Context(), askTurn("", "why?")) {
+	for e, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
 		if got = err; err != nil {
 			break
 		}
@@ -332,7 +332,7 @@ func TestLog_KeepsThePromptForItsOwnerAndNotForThoseWhoFollow(t *testing.T) {
 		return nil
 	})
 	r := turn.NewRunner(said, db.State(), turn.Options{})
-	if _, err := chat.Collect(r.Run(t.Context(), chat.Request{TurnID: turnID, Principal: access.Principal{Subject: "alice"}, Messages: []chat.Message{chat.TextMessage(llm.User, "q")}})); err != nil {
+	if _, err := chat.Collect(r.Run(t.Context(), &chat.Request{TurnID: turnID, Principal: access.Principal{Subject: "alice"}, Messages: []chat.Message{chat.TextMessage(llm.User, "q")}})); err != nil {
 		t.Fatal(err)
 	}
 	s := log(t, r).Snapshot()

@@ -15,11 +15,6 @@ import (
 	"parley/internal/llm"
 )
 
-// Engine runs one turn; *chat.Engine does.
-type Engine interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Options tunes a Runner. The zero value is good.
 type Options struct {
 	Log          *slog.Logger          // nil discards
@@ -28,23 +23,30 @@ type Options struct {
 	HistoryTurns int                   // completed turns given to the engine; 0 means 100
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 10 s
-	Saved        func(Record)          // is told of each turn that was saved, but keeps nothing of its Said; nil tells nobody
 	Budgets      *Budgets              // nil refuses nothing
 	Price        Price                 // of a call, to reserve from budgets of money; nil knows no price
 	Now          func() time.Time      // nil means time.Now
+
+	Allow    chat.Allowlist  // the models that requests may name
+	MaxTurns int             // turns in progress at one time, above which turns are refused; 0 means any number
+	Keep     bool            // turns go on when their clients leave, as their Policy says; Drain waits for them
+	Observe  func() Observer // called for each turn that is asked for, refused ones included. Optional.
+	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.
 }
 
 // Runner runs turns and saves them. Its methods may be called concurrently.
 type Runner struct {
-	engine Engine
+	engine chat.Runner
 	store  Store
 	opts   Options
+	places chan struct{} // taken by the turns in progress; nil for any number
+	keeper *keeper
 	locks  locks
 	live   live
 }
 
 // NewRunner returns a runner of the engine's turns that saves them in store.
-func NewRunner(engine Engine, store Store, opts Options) *Runner {
+func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -72,99 +74,136 @@ func NewRunner(engine Engine, store Store, opts Options) *Runner {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Runner{engine: engine, store: store, opts: opts}
+	r := &Runner{engine: engine, store: store, opts: opts, keeper: newKeeper()}
+	if opts.MaxTurns > 0 {
+		r.places = make(chan struct{}, opts.MaxTurns)
+	}
+	return r
 }
 
-// Run runs one turn in the caller's goroutine and passes its events on as package chat has
-// it. The turn ends with the sequence; breaking out of the range, cancelling ctx, or Log.Stop
-// cancels it. However it ends, it has been saved by then. The sequence can be ranged once.
-//
-// In a context of Keys.Claim, the first turn is that of the key: one that was answered before
-// says again what it said, and costs nothing.
-func (r *Runner) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+// Run runs one turn, as the Steering of ctx says. The turn ends with the sequence: breaking out of
+// the range, cancelling ctx, or Log.Stop cancels it, and it has been saved by then. With
+// Options.Keep a turn may instead go on when the caller leaves.
+func (r *Runner) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
-		if req.TurnID == "" {
-			req.TurnID = ident.At(r.opts.Now())
+		own := *req
+		if own.TurnID == "" {
+			own.TurnID = ident.At(r.opts.Now())
 		}
-		if req.Namespace == "" {
-			req.Namespace = r.opts.Namespace
+		if own.Namespace == "" {
+			own.Namespace = r.opts.Namespace
 		}
-		claim := takeClaim(ctx)
-		if claim != nil && claim.again {
-			repeat(claim.answered.Events)(yield)
+		steering := steeringOf(ctx)
+		claim := steering.Claim.take()
+		if r.opts.Keep && steering.finishes(&own) && !claim.repeats() {
+			r.follow(ctx, &own, claim, yield)
 			return
 		}
-		r.run(ctx, &req, claim, yield)
+		r.admit(ctx, &own, claim, newLog(own.TurnID, Scope{}), yield)
 	}
 }
 
+var errBusy = &chat.Error{
+	Kind: chat.RateLimited,
+	Msg:  "The server is working on as many answers as it may. Please try again in a moment.",
+}
+
+// admit runs a turn if there is a place for it, or repeats the one that answered its key.
+func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log *Log, yield func(chat.Event, error) bool) {
+	w := &watched{ctx: ctx, yield: yield, status: chat.StatusCancelled}
+	if r.opts.Observe != nil {
+		w.observer = r.opts.Observe()
+		defer func() { w.observer.End(w.status) }()
+	}
+	if r.places != nil {
+		select {
+		case r.places <- struct{}{}:
+			defer func() { <-r.places }()
+		default:
+			w.fail(errBusy)
+			return
+		}
+	}
+	if claim.repeats() {
+		for n, err := range unpack(claim.answered.Events) {
+			if err != nil {
+				w.fail(err)
+				return
+			}
+			if !w.pass(n.Event) {
+				return
+			}
+		}
+		return
+	}
+	r.run(ctx, req, claim, log, w)
+}
+
 // run runs a turn that was not answered before.
-func (r *Runner) run(ctx context.Context, req *chat.Request, claim *claim, yield func(chat.Event, error) bool) {
+func (r *Runner) run(ctx context.Context, req *chat.Request, claim *Claim, log *Log, w *watched) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := r.begin(Scope{Namespace: req.Namespace, Owner: req.Principal.Subject}, req)
 	if claim != nil {
 		t.claim, t.packed = claim, &packer{}
 	}
-	t.log = logOf(ctx, req.TurnID)
-	defer r.live.enter(t.log, t.record.Scope, cancel)()
-	consumer := yield
-	yield = func(e chat.Event, err error) bool {
-		if err != nil {
-			t.log.end(why(ctx, err))
-			err = reason(ctx, err)
-		}
-		return consumer(e, err)
+	t.log = log
+	defer r.live.enter(log, t.record.Scope, cancel)()
+	if err := r.prepared(ctx, req, t, w); err != nil {
+		log.end(why(ctx, err))
+		w.fail(reason(ctx, err))
 	}
+}
+
+// prepared runs a turn once its conversation and its budgets let it, and returns the error that
+// ends it.
+func (r *Runner) prepared(ctx context.Context, req *chat.Request, t *running, w *watched) error {
 	leave, err := r.enter(ctx, t.record.home(), req.ConversationID)
 	if err != nil {
-		yield(nil, err)
-		return
+		return err
 	}
 	defer leave()
 	if err := r.resume(ctx, req, t); err != nil {
-		yield(nil, err)
-		return
+		return err
 	}
 	settle, err := r.reserve(ctx, t, req, r.estimate(req))
 	if err != nil {
-		yield(nil, err)
-		return
+		return err
 	}
 	defer func() { settle(t.took()) }()
+	if err := r.opts.Allow.Check(req.Options.Models); err != nil {
+		return err
+	}
 	defer t.meta.finish(ctx)
 	// Whatever is not saved further down ends here: a consumer that has left or panicked.
 	defer r.abandon(ctx, t)
-	r.pump(withMeta(ctx, t.meta), req, t, yield)
+	return r.pump(withMeta(ctx, t.meta), req, t, w)
 }
 
 // pump ranges over the engine until the turn ends or the consumer leaves.
-func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, yield func(chat.Event, error) bool) {
-	for e, err := range chat.Start(ctx, r.engine, req) {
+func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, w *watched) error {
+	for e, err := range r.engine.Run(ctx, req) {
 		if err != nil {
-			yield(nil, r.fail(ctx, t, err))
-			return
+			return r.fail(ctx, t, err)
 		}
 		t.add(e, r.opts.Now())
 		if last, ok := e.(chat.TurnFinished); ok {
 			if err := r.complete(ctx, t, last); err != nil {
-				yield(nil, err)
-				return
+				return err
 			}
 			t.log.add(e)
 			t.log.end(nil)
-			yield(e, nil)
-			return
+			w.pass(e)
+			return nil
 		}
 		if !t.log.add(e) {
-			yield(nil, r.fail(ctx, t, errTooLong))
-			return
+			return r.fail(ctx, t, errTooLong)
 		}
-		if !yield(e, nil) {
-			return
+		if !w.pass(e) {
+			return nil
 		}
 	}
-	yield(nil, r.fail(ctx, t, errUnfinished))
+	return r.fail(ctx, t, errUnfinished)
 }
 
 var errUnfinished = errors.New("the engine's stream ended without TurnFinished")

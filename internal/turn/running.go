@@ -20,7 +20,7 @@ type running struct {
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
 	log     *Log
-	claim   *claim  // of the request's key; nil for none
+	claim   *Claim  // of the request's key; nil for none
 	packed  *packer // of a turn with a claim
 	seq     int     // of what is packed last
 }

@@ -26,10 +26,10 @@ type engine func(ctx context.Context, req chat.Request, emit func(chat.Event) bo
 
 // Run emits events until the script ends; an error it returns ends the stream unless the consumer
 // has left.
-func (e engine) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (e engine) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		left := false
-		err := e(ctx, req, func(ev chat.Event) bool {
+		err := e(ctx, *req, func(ev chat.Event) bool {
 			left = left || !yield(ev, nil)
 			return !left
 		})
@@ -139,7 +139,7 @@ func TestRun_SavesACompletedTurnBeforeItsLastEvent(t *testing.T) {
 	r := turn.NewRunner(answering(), db.State(), turn.Options{})
 	before := time.Now().UTC().Truncate(time.Microsecond)
 	events := 0
-	for e, err := range r.Run(t.Context(), askTurn("", "why?")) {
+	for e, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestRun_SavesThePartialAnswerWhenTheClientLeaves(t *testing.T) {
 			defer cancel()
 			func() {
 				defer func() { recover() }()
-				for e, err := range r.Run(ctx, askTurn("c", "why?")) {
+				for e, err := range r.Run(ctx, new(askTurn("c", "why?"))) {
 					if err != nil && ctx.Err() == nil {
 						t.Error(err)
 					}
@@ -247,7 +247,7 @@ func TestRun_SavesAFailureBeforePassingItOn(t *testing.T) {
 			db := open(t)
 			r := turn.NewRunner(until(func(context.Context) error { return c.fail }), db.State(), turn.Options{})
 			var failed error
-			for _, err := range r.Run(t.Context(), askTurn("c", "why?")) {
+			for _, err := range r.Run(t.Context(), new(askTurn("c", "why?"))) {
 				if failed != nil {
 					t.Error("an item came after the error")
 				}
@@ -271,7 +271,7 @@ func TestRun_SavesATimeoutAsFailed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	r := turn.NewRunner(until(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), db.State(), turn.Options{})
-	for range r.Run(ctx, askTurn("", "why?")) {
+	for range r.Run(ctx, new(askTurn("", "why?"))) {
 	}
 	if got := saved(t, db.State()); got.Status != chat.StatusFailed {
 		t.Errorf("status %s, want failed", got.Status)
@@ -285,7 +285,7 @@ func TestRun_PassesARejectionOnFirstAndSavesNothing(t *testing.T) {
 	r := turn.NewRunner(reject, db.State(), turn.Options{})
 	for _, conversation := range []string{"", "c"} {
 		items := 0
-		for e, err := range r.Run(t.Context(), askTurn(conversation, "why?")) {
+		for e, err := range r.Run(t.Context(), new(askTurn(conversation, "why?"))) {
 			if items++; e != nil || !errors.Is(err, rejected) {
 				t.Errorf("item %d: %v, %v", items, e, err)
 			}
@@ -305,7 +305,7 @@ func TestRun_EndsWithAnErrorWhenTheTurnCannotBeSaved(t *testing.T) {
 	s := &faulty{Store: open(t).State(), save: full}
 	r := turn.NewRunner(answering(), s, turn.Options{})
 	var last error
-	for e, err := range r.Run(t.Context(), askTurn("", "why?")) {
+	for e, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
 		if _, ok := e.(chat.TurnFinished); ok {
 			t.Error("TurnFinished although nothing was saved")
 		}
@@ -337,7 +337,7 @@ func (f *faulty) Save(ctx context.Context, r turn.Record) error {
 func TestRun_WritesNothingBeforeTheEnd(t *testing.T) {
 	s := &faulty{Store: open(t).State()}
 	r := turn.NewRunner(answering(), s, turn.Options{})
-	for e, err := range r.Run(t.Context(), ask("c", "why?")) {
+	for e, err := range r.Run(t.Context(), new(ask("c", "why?"))) {
 		if _, last := e.(chat.TurnFinished); err != nil || !last && s.saves != 0 {
 			t.Fatalf("%d writes before %T, %v", s.saves, e, err)
 		}
@@ -355,7 +355,7 @@ func TestRun_SetsTurnIDAndNamespace(t *testing.T) {
 	})
 	r := turn.NewRunner(record, open(t).State(), turn.Options{})
 	for range 2 {
-		for range r.Run(t.Context(), chat.Request{}) {
+		for range r.Run(t.Context(), &chat.Request{}) {
 		}
 	}
 	if !ident.Valid(got[0].TurnID) || got[0].TurnID == got[1].TurnID || got[0].Namespace != "default" {
@@ -367,9 +367,9 @@ func TestPurge_DeletesStatelessTurnsAfterTheRetention(t *testing.T) {
 	db := open(t)
 	now := time.Now()
 	r := turn.NewRunner(answering(), db.State(), turn.Options{Now: func() time.Time { return now }})
-	for range r.Run(t.Context(), askTurn("", "why?")) {
+	for range r.Run(t.Context(), new(askTurn("", "why?"))) {
 	}
-	for range r.Run(t.Context(), ask("c", "why?")) {
+	for range r.Run(t.Context(), new(ask("c", "why?"))) {
 	}
 	for _, c := range []struct {
 		after time.Duration
@@ -383,5 +383,32 @@ func TestPurge_DeletesStatelessTurnsAfterTheRetention(t *testing.T) {
 	notSaved(t, db.State())
 	if got := history(t, db, "c"); len(got) != 2 {
 		t.Errorf("history of the conversation: %q", got)
+	}
+}
+
+func TestMaxTurns_RefusesTurnsAboveTheLimitAndFreesPlaces(t *testing.T) {
+	r := turn.NewRunner(answering(), open(t).State(), turn.Options{MaxTurns: 1})
+	for range 3 { // leaving early frees the place
+		for range r.Run(t.Context(), new(ask("", "why?"))) {
+			if err := run(t.Context(), r, ask("", "why?")); chat.KindOf(err) != chat.RateLimited {
+				t.Errorf("a second turn: %v", err)
+			}
+			break
+		}
+	}
+	if err := run(t.Context(), r, ask("", "why?")); err != nil {
+		t.Errorf("after the others: %v", err)
+	}
+}
+
+func TestAllow_RefusesBeforeAnyEvent(t *testing.T) {
+	req := ask("", "why?")
+	req.Options.Models.Inference = "openai:big"
+	r := turn.NewRunner(answering(), open(t).State(), turn.Options{Allow: chat.Allowlist{Patterns: []string{"ollama:*"}}})
+	bill := r.NewBill(answering())
+	for _, runner := range []chat.Runner{r, bill} {
+		if got, err := chat.Collect(runner.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid || len(got.Messages) != 0 {
+			t.Errorf("%T: %+v, %v", runner, got, err)
+		}
 	}
 }

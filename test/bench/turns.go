@@ -113,7 +113,7 @@ func runTurns(ctx context.Context, k durable, dir string) (took time.Duration, e
 
 // runTurn runs one turn of a session.
 func runTurn(ctx context.Context, runner *turn.Runner, session string, n int) error {
-	_, err := chat.Collect(runner.Run(ctx, chat.Request{
+	_, err := chat.Collect(runner.Run(ctx, &chat.Request{
 		Namespace: "default", ConversationID: session, Kind: sessionKind,
 		Messages: []chat.Message{chat.TextMessage(llm.User, fmt.Sprintf("What does chapter %d say about trains and planes?", n))},
 	}))
@@ -136,7 +136,7 @@ var scriptedPassages = func() (all []retrieval.Passage) {
 }()
 
 // Run emits the events of one turn.
-func (s scripted) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (s scripted) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		emit := func(e chat.Event) bool { return yield(e, nil) }
 		stage := func(name chat.Stage, inside func() bool) bool {

@@ -29,10 +29,10 @@ type Engine struct {
 }
 
 // Run plays the events.
-func (e *Engine) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (e *Engine) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		e.mu.Lock()
-		e.requests = append(e.requests, req)
+		e.requests = append(e.requests, *req)
 		e.mu.Unlock()
 		for i, event := range e.Events {
 			if err := e.before(ctx, i); err != nil {

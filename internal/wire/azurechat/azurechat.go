@@ -10,7 +10,6 @@ package azurechat
 import (
 	"cmp"
 	"context"
-	"iter"
 	"net/http"
 	"time"
 
@@ -22,14 +21,9 @@ import (
 	"parley/internal/wire"
 )
 
-// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Config is what a Handler needs. Runner and Store are required.
 type Config struct {
-	Runner Runner
+	Runner chat.Runner
 	Store  transcript.Store // of the chats that front ends keep
 
 	// Known reports whether id is a conversation that the caller may continue. Nil means that

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // handlerOf returns a Handler with ids and a clock that repeat.
-func handlerOf(runner Runner, change func(*Config)) *Handler {
+func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner:   runner,
 		Defaults: chat.Options{Temperature: 0.3},

@@ -17,7 +17,7 @@ const asking = `{"messages":[{"role":"user","content":"my secret"}],"session_sta
 
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
-		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
+		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
 			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
 		},
 		ReplyPath: "/chat", ReplyBody: asking,

@@ -40,8 +40,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 
 // run ranges over the turn and sends its lines. An error of the stream ends the range at once,
 // which cancels the turn.
-func (s *session) run(ctx context.Context, runner Runner) error {
-	for e, err := range chat.Start(ctx, runner, &s.x.req) {
+func (s *session) run(ctx context.Context, runner chat.Runner) error {
+	for e, err := range runner.Run(ctx, &s.x.req) {
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (s *session) last() error {
 // reply answers with the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
-	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
+	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), &x.req))
 	if err != nil {
 		return err
 	}

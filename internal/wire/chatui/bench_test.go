@@ -34,7 +34,7 @@ func BenchmarkTurn(b *testing.B) {
 			h := handlerOf(nil, func(c *Config) { c.Now = func() time.Time { return now } })
 			s := &session{h: h, x: &exchange{partials: true}, board: board, stream: wire.SSE(w)}
 			sent, seen := 0, 0
-			for e := range wiretest.Tokens(total).Run(b.Context(), chat.Request{}) {
+			for e := range wiretest.Tokens(total).Run(b.Context(), &chat.Request{}) {
 				board.add(e)
 				for seen++; sent < events && sent*total < seen*events; sent++ {
 					now = now.Add(s.h.cfg.pace.event)

@@ -9,8 +9,6 @@ package chatui
 
 import (
 	"cmp"
-	"context"
-	"iter"
 	"net/http"
 	"time"
 
@@ -20,15 +18,9 @@ import (
 	"parley/internal/wire"
 )
 
-// Runner runs one turn, with the team of agents where the request asks for it. Leaving the range,
-// or cancelling ctx, ends the turn.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Config is what a Handler needs. Runner and Store are required.
 type Config struct {
-	Runner Runner
+	Runner chat.Runner
 	Store  transcript.Store // of the chats that clients keep
 
 	Defaults    chat.Options // of every turn

@@ -33,7 +33,7 @@ func script(tb testing.TB, text string) []wiretest.Step {
 }
 
 // handlerOf returns a Handler with ids that repeat. The header X-Test-User names the caller.
-func handlerOf(runner Runner, change func(*Config)) *Handler {
+func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner:   runner,
 		Store:    &transcripttest.Store{},

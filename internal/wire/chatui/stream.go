@@ -15,7 +15,7 @@ var errTooLong = &chat.Error{Kind: chat.Unavailable, Msg: "The answer took too l
 // it still runs, returns when it has ended, and panics if it did, where the server expects it.
 func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), h.cfg.pace.answer, errTooLong)
-	b = start(ctx, h.cfg.Now, h.cfg.Runner.Run(ctx, x.req))
+	b = start(ctx, h.cfg.Now, h.cfg.Runner.Run(ctx, &x.req))
 	return b, func() {
 		cancel()
 		<-b.ended

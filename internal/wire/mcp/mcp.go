@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -24,11 +23,6 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
-
-// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
 
 // Searcher finds passages. retrieval.Corpus is one.
 type Searcher interface {
@@ -44,7 +38,7 @@ type Documents interface {
 
 // Config is what a Handler needs. Runner, Search and Documents are required.
 type Config struct {
-	Runner    Runner
+	Runner    chat.Runner
 	Search    Searcher
 	Documents Documents
 

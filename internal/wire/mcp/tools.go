@@ -105,7 +105,7 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
-	turn, err := chat.Collect(c.cfg.Runner.Run(ctx, chat.Request{
+	turn, err := chat.Collect(c.cfg.Runner.Run(ctx, &chat.Request{
 		TurnID: ident.New(), Principal: c.Principal, Namespace: ns,
 		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults, Whole: true,
 	}))

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // handlerOf returns a Handler with ids and a clock that repeat, and with the namespaces default,
 // hr and "a b/ü".
-func handlerOf(runner Runner, change func(*Config)) *Handler {
+func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner:     runner,
 		Namespaces: namespaces("a b/ü", "default", "hr"),

@@ -20,7 +20,7 @@ const (
 
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
-		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
+		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
 			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
 		},
 		ReplyPath: "/v1/chat/completions", ReplyBody: asking,

@@ -10,7 +10,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"iter"
 	"net/http"
 	"time"
 
@@ -20,14 +19,9 @@ import (
 	"parley/internal/wire"
 )
 
-// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Config is what a Handler needs. Runner is required.
 type Config struct {
-	Runner Runner
+	Runner chat.Runner
 
 	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
 	// one. Nil means that there are no others.

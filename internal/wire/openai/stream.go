@@ -37,7 +37,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 // run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
 // which cancels the turn.
 func (s *session) run(ctx context.Context) error {
-	for e, err := range chat.Start(ctx, s.h.cfg.Runner, &s.x.req) {
+	for e, err := range s.h.cfg.Runner.Run(ctx, &s.x.req) {
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *session) last(u llm.Usage) error {
 // reply answers with the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
-	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), x.req))
+	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), &x.req))
 	if err != nil {
 		return err
 	}

@@ -91,9 +91,9 @@ func (k *kitchen) Call(context.Context, retrieval.Filter, string, llm.ToolCall) 
 	return "4421", nil, nil
 }
 
-func (k *kitchen) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
+func (k *kitchen) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	k.mu.Lock()
-	k.ran = append(k.ran, req)
+	k.ran = append(k.ran, *req)
 	k.mu.Unlock()
 	return k.engine.Run(ctx, req)
 }

@@ -85,7 +85,7 @@ func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 	req := e.req
 	req.Messages = []chat.Message{chat.TextMessage(llm.User, e.query)}
 	var f *findings
-	_, _, err := way.Try(ctx, func(ctx context.Context, req chat.Request) (_ *chat.Turn, err error) {
+	_, _, err := way.Try(ctx, func(ctx context.Context, req *chat.Request) (_ *chat.Turn, err error) {
 		if f, err = find(ctx, bill, req); err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -18,8 +17,8 @@ import (
 // Bill runs the stages of turns that find passages, and is what their calls of models are charged
 // to; turn.Bill is.
 type Bill interface {
+	chat.Runner
 	ID() string // of the calls in the ledger
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
 }
 
 // The limits of an evaluation.
@@ -79,7 +78,7 @@ type findings struct {
 }
 
 // find runs the stages that find passages.
-func find(ctx context.Context, bill Bill, req chat.Request) (*findings, error) {
+func find(ctx context.Context, bill Bill, req *chat.Request) (*findings, error) {
 	f := &findings{turn: &chat.Turn{}}
 	searched := false
 	for e, err := range bill.Run(ctx, req) {
@@ -212,7 +211,7 @@ func (h *Handler) measureWay(ctx context.Context, bill Bill, e *evaluation, way 
 	for i := range e.questions {
 		q := &e.questions[i]
 		var f *findings
-		turn, took, err := way.Try(ctx, func(ctx context.Context, req chat.Request) (*chat.Turn, error) {
+		turn, took, err := way.Try(ctx, func(ctx context.Context, req *chat.Request) (*chat.Turn, error) {
 			var err error
 			if f, err = find(ctx, bill, req); err != nil {
 				return nil, err

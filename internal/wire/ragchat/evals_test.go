@@ -28,8 +28,8 @@ type librarian struct {
 	wait   func(ctx context.Context) error
 }
 
-func (l *librarian) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
-	l.asked = append(l.asked, req)
+func (l *librarian) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
+	l.asked = append(l.asked, *req)
 	return func(yield func(chat.Event, error) bool) {
 		if l.wait != nil {
 			if err := l.wait(ctx); err != nil {

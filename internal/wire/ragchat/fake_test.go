@@ -142,12 +142,12 @@ func someSessions() []turn.Conversation {
 }
 
 // freeBill charges nobody.
-type freeBill struct{ Runner }
+type freeBill struct{ chat.Runner }
 
 func (freeBill) ID() string { return "01J0000000000000000000000B" }
 
 // handlerOf returns a Handler with ids and a clock that repeat.
-func handlerOf(runner Runner, b *books, change func(*Config)) *Handler {
+func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
 	cfg := Config{

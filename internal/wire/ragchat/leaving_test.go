@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"parley/internal/chat"
 	"parley/internal/wire/wiretest"
 )
 
@@ -16,7 +17,7 @@ const (
 
 func TestClientsThatLeave(t *testing.T) {
 	wiretest.Protocol{
-		Handler: func(r wiretest.Runner, log *slog.Logger) http.Handler {
+		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
 			return wiretest.Mount(handlerOf(r, &books{}, nil).Protocol(), log)
 		},
 		ReplyPath: "/chat", ReplyBody: asking,

@@ -10,7 +10,6 @@ package ragchat
 import (
 	"cmp"
 	"context"
-	"iter"
 	"log/slog"
 	"net/http"
 	"time"
@@ -26,11 +25,6 @@ import (
 
 // Kind is the kind of conversation that a session is.
 const Kind = "ragchat"
-
-// Runner runs one turn. Leaving the range, or cancelling ctx, ends the turn.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
 
 // Sessions keeps conversations; store.State does.
 type Sessions interface {
@@ -50,7 +44,7 @@ type Ledger interface {
 
 // Config is what a Handler needs. Runner, Sessions, Ledger, Search and NewBill are required.
 type Config struct {
-	Runner   Runner
+	Runner   chat.Runner
 	Sessions Sessions
 	Ledger   Ledger
 	Search   func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
@@ -180,7 +174,7 @@ func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) er
 	var t chat.Turn
 	ended := false
 	x.req.Whole = each == nil
-	for e, err := range chat.Start(ctx, h.cfg.Runner, &x.req) {
+	for e, err := range h.cfg.Runner.Run(ctx, &x.req) {
 		if err != nil {
 			return nil, err
 		}

@@ -408,7 +408,7 @@ func (s *site) ask(question string) string {
 	s.t.Helper()
 	id := fmt.Sprintf("01JTURN%019d", time.Now().UnixNano()%1e18)
 	req := chat.Request{TurnID: id, Principal: s.who, Messages: []chat.Message{chat.TextMessage(llm.User, question)}, Options: chat.Options{Top: 3, Mode: retrieval.Text}}
-	if _, err := chat.Collect(s.runner.Run(s.t.Context(), req)); err != nil {
+	if _, err := chat.Collect(s.runner.Run(s.t.Context(), &req)); err != nil {
 		s.t.Fatal(err)
 	}
 	return id

@@ -28,7 +28,7 @@ func NewTalking(then func(ctx context.Context, yield func(chat.Event, error) boo
 }
 
 // Run emits the opening and what follows.
-func (r Talking) Run(ctx context.Context, _ chat.Request) iter.Seq2[chat.Event, error] {
+func (r Talking) Run(ctx context.Context, _ *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		defer close(r.Ended)
 		opening := []chat.Event{
@@ -82,7 +82,7 @@ func TalkingOn(_ context.Context, yield func(chat.Event, error) bool) {
 // Protocol is a handler with where and how to ask it for a reply and for a stream. The bodies hold
 // the words "my secret".
 type Protocol struct {
-	Handler                func(r Runner, log *slog.Logger) http.Handler
+	Handler                func(r chat.Runner, log *slog.Logger) http.Handler
 	ReplyPath, ReplyBody   string
 	StreamPath, StreamBody string
 }

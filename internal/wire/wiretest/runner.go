@@ -15,11 +15,6 @@ import (
 	"parley/internal/chat"
 )
 
-// Runner is what handlers have their turns run by.
-type Runner interface {
-	Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error]
-}
-
 // Scripted is a Runner that plays the same steps for every request.
 type Scripted struct {
 	Steps []Step
@@ -35,8 +30,8 @@ type Step struct {
 }
 
 // Run plays the steps.
-func (r *Scripted) Run(ctx context.Context, req chat.Request) iter.Seq2[chat.Event, error] {
-	r.Asked = append(r.Asked, req)
+func (r *Scripted) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
+	r.Asked = append(r.Asked, *req)
 	return func(yield func(chat.Event, error) bool) {
 		for _, s := range r.Steps {
 			if err := s.wait(ctx); err != nil {
@@ -146,7 +141,7 @@ func duration(tb testing.TB, text string) time.Duration {
 type Tokens int
 
 // Run emits the answer.
-func (n Tokens) Run(context.Context, chat.Request) iter.Seq2[chat.Event, error] {
+func (n Tokens) Run(context.Context, *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		yield(chat.MessageStarted{ID: "m", Model: "gpt"}, nil)
 		yield(chat.CompletionStarted{ID: "m", Model: "gpt-4"}, nil)

@@ -1,0 +1,51 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"parley/internal/chat"
+)
+
+// Observer watches one turn, for metrics. Its methods are called by one goroutine at a time.
+type Observer interface {
+	Event(e chat.Event)
+	End(status chat.Status) // called once, last
+}
+
+// Refused is the status, for an Observer, of a turn that ended with an error before any event.
+const Refused chat.Status = "refused"
+
+// watched is the consumer of a turn, with its observer.
+type watched struct {
+	ctx      context.Context
+	yield    func(chat.Event, error) bool
+	observer Observer // nil for none
+	begun    bool
+	status   chat.Status // of the turn, as far as it is known
+}
+
+// pass hands on an event, and reports whether the consumer wants more.
+func (w *watched) pass(e chat.Event) bool {
+	w.begun = true
+	if w.observer != nil {
+		w.observer.Event(e)
+	}
+	more := w.yield(e, nil)
+	if _, last := e.(chat.TurnFinished); last {
+		w.status = chat.StatusCompleted
+	}
+	return more
+}
+
+// fail hands on the error that ends the turn.
+func (w *watched) fail(err error) {
+	switch {
+	case w.ctx.Err() != nil:
+	case !w.begun:
+		w.status = Refused
+	case !errors.Is(err, context.Canceled): // else somebody stopped it
+		w.status = chat.StatusFailed
+	}
+	w.yield(nil, err)
+}
