@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -136,6 +137,8 @@ type Server struct {
 	trust     trust
 	site      *webui.Site
 
+	description func() ([]byte, error) // of all routes, made when it is first asked for
+
 	draining atomic.Bool
 	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
 }
@@ -157,6 +160,7 @@ func New(cfg Config, deps Deps) *Server {
 	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
 	s.site = webui.New()
 	s.mount(append(slices.Clone(deps.Protocols), s.own()))
+	s.description = sync.OnceValues(func() ([]byte, error) { return wire.OpenAPI(s.protocols...) })
 	return s
 }
 

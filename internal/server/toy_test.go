@@ -15,10 +15,16 @@ import (
 type toy struct{ runner chat.Runner }
 
 func (p toy) Protocol() wire.Protocol {
-	return wire.Protocol{Routes: []wire.Route{{
+	return wire.Protocol{OpenAPI: []byte(toyOpenAPI), Routes: []wire.Route{{
 		Pattern: "POST /toy", Right: wire.Ask, Turn: true, Body: wire.JSON, Limit: 100, Fail: p.fail, Handle: p.handle,
 	}}}
 }
+
+const toyOpenAPI = `{"tag": "Toy", "errors": "ToyError", "schemas": {"ToyError": {"type": "string"}}, "paths": {"/toy": {"post": {
+	"operationId": "toy", "summary": "Ask a toy",
+	"requestBody": {"content": {"application/json": {"schema": {"type": "object", "required": ["say"]}}}},
+	"responses": {"200": {"description": "The answer.", "content": {"application/json": {"schema": {"type": "string"}}}}}
+}}}}`
 
 func (p toy) handle(w http.ResponseWriter, r *wire.Request) error {
 	object, err := wire.ParseObject(r.Body)
@@ -85,6 +91,12 @@ func TestMount_GivesAProtocolAllThatTheServerHas(t *testing.T) {
 	page := do(s, http.MethodGet, "/metrics", "").Body.String()
 	if !strings.Contains(page, `parley_http_requests_total{route="/toy",status="200"} 2`) {
 		t.Error("the metrics do not count the route")
+	}
+	op := readDocument(t, s).Find("POST", "/toy")
+	for _, status := range []string{"200", "400", "401", "403", "413", "415", "422", "429", "500"} {
+		if _, ok := op.Responses[status]; !ok {
+			t.Errorf("the status %s is not described", status)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ func (s *Server) own() wire.Protocol {
 	rt := wire.Route{Right: wire.Anybody, Fail: wire.PlainError}
 	content, probe := rt, rt
 	content.Right, probe.Quiet = wire.Ask, true
-	return wire.Protocol{Routes: []wire.Route{
+	return wire.Protocol{OpenAPI: ownOpenAPI, Routes: []wire.Route{
 		rt.At("GET /{$}", s.index),
 		rt.At("GET /assets/{path...}", s.asset),
 		rt.At("GET /openapi.json", s.openAPI),

@@ -74,3 +74,7 @@ func TestFixtures_AreFramed(t *testing.T) {
 		}
 	}
 }
+
+func TestFixtures_AreDescribed(t *testing.T) {
+	wiretest.TestDescribed(t, handlerOf(nil, nil).Protocol(), "")
+}

@@ -134,7 +134,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	for _, prefix := range []string{"", "/api", "/p/chatui/api"} {
 		slashed = append(slashed, h.history(prefix+"/chat-history")...)
 	}
-	return wire.Protocol{Routes: append(wire.Slashed(slashed...), chat("/api/chat", Form{}))}
+	return wire.Protocol{OpenAPI: openAPI, Routes: append(wire.Slashed(slashed...), chat("/api/chat", Form{}))}
 }
 
 // chat answers requests of a form with one message, or with one of each agent.

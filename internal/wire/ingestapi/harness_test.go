@@ -70,16 +70,17 @@ func (e *reader) Extract(ctx context.Context, r extract.Request) (*extract.Resul
 
 // site is a Handler over a data folder, with its jobs being carried out, as the server has it.
 type site struct {
-	t       *testing.T
-	data    string
-	db      *store.DB
-	corpus  *retrieval.Corpus
-	service *intake.Service
-	http    http.Handler
-	closed  bool
-	reader  *reader
-	who     access.Principal // on whose behalf requests are
-	busy    func() error     // of the ingestion; nil for none
+	t        *testing.T
+	data     string
+	db       *store.DB
+	corpus   *retrieval.Corpus
+	service  *intake.Service
+	http     http.Handler
+	closed   bool
+	protocol wire.Protocol
+	reader   *reader
+	who      access.Principal // on whose behalf requests are
+	busy     func() error     // of the ingestion; nil for none
 }
 
 func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
@@ -132,7 +133,8 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 	if change != nil {
 		change(&cfg)
 	}
-	s.http = wiretest.MountFor(ingestapi.New(cfg).Protocol(), slog.New(slog.DiscardHandler),
+	s.protocol = ingestapi.New(cfg).Protocol()
+	s.http = wiretest.MountFor(s.protocol, slog.New(slog.DiscardHandler),
 		func(_ *http.Request, right wire.Right) (access.Principal, error) {
 			if right == wire.Change && s.closed {
 				return s.who, &chat.Error{Kind: chat.Forbidden}

@@ -80,7 +80,7 @@ const maxBody = 256 << 10
 // Protocol returns the route of the streamable HTTP transport. It has no streams of the server's own, so
 // GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
 func (h *Handler) Protocol() wire.Protocol {
-	return wire.Protocol{Routes: wire.Slashed(wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(wire.Route{
 		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: fail, Handle: h.serve,
 	})}
 }

@@ -95,3 +95,7 @@ func askedText(asked []chat.Request) string {
 	}
 	return b.String()
 }
+
+func TestFixtures_AreDescribed(t *testing.T) {
+	wiretest.TestDescribed(t, handlerOf(nil, nil).Protocol(), "")
+}

@@ -74,6 +74,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Ask, Fail: fail}
 	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
 	return wire.Protocol{
+		OpenAPI: openAPI,
 		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),

@@ -92,3 +92,7 @@ func stepsText(h *Handler) string {
 	}
 	return b.String()
 }
+
+func TestFixtures_AreDescribed(t *testing.T) {
+	wiretest.TestDescribed(t, handlerOf(nil, &books{}, nil).Protocol(), "/p/ragchat")
+}

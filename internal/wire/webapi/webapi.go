@@ -124,7 +124,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	change.Right, events.Events = wire.Change, true
 	reindex.Right, reindex.Body = wire.Change, wire.Ignored
 	const document, turn = " /api/documents/{id}", " /api/turns/{id}"
-	return wire.Protocol{Routes: []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
 		read.At("GET /api/documents", h.documents),
 		read.At("GET"+document, h.oneDocument),
 		change.At("DELETE"+document, h.delete),

@@ -1,0 +1,262 @@
+package wire
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// openAPIBase is what no protocol owns: the title, the shared schema of errors, parameters and headers.
+//
+//go:embed openapi.json
+var openAPIBase []byte
+
+// apiPart is the part of one protocol in the description of all routes. What a route says of itself is
+// left out and filled in: parameters and responses that come with a body, with a turn, or with
+// being asked by a web page, and the paths with a slash at their end.
+//
+//	{"tag": of its operations, "errors": schema of its errors,
+//	 "paths": {path: path item, or the path that it is another name of},
+//	 "schemas": {…}}
+//
+// In an operation, "errors" names another schema, and a response may be just the description of an error.
+type apiPart struct {
+	Tag     string
+	Errors  string
+	Paths   map[string]json.RawMessage
+	Schemas map[string]any
+}
+
+// object is a JSON object of the description: its shapes are OpenAPI's, and most pass through.
+type object = map[string]any
+
+// OpenAPI returns the description of all routes, the sum of the protocols' parts (OpenAPI 3.1). The
+// error names a route that is not described, or a description without a route.
+func OpenAPI(protocols ...Protocol) ([]byte, error) {
+	var doc object
+	if err := json.Unmarshal(openAPIBase, &doc); err != nil {
+		return nil, fmt.Errorf("read the base: %w", err)
+	}
+	sum := apiSum{paths: object{}, items: object{}, responses: object{}, schemas: doc["components"].(object)["schemas"].(object)}
+	for i, p := range protocols {
+		if err := sum.add(p); err != nil {
+			return nil, fmt.Errorf("part %d of the description of routes: %w", i, err)
+		}
+	}
+	components := doc["components"].(object)
+	components["pathItems"], components["responses"] = sum.items, sum.responses
+	doc["paths"] = sum.paths
+	return AppendJSON(nil, doc)
+}
+
+type apiSum struct{ paths, items, responses, schemas object }
+
+func (s *apiSum) add(p Protocol) error {
+	part := apiPart{}
+	if len(p.OpenAPI) > 0 {
+		if err := json.Unmarshal(p.OpenAPI, &part); err != nil {
+			return err
+		}
+	}
+	for name, schema := range part.Schemas {
+		if _, twice := s.schemas[name]; twice {
+			return fmt.Errorf("the schema %s stands twice", name)
+		}
+		s.schemas[name] = schema
+	}
+	methods := map[string]map[string]Route{} // by path as the description has it, with the slash at its end
+	for _, rt := range p.Routes {
+		method, path, _ := strings.Cut(rt.Pattern, " ")
+		path = strings.NewReplacer("{$}", "", "...}", "}").Replace(path)
+		if methods[path] == nil {
+			methods[path] = map[string]Route{}
+		}
+		methods[path][strings.ToLower(method)] = rt
+	}
+	described := map[string]string{} // path → name of its item
+	for _, path := range slices.Sorted(maps.Keys(part.Paths)) {
+		var of string
+		if json.Unmarshal(part.Paths[path], &of) == nil {
+			continue // another name: below
+		}
+		item, err := part.item(part.Paths[path], methods[path], s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		name := strings.NewReplacer("/", ".", "{", "", "}", "").Replace(path)
+		s.items[name], described[path] = item, name
+	}
+	for path := range methods {
+		name, ok := described[path]
+		var of string
+		if raw := part.Paths[strings.TrimSuffix(path, "/")]; !ok && json.Unmarshal(raw, &of) == nil {
+			name, ok = described[of]
+		}
+		if !ok {
+			name, ok = described[strings.TrimSuffix(path, "/")]
+		}
+		if _, other := s.paths[path]; other {
+			continue // shared with a protocol that describes it
+		}
+		if !ok {
+			if isShared(methods[path]) {
+				continue
+			}
+			return fmt.Errorf("%s is not described", path)
+		}
+		s.paths[path] = object{"$ref": "#/components/pathItems/" + name}
+	}
+	return nil
+}
+
+func isShared(methods map[string]Route) bool {
+	for _, rt := range methods {
+		if rt.Speaks != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// item reads a path item and fills in what its routes say of themselves.
+func (part *apiPart) item(raw json.RawMessage, routes map[string]Route, s *apiSum) (object, error) {
+	var item map[string]object
+	if err := json.Unmarshal(raw, &item); err != nil {
+		return nil, err
+	}
+	filled := object{}
+	for method, op := range item {
+		rt, ok := routes[method]
+		if !ok {
+			return nil, fmt.Errorf("there is no route for %s", method)
+		}
+		part.fill(op, rt, s)
+		filled[method] = op
+	}
+	for method := range routes {
+		if _, ok := item[method]; !ok {
+			return nil, fmt.Errorf("%s is not described", method)
+		}
+	}
+	return filled, nil
+}
+
+func (part *apiPart) fill(op object, rt Route, s *apiSum) {
+	if op["tags"] == nil {
+		op["tags"] = []string{part.Tag}
+	}
+	schema := part.Errors
+	if own, ok := op["errors"].(string); ok {
+		schema = own
+		delete(op, "errors")
+	}
+	responses, _ := op["responses"].(object)
+	if responses == nil {
+		responses = object{}
+	}
+	usual := usualErrors(rt)
+	if hasQuery(op) && responses["422"] == nil {
+		usual["400"] = "A parameter of the query is not what it should be."
+	}
+	for status, text := range usual {
+		if responses[status] == nil {
+			responses[status] = text
+		}
+	}
+	for status, r := range responses {
+		if text, ok := r.(string); ok {
+			responses[status] = s.response(status, schema, text)
+		}
+	}
+	op["responses"] = responses
+	fillParameters(op, rt)
+	if body, ok := op["requestBody"].(object); ok && body["required"] == nil {
+		body["required"] = true
+	}
+}
+
+func hasQuery(op object) bool {
+	parameters, _ := op["parameters"].([]any)
+	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["in"] == "query" })
+}
+
+// usualErrors returns what can go wrong with every route of its kind.
+func usualErrors(rt Route) map[string]string {
+	all := map[string]string{}
+	if rt.Right != Anybody {
+		all["401"] = "Sign-in is required."
+		all["500"] = "The server failed; the sentence is always the same."
+	}
+	if !strings.HasPrefix(rt.Pattern, http.MethodGet) && rt.Right != Anybody {
+		all["403"] = "The web page that asks has an origin that may not."
+	}
+	if rt.Right == Change {
+		all["403"] = "The web page that asks has an origin that may not, or nobody may change documents over the network (setting uploads.enabled)."
+	}
+	if rt.Body != NoBody {
+		all["413"] = "The body is over the limit, 1 MiB by default."
+	}
+	if rt.Body != NoBody && rt.Body != Ignored {
+		all["400"] = "The request is not valid, or a content filter refused it."
+		all["415"] = "The body has another content type, or is compressed."
+	}
+	if rt.Turn {
+		all["422"] = "The Idempotency-Key was used with another request, or a value is not what it should be."
+		all["429"] = "Too many answers in progress, or a budget is used up; Retry-After says when to come again."
+	}
+	return all
+}
+
+// response returns a reference to the response of an error, which operations share.
+func (s *apiSum) response(status, schema, text string) object {
+	name := schema + status
+	for n := 2; ; n++ {
+		known, ok := s.responses[name].(object)
+		if !ok {
+			break
+		}
+		if known["description"] == text {
+			return object{"$ref": "#/components/responses/" + name}
+		}
+		name = fmt.Sprintf("%s%s_%d", schema, status, n)
+	}
+	s.responses[name] = object{"description": text, "content": object{"application/json": object{
+		"schema": object{"$ref": "#/components/schemas/" + schema},
+	}}}
+	return object{"$ref": "#/components/responses/" + name}
+}
+
+// fillParameters adds what requests for turns and to shared paths may carry.
+func fillParameters(op object, rt Route) {
+	parameters, _ := op["parameters"].([]any)
+	for _, p := range parameters {
+		if p := p.(object); p["in"] == "path" {
+			p["required"] = true
+		}
+	}
+	add := func(name string) {
+		parameters = append(parameters, object{"$ref": "#/components/parameters/" + name})
+	}
+	if rt.Speaks != "" {
+		add(ProtocolHeader)
+	}
+	if rt.Turn {
+		add("Idempotency-Key")
+		add("X-On-Disconnect")
+		if ok, is := op["responses"].(object)["200"].(object); is {
+			headers, _ := ok["headers"].(object)
+			if headers == nil {
+				headers = object{}
+			}
+			headers["X-Turn-Id"] = object{"$ref": "#/components/headers/X-Turn-Id"}
+			ok["headers"] = headers
+		}
+	}
+	if len(parameters) > 0 {
+		op["parameters"] = parameters
+	}
+}

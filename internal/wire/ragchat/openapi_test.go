@@ -1,0 +1,18 @@
+package ragchat
+
+import (
+	"testing"
+
+	"parley/internal/wire/wiretest"
+)
+
+// Every parameter that a request may have is described, and nothing else.
+func TestOpenAPI_DescribesTheParameters(t *testing.T) {
+	var names []string
+	for _, table := range []map[string]setter{paramTable, overrideTable} {
+		for name := range table {
+			names = append(names, name)
+		}
+	}
+	wiretest.Read(t, handlerOf(nil, &books{}, nil).Protocol()).TestMembers(t, "RAGParams", names)
+}
