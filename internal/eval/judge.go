@@ -44,7 +44,8 @@ type Judgement struct {
 
 func judge(corpus string, q *FactQuestion, answer string, labels []string) Judgement {
 	j := Judgement{FactQuestion: q, Corpus: corpus, Answer: answer, Cites: cites(q.Gold, labels)}
-	said := plain(answer, labels)
+	pieces := quoted(answer, labels)
+	said := flat(strings.Join(pieces, " "))
 	found := 0
 	for _, f := range q.Facts {
 		if f.in(said) {
@@ -67,7 +68,7 @@ func judge(corpus string, q *FactQuestion, answer string, labels []string) Judge
 		j.Verdict = Right
 	}
 	if found > 0 {
-		j.Superfluous = superfluous(said, q.Facts)
+		j.Superfluous = superfluous(pieces, q.Facts)
 	}
 	return j
 }
@@ -97,35 +98,46 @@ func cites(gold, labels []string) string {
 	return "other"
 }
 
-// plain returns an answer without its citations, in one spelling of quotes, dashes and spaces.
-func plain(answer string, labels []string) string {
+// flat returns s on one line, with single spaces.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// quoted returns the pieces of an answer between its citations, in one spelling of quotes and dashes.
+func quoted(answer string, labels []string) (pieces []string) {
 	for _, l := range labels {
-		answer = strings.ReplaceAll(answer, "["+l+"]", "")
+		answer = strings.ReplaceAll(answer, "["+l+"]", "\x00")
 	}
-	s := spellings.Replace(norm.NFKC.String(answer))
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' }), " ")
+	for piece := range strings.SplitSeq(spellings.Replace(norm.NFKC.String(answer)), "\x00") {
+		if strings.TrimSpace(strings.Trim(piece, ".")) != "" {
+			pieces = append(pieces, piece)
+		}
+	}
+	return pieces
 }
 
 var spellings = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-",
 	"‐", "-", "‑", "-", "−", "-", "\u00ad", "", "**", "", "`", "")
 
-// superfluous counts the sentences of an answer that match no fact. A list counts as part of the
-// sentence before it.
-func superfluous(said string, facts []pattern) (n int) {
-	carries := true // whether the sentence before has a fact
-	for _, sp := range text.Sentences(said) {
-		sentence := said[sp.Start:sp.End]
-		fact := slices.ContainsFunc(facts, func(f pattern) bool { return f.in(sentence) })
-		if !listItem.MatchString(sentence) {
-			if !carries {
-				n++
+// superfluous counts the sentences of an answer that match no fact. A list counts as one sentence,
+// together with what introduces it.
+func superfluous(pieces []string, facts []pattern) (n int) {
+	var all []string
+	item := false // whether the last sentence is an item of a list
+	for _, piece := range pieces {
+		for i, sp := range text.Sentences(piece) {
+			sentence := flat(piece[sp.Start:sp.End])
+			was := item
+			item = listItem.MatchString(sentence)
+			if last := len(all) - 1; item && last >= 0 && (was || i > 0 || strings.HasSuffix(all[last], ":")) {
+				all[last] += " " + sentence
+				continue
 			}
-			carries = fact
+			all = append(all, sentence)
 		}
-		carries = carries || fact
 	}
-	if !carries {
-		n++
+	for _, sentence := range all {
+		if !slices.ContainsFunc(facts, func(f pattern) bool { return f.in(sentence) }) {
+			n++
+		}
 	}
 	return n
 }
@@ -185,7 +197,7 @@ func joined(before, behind string) bool {
 	return unicode.IsDigit(a) && decimalBehind.MatchString(behind)
 }
 
-// spaced reports whether r is a letter of a script that puts spaces between words.
+// spaced reports whether r belongs to the words of a script that puts spaces between them.
 func spaced(r rune) bool {
-	return unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+	return r == '_' || unicode.IsLetter(r) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }

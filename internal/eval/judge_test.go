@@ -40,6 +40,7 @@ func TestPattern_KeepsWordsAndNumbersWhole(t *testing.T) {
 		{"12", "It is 12cm long.", true},
 		{"car", "The care home.", false},
 		{"car", "A Car!", true},
+		{"safe", "SQLITE_SAFE", false},
 		{"20天", "每年享有20天假期", true},
 		{"20天", "每年享有120天假期", false},
 		{"8 %", "up to 8 %.", true},
@@ -66,6 +67,10 @@ func TestJudge(t *testing.T) {
 	}{
 		{"all facts", asked("duration"), "You get thirty, i.e. 30 days [a.pdf#page=2]. It is at full pay [a.pdf#page=2]. The sky is blue.", []string{"a.pdf#page=2"},
 			Judgement{Verdict: Right, Superfluous: 1, Cites: "page"}},
+		{"a quoted item is a sentence of its own", asked("duration"), "1. Ring the bell. [b.md] You get 30 days at full pay. [a.pdf#page=2]", []string{"b.md", "a.pdf#page=2"},
+			Judgement{Verdict: Right, Superfluous: 1, Cites: "page"}},
+		{"the items of a list may be cited one by one", asked("steps"), "Do this: [a.pdf#page=2] 1. Wait 30 days. [a.pdf#page=2] 2. Ask for full pay. [a.pdf#page=2]",
+			[]string{"a.pdf#page=2"}, Judgement{Verdict: Right, Cites: "page"}},
 		{"some facts, another page", asked("duration"), "You get 30\u00a0days. [a.pdf#page=3]", []string{"a.pdf#page=3"},
 			Judgement{Verdict: Partly, Cites: "document"}},
 		{"a trap", asked("duration"), "30 days at full pay, or unpaid. [b.md]", []string{"b.md"},
