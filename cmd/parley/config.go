@@ -100,12 +100,14 @@ type Config struct {
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
-	LimitsMaxConcurrent  int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
-	LimitsMaxBody        size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
-	LimitsChats          int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
-	LimitsChatsSize      size     `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes. 0 means no limit."`
-	Retention            duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d. 0 keeps them forever."`
-	RAGChatSessionExpiry duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
+	LimitsMaxConcurrent    int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
+	LimitsMaxBody          size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsChats            int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
+	LimitsChatsSize        size     `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes. 0 means no limit."`
+	LimitsAddressChats     int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
+	LimitsAddressChatsSize size     `name:"limits-address-chats-size" env:"PARLEY_LIMITS_ADDRESS_CHATS_SIZE" yaml:"limits.address_chats_size" default:"1GiB" help:"The same in bytes. 0 means no limit."`
+	Retention              duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d. 0 keeps them forever."`
+	RAGChatSessionExpiry   duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
 
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
@@ -198,6 +200,8 @@ func (c *Config) validate() *settingError {
 		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
 			"%q is not one of auto, true and false", c.UploadsEnabled)},
 		{"limits-chats", unless(c.LimitsChats >= 0, "must not be negative; 0 means no limit")},
+		{"limits-address-chats", unless(c.LimitsAddressChats >= 0, "must not be negative; 0 means no limit")},
+		{"limits-address-chats-size", unless(c.LimitsAddressChatsSize >= 0, "must not be negative; 0 means no limit")},
 		{"limits-chats-size", unless(c.LimitsChatsSize >= 0, "must not be negative; 0 means no limit")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},

@@ -10,12 +10,19 @@ import (
 // roomInterval is how often a server looks at how much people have stored since it last made room.
 const roomInterval = 2 * time.Second
 
-// keepRoom deletes what people without sign-in store over the quota. It looks at the start, and after
-// each hundredth of the quota that was stored since.
+// keepRoom deletes what people without sign-in store over the quotas. It looks at the start, and after
+// each hundredth of the smallest quota that was stored since.
 func (s *serving) keepRoom(ctx context.Context) {
-	quota := store.Quota{Chats: s.cfg.LimitsChats, Bytes: int64(s.cfg.LimitsChatsSize)}
+	quota := store.Quota{
+		Room:   store.Room{Chats: s.cfg.LimitsChats, Bytes: int64(s.cfg.LimitsChatsSize)},
+		Origin: store.Room{Chats: s.cfg.LimitsAddressChats, Bytes: int64(s.cfg.LimitsAddressChatsSize)},
+	}
 	const leastSize = 512 // bytes that the store counts for a chat at least
-	step := max(1, min(orUnlimited(quota.Bytes), orUnlimited(int64(quota.Chats)*leastSize))/100)
+	step := int64(1 << 40)
+	for _, r := range []store.Room{quota.Room, quota.Origin} {
+		step = min(step, orUnlimited(r.Bytes), orUnlimited(int64(r.Chats)*leastSize))
+	}
+	step = max(1, step/100)
 	looked := -step
 	for {
 		if grown := s.db.Grown(); grown-looked >= step {
@@ -32,7 +39,7 @@ func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 	evicted, err := s.db.MakeRoom(ctx, quota)
 	for _, e := range evicted {
 		s.metrics.Evicted(e.Kind, e.N)
-		s.log.Warn("the oldest of what people without sign-in store were deleted, because they are over limits.chats or limits.chats_size",
+		s.log.Warn("the oldest of what people without sign-in store were deleted, because they are over limits.chats or limits.address_chats, or over the sizes beside them",
 			"kind", e.Kind, "count", e.N)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -10,9 +10,11 @@ import (
 	"parley/internal/chat"
 	"parley/internal/ingest"
 	"parley/internal/intake"
+	"parley/internal/job"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/ingestapi"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/webapi"
 )
@@ -37,7 +39,10 @@ func (s *serving) webAPI() *webapi.Handler {
 // reindex reads a document anew.
 func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval.Document) (string, error) {
 	j, err := s.intake.Reindex(ctx, who, d)
+	queue, queued := errors.AsType[*job.QueueError](err)
 	switch {
+	case queued:
+		err = ingestapi.TooManyJobs(queue)
 	case errors.Is(err, intake.ErrSite):
 		err = &chat.Error{Kind: chat.Conflict, Msg: "A page of the web is read anew with its site."}
 	case errors.Is(err, intake.ErrNotFound):

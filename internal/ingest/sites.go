@@ -146,7 +146,8 @@ func hostOf(sites []Site) (host string) {
 
 func (in *Ingester) runSites(ctx context.Context, sites []Site, spools string, progress func(Progress)) (report Report, err error) {
 	began := time.Now()
-	r := &run{cfg: in.cfg, meter: newMeter(progress, began), spools: spools, claims: claim(in.cfg.DataDir)}
+	r := newRun(in.cfg, progress, began, spools)
+	r.claims = claim(in.cfg.DataDir)
 	defer r.claims.end()
 	r.meter.phase(Crawling)
 	for _, s := range sites {

@@ -31,6 +31,8 @@ type site struct {
 	*whole
 	base, host string
 	server     *httptest.Server
+	crawler    *crawl.Crawler
+	extractor  ingest.Extractor // of the program
 
 	mu     sync.Mutex
 	pages  map[string]http.HandlerFunc
@@ -46,12 +48,17 @@ func newSite(t *testing.T) *site {
 	client := fetch.New(fetch.Options{Timeout: 4 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	pool := extract.NewPool(extract.Options{Workers: 1})
 	t.Cleanup(func() { client.Close(); s.server.Close(); pool.Close() })
-	s.in = ingest.New(ingest.Config{
-		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: pool,
-		Namespace: "default", DataDir: s.data, Supports: extract.Supports, Workers: 1,
-		Crawler: crawl.New(client, crawl.Options{Delay: -1, Accept: ingest.AcceptsPage}),
-	})
+	s.crawler, s.extractor = crawl.New(client, crawl.Options{Delay: -1, Accept: ingest.AcceptsPage}), pool
+	s.reads(pool)
 	return s
+}
+
+// reads has the site's files read by an extractor from now on.
+func (s *site) reads(x ingest.Extractor) {
+	s.in = ingest.New(ingest.Config{
+		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: x,
+		Namespace: "default", DataDir: s.data, Supports: extract.Supports, Workers: 1, Crawler: s.crawler,
+	})
 }
 
 func (s *site) serve(w http.ResponseWriter, r *http.Request) {
@@ -233,6 +240,34 @@ func TestRunSites_IndexesTheMainContentOfPages(t *testing.T) {
 	if got := s.find(access.Anonymous, "paint the shed"); !slices.Contains(got, s.host+"/docs/plan.md") {
 		t.Errorf("found %q", got)
 	}
+}
+
+// busyOnce has no time for a file when it first sees it.
+type busyOnce struct {
+	ingest.Extractor
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (b *busyOnce) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
+	b.mu.Lock()
+	seen := b.seen[r.Name]
+	b.seen[r.Name] = true
+	b.mu.Unlock()
+	if !seen {
+		return nil, &extract.Error{Reason: extract.Busy, Detail: "as asked"}
+	}
+	return b.Extractor.Extract(ctx, r)
+}
+
+// A page for which the machine has no time is tried again by the same run, like any file.
+func TestRunSites_TriesPagesAgainUntilTheMachineHasTimeForThem(t *testing.T) {
+	s := newSite(t)
+	s.reads(&busyOnce{Extractor: s.extractor, seen: map[string]bool{}})
+	s.page("/docs/", "Start", prose, "bikes")
+	s.page("/docs/bikes", "Bicycle rules", prose+"<p>Paint the shed.</p>")
+	s.wantRun(s.crawl(ingest.Site{URL: "/docs/", Depth: 1}), 2, 0, 0, 0)
+	s.wantNames("docs", "docs/bikes")
 }
 
 func TestRunSites_WritesNothingWhenNothingHasChanged(t *testing.T) {

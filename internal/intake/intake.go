@@ -31,14 +31,13 @@ const (
 	PDF    = "pdf"    // the same, by another route
 )
 
-// The errors that callers tell apart. A *upload.NameError, *QuotaError, job.ErrNotFound and job.ErrState are
-// others.
+// The errors that callers tell apart. A *upload.NameError, *QuotaError, *job.QueueError, job.ErrNotFound and
+// job.ErrState are others.
 var (
 	ErrNotFound = errors.New("no such document")
 	ErrFull     = errors.New("no room left on the disk")
 	ErrTooMany  = errors.New("too many files")
 	ErrTwice    = errors.New("two files of one name")
-	ErrQueue    = errors.New("too many jobs wait")
 )
 
 // Store is what a Service reads of the corpus's store.
@@ -170,19 +169,9 @@ func (s *Service) Purge(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// maxWaiting is how many jobs may wait.
-const maxWaiting = 500
-
 // add makes a job durable, which then waits for its turn.
 func (s *Service) add(ctx context.Context, j job.Job) (job.Job, error) {
-	waiting, err := s.cfg.Jobs.Unfinished(ctx)
-	if err != nil {
-		return job.Job{}, fmt.Errorf("count the jobs that wait: %w", err)
-	}
-	if len(waiting) >= maxWaiting {
-		return job.Job{}, ErrQueue
-	}
-	j, err = s.runner.Add(ctx, j)
+	j, err := s.runner.Add(ctx, j)
 	return j, s.full(err)
 }
 

@@ -57,8 +57,7 @@ func (s *Service) Reindex(ctx context.Context, who access.Principal, doc retriev
 	if j.Request, err = json.Marshal(reindexRequest{rows[0].Root, rows[0].Path, rows[0].Namespace}); err != nil {
 		return job.Job{}, fmt.Errorf("write the request of a job: %w", err)
 	}
-	j, err = s.runner.Add(ctx, j)
-	return j, s.full(err)
+	return s.add(ctx, j)
 }
 
 // isSite reports whether a root is one of the web.

@@ -3,8 +3,9 @@
 // process, and it always ends in a state that says what became of it.
 //
 // A Runner carries the jobs of one owner out one after another, and those of several owners beside each
-// other. What a job is about is the business of whoever adds
-// it and of the Runner's Executor; here it is an opaque Request.
+// other. People without sign-in are one owner; among them callers take turns, by where they are. What a
+// job is about is the business of whoever adds it and of the Runner's Executor; here it is an opaque
+// Request.
 //
 //	runner := job.NewRunner(job.Options{Store: db.Jobs(), Execute: service.Execute})
 //	go runner.Run(ctx) // ends with ctx
@@ -16,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -71,6 +73,7 @@ type Job struct {
 	Kind      string // what it does, in the words of whoever adds it
 	Namespace string
 	Owner     string          // the subject who asked for it; nobody else hears of it. "" is everybody's
+	Origin    string          // from where the owner asked, see access.Origin
 	Request   json.RawMessage // for the Executor
 	State     State
 	Message   string // what it is doing, waits for, or did, for people
@@ -171,6 +174,14 @@ var ErrNotFound = errors.New("no such job")
 // ended, or cancelled after that.
 var ErrState = errors.New("not in this state")
 
+// QueueError says that no more jobs are accepted until some have ended.
+type QueueError struct {
+	Limit int  // jobs that may be unfinished
+	All   bool // it is the limit for everybody, not for one caller
+}
+
+func (e *QueueError) Error() string { return fmt.Sprintf("%d jobs have not ended", e.Limit) }
+
 // List asks for a page of jobs.
 type List struct {
 	Owner     string
@@ -192,6 +203,8 @@ type Store interface {
 	Jobs(ctx context.Context, l List) ([]Job, error)
 	// Unfinished returns the jobs that have not ended, whoever's, the one first that waits longest.
 	Unfinished(ctx context.Context) ([]Job, error)
+	// CountUnfinished returns how many jobs have not ended: of everybody, and of an owner at an origin.
+	CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error)
 	// IDs returns the ids of all jobs.
 	IDs(ctx context.Context) ([]string, error)
 	// Ask asks to cancel a job, or returns ErrState when it has ended. One that is queued is

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/ident"
 )
 
@@ -43,6 +44,12 @@ const (
 // it.
 const maxRuns = 5
 
+// How many jobs may be unfinished: of one caller, who is an owner at an origin, and of everybody.
+const (
+	maxOfCaller = 200
+	maxOfAll    = 1000
+)
+
 // parallel is for how many owners jobs are carried out at a time.
 const parallel = 4
 
@@ -53,9 +60,11 @@ type Runner struct {
 	opts Options
 	wake chan struct{} // has a value when there is something to look at
 
+	admission sync.Mutex // held while a job becomes one that waits
+
 	mu      sync.Mutex
 	tasks   []*Task          // being carried out, the one first that began first
-	served  map[string]int64 // when an owner with jobs had his last turn, counted in turns
+	served  map[string]int64 // when owners, and callers, had their last turn, counted in turns
 	turns   int64
 	ended   map[string]bool // jobs that have ended since the store was last asked which have not
 	changed chan struct{}   // closed, and made anew, when a job has changed
@@ -81,8 +90,15 @@ func NewRunner(opts Options) *Runner {
 func NewID() string { return ident.New() }
 
 // Add stores a new job, which is durable when Add returns. The caller sets ID, Kind, Namespace,
-// Owner, Request and Files; the rest is set here. It returns the job as stored.
+// Owner, Request and Files; the rest is set here. It returns the job as stored. A *QueueError says that
+// too many wait.
 func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
+	r.admission.Lock()
+	defer r.admission.Unlock()
+	j.Origin = access.Origin(ctx)
+	if err := r.admit(ctx, j.Owner, j.Origin); err != nil {
+		return Job{}, err
+	}
 	j.CreatedAt = now()
 	j.State, j.QueuedAt, j.Message = Queued, j.CreatedAt, waiting
 	j.Count()
@@ -91,6 +107,20 @@ func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
 	}
 	r.stir()
 	return j, nil
+}
+
+// admit returns a *QueueError when a caller may have no more jobs. The caller holds admission.
+func (r *Runner) admit(ctx context.Context, owner, origin string) error {
+	all, own, err := r.opts.Store.CountUnfinished(ctx, owner, origin)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count the jobs that wait: %w", err)
+	case own >= maxOfCaller:
+		return &QueueError{Limit: maxOfCaller}
+	case all >= maxOfAll:
+		return &QueueError{Limit: maxOfAll, All: true}
+	}
+	return nil
 }
 
 // Job returns a job of an owner as it is at this moment, or ErrNotFound.
@@ -150,8 +180,14 @@ func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
 	return j, nil
 }
 
-// Retry queues a job again; what it has indexed stays, and costs nothing the second time.
+// Retry queues a job again; what it has indexed stays, and costs nothing the second time. A *QueueError
+// says that too many wait.
 func (r *Runner) Retry(ctx context.Context, owner, id string) (Job, error) {
+	r.admission.Lock()
+	defer r.admission.Unlock()
+	if err := r.admit(ctx, owner, access.Origin(ctx)); err != nil {
+		return Job{}, err
+	}
 	j, err := r.opts.Store.Retry(ctx, owner, id, now())
 	if err == nil {
 		r.stir()
@@ -320,33 +356,45 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 	}
 }
 
-// choose returns the jobs to begin, of those that have not ended: of each owner without a running job
-// the one that waits longest, as many as there is room for.
+// choose returns the jobs to begin, of those that have not ended, as many as there is room for: one of
+// each owner without a running job, whose caller's last turn was longest ago, and of that caller's the
+// one that waits longest.
 func (r *Runner) choose(all []Job) []Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seen := map[string]bool{} // owners
+	busy := map[string]bool{}
 	for _, t := range r.tasks {
-		seen[t.owner()] = true
+		busy[t.owner()] = true
 	}
 	var next []Job
+	places := map[string]int{} // in next, of owners
 	waiting := map[string]bool{}
 	for _, j := range all {
-		waiting[j.Owner] = true
-		if !seen[j.Owner] && !r.ended[j.ID] {
-			seen[j.Owner] = true
+		waiting[j.Owner], waiting[callerOf(j)] = true, true
+		if busy[j.Owner] || r.ended[j.ID] {
+			continue
+		}
+		if at, known := places[j.Owner]; !known {
+			places[j.Owner] = len(next)
 			next = append(next, j)
+		} else if r.served[callerOf(j)] < r.served[callerOf(next[at])] {
+			next[at] = j
 		}
 	}
-	maps.DeleteFunc(r.served, func(owner string, _ int64) bool { return !waiting[owner] })
+	// Those who do not wait are remembered for a while, so that whoever comes with one job at a time
+	// is not always first.
+	maps.DeleteFunc(r.served, func(who string, turn int64) bool { return !waiting[who] && r.turns-turn > maxOfAll })
 	slices.SortStableFunc(next, func(a, b Job) int { return cmp.Compare(r.served[a.Owner], r.served[b.Owner]) })
 	next = next[:min(len(next), max(0, parallel-len(r.tasks)))]
 	for _, j := range next {
 		r.turns++
-		r.served[j.Owner] = r.turns
+		r.served[j.Owner], r.served[callerOf(j)] = r.turns, r.turns
 	}
 	return next
 }
+
+// callerOf is the owner of a job at an origin, as a key of Runner.served.
+func callerOf(j Job) string { return j.Owner + "\x00" + j.Origin }
 
 // ErrCancelled is the cause for which the context of a job ends that somebody cancelled.
 var ErrCancelled = errors.New("cancelled")

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/access"
 	"parley/internal/job"
 	"parley/internal/job/jobtest"
 )
@@ -481,5 +482,106 @@ func TestRunner_ServesManyOwnersInTurn(t *testing.T) {
 	defer mu.Unlock()
 	if at := slices.Index(order, "late"); at < 0 || at > 3*owners {
 		t.Errorf("the one job of the last owner came as number %d: %v", at, order)
+	}
+}
+
+// Without sign-in all jobs have one owner. One caller's many do not hold up another's one, nor does who
+// comes with one job at a time overtake those who wait.
+func TestRunner_CallersOfOneOwnerTakeTurns(t *testing.T) {
+	store := &jobtest.Memory{}
+	began, gate := make(chan string), make(chan struct{})
+	r := run(t, store, func(_ context.Context, task *job.Task) error {
+		began <- task.Job().Origin
+		<-gate
+		set(task, job.FileIndexed)
+		return nil
+	})
+	add := func(origin string) {
+		ctx := access.WithOrigin(t.Context(), origin)
+		_, err := r.Add(ctx, job.Job{ID: job.NewID(), Request: []byte("{}"), Files: []job.File{{Name: "a", State: job.FileQueued}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		add("flood")
+	}
+	next := func() string {
+		t.Helper()
+		select {
+		case origin := <-began:
+			return origin
+		case <-time.After(patience):
+			t.Fatal("no job begins")
+			return ""
+		}
+	}
+	if origin := next(); origin != "flood" {
+		t.Errorf("%s begins", origin)
+	}
+	add("one")
+	for i := range 10 { // "one" comes again whenever his job has begun
+		want := []string{"one", "flood"}[i%2]
+		gate <- struct{}{}
+		if origin := next(); origin != want {
+			t.Errorf("turn %d is that of %s", i, origin)
+		}
+		if want == "one" {
+			add("one")
+		}
+	}
+	go func() { // let the rest go
+		for range began {
+		}
+	}()
+	close(gate)
+	r.stop()
+	close(began)
+}
+
+func TestRunner_BoundsTheJobsThatWait(t *testing.T) {
+	store := &jobtest.Memory{}
+	r := job.NewRunner(job.Options{Store: store})
+	add := func(origin string) (job.Job, error) {
+		return r.Add(access.WithOrigin(t.Context(), origin), job.Job{ID: job.NewID(), Request: []byte("{}"), Files: []job.File{{Name: "a", State: job.FileQueued}}})
+	}
+	var first job.Job
+	fill := func(origin string) (accepted int, full *job.QueueError) {
+		for {
+			j, err := add(origin)
+			if err != nil {
+				if !errors.As(err, &full) {
+					t.Fatal(err)
+				}
+				return accepted, full
+			}
+			if accepted++; first.ID == "" {
+				first = j
+			}
+		}
+	}
+	own, full := fill("a")
+	if full.All || own != full.Limit {
+		t.Errorf("one caller may have %d jobs: %+v", own, full)
+	}
+	total := own
+	for i := 0; !full.All; i++ {
+		n := 0
+		n, full = fill(fmt.Sprint("other", i))
+		total += n
+	}
+	if total != full.Limit || total <= own {
+		t.Errorf("all may have %d jobs: %+v", total, full)
+	}
+	// One that has ended makes room, also for one that is tried again.
+	if _, err := r.Cancel(t.Context(), "", first.ID); err != nil {
+		t.Fatal(err)
+	}
+	at := access.WithOrigin(t.Context(), "a")
+	if _, err := r.Retry(at, "", first.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Retry(at, "", first.ID); !errors.As(err, new(*job.QueueError)) {
+		t.Errorf("a retry over the limit: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ var _ job.Store = (*Jobs)(nil)
 
 // jobColumns are those of a list; jobFull has the files too.
 const (
-	jobColumns = `id, kind, namespace, owner, request, state, asked, message, error, counts, runs,
+	jobColumns = `id, kind, namespace, owner, origin, request, state, asked, message, error, counts, runs,
 	created_at, queued_at, started_at, ended_at`
 	jobFull = jobColumns + `, files`
 )
@@ -29,7 +29,7 @@ const (
 func scanJob(r row, full bool) (j job.Job, err error) {
 	var request, counts, files string
 	var created, queued, started, ended int64
-	fields := []any{&j.ID, &j.Kind, &j.Namespace, &j.Owner, &request, &j.State, &j.Asked, &j.Message, &j.Error,
+	fields := []any{&j.ID, &j.Kind, &j.Namespace, &j.Owner, &j.Origin, &request, &j.State, &j.Asked, &j.Message, &j.Error,
 		&counts, &j.Runs, &created, &queued, &started, &ended}
 	if full {
 		fields = append(fields, &files)
@@ -74,10 +74,10 @@ func (s *Jobs) Add(ctx context.Context, j job.Job) error {
 	if err != nil {
 		return s.db.fail("add job", err)
 	}
-	return s.db.updateOne(ctx, "add job", `INSERT INTO jobs (id, kind, namespace, owner, request, state, finished, asked,
+	return s.db.updateOne(ctx, "add job", `INSERT INTO jobs (id, kind, namespace, owner, origin, request, state, finished, asked,
 		message, error, counts, files, runs, created_at, queued_at, started_at, ended_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Kind, j.Namespace, j.Owner, string(j.Request), string(j.State), flag(j.State.Final()), flag(j.Asked),
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		j.ID, j.Kind, j.Namespace, j.Owner, j.Origin, string(j.Request), string(j.State), flag(j.State.Final()), flag(j.Asked),
 		j.Message, j.Error, counts, files, j.Runs,
 		micros(j.CreatedAt), micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt))
 }
@@ -134,6 +134,13 @@ func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
 		return err
 	})
 	return all, s.db.fail("list unfinished jobs", err)
+}
+
+// CountUnfinished returns how many jobs have not ended, of everybody and of one caller.
+func (s *Jobs) CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error) {
+	err = s.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(owner = ? AND origin = ?), 0) FROM jobs WHERE finished = 0`,
+		owner, origin).Scan(&all, &own)
+	return all, own, s.db.fail("count unfinished jobs", err)
 }
 
 // IDs returns the ids of all jobs.

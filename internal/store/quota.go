@@ -9,8 +9,14 @@ import (
 )
 
 // Quota bounds what callers who have not signed in may store, of each kind: chats of clients,
-// conversations, and turns without a conversation. A zero field is no limit.
+// conversations, and turns without a conversation.
 type Quota struct {
+	Room        // of everybody together
+	Origin Room // of each origin but "", in chats and conversations; see access.Origin
+}
+
+// Room is how much may be stored. A zero field is no limit.
+type Room struct {
 	Chats int   // chats, conversations, and ten times as many turns without one
 	Bytes int64 // of what they hold
 }
@@ -37,9 +43,9 @@ func (d *DB) Grown() int64 { return d.state.db.grown.Load() }
 // leastRow is what a row counts at least as, in bytes, so that empty ones count too.
 const leastRow = 512
 
-// MakeRoom deletes what is over the quota: of the origin that stores most of a kind, what was not used
-// for longest. What signed-in users store, and the ledger, stay. It returns what it has deleted,
-// also with an error.
+// MakeRoom deletes what is over the quota, what was not used for longest first: of each origin that is
+// over its own, and then of the origin that stores most of a kind. What signed-in users store, and the
+// ledger, stay. It returns what it has deleted, also with an error.
 func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
 	db := d.state.db
 	for _, step := range []struct {
@@ -87,19 +93,17 @@ func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total 
 		n := 0
 		err := d.update(ctx, "evict "+t.table, func(tx *sql.Tx) error {
 			n = 0
-			var count, bytes int64
-			err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), COALESCE(SUM(bytes + %d), 0) FROM %s WHERE owner = ''`, leastRow, t.table)).
-				Scan(&count, &bytes)
-			if err != nil || !q.over(count, bytes) {
+			h, room, err := t.tooMuch(ctx, tx, q)
+			if err != nil || !room.over(h.count, h.bytes) {
 				return err
 			}
-			oldest, err := t.oldest(ctx, tx, q.overCount(count))
+			oldest, err := t.oldest(ctx, tx, h.origin)
 			for _, o := range oldest {
-				if err != nil || !q.over(count, bytes) {
+				if err != nil || !room.over(h.count, h.bytes) {
 					return err
 				}
 				err = t.remove(ctx, tx, o.key)
-				count, bytes, n = count-1, bytes-o.bytes, n+1
+				h.count, h.bytes, n = h.count-1, h.bytes-o.bytes, n+1
 			}
 			return err
 		})
@@ -112,20 +116,54 @@ func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total 
 	}
 }
 
+// holding is how much is stored, of which an origin has to give something up.
+type holding struct {
+	origin       string
+	count, bytes int64
+	since        int64 // when the oldest of it was last used
+}
+
+// tooMuch returns what an origin stores that is over its own quota, else what everybody stores, with the
+// origin that has most of it, by number or by bytes; and the room that there is for it.
+func (t threads) tooMuch(ctx context.Context, tx *sql.Tx, q Quota) (holding, Room, error) {
+	var all, own, most, largest holding
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT origin, COUNT(*), SUM(bytes + %d), MIN(updated_at) FROM %s
+		WHERE owner = '' GROUP BY origin`, leastRow, t.table))
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var h holding
+		err := r.Scan(&h.origin, &h.count, &h.bytes, &h.since)
+		all.count, all.bytes = all.count+h.count, all.bytes+h.bytes
+		if h.origin != "" && q.Origin.over(h.count, h.bytes) {
+			own = h
+		}
+		if h.count > most.count || h.count == most.count && h.since < most.since {
+			most = h
+		}
+		if h.bytes > largest.bytes || h.bytes == largest.bytes && h.since < largest.since {
+			largest = h
+		}
+		return err
+	})
+	switch {
+	case own.count > 0:
+		return own, q.Origin, err
+	case q.overCount(all.count):
+		all.origin = most.origin
+	default:
+		all.origin = largest.origin
+	}
+	return all, q.Room, err
+}
+
 type thread struct {
 	key   string
 	bytes int64
 }
 
-// oldest returns what was not used for longest of the origin that has most, by number or by bytes.
-func (t threads) oldest(ctx context.Context, tx *sql.Tx, byNumber bool) (all []thread, err error) {
-	by := fmt.Sprintf("SUM(bytes + %d)", leastRow)
-	if byNumber {
-		by = "COUNT(*)"
-	}
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE owner = '' AND origin =
-		(SELECT origin FROM %[3]s WHERE owner = '' GROUP BY origin ORDER BY %s DESC, MIN(updated_at) LIMIT 1)
-		ORDER BY updated_at, %[1]s LIMIT ?`, t.key, leastRow, t.table, by), evictBatch)
+// oldest returns what was not used for longest of an origin.
+func (t threads) oldest(ctx context.Context, tx *sql.Tx, origin string) (all []thread, err error) {
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE owner = '' AND origin = ?
+		ORDER BY updated_at, %[1]s LIMIT ?`, t.key, leastRow, t.table), origin, evictBatch)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var o thread
 		err := r.Scan(&o.key, &o.bytes)
@@ -135,10 +173,10 @@ func (t threads) oldest(ctx context.Context, tx *sql.Tx, byNumber bool) (all []t
 	return all, err
 }
 
-func (q Quota) overCount(count int64) bool { return q.Chats > 0 && count > int64(q.Chats) }
+func (r Room) overCount(count int64) bool { return r.Chats > 0 && count > int64(r.Chats) }
 
-func (q Quota) over(count, bytes int64) bool {
-	return q.overCount(count) || q.Bytes > 0 && bytes > q.Bytes
+func (r Room) over(count, bytes int64) bool {
+	return r.overCount(count) || r.Bytes > 0 && bytes > r.Bytes
 }
 
 // evictTurns deletes the oldest turns without a conversation.

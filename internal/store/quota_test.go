@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,10 +102,10 @@ func TestMakeRoom_DeletesWhatWasNotUsedForLongest(t *testing.T) {
 	}
 	k.chat("", "", "c0", 20) // used again
 	k.say("", "", "s0", "again")
-	if got := k.makeRoom(Quota{Chats: 6}); len(got) > 0 {
+	if got := k.makeRoom(Quota{Room: Room{Chats: 6}}); len(got) > 0 {
 		t.Errorf("within the quota %v were deleted", got)
 	}
-	if diff := cmp.Diff(map[string]int{"chats": 2, "conversations": 2}, k.makeRoom(Quota{Chats: 4})); diff != "" {
+	if diff := cmp.Diff(map[string]int{"chats": 2, "conversations": 2}, k.makeRoom(Quota{Room: Room{Chats: 4}})); diff != "" {
 		t.Error(diff)
 	}
 	if chats, sessions := k.left("transcripts"), k.left("conversations"); chats != "c3 c4 c5 c0" || sessions != "s3 s4 s5 s0" {
@@ -120,9 +121,45 @@ func TestMakeRoom_TakesFromTheOriginThatStoresMost(t *testing.T) {
 		k.chat("", "flood", fmt.Sprint("f", i), 10)
 		k.say("", "flood", fmt.Sprint("g", i), "hello")
 	}
-	k.makeRoom(Quota{Chats: 3})
+	k.makeRoom(Quota{Room: Room{Chats: 3}})
 	if chats, sessions := k.left("transcripts"), k.left("conversations"); chats != "old f298 f299" || sessions != "older g298 g299" {
 		t.Errorf("left are the chats %s and the conversations %s", chats, sessions)
+	}
+}
+
+// An origin over its own quota loses its own oldest, though there is room for more of everybody.
+func TestMakeRoom_BoundsEachOrigin(t *testing.T) {
+	for name, q := range map[string]Quota{
+		"number": {Room: Room{Chats: 1000, Bytes: 1 << 30}, Origin: Room{Chats: 4}},
+		"bytes":  {Room: Room{Chats: 1000, Bytes: 1 << 30}, Origin: Room{Bytes: 4 * 1700}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newQuotaKeeper(t)
+			text := strings.Repeat("a", 1000)
+			for i := range 150 { // more than one batch
+				k.chat("", "flood", fmt.Sprint("f", i), len(text))
+				k.say("", "flood", fmt.Sprint("g", i), text)
+				k.chat("alice", "flood", fmt.Sprint("a", i), len(text)) // who has signed in
+			}
+			for i := range 3 {
+				k.chat("", "home", fmt.Sprint("h", i), len(text))
+				k.say("", "home", fmt.Sprint("s", i), text)
+			}
+			k.chat("", "flood", "f0", len(text)) // used again
+			if diff := cmp.Diff(map[string]int{"chats": 146, "conversations": 146}, k.makeRoom(q)); diff != "" {
+				t.Error(diff)
+			}
+			chats := strings.Join(strings.Fields(regexp.MustCompile(`a\d+ ?`).ReplaceAllString(k.left("transcripts"), "")), " ")
+			if chats != "f147 f148 f149 h0 h1 h2 f0" {
+				t.Errorf("left are the chats %s", chats)
+			}
+			if sessions := k.left("conversations"); sessions != "g146 g147 g148 g149 s0 s1 s2" {
+				t.Errorf("left are the conversations %s", sessions)
+			}
+			if got := k.makeRoom(q); len(got) > 0 {
+				t.Errorf("%v were deleted within the quotas", got)
+			}
+		})
 	}
 }
 
@@ -134,7 +171,7 @@ func TestMakeRoom_CountsBytes(t *testing.T) {
 	k.say("", "many", "s", "hello")
 	k.say("", "large", "t", strings.Repeat("a", 100_000))
 	k.say("", "", "", strings.Repeat("a", 100_000))
-	got := k.makeRoom(Quota{Bytes: 50_000})
+	got := k.makeRoom(Quota{Room: Room{Bytes: 50_000}})
 	if diff := cmp.Diff(map[string]int{"chats": 1, "conversations": 1, "turns": 1}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -153,7 +190,7 @@ func TestMakeRoom_LeavesWhatSignedInUsersStore(t *testing.T) {
 		k.say("alice", "home", fmt.Sprint("s", i), "hello")
 		k.say("alice", "home", "", "hello")
 	}
-	if got := k.makeRoom(Quota{Chats: 1, Bytes: 1}); len(got) > 0 {
+	if got := k.makeRoom(Quota{Room: Room{Chats: 1, Bytes: 1}}); len(got) > 0 {
 		t.Errorf("%v of a signed-in user were deleted", got)
 	}
 }
@@ -163,7 +200,7 @@ func TestMakeRoom_BoundsTurnsWithoutAConversation(t *testing.T) {
 	for i := range 25 {
 		k.say("", "", "", fmt.Sprint(i))
 	}
-	if got := k.makeRoom(Quota{Chats: 2}); got["turns"] == 0 {
+	if got := k.makeRoom(Quota{Room: Room{Chats: 2}}); got["turns"] == 0 {
 		t.Errorf("%v were deleted", got)
 	}
 	n, err := column[int](k.db.state.db.read.QueryContext(t.Context(), "SELECT COUNT(*) FROM turns"))

@@ -115,6 +115,17 @@ func (m *Memory) Unfinished(context.Context) ([]job.Job, error) {
 	}, func(j job.Job) bool { return !j.State.Final() }), m.Fail
 }
 
+// CountUnfinished counts the jobs that have not ended, of everybody and of one caller.
+func (m *Memory) CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error) {
+	jobs, err := m.Unfinished(ctx)
+	for _, j := range jobs {
+		if j.Owner == owner && j.Origin == origin {
+			own++
+		}
+	}
+	return len(jobs), own, err
+}
+
 // IDs lists all ids.
 func (m *Memory) IDs(context.Context) (ids []string, err error) {
 	m.mu.Lock()

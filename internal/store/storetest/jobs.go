@@ -55,7 +55,7 @@ func (s jobs) must(err error) {
 // aJob returns the n-th job, which waits, with every field set that such a one has.
 func aJob(n int) job.Job {
 	j := job.Job{
-		ID: id(n), Kind: "upload", Namespace: "ns", Owner: "alice", Request: json.RawMessage(`{"größe":1}`),
+		ID: id(n), Kind: "upload", Namespace: "ns", Owner: "alice", Origin: "näher", Request: json.RawMessage(`{"größe":1}`),
 		State: job.Queued, Message: "Wartet \x01", CreatedAt: started.Add(time.Duration(n) * time.Microsecond),
 		Files: []job.File{{Name: "a.pdf", State: job.FileQueued}, {Name: "ü.pdf", State: job.FileQueued}},
 	}
@@ -192,6 +192,9 @@ func testJobUnfinished(t *testing.T, s jobs) {
 	all, err := s.Unfinished(t.Context())
 	s.must(err)
 	s.equal("unfinished", []job.Job{running, bobs, late}, all)
+	total, own, err := s.CountUnfinished(t.Context(), "alice", "näher")
+	s.must(err)
+	s.equal("how many", []int{3, 2}, []int{total, own})
 }
 
 func testJobAsk(t *testing.T, s jobs) {

@@ -47,6 +47,7 @@ func (e *reader) Extract(ctx context.Context, r extract.Request) (*extract.Resul
 	if err != nil {
 		return nil, err
 	}
+	data = bytes.TrimPrefix(data, []byte(pdfStart))
 	select {
 	case e.read <- r.Name:
 	default:
@@ -117,6 +118,7 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 		},
 		Survey: func(_ context.Context, _, path string) (intake.Estimate, error) {
 			data, err := os.ReadFile(path)
+			data = bytes.TrimPrefix(data, []byte(pdfStart))
 			if bytes.HasPrefix(data, []byte("DAMAGED")) {
 				return intake.Estimate{Refused: []ingest.FileResult{
 					{Path: path, Reason: extract.Damaged, Detail: "it is broken"}, {Path: path + "/in.bin", Reason: extract.Unsupported},

@@ -2,6 +2,7 @@ package ingestapi
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -294,17 +295,22 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 // unnamed is the name of a file until its own is known.
 const unnamed = "upload.pdf"
 
+// pdfStart is within how many bytes a PDF says that it is one (ISO 32000-1, annex H, note 13).
+const pdfStart = 1024
+
 // receivePDF reads the body; a file in it goes to the batch.
 func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *intake.Batch) (wire.Object, error) {
 	body := wire.NewPaced(w, r.Request, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {
 		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
-		switch _, err := decoded.Peek(1); {
-		case errors.Is(err, io.EOF):
+		switch start, err := decoded.Peek(pdfStart); {
+		case len(start) == 0 && errors.Is(err, io.EOF):
 			return nil // as good as no file
-		case err != nil:
+		case err != nil && !errors.Is(err, io.EOF):
 			return err
+		case !bytes.Contains(start, []byte("%PDF-")):
+			return unprocessable(`"file" is not a PDF: it does not begin with %%PDF-. Other formats go to POST /upload.`)
 		}
 		return batch.Add(r.Context(), unnamed, decoded)
 	})

@@ -19,21 +19,24 @@ func (s *site) delete(address string) *httptest.ResponseRecorder {
 	return s.call("DELETE /delete/", httptest.NewRequest(http.MethodDelete, "/delete/"+url.PathEscape(address), nil))
 }
 
+// pdfStart is how a PDF begins; what follows here is for the reader of the test.
+const pdfStart = "%PDF-1.7\n"
+
 func pdfBody(content, more string) string {
-	return `{"file":"` + base64.StdEncoding.EncodeToString([]byte(content)) + `"` + more + `}`
+	return `{"file":"` + base64.StdEncoding.EncodeToString([]byte(pdfStart+content)) + `"` + more + `}`
 }
 
 func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
 	s := newSite(t, nil)
 	cases := map[string]struct{ body, name string }{
 		"the name behind the file": {pdfBody("one", `,"filename":"a b/Report.pdf","force_delete":false,"max_chunks":"0"`), "Report.pdf"},
-		"the name before it":       {`{"filename":"two.pdf", "file" : "` + base64.StdEncoding.EncodeToString([]byte("two")) + `"}`, "two.pdf"},
+		"the name before it":       {`{"filename":"two.pdf", "file" : "` + base64.StdEncoding.EncodeToString([]byte(pdfStart+"two")) + `"}`, "two.pdf"},
 		"no name":                  {pdfBody("three", ""), "upload.pdf"},
 		"the end of its address":   {pdfBody("four", `,"url":"https://example.com/docs/four.pdf?x=1"`), "four.pdf"},
-		"base64url, no padding":    {`{"file":"` + base64.RawURLEncoding.EncodeToString([]byte("five\xfb\xff\xbf")) + `","filename":"5.pdf"}`, "5.pdf"},
-		"a data URL":               {`{"file":"data:application\/pdf;base64,` + base64.StdEncoding.EncodeToString([]byte("six")) + `","filename":"6.pdf"}`, "6.pdf"},
-		"lines":                    {`{"file":"c2V2\r\nZW4=\n","filename":"7.pdf"}`, "7.pdf"},
-		"a key that looks like it": {`{"x":{"file":"!"},"y":["file","file"],"\"file":"file","file":"ZWlnaHQ=","filename":"8.pdf"}`, "8.pdf"},
+		"base64url, no padding":    {`{"file":"` + base64.RawURLEncoding.EncodeToString([]byte(pdfStart+"five\xfb\xff\xbf")) + `","filename":"5.pdf"}`, "5.pdf"},
+		"a data URL":               {`{"file":"data:application\/pdf;base64,` + base64.StdEncoding.EncodeToString([]byte(pdfStart+"six")) + `","filename":"6.pdf"}`, "6.pdf"},
+		"lines":                    {`{"file":"JVBERi0xLjcKc2V2\r\nZW4=\n","filename":"7.pdf"}`, "7.pdf"},
+		"a key that looks like it": {`{"x":{"file":"!"},"y":["file","file"],"\"file":"file","file":"JVBERi0xLjcKZWlnaHQ=","filename":"8.pdf"}`, "8.pdf"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +58,7 @@ func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
 
 func TestPDF_AnEstimateWritesNothing(t *testing.T) {
 	s := newSite(t, nil)
-	for _, body := range []string{pdfBody("four", `,"estimate":true`), `{"estimate":"true","file":"Zm91cg=="}`} {
+	for _, body := range []string{pdfBody("four", `,"estimate":true`), `{"estimate":"true","file":"JVBERi0xLjcKZm91cg=="}`} {
 		got := s.decode(s.json("POST /pdf", body), 200)
 		if got.Message != "Estimate only" || got.ChunksPlanned != 1 || got.Tokens != 4 {
 			t.Errorf("%s: %+v", body, got)
@@ -80,16 +83,16 @@ func TestPDF_AnEstimateDoesNotTellWhereTheServerKeepsFiles(t *testing.T) {
 func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
 	s := newSite(t, nil)
 	for body, want := range map[string]int{
-		``: 400, `[]`: 400, `{`: 400, `{"file":"AAAA"`: 400, `{"file":"AAAA`: 400, `{}`: 422, `{"file":7}`: 422, `{"file":null,"url":null}`: 422,
+		``: 400, `[]`: 400, `{`: 400, `{"file":"JVBERi0x"`: 400, `{"file":"JVBERi0x`: 400, `{}`: 422, `{"file":7}`: 422, `{"file":null,"url":null}`: 422,
 		`{"file":"@@@@"}`: 400, `{"file":"A"}`: 400, `{"file":"AAAA=AAA"}`: 400, `{"file":"AA\u0041A"}`: 400, `{"file":"data:,"}`: 422,
-		`{"file":"AAAA","file":"BBBB"}`: 400, `{"url":"ftp://x"}`: 422, `{"url":["x"]}`: 422,
-		`{"file":"AAAA","max_chunks":1.5}`: 422, `{"file":"AAAA","skip_sections":"References"}`: 422, `{"file":"AAAA","skip_sections":[1]}`: 422,
-		`{"file":"AAAA","filename":".hidden"}`: 400, `{"file":"AAAA","filename":{}}`: 422, `{"file":"AAAA","estimate":"perhaps"}`: 422,
-		`{"file":"AAAA","namespace":"` + strings.Repeat("n", 200) + `"}`:                   400,
-		`{"file":"AAAA","x":"` + strings.Repeat("x", 5000) + `"}`:                          413,
-		`{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`:                400,
-		`{"file":"` + strings.Repeat("AAAA", 400_000) + `"}`:                               413,
-		`{"file":"` + strings.Repeat("AAAA", 300_000)[:1_199_998] + `=="}` + "   trailing": 400,
+		`{"file":"AAAA"}`: 422, `{"file":"JVBERi0x","file":"BBBB"}`: 400, `{"url":"ftp://x"}`: 422, `{"url":["x"]}`: 422,
+		`{"file":"JVBERi0x","max_chunks":1.5}`: 422, `{"file":"JVBERi0x","skip_sections":"References"}`: 422, `{"file":"JVBERi0x","skip_sections":[1]}`: 422,
+		`{"file":"JVBERi0x","filename":".hidden"}`: 400, `{"file":"JVBERi0x","filename":{}}`: 422, `{"file":"JVBERi0x","estimate":"perhaps"}`: 422,
+		`{"file":"JVBERi0x","namespace":"` + strings.Repeat("n", 200) + `"}`:                       400,
+		`{"file":"JVBERi0x","x":"` + strings.Repeat("x", 5000) + `"}`:                              413,
+		`{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`:                        400,
+		`{"file":"JVBERi0x` + strings.Repeat("AAAA", 400_000) + `"}`:                               413,
+		`{"file":"JVBERi0x` + strings.Repeat("AAAA", 300_000)[:1_199_990] + `=="}` + "   trailing": 400,
 	} {
 		w := s.json("POST /pdf", body)
 		if w.Code != want {

@@ -147,10 +147,21 @@ func overQuota(e *intake.QuotaError) error {
 		fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit))
 }
 
+// TooManyJobs refuses a request because of the jobs that wait.
+func TooManyJobs(e *job.QueueError) error {
+	if e.All {
+		return &chat.Error{Kind: chat.Unavailable, RetryAfter: time.Minute,
+			Msg: fmt.Sprintf("%d jobs of this server have not ended yet, and it takes no more. Please try again later.", e.Limit)}
+	}
+	return &chat.Error{Kind: chat.RateLimited, RetryAfter: time.Minute,
+		Msg: fmt.Sprintf("%d of your jobs have not ended yet. Wait until some have, or cancel some with DELETE /api/jobs/{id}.", e.Limit)}
+}
+
 // failure gives an error of the service its status.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
 	quota, exceeded := errors.AsType[*intake.QuotaError](err)
+	queue, queued := errors.AsType[*job.QueueError](err)
 	switch {
 	case err == nil:
 		return nil
@@ -162,8 +173,8 @@ func failure(err error) error {
 		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, intake.ErrTooMany):
 		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
-	case errors.Is(err, intake.ErrQueue):
-		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many jobs wait. Please try again later.", RetryAfter: time.Minute}
+	case queued:
+		return TooManyJobs(queue)
 	case errors.Is(err, intake.ErrTwice):
 		return wire.Invalidf("Two files of the upload would have the same name.")
 	case errors.Is(err, intake.ErrNotFound):
