@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"llm/*":     {"llm", "llm/upstream"},
 	"retrieval": {"lexical", "vector", "text", "llm"},
 	"rerank":    {"retrieval", "llm", "text"},
-	"chat":      {"retrieval", "rerank", "llm", "text"},
+	"chat":      {"chat/cite", "chat/prompt", "retrieval", "rerank", "llm", "text"},
 	"builtin":   {"chat", "encoder", "encoder/*", "retrieval", "llm", "text"},
 	"turn":      {"chat", "retrieval", "llm"},
 	"team":      {"turn", "chat", "retrieval", "llm"},
@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"intake":    {"job", "upload", "ingest", "crawl", "extract", "retrieval"},
 	"store":     {"store/pagesum", "chat", "turn", "transcript", "job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
-	"wire/*":    {"wire", "turn", "transcript", "chat", "retrieval", "llm"},
+	"wire/*":    {"wire", "turn", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"webui":     {},
 	"server":    {"wire", "webui", "turn", "chat", "retrieval"},
 	"eval":      {"chat", "ingest", "retrieval", "extract", "llm", "text"},
@@ -59,7 +59,9 @@ var allowed = map[string][]string{
 	"store/pagesum":   {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "job", "intake", "ingest", "retrieval", "upload"},
-	"wire/ragchat":    {"wire", "turn", "chat", "retrieval", "llm", "eval"},
+	"wire/ragchat":    {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "eval"},
+	"chat/cite":       {"chat/prompt", "retrieval", "llm", "text"},
+	"chat/prompt":     {"text"},
 }
 
 // forAll are the packages that every package may import.

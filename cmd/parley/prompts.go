@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/internal/chat"
+	"parley/internal/chat/prompt"
 )
 
 // promptsCmd shows what models are told.
@@ -47,8 +47,8 @@ func (c promptsCmd) Run(p *program) error {
 }
 
 // readPrompts returns the built-in prompts with those of the operator's folder laid over them.
-func readPrompts(cfg Config) (*chat.Prompts, error) {
-	prompts, err := chat.LoadPrompts(cfg.Prompts)
+func readPrompts(cfg Config) (*prompt.Set, error) {
+	prompts, err := prompt.Load(cfg.Prompts)
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -18,10 +18,12 @@ package chat
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -189,20 +191,18 @@ const (
 	StageEmbed      Stage = "embed"      // of no turn: documents are embedded
 )
 
-// Citation is a passage, or a page of one, that an answer points to.
-type Citation struct {
-	Label      string `json:"label"` // as it stands in the answer between brackets: "a/b.pdf#page=3"
-	DocumentID string `json:"document_id"`
-	Namespace  string `json:"namespace,omitempty"` // of the document; "" in what earlier versions have stored
-	Name       string `json:"name"`                // retrieval.Document.Name
-	Title      string `json:"title"`
-	URL        string `json:"url"`     // of the original elsewhere; "" when only under /content/
-	Page       int    `json:"page"`    // 0 where the format has no pages
-	Passage    int    `json:"passage"` // index into PassagesRetrieved.Passages
-	Snippet    string `json:"snippet"` // the beginning of the passage
+// The types of citations are those of package cite.
+type (
+	Citation  = cite.Citation
+	CitedSpan = cite.Span
+	Doubt     = cite.Doubt
+)
 
-	Spans []CitedSpan `json:"spans,omitempty"` // the cited words, for each place in the answer where the label stands
-}
+// The kinds of Doubt.
+const (
+	Invented    = cite.Invented
+	Unsupported = cite.Unsupported
+)
 
 // Event is one step of a turn: one of the types below.
 type Event interface{ event() }
@@ -328,6 +328,18 @@ type MessageFinished struct {
 	Usage        llm.Usage      `json:"usage"`
 	Vendor       *llm.Vendor    `json:"vendor,omitempty"`
 	Err          *Error         `json:"-"` // why it failed; only with StatusFailed
+}
+
+// Unsupported returns the labels in the text of m whose pages do not say what their sentences do, each
+// once. Invented labels are not among them, since they are not in the text.
+func (m MessageFinished) Unsupported() []string {
+	var out []string
+	for _, d := range m.Doubts {
+		if d.Kind == Unsupported && !slices.Contains(out, d.Label) {
+			out = append(out, d.Label)
+		}
+	}
+	return out
 }
 
 // FollowUpsSuggested carries questions that the user may ask next; only when asked for, and

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"parley/internal/chat/cite"
 )
 
 // Collect folds a stream into a Turn. With an error it returns what had come before it, so that
@@ -100,9 +102,7 @@ func (t *Turn) End(status Status) {
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Status == "" {
 			m.Status = status
-			known := citable(sent)
-			m.Citations = findCitations(m.Text, known)
-			locate(m.Citations, m.Text, known, sent, nil)
+			m.Citations = cite.Find(m.Text, sent)
 		}
 	}
 }

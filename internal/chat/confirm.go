@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
@@ -86,7 +87,7 @@ func (a *answer) confirmations() string {
 		fmt.Fprintf(&b, "\n\nThe tool %s changes something and was not run. It would be called with:\n\n```json\n%s\n```\n\nTo let it run, answer: confirm %s",
 			llm.CleanName(c.Name), escapeUnseen(c.Arguments), a.confirmation(c))
 	}
-	return Harmless(b.String())
+	return cite.Harmless(b.String(), cite.Nothing)
 }
 
 // escapeUnseen writes what is not seen in a JSON text, and the mark of code, as escapes.

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -72,7 +73,7 @@ type Config struct {
 	OnRequest []string               // of those, the ones that only Options.MoreTools makes callable [none]
 	Suggest   SuggestFunc            // nil: only models suggest questions
 	Writes    func(tool string) bool // whether a tool changes something, so that the user confirms each call [none does]
-	Prompts   *Prompts               // what models are told [the built-in ones]
+	Prompts   *prompt.Set            // what models are told [the built-in ones]
 
 	Defaults       Options                                   // [DefaultOptions]; Top 0 means that only Models is set
 	Namespace      string                                    // of requests that name none ["default"]
@@ -133,7 +134,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Prompts == nil {
-		cfg.Prompts = builtInPrompts()
+		cfg.Prompts = prompt.BuiltIn()
 	}
 	if cfg.Namespace == "" {
 		cfg.Namespace = "default"

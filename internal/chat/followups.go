@@ -4,11 +4,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/chat/prompt"
 )
 
 // The limits of what a model may suggest.
 const (
-	maxFollowUps     = 3
 	maxFollowUpRunes = 200
 	maxHeldBack      = 16 << 10 // bytes kept of what follows the first "<<"
 )
@@ -76,13 +77,13 @@ func cleanQuestions(questions, asked []string) []string {
 		seen[questionKey(q)] = true
 	}
 	for _, q := range questions {
-		q = strings.Join(strings.Fields(onOneLine(q)), " ")
+		q = strings.Join(strings.Fields(prompt.OneLine(q)), " ")
 		key := questionKey(q)
 		if key == "" || seen[key] || len([]rune(q)) > maxFollowUpRunes {
 			continue
 		}
 		seen[key] = true
-		if out = append(out, q); len(out) == maxFollowUps {
+		if out = append(out, q); len(out) == prompt.MaxFollowUps {
 			break
 		}
 	}

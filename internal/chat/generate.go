@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/chat/cite"
 	"parley/internal/ident"
 	"parley/internal/llm"
 )
@@ -87,10 +88,8 @@ type answer struct {
 	model   resolved
 	holding bool // follow-ups come in the text
 	hold    holdBack
-	check   *verifier    // nil for a model that answers with the passages' own words
-	leave   filter       // of what is not checked
-	escapes *jsonEscapes // of an answer that is to be JSON
-	thought *verifier    // of its reasoning, where citations are no claims but images are images
+	stream  *cite.Stream // that the text passes on its way out
+	thought *cite.Stream // that the reasoning passes; nil for a model that answers with the passages' own words
 
 	begun     bool               // CompletionStarted was emitted
 	left      int                // calls that earlier completions made and that were left out
@@ -124,15 +123,16 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 		delta:   TextDelta{ID: id},
 		done:    MessageFinished{ID: id, Status: StatusCompleted, Model: m.given()},
 		offered: t.offer(),
-		leave:   filter{given: t.wasGiven},
 	}
+	form, seen := cite.Quotes, cite.Seen{Given: t.wasGiven, Shown: a.wasTold}
 	if !m.grounded {
-		a.check = &verifier{passages: t.sent, given: t.wasGiven, shown: a.wasTold, json: t.req.Options.Schema != nil}
+		form = cite.Prose
 		if t.req.Options.Schema != nil {
-			a.escapes = &jsonEscapes{}
+			form = cite.JSON
 		}
-		a.thought = &verifier{passages: t.sent, given: t.wasGiven, shown: a.wasTold, json: true}
+		a.thought = cite.NewStream(cite.Reasoning, t.sent, seen)
 	}
+	a.stream = cite.NewStream(form, t.sent, seen)
 	return a
 }
 
@@ -145,7 +145,7 @@ func (a *answer) complete(ctx context.Context) error {
 		}
 		if err != nil {
 			if ctx.Err() == nil { // what it had said counts
-				if left := a.say(a.rest(), nil); left != nil {
+				if left := a.say(a.stream.End(), nil); left != nil {
 					return left
 				}
 			}
@@ -213,7 +213,7 @@ func (a *answer) add(c *llm.Chunk) error {
 	if a.holding && text != "" {
 		text = a.hold.add(text)
 	}
-	if err := a.say(a.sift(text), c.Vendor); err != nil {
+	if err := a.say(a.stream.Add(text), c.Vendor); err != nil {
 		return err
 	}
 	return a.call(c.ToolCalls)
@@ -232,35 +232,11 @@ func (a *answer) begin() error {
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
 }
 
-// sift returns what of the answer may leave the engine now that a piece of it has come.
-func (a *answer) sift(text string) string {
-	switch {
-	case text == "":
-		return ""
-	case a.check == nil:
-		return a.leave.add(text)
-	case a.escapes != nil:
-		return a.check.add(a.escapes.add(text))
-	}
-	return a.check.add(text)
-}
-
-// rest returns what is left of the answer when it has ended.
-func (a *answer) rest() string {
-	switch {
-	case a.check == nil:
-		return a.leave.end()
-	case a.escapes != nil:
-		return a.check.add(a.escapes.end()) + a.check.end()
-	}
-	return a.check.end()
-}
-
 // think emits a piece of the reasoning, as far as it is certain.
 func (a *answer) think(text string, last bool) error {
 	if a.thought != nil {
-		if text = a.thought.add(text); last {
-			text += a.thought.end()
+		if text = a.thought.Add(text); last {
+			text += a.thought.End()
 		}
 	}
 	if text == "" {
@@ -286,7 +262,7 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.think("", true); err != nil {
 		return a.done, err
 	}
-	if err := a.say(a.sift(a.hold.end())+a.rest()+a.confirmations(), nil); err != nil {
+	if err := a.say(a.stream.Add(a.hold.end())+a.stream.End()+a.confirmations(), nil); err != nil {
 		return a.done, err
 	}
 	if err := a.ownUp(); err != nil {

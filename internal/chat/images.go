@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -44,7 +45,7 @@ func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, r
 	for i := range passages {
 		d := &passages[i].Document
 		for _, s := range passages[i].Chunk.Spans {
-			label := citationLabel(d.Name, s.Page)
+			label := cite.Label(d.Name, s.Page)
 			if seen[label] || len(images) >= room || !hasPictures(d, s.Page) {
 				continue
 			}
@@ -83,7 +84,7 @@ func textSources(input ImageInput, sent []retrieval.Passage, sources []string, i
 	}
 	kept := []string{}
 	for i, source := range sources {
-		for _, label := range passageLabels(&sent[i]) {
+		for _, label := range cite.Labels(&sent[i]) {
 			if !shown[label] {
 				kept = append(kept, source)
 				break

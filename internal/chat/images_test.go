@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/retrieval"
@@ -27,7 +28,7 @@ func seeing(drawn *[]string) func(*chat.Config) {
 	return func(c *chat.Config) {
 		c.Capabilities = func(string) llm.Capabilities { return llm.Capabilities{Vision: true} }
 		c.PageImage = func(_ context.Context, d retrieval.Document, page int) (string, error) {
-			label := chat.CitationOf(retrieval.Passage{Document: d, Chunk: retrieval.Chunk{Spans: []retrieval.Span{{Page: page}}}})
+			label := cite.LabelOf(&retrieval.Passage{Document: d, Chunk: retrieval.Chunk{Spans: []retrieval.Span{{Page: page}}}})
 			*drawn = append(*drawn, label)
 			if strings.HasPrefix(d.Name, "broken") {
 				return "", errors.New("secret path")

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"parley/internal/chat/cite"
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -16,7 +17,7 @@ const injectPrefix = ">>>"
 
 // runPrompt puts together what the model is given. Only the server's own words and the prompt
 // template reach the system role; documents and the client's system messages stand in the user's
-// turn, where nothing in them can pass for a source, a message or a follow-up (see sourceText).
+// turn, where nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
 func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error) {
 	if t.window.tokens == 0 {
 		t.window = t.windowOf(ctx, t.model)
@@ -74,7 +75,7 @@ func (t *turn) build(ctx context.Context) (built, error) {
 	}
 	sent := t.found.Passages[:len(p.Sources)]
 	for i := range sent {
-		for _, label := range passageLabels(&sent[i]) {
+		for _, label := range cite.Labels(&sent[i]) {
 			if !slices.Contains(p.Labels, label) {
 				p.Labels = append(p.Labels, label)
 			}
@@ -184,7 +185,7 @@ func spoken(m Message) llm.Message {
 // any case.
 func (t *turn) systemText(followUps bool) (string, error) {
 	template, domain := t.req.Options.PromptTemplate, t.req.Options.PromptDomain
-	text := t.cfg.Prompts.text(domain, answerPrompt)
+	text := t.cfg.Prompts.Text(domain, prompt.Answer)
 	if injected, ok := strings.CutPrefix(template, injectPrefix); ok {
 		if injected = strings.TrimSpace(injected); injected != "" {
 			text += "\n\n" + injected
@@ -193,14 +194,14 @@ func (t *turn) systemText(followUps bool) (string, error) {
 		text = template
 	}
 	if t.missing != "" && !t.model.grounded {
-		missing, err := t.cfg.Prompts.missing(domain, t.missing)
+		missing, err := t.cfg.Prompts.Missing(domain, t.missing)
 		if err != nil {
 			return "", err
 		}
 		text += "\n\n" + missing
 	}
 	if followUps {
-		text += "\n\n" + t.cfg.Prompts.text(domain, followUpsPrompt)
+		text += "\n\n" + t.cfg.Prompts.Text(domain, prompt.FollowUps)
 	}
 	return text, nil
 }
@@ -216,7 +217,7 @@ func quote(heading string, texts ...string) string {
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
 			b.WriteString("> ")
-			b.WriteString(sourceText(line))
+			b.WriteString(prompt.Neutral(line))
 			b.WriteByte('\n')
 		}
 	}
@@ -226,9 +227,9 @@ func quote(heading string, texts ...string) string {
 
 // source returns a passage as the model reads it, on one line, and what it costs in tokens.
 func (t *turn) source(p *retrieval.Passage) (string, int) {
-	label := citationLabel(p.Document.Name, p.Chunk.Spans[0].Page)
+	label := cite.Label(p.Document.Name, p.Chunk.Spans[0].Page)
 	cost := p.Chunk.Tokens
-	text := label + ": " + sourceText(p.Chunk.Text)
+	text := label + ": " + prompt.Neutral(p.Chunk.Text)
 	if t.window.declared {
 		return text, t.count(text) + 1
 	}
@@ -236,24 +237,4 @@ func (t *turn) source(p *retrieval.Passage) (string, int) {
 		cost = t.cfg.Count(p.Chunk.Text)
 	}
 	return text, cost + t.cfg.Count(label) + 2
-}
-
-// citationLabel returns what stands between the brackets of a citation.
-func citationLabel(name string, page int) string {
-	name = splitAngles(onOneLine(name))
-	if page == 0 {
-		return name
-	}
-	return name + "#page=" + strconv.Itoa(page)
-}
-
-// passageLabels returns a label for each page that the passage spans.
-func passageLabels(p *retrieval.Passage) []string {
-	var labels []string
-	for _, s := range p.Chunk.Spans {
-		if label := citationLabel(p.Document.Name, s.Page); !slices.Contains(labels, label) {
-			labels = append(labels, label)
-		}
-	}
-	return labels
 }

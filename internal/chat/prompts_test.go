@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/chat/prompt"
 	"parley/internal/llm/llmtest"
 )
 
@@ -35,7 +36,7 @@ func TestLoadPrompts_LaysAFolderOverTheBuiltInOnes(t *testing.T) {
 		"legal/.answer.txt.swp": "\xff",
 		".git/config":           "x",
 	})
-	p, err := chat.LoadPrompts(dir)
+	p, err := prompt.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestLoadPrompts_RefusesWhatCannotWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := promptFolder(t, map[string]string{c.file: c.text})
-			_, err := chat.LoadPrompts(dir)
+			_, err := prompt.Load(dir)
 			if err == nil || !strings.HasPrefix(err.Error(), dir) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error = %v, want %q", err, c.want)
 			}
@@ -91,13 +92,13 @@ func TestLoadPrompts_RefusesWhatCannotWork(t *testing.T) {
 			}
 		})
 	}
-	if _, err := chat.LoadPrompts(filepath.Join(t.TempDir(), "missing")); err == nil {
+	if _, err := prompt.Load(filepath.Join(t.TempDir(), "missing")); err == nil {
 		t.Error("a folder that is missing was taken")
 	}
 }
 
 func TestRun_RejectsAPromptDomainThatThereIsNot(t *testing.T) {
-	p, err := chat.LoadPrompts(promptFolder(t, map[string]string{"legal/answer.txt": "x"}))
+	p, err := prompt.Load(promptFolder(t, map[string]string{"legal/answer.txt": "x"}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // The limits of what a request may ask for.
@@ -155,7 +156,7 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The prompt template is longer than %d bytes.", t.cfg.MaxTemplateBytes)
 	case !utf8.ValidString(o.PromptTemplate):
 		return invalid("The prompt template is not valid UTF-8.")
-	case !t.cfg.Prompts.has(o.PromptDomain):
+	case !t.cfg.Prompts.Has(o.PromptDomain):
 		return invalid("There is no prompt domain of that name. There are: %s.", strings.Join(t.cfg.Prompts.Domains(), ", "))
 	case len(o.Stop) > llm.MaxStop || slices.ContainsFunc(o.Stop, isBadStop):
 		return invalid("There are more than %d texts to stop at, or one is empty or longer than %d bytes.", llm.MaxStop, maxStopBytes)
@@ -184,3 +185,6 @@ func (t *turn) filter() retrieval.Filter {
 		RequireGroup:    o.RequireGroup,
 	}
 }
+
+// Seen returns a title or a text that a client gave, without the characters that nobody can see.
+func Seen(s string) string { return text.Seen(s) }

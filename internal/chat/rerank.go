@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/rerank"
 	"parley/internal/retrieval"
@@ -136,8 +137,8 @@ func (t *turn) reranker(key string) (rerank.Reranker, error) {
 		return nil, err
 	}
 	return rerank.Judge{
-		Model: m, Name: name, Quote: sourceText,
-		Instructions: t.cfg.Prompts.text(t.req.Options.PromptDomain, rerankPrompt),
+		Model: m, Name: name, Quote: prompt.Neutral,
+		Instructions: t.cfg.Prompts.Text(t.req.Options.PromptDomain, prompt.Rerank),
 	}, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"parley/internal/chat/cite"
 )
 
 // runRewrite makes the question standalone. The RewriteFunc does it by rules, and gives the words
@@ -61,7 +63,7 @@ func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
 		}
 		return done
 	}
-	r.query, r.clarify, r.reason = harmless(r.query, t.wasGiven), harmless(r.clarify, t.wasGiven), harmless(r.reason, t.wasGiven)
+	r.query, r.clarify, r.reason = cite.Harmless(r.query, t.wasGiven), cite.Harmless(r.clarify, t.wasGiven), cite.Harmless(r.reason, t.wasGiven)
 	q := &t.query
 	q.Query, q.Rewritten, q.Candidate = t.asked, false, ""
 	q.Confidence, q.Ambiguous, q.Reason = r.confidence, r.ambiguous, r.reason

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
@@ -54,9 +55,9 @@ func (t *turn) rewriteRequest() llm.Request {
 	}
 	b.WriteString("Last question:\n")
 	quoteLine(&b, "", t.asked, maxShownRunes)
-	system, schema := t.cfg.Prompts.text(t.req.Options.PromptDomain, rewritePrompt), rewriteSchema
+	system, schema := t.cfg.Prompts.Text(t.req.Options.PromptDomain, prompt.Rewrite), rewriteSchema
 	if t.req.Options.Rewrite.Clarify {
-		system += "\n\n" + t.cfg.Prompts.text(t.req.Options.PromptDomain, clarifyPrompt)
+		system += "\n\n" + t.cfg.Prompts.Text(t.req.Options.PromptDomain, prompt.Clarify)
 		schema = clarifySchema
 	}
 	return llm.Request{
@@ -124,7 +125,7 @@ func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
 		b.WriteString(speaker)
 		b.WriteString(": ")
 	}
-	b.WriteString(sourceText(clip(strings.TrimSpace(text), maxRunes)))
+	b.WriteString(prompt.Neutral(clip(strings.TrimSpace(text), maxRunes)))
 	b.WriteByte('\n')
 }
 
@@ -156,7 +157,7 @@ func parseRewriting(reply string) (rewriting, error) {
 	r := rewriting{confidence: plainConfidence}
 	object, ok := llm.Object(reply)
 	if !ok {
-		r.query = visible(cleanQuery(unfence(reply)))
+		r.query = prompt.Visible(cleanQuery(unfence(reply)))
 		return r, nil
 	}
 	var fields struct {
@@ -170,7 +171,7 @@ func parseRewriting(reply string) (rewriting, error) {
 	if err := json.Unmarshal([]byte(object), &fields); err != nil {
 		return r, fmt.Errorf("read the reply: %w", err)
 	}
-	r.query = visible(cleanQuery(fields.Query))
+	r.query = prompt.Visible(cleanQuery(fields.Query))
 	r.ambiguous = bytes.EqualFold(unquote(fields.Ambiguous), []byte("true"))
 	if c, err := strconv.ParseFloat(strings.TrimSuffix(string(unquote(fields.Confidence)), "%"), 64); err == nil && c >= 0 {
 		if c > 1 {
@@ -179,9 +180,9 @@ func parseRewriting(reply string) (rewriting, error) {
 		r.confidence = min(c, 1)
 	}
 	_ = json.Unmarshal(fields.Reason, &r.reason) // a reason that is no text is none
-	r.reason = clip(strings.Join(strings.Fields(onOneLine(r.reason)), " "), maxReasonRunes)
+	r.reason = clip(strings.Join(strings.Fields(prompt.OneLine(r.reason)), " "), maxReasonRunes)
 	_ = json.Unmarshal(fields.Clarification, &r.clarify) // as above
-	r.clarify = clip(strings.Join(strings.Fields(onOneLine(r.clarify)), " "), maxQueryRunes)
+	r.clarify = clip(strings.Join(strings.Fields(prompt.OneLine(r.clarify)), " "), maxQueryRunes)
 	return r, nil
 }
 
@@ -222,8 +223,7 @@ func (t *turn) checkQuery(query string) error {
 		return errors.New("the query is empty")
 	case strings.Contains(query, "\n"):
 		return errors.New("the query has several lines")
-	case strings.ContainsAny(query, "{}") || splitAngles(query) != query ||
-		roleTag.MatchString(query) || instTag.MatchString(query):
+	case strings.ContainsAny(query, "{}") || prompt.HasMarks(query):
 		return errors.New("the query has characters of a prompt in it")
 	case utf8.RuneCountInString(query) > maxQueryRunes:
 		return errors.New("the query is too long")

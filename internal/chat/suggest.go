@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"parley/internal/chat/cite"
 	"parley/internal/retrieval"
 )
 
@@ -52,16 +53,10 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 	return questions, nil
 }
 
-// harmlessAll makes questions harmless, also where a protocol puts them between angle brackets: what
-// would be a tag then gets a space before it.
+// harmlessAll makes questions harmless, also where a protocol puts them between angle brackets.
 func (t *turn) harmlessAll(questions []string) []string {
-	f := filter{given: t.wasGiven}
 	for i, q := range questions {
-		q = harmless(q, t.wasGiven)
-		if isLetter(q[0]) && !f.fetchesNothing(q) {
-			q = " " + q
-		}
-		questions[i] = q
+		questions[i] = cite.HarmlessInAngles(q, t.wasGiven)
 	}
 	return questions
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 )
 
@@ -44,7 +45,7 @@ func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, erro
 		return StageFinished{}, ctx.Err()
 	}
 	done := StageFinished{Model: reply.Model, Usage: reply.Usage}
-	text := clip(strings.TrimSpace(visible(unfence(reply.Text))), 5*t.summaryTokens())
+	text := clip(strings.TrimSpace(prompt.Visible(unfence(reply.Text))), 5*t.summaryTokens())
 	if err == nil && text == "" {
 		err = errors.New("the summary is empty")
 	}
@@ -73,7 +74,7 @@ func (t *turn) summaryTokens() int {
 // too long together it shows the last ones, and says how many.
 func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req llm.Request, shown int, err error) {
 	words := max(t.summaryTokens()*3/4, 1)
-	system, err := t.cfg.Prompts.summary(t.req.Options.PromptDomain, words)
+	system, err := t.cfg.Prompts.Summary(t.req.Options.PromptDomain, words)
 	if err != nil {
 		return req, 0, fmt.Errorf("render the prompt for summaries: %w", err)
 	}

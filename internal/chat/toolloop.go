@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -207,7 +208,7 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 	room := a.toolRoom()
 	var lines []string
 	for line := range strings.Lines(a.resultWithin(text, room)) {
-		lines = append(lines, sourceText(line))
+		lines = append(lines, prompt.Neutral(line))
 		room -= a.count(line)
 	}
 	for i := range passages {
@@ -225,9 +226,7 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 			a.sent = append(slices.Clip(a.sent), *p)
 		}
 	}
-	if a.check != nil {
-		a.check.learn(a.sent)
-	}
+	a.stream.Learn(a.sent)
 	return strings.Join(lines, "\n")
 }
 
@@ -246,7 +245,7 @@ func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 		return StageFinished{}, err
 	}
 	if said := a.text.String(); said != "" && !strings.HasSuffix(said, "\n") {
-		if err := a.say(a.sift("\n\n"), nil); err != nil {
+		if err := a.say(a.stream.Add("\n\n"), nil); err != nil {
 			return StageFinished{}, err
 		}
 	}
@@ -257,13 +256,6 @@ func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 	}
 	u := a.spent()
 	return StageFinished{Model: cmp.Or(a.done.Model, m.name), Usage: u}, nil
-}
-
-// wasTold is wasShown, with what tools have returned.
-func (a *answer) wasTold(s string) bool {
-	return a.wasShown(s) || s != "" && slices.ContainsFunc(a.behind, func(m llm.Message) bool {
-		return m.Role == llm.ToolRole && strings.Contains(m.Text(), s)
-	})
 }
 
 // synthesizer returns the model that answers with the results of tools.

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/chat"
+	"parley/internal/chat/cite"
 	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
@@ -68,7 +69,7 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	out.Passages = make([]passage, len(found.Passages))
 	var text strings.Builder
 	for i, p := range found.Passages {
-		label := chat.CitationOf(p)
+		label := cite.LabelOf(&p)
 		out.Passages[i] = passage{
 			Citation: label, Title: p.Document.Title, URL: c.link(p.Document, label), Text: p.Chunk.Text, Score: p.Score,
 		}

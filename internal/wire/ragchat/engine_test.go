@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -46,7 +47,7 @@ func newKitchen(t *testing.T) *kitchen {
 	if err := os.WriteFile(filepath.Join(folder, "legal", "answer.txt"), []byte("Answer like a lawyer."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := chat.LoadPrompts(folder)
+	prompts, err := prompt.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/chat/cite"
 	"parley/internal/eval"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -273,7 +274,7 @@ func resultOf(way eval.Way, query string, passages []retrieval.Passage, gold map
 
 func passageOf(p *retrieval.Passage, gold map[string]int) evalPassage {
 	met := eval.MeasuresAt(eval.Ranked([]retrieval.Passage{*p}, gold), gold, 1+len(gold))
-	return evalPassage{ID: sourceID(p), Citation: chat.CitationOf(*p), Score: p.Score, Gold: met.HitRate > 0}
+	return evalPassage{ID: sourceID(p), Citation: cite.LabelOf(p), Score: p.Score, Gold: met.HitRate > 0}
 }
 
 // unknownGold returns what is looked for although the caller can find no such document.

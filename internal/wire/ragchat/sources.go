@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/chat/cite"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -38,7 +39,7 @@ func (x *exchange) sourcesOf(t *chat.Turn) []source {
 }
 
 func (x *exchange) sourceOf(p *retrieval.Passage) source {
-	label := chat.CitationOf(*p)
+	label := cite.LabelOf(p)
 	return source{
 		ID:    sourceID(p),
 		Score: &p.Score,
@@ -96,7 +97,7 @@ func (x *exchange) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 			}
 		}
 	}
-	return chat.Harmless(b.String())
+	return cite.Harmless(b.String(), cite.Nothing)
 }
 
 // block matches what sourceBlock, and the original, put behind an answer.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"parley/internal/chat"
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -143,7 +144,7 @@ func (h *Handler) passages(v *view) []passageShown {
 		}
 	}
 	for i, p := range v.folded.Retrieved.Passages {
-		label := chat.CitationOf(p)
+		label := cite.LabelOf(&p)
 		shown := passageShown{
 			N: i + 1, Label: label, DocumentID: p.Document.ID, Name: p.Document.Name, Title: p.Document.Title,
 			Category: p.Document.Category, Pages: []int{}, Headings: listOf(p.Chunk.Headings), Text: p.Chunk.Text, Tokens: p.Chunk.Tokens,

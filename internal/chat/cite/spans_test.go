@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"strings"
@@ -24,13 +24,13 @@ var benefits = retrieval.Passage{
 	},
 }
 
-func quotes(t *testing.T, answer string, doubts ...Doubt) map[string][]CitedSpan {
+func quotes(t *testing.T, answer string, doubts ...Doubt) map[string][]Span {
 	t.Helper()
 	passages := []retrieval.Passage{benefits, page("other.md", 0, "Nothing of the kind is said here.")}
-	known := citable(passages)
+	known := Citable(passages)
 	cited := findCitations(answer, known)
 	locate(cited, answer, known, passages, doubts)
-	out := map[string][]CitedSpan{}
+	out := map[string][]Span{}
 	for _, c := range cited {
 		out[c.Label] = c.Spans
 	}
@@ -83,7 +83,7 @@ func TestLocate_FindsTheCitedWords(t *testing.T) {
 func TestLocate_OffsetsAreThoseOfThePage(t *testing.T) {
 	got := quotes(t, "Vision care is included. [benefits.pdf#page=3]")["benefits.pdf#page=3"][0]
 	at := strings.Index(benefits.Chunk.Text, "Vision care")
-	want := CitedSpan{Start: 900 + at - 18, End: 900 + at - 18 + len("Vision care is included."), Quote: "Vision care is included."}
+	want := Span{Start: 900 + at - 18, End: 900 + at - 18 + len("Vision care is included."), Quote: "Vision care is included."}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -103,7 +103,7 @@ func TestLocate_IsBounded(t *testing.T) {
 		t.Errorf("%d spans", len(got))
 	}
 	long := page("long.txt", 0, strings.Repeat("vision care word ", 400))
-	known := citable([]retrieval.Passage{long})
+	known := Citable([]retrieval.Passage{long})
 	said := strings.TrimSpace(long.Chunk.Text)
 	cited := findCitations(said+" [long.txt]", known)
 	locate(cited, said+" [long.txt]", known, []retrieval.Passage{long}, nil)
@@ -114,7 +114,7 @@ func TestLocate_IsBounded(t *testing.T) {
 
 // Space around several citations that ends with a full stop is taken out of the text behind the first.
 func TestClaimsOf_KeepsItsPlaceInSpaceThatIsTakenOut(t *testing.T) {
-	known := citable([]retrieval.Passage{benefits})
+	known := Citable([]retrieval.Passage{benefits})
 	for _, answer := range []string{"x  [benefits.pdf#page=3]  [benefits.pdf#page=4].", "  [benefits.pdf#page=3]    [benefits.pdf#page=4] ."} {
 		plain, marks := withoutCitations(answer, known)
 		for _, m := range marks {

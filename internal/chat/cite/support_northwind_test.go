@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 	"parley/test/needs"
 )
 
-var northwind = filepath.Join("..", "..", "..", "shared", "data", "northwind")
+var northwind = filepath.Join("..", "..", "..", "..", "shared", "data", "northwind")
 
 // northwindPassages returns passages of 160 words of the Northwind documents, by page.
 func northwindPassages(t *testing.T) (labels []string, byPage map[string][]retrieval.Passage) {
@@ -120,7 +120,7 @@ func sentencesIn(answer string) []string {
 // bearsOut reports whether a passage passes the check for a sentence that cites it.
 func bearsOut(sentence, question string, p retrieval.Passage) bool {
 	passages := []retrieval.Passage{p}
-	claims := []claim{{text: sentence, labels: passageLabels(&p)}}
+	claims := []claim{{text: sentence, labels: Labels(&p)}}
 	return len(support(claims, pageWords(claims, passages), wordsOf(question))) == 0
 }
 

@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"net/url"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/retrieval"
 )
 
@@ -22,7 +23,7 @@ const (
 
 var (
 	// citationLike matches labels that can only be meant as citations of documents.
-	citationLike = regexp.MustCompile(`(?i)(?:#page=|[^\s.]\.(?:` + documentExts + `)$)`)
+	citationLike = regexp.MustCompile(`(?i)(?:#page=|[^\s.]\.(?:` + prompt.DocumentExts + `)$)`)
 	// ownForm matches the form in which Parley writes citations of pages, and nothing else does.
 	ownForm = regexp.MustCompile(`(?i)^[^"\[\]]*[^\s"\[\]]#page=\d+$`)
 	// pageForm takes a page off a label, in the forms in which models write it: "#page=3",
@@ -41,7 +42,7 @@ var (
 // labels resolves what a model writes between brackets to the citations that the passages of the
 // prompt allow. It is made for one answer and then only read.
 type labels struct {
-	exact map[string]Citation
+	exact Known
 	loose map[string]string // a spelling made uniform → the label; "" where several labels share it
 	odd   []string          // labels that hold brackets
 	exts  map[string]bool   // endings of the documents' names, as ".pdf"
@@ -49,7 +50,7 @@ type labels struct {
 }
 
 func newLabels(passages []retrieval.Passage) *labels {
-	l := &labels{exact: citable(passages), loose: map[string]string{}, exts: map[string]bool{}}
+	l := &labels{exact: Citable(passages), loose: map[string]string{}, exts: map[string]bool{}}
 	for label, c := range l.exact {
 		l.most = max(l.most, len(label))
 		if strings.ContainsAny(label, "[]") {
@@ -95,7 +96,7 @@ func (l *labels) enter(key, label string) {
 func nameKey(name string) string {
 	var b strings.Builder
 	gap := false
-	for _, r := range visible(name) {
+	for _, r := range prompt.Visible(name) {
 		if r == '_' || r == '-' || unicode.IsSpace(r) {
 			gap = b.Len() > 0
 			continue
@@ -275,7 +276,7 @@ func cleanLabel(s string) string {
 	if i := strings.LastIndex(s, "†"); i >= 0 {
 		s = s[i+len("†"):]
 	}
-	s = strings.TrimSpace(leadIn.ReplaceAllString(strings.TrimSpace(onOneLine(s)), ""))
+	s = strings.TrimSpace(leadIn.ReplaceAllString(strings.TrimSpace(prompt.OneLine(s)), ""))
 	s = strings.Trim(s, "`*'“”‘’\\ ")
 	s = escaped.ReplaceAllString(s, "$1")
 	if strings.Contains(s, "%") {
@@ -288,7 +289,7 @@ func cleanLabel(s string) string {
 
 // shorten bounds what is kept of a label that a model made up.
 func shorten(label string) string {
-	label = strings.TrimSpace(onOneLine(label))
+	label = strings.TrimSpace(prompt.OneLine(label))
 	if len(label) > maxLabelBytes {
 		label = strings.ToValidUTF8(label[:maxLabelBytes], "")
 	}

@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"slices"
@@ -8,15 +8,6 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/text"
 )
-
-// CitedSpan is where on its page the words stand that a citation is for.
-type CitedSpan struct {
-	Occurrence int    `json:"occurrence"` // which of the places in the answer where the label stands, from 0
-	Start      int    `json:"start"`      // byte offsets in the text of the page as it was when the turn ran
-	End        int    `json:"end"`        // exclusive; 0: no words of the page are close to the sentence
-	Quote      string `json:"quote"`      // the words, shortened at the end
-	Doubted    bool   `json:"doubted,omitempty"`
-}
 
 // The limits of cited spans.
 const (
@@ -32,7 +23,7 @@ const (
 // locate finds the cited words of each citation: where its page says what the sentence does that the
 // citation stands with. A sentence that was taken over word for word is found as it stands, another
 // one where most of its words are.
-func locate(cited []Citation, answer string, known map[string]Citation, passages []retrieval.Passage, doubts []Doubt) {
+func locate(cited []Citation, answer string, known Known, passages []retrieval.Passage, doubts []Doubt) {
 	if len(cited) == 0 {
 		return
 	}
@@ -89,7 +80,7 @@ func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 }
 
 // find returns the cited words of the citation at marks[i].
-func (f *locator) find(marks []citationMark, i int, c Citation) CitedSpan {
+func (f *locator) find(marks []citationMark, i int, c Citation) Span {
 	first := i // of the citations that stand behind one sentence
 	for first > 0 && f.adjoin(marks, first-1) {
 		first--
@@ -103,7 +94,7 @@ func (f *locator) find(marks []citationMark, i int, c Citation) CitedSpan {
 	}
 	k := carrier(f.plain, f.split(), marks[i].at)
 	if k < 0 {
-		return CitedSpan{}
+		return Span{}
 	}
 	s := f.sentences[k]
 	sentence := itemMark.ReplaceAllString(f.plain[s.Start:s.End], "")
@@ -127,10 +118,10 @@ func (f *locator) adjoin(marks []citationMark, i int) bool {
 }
 
 // verbatim finds a text that was taken over as it stands, but for its line breaks.
-func (f *locator) verbatim(said string, c Citation) (CitedSpan, bool) {
+func (f *locator) verbatim(said string, c Citation) (Span, bool) {
 	const least = 12 // bytes: what is shorter may stand anywhere
 	if len(said) < least {
-		return CitedSpan{}, false
+		return Span{}, false
 	}
 	said = strings.ReplaceAll(said, "\n", " ")
 	for i := range f.passages {
@@ -147,20 +138,20 @@ func (f *locator) verbatim(said string, c Citation) (CitedSpan, bool) {
 			return span, true
 		}
 	}
-	return CitedSpan{}, false
+	return Span{}, false
 }
 
 // onPage returns the part of a chunk's text that stands on a page.
-func onPage(chunk retrieval.Chunk, page, start, end int) (CitedSpan, bool) {
+func onPage(chunk retrieval.Chunk, page, start, end int) (Span, bool) {
 	for _, s := range chunk.Spans {
 		from, to := max(start, s.Offset), min(end, s.Offset+s.End-s.Start)
 		if s.Page == page && from < to {
-			return CitedSpan{
+			return Span{
 				Start: s.Start + from - s.Offset, End: s.Start + to - s.Offset, Quote: quoteOf(chunk.Text[from:to]),
 			}, true
 		}
 	}
-	return CitedSpan{}, false
+	return Span{}, false
 }
 
 func quoteOf(s string) string {
@@ -176,9 +167,9 @@ func quoteOf(s string) string {
 
 // closest finds the sentences of the cited page that have most of a sentence's words, at least a share
 // of them.
-func (f *locator) closest(sentence string, c Citation, least float64) CitedSpan {
+func (f *locator) closest(sentence string, c Citation, least float64) Span {
 	wanted := weightsOf(sentence)
-	var best CitedSpan
+	var best Span
 	bestShare := 0.0
 	for i := range f.passages {
 		p := &f.passages[i]
@@ -198,7 +189,7 @@ func (f *locator) closest(sentence string, c Citation, least float64) CitedSpan 
 		}
 	}
 	if bestShare < least {
-		return CitedSpan{}
+		return Span{}
 	}
 	return best
 }

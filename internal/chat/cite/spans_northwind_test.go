@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"bufio"
@@ -35,7 +35,7 @@ func TestLocate_OnNorthwind(t *testing.T) {
 		for _, label := range gold.Citations {
 			passages = append(passages, byPage[label]...)
 		}
-		known := citable(passages)
+		known := Citable(passages)
 		cited := findCitations(gold.Truth, known)
 		locate(cited, gold.Truth, known, passages, nil)
 		for _, c := range cited {
@@ -68,7 +68,7 @@ func BenchmarkLocate(b *testing.B) {
 	const verbatim = "Vision care is included. [benefits.pdf#page=3]"
 	const reworded = "You get $150 per year for contact lenses [benefits.pdf#page=3]."
 	for name, answer := range map[string]string{"verbatim": verbatim, "reworded": reworded} {
-		known := citable(passages)
+		known := Citable(passages)
 		cited := findCitations(answer, known)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"testing"
@@ -56,7 +56,7 @@ func TestSupport(t *testing.T) {
 		{"Chinese on something else", "公司食堂中午提供素食和新鲜水果沙拉 [休假.md]。", []string{"休假.md words"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			claims := claimsOf(c.answer, citable(supporting))
+			claims := claimsOf(c.answer, Citable(supporting))
 			var got []string
 			for _, d := range support(claims, pageWords(claims, supporting), wordsOf("How is leave in 2026?")) {
 				got = append(got, d.Label+" "+d.Reason)
@@ -69,7 +69,7 @@ func TestSupport(t *testing.T) {
 }
 
 func TestClaimsOf_GivesEachCitationItsSentence(t *testing.T) {
-	known := citable(supporting)
+	known := Citable(supporting)
 	const a, b = "[leave.pdf#page=1]", "[travel.md]"
 	for _, c := range []struct {
 		name, answer string

@@ -1,4 +1,4 @@
-package chat
+package prompt
 
 import (
 	"regexp"
@@ -9,10 +9,10 @@ import (
 // wholeRoleHead is isRoleHead as an expression.
 var wholeRoleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?|instruction|response|system prompt|system message)[*_]*\s*$`)
 
-// wholeSourceText is sourceText with each rule as one expression over the whole text, which is slow.
+// wholeSourceText is Neutral with each rule as one expression over the whole text, which is slow.
 func wholeSourceText(text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(visible(text)) {
+	for line := range strings.Lines(Visible(text)) {
 		head, rest := cutHead(line)
 		if rest != "" && (wholeRoleHead.MatchString(plainHead(head)) || labelHead.MatchString(head)) {
 			line = strings.TrimRight(head, " ") + " " + rest
@@ -23,7 +23,7 @@ func wholeSourceText(text string) string {
 	text = instTag.ReplaceAllString(text, "($1)")
 	text = roleTag.ReplaceAllString(text, "< $1")
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ")
-	return splitAngles(bracketed.ReplaceAllString(text, "($1)"))
+	return SplitAngles(bracketed.ReplaceAllString(text, "($1)"))
 }
 
 // FuzzSourceText_IsWhatTheWholeExpressionsSay holds the rules that are taken apart for speed against
@@ -39,7 +39,7 @@ func FuzzSourceText_IsWhatTheWholeExpressionsSay(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got, want := sourceText(text), wholeSourceText(text); got != want {
+		if got, want := Neutral(text), wholeSourceText(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	})

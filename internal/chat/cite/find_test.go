@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func cited(name string, pages ...int) retrieval.Passage {
 }
 
 func TestFindCitations(t *testing.T) {
-	known := citable([]retrieval.Passage{
+	known := Citable([]retrieval.Passage{
 		cited("a.pdf", 1, 2), cited("dir/b c (1).pdf", 7), cited("notes.md", 0), cited("x[1].pdf", 3), cited("a.pdf", 2, 3), cited("README", 0),
 	})
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestFindCitations(t *testing.T) {
 
 func TestFindCitations_PointsToTheBestPassage(t *testing.T) {
 	passages := []retrieval.Passage{cited("n.md", 0), cited("a.pdf", 1, 2), cited("a.pdf", 2, 3)}
-	got := findCitations("[a.pdf#page=2][a.pdf#page=3]", citable(passages))
+	got := findCitations("[a.pdf#page=2][a.pdf#page=3]", Citable(passages))
 	snippet := strings.Repeat("word ", 39) + "word…"
 	want := []Citation{
 		{Label: "a.pdf#page=2", DocumentID: "id-a.pdf", Name: "a.pdf", Title: "T a.pdf", Page: 2, Passage: 1, Snippet: snippet},

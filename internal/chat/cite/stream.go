@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"strings"
@@ -11,6 +11,67 @@ const maxSeparator = 16
 
 // maxLead bounds the space before a citation that is removed with it.
 const maxLead = 16
+
+// Form says what a text is that passes a Stream.
+type Form uint8
+
+// The forms.
+const (
+	Prose     Form = iota // the answer of a model, in Markdown
+	JSON                  // the answer of a model that is to be JSON
+	Reasoning             // what a model thinks: only citations in Parley's own form are looked at
+	Quotes                // an answer in the passages' own words, whose citations are right
+)
+
+// Seen says which texts a model did not make up. Given is required.
+type Seen struct {
+	Given func(text string) bool // whether the user gave that text
+	Shown func(text string) bool // whether the model was shown that text; it holds for what was given, too
+}
+
+// Stream is what the text of an answer passes on its way out. It is used by one goroutine.
+type Stream struct {
+	form    Form
+	check   verifier
+	leave   filter      // of Quotes, which are not checked
+	escapes jsonEscapes // of JSON
+}
+
+// NewStream returns a stream for one answer, which may cite the passages.
+func NewStream(form Form, passages []retrieval.Passage, seen Seen) *Stream {
+	return &Stream{
+		form:  form,
+		check: verifier{passages: passages, given: seen.Given, shown: seen.Shown, json: form == JSON || form == Reasoning},
+		leave: filter{given: seen.Given},
+	}
+}
+
+// Add takes a delta and returns the text that is certain now.
+func (s *Stream) Add(delta string) string {
+	switch {
+	case delta == "":
+		return ""
+	case s.form == Quotes:
+		return s.leave.add(delta)
+	case s.form == JSON:
+		delta = s.escapes.add(delta)
+	}
+	return s.check.add(delta)
+}
+
+// End returns the rest of the text. The stream may go on with Add.
+func (s *Stream) End() string {
+	switch s.form {
+	case Quotes:
+		return s.leave.end()
+	case JSON:
+		return s.check.add(s.escapes.end()) + s.check.end()
+	}
+	return s.check.end()
+}
+
+// Learn sets the passages that may be cited from now on.
+func (s *Stream) Learn(passages []retrieval.Passage) { s.check.learn(passages) }
 
 // verifier checks the citations of a streamed answer before anybody sees it. Text without brackets and
 // code marks passes as it is, without a copy. An opening bracket is held back until it is decided:

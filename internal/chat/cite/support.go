@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"slices"
@@ -22,43 +22,6 @@ const (
 	minLangWords  = 6    // words that tell a language
 	prefixLetters = 5    // that inflected words of other languages have in common
 )
-
-// DoubtKind says what is wrong with a citation.
-type DoubtKind string
-
-// The kinds of doubt.
-const (
-	Invented    DoubtKind = "invented"    // no passage allows it; it was removed from the answer
-	Unsupported DoubtKind = "unsupported" // the page does not say what the sentence does; it stands in the answer
-)
-
-// Doubt is a citation of a model's answer that the check did not bear out.
-type Doubt struct {
-	Label    string    `json:"label"` // of an invented one as the model wrote it
-	Kind     DoubtKind `json:"kind"`
-	Sentence string    `json:"sentence"` // that the citation stands with, shortened
-	Reason   string    `json:"reason"`   // not retrieved; or what is missing: words, numbers; or judge
-}
-
-// The reasons of a Doubt.
-const (
-	reasonNotRetrieved = "not retrieved"
-	reasonWords        = "words"
-	reasonNumbers      = "numbers"
-	reasonJudge        = "judge"
-)
-
-// Unsupported returns the labels in the text of m that their pages do not bear out, each once. Those
-// that were invented are not in it: they are not in the text.
-func (m MessageFinished) Unsupported() []string {
-	var out []string
-	for _, d := range m.Doubts {
-		if d.Kind == Unsupported && !slices.Contains(out, d.Label) {
-			out = append(out, d.Label)
-		}
-	}
-	return out
-}
 
 // claim is a sentence of an answer with the citations that it carries.
 type claim struct {
@@ -326,7 +289,7 @@ func pageWords(claims []claim, passages []retrieval.Passage) map[string]words {
 // pageTexts returns what a passage has of each of its pages, by label.
 func pageTexts(p *retrieval.Passage) map[string]string {
 	out := map[string]string{}
-	all := marks(p)
+	all := Marks(p)
 	for i, m := range all {
 		end := len(p.Chunk.Text)
 		if i+1 < len(all) {

@@ -1,4 +1,4 @@
-package chat
+package prompt
 
 import (
 	"regexp"
@@ -20,8 +20,8 @@ const (
 	paragraphSeparator = '\u2029'
 )
 
-// documentExts is a regular expression for the extensions with which the names of documents end.
-var documentExts = strings.Join(format.OfDocuments(), "|")
+// DocumentExts is a regular expression for the extensions with which the names of documents end.
+var DocumentExts = strings.Join(format.OfDocuments(), "|")
 
 // roles are what stands before the colon of a line that begins like a message or a list of sources,
 // beside space and marks of Markdown.
@@ -31,19 +31,19 @@ var roles = []string{"system", "assistant", "user", "human", "developer", "tool"
 var (
 	// labelHead is what stands before the colon of a line that begins like a source whose document
 	// has no pages.
-	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + documentExts + `)\s*$`)
+	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + DocumentExts + `)\s*$`)
 	// pageLabel is the end of any other source's label.
 	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
 	// bracketed is what the user would take for a citation; it holds no other bracket.
-	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + documentExts + `))\s*)[\]】］]`)
+	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + DocumentExts + `))\s*)[\]】］]`)
 	// instTag is how some models mark the user's turn.
 	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys|system_prompt|tool_calls|tool_results|tool_content|available_tools))\]`)
 	// roleTag is how other models mark turns and calls.
 	roleTag = regexp.MustCompile(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
 )
 
-// sourceText returns a document's text as it stands in the prompt and in data_points: on one
-// line, and without anything that could pass for a delimiter of the prompt. In detail:
+// Neutral returns a document's text as it stands in the prompt and in data_points: on one line, and
+// without anything that could be taken for a delimiter of the prompt. In detail:
 //
 //   - line breaks of every kind become spaces, other control characters too;
 //   - characters that cannot be seen (zero width, bidirectional controls, tags) are dropped,
@@ -56,15 +56,15 @@ var (
 //
 // All else is kept byte for byte, so that a text without such things differs in its line breaks
 // only.
-func sourceText(text string) string {
-	text = neutralLines(visible(text))
+func Neutral(text string) string {
+	text = neutralLines(Visible(text))
 	if hasPageLabel(text) {
 		text = pageLabel.ReplaceAllString(text, "$1 :")
 	}
 	text = replaceBetween(text, nextSquare, instTag, "(", ")")
 	text = replaceBetween(text, nextAngle, roleTag, "< ", "")
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", " ")
-	return splitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
+	return SplitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
 }
 
 // hasPageLabel reports whether pageLabel may match.
@@ -136,7 +136,7 @@ func plainHead(head string) string {
 	}, norm.NFKD.String(head))
 }
 
-// maxExt is longer than any ending of a name in documentExts, however it is folded.
+// maxExt is longer than any ending of a name in DocumentExts, however it is folded.
 const maxExt = 16
 
 // isLabelHead is labelHead without a search where there is no ending of a name.
@@ -187,8 +187,8 @@ func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, 
 	return b.String() + text[done:]
 }
 
-// visible turns every line end into "\n" and drops what cannot be seen.
-func visible(s string) string {
+// Visible turns every line end into "\n" and drops what cannot be seen.
+func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\r', r == '\v', r == '\f', r == nextLine, r == lineSeparator, r == paragraphSeparator:
@@ -204,17 +204,14 @@ func visible(s string) string {
 	}, s)
 }
 
-// Seen returns a title or a text that a client gave, as it may be shown to others: without what nobody
-// sees.
-func Seen(s string) string { return text.Seen(s) }
-
-func onOneLine(text string) string {
-	return strings.ReplaceAll(visible(text), "\n", " ")
+// OneLine returns what can be seen of a text, with spaces in the place of line breaks.
+func OneLine(text string) string {
+	return strings.ReplaceAll(Visible(text), "\n", " ")
 }
 
-// splitAngles puts a space between any two of < and > that stand together, and between them and
+// SplitAngles puts a space between any two of < and > that stand together, and between them and
 // a bar; some models mark turns with bars of full width.
-func splitAngles(text string) string {
+func SplitAngles(text string) string {
 	if !strings.ContainsAny(text, "<>＜＞") {
 		return text
 	}
@@ -230,6 +227,12 @@ func splitAngles(text string) string {
 		b.WriteString(text[i : i+size])
 	}
 	return b.String()
+}
+
+// HasMarks reports whether a text holds marks with which prompts or models tell messages and sources
+// apart.
+func HasMarks(text string) bool {
+	return SplitAngles(text) != text || roleTag.MatchString(text) || instTag.MatchString(text)
 }
 
 func plainMark(r rune) rune {

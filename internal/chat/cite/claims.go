@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type citationMark struct {
 
 // claimsOf returns the sentences of an answer that carry citations: those in or behind which they
 // stand.
-func claimsOf(answer string, known map[string]Citation) []claim {
+func claimsOf(answer string, known Known) []claim {
 	plain, marks := withoutCitations(answer, known)
 	if len(marks) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func claimsOf(answer string, known map[string]Citation) []claim {
 
 // withoutCitations takes the citations out of an answer, and the space before those that end a
 // sentence.
-func withoutCitations(answer string, known map[string]Citation) (plain string, marks []citationMark) {
+func withoutCitations(answer string, known Known) (plain string, marks []citationMark) {
 	out := make([]byte, 0, len(answer))
 	for {
 		i := strings.IndexByte(answer, '[')

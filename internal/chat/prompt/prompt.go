@@ -1,4 +1,11 @@
-package chat
+// Package prompt has what models are told in the system role, and makes other text safe to put beside
+// it: in a prompt, nothing of a document or a client may pass for an instruction, a message, a source
+// or a citation.
+//
+//	set, err := prompt.Load("./prompts")
+//	system := set.Text("legal", prompt.Answer)
+//	source := label + ": " + prompt.Neutral(chunk.Text)
+package prompt
 
 import (
 	"embed"
@@ -16,56 +23,58 @@ import (
 	"unicode/utf8"
 )
 
-//go:embed prompts
+//go:embed default
 var embedded embed.FS
 
-// DefaultDomain is the prompt domain of requests that name none.
+// DefaultDomain is the domain of requests that name none.
 const DefaultDomain = "default"
 
-// promptName names one of the prompts of a domain. Its file has the ending ".txt".
-type promptName string
+// Name names a prompt of a domain. Its file is the name with ".txt".
+type Name string
 
-// The prompts. Each is what a model is told in the system role.
+// The prompts.
 const (
-	answerPrompt    promptName = "answer"
-	followUpsPrompt promptName = "followups" // put after answer when follow-ups were asked for
-	missingPrompt   promptName = "missing"   // put after answer while documents are missing
-	rewritePrompt   promptName = "rewrite"
-	clarifyPrompt   promptName = "clarify" // put after rewrite when questions may be asked back
-	summaryPrompt   promptName = "summary"
-	rerankPrompt    promptName = "rerank"
-	judgePrompt     promptName = "judge"
+	Answer    Name = "answer"
+	FollowUps Name = "followups" // follows Answer when follow-ups were asked for
+	Missing   Name = "missing"   // follows Answer while documents are missing
+	Rewrite   Name = "rewrite"
+	Clarify   Name = "clarify" // follows Rewrite when questions may be asked back
+	Summary   Name = "summary"
+	Rerank    Name = "rerank"
+	Judge     Name = "judge"
 )
 
-var promptNames = []promptName{answerPrompt, followUpsPrompt, missingPrompt, rewritePrompt, clarifyPrompt, summaryPrompt, rerankPrompt, judgePrompt}
+var names = []Name{Answer, FollowUps, Missing, Rewrite, Clarify, Summary, Rerank, Judge}
 
-// promptData is what the templates can use. It has nothing of clients or documents, so that
-// nothing of them can reach the system role.
-type promptData struct {
-	Questions int // to suggest
-	Words     int // that a reply may have: a query's, or a summary's
-
-	Missing string // why documents may be missing, in the server's own sentences
+// data is what templates can use. It holds nothing of clients or documents, so that nothing of them
+// can reach the system role.
+type data struct {
+	Questions int    // to suggest
+	Words     int    // limit of a reply: of a query, or of a summary
+	Missing   string // why documents may be missing, in the server's own sentences
 }
 
-// maxQueryWords is what a rewritten question may have.
+// MaxFollowUps is how many questions a model is asked to suggest.
+const MaxFollowUps = 3
+
+// maxQueryWords limits a rewritten question.
 const maxQueryWords = 40
 
 // sampleData is what templates are tried with when they are read.
-func sampleData(name promptName) promptData {
-	data := promptData{Questions: maxFollowUps, Words: maxQueryWords}
+func sampleData(name Name) data {
+	data := data{Questions: MaxFollowUps, Words: maxQueryWords}
 	switch name {
-	case summaryPrompt:
+	case Summary:
 		data.Words = 200
-	case missingPrompt:
+	case Missing:
 		data.Missing = "Documents are still being read."
 	}
 	return data
 }
 
-// Prompts are what models are told, by prompt domain. They are read once and then only read.
-type Prompts struct {
-	domains map[string]map[promptName]prompt
+// Set is the prompts of all domains. It does not change once it is loaded.
+type Set struct {
+	domains map[string]map[Name]prompt
 }
 
 // prompt is a template that has been tried.
@@ -73,22 +82,18 @@ type prompt struct {
 	origin   string // the file it comes from, "built in" for none
 	source   string
 	template *template.Template
-	sample   promptData
+	sample   data
 	text     string // for sample
 }
 
-// LoadPrompts returns the built-in prompts with those of a folder laid over them: a folder for
-// each domain, in it any of the files answer.txt, followups.txt, missing.txt, rewrite.txt,
-// clarify.txt, summary.txt, rerank.txt and judge.txt, which are text/template. What a domain lacks it takes
-// from the domain "default", which the folder may have too. Names that begin with a dot are skipped. With "" there are only
-// the built-in ones. An error names the file, and the line if it is in a template.
-func LoadPrompts(folder string) (*Prompts, error) {
-	p := &Prompts{domains: map[string]map[promptName]prompt{}}
-	builtIn, err := fs.Sub(embedded, "prompts")
-	if err != nil {
-		return nil, fmt.Errorf("open the built-in prompts: %w", err)
-	}
-	if err := p.read(builtIn, ""); err != nil {
+// Load returns the built-in prompts, overlaid with those of a folder; "" adds nothing. The folder has
+// a folder for each domain, with any of the files answer.txt, followups.txt, missing.txt, rewrite.txt,
+// clarify.txt, summary.txt, rerank.txt and judge.txt, in the language of text/template. A domain takes
+// what it lacks from the domain "default", which the folder may have too. Names that begin with a dot
+// are skipped. An error names the file and, within a template, the line.
+func Load(folder string) (*Set, error) {
+	p := &Set{domains: map[string]map[Name]prompt{}}
+	if err := p.read(embedded, ""); err != nil {
 		return nil, err
 	}
 	if folder != "" {
@@ -97,7 +102,7 @@ func LoadPrompts(folder string) (*Prompts, error) {
 		}
 	}
 	for _, domain := range p.domains {
-		for _, name := range promptNames {
+		for _, name := range names {
 			if _, ok := domain[name]; !ok {
 				domain[name] = p.domains[DefaultDomain][name]
 			}
@@ -106,21 +111,20 @@ func LoadPrompts(folder string) (*Prompts, error) {
 	return p, nil
 }
 
-// builtInPrompts returns the prompts that are part of the program; a test reads them too.
-func builtInPrompts() *Prompts {
-	p, err := LoadPrompts("")
+// BuiltIn returns the prompts that are part of the program.
+func BuiltIn() *Set {
+	p, err := Load("")
 	if err != nil {
 		panic(fmt.Sprintf("a built-in prompt is wrong: %v", err))
 	}
 	return p
 }
 
-// domainName is what a domain may be called. Requests name domains.
+// domainName matches the names that a domain may have.
 var domainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// read lays the domains of one folder over those that there are. Its name is "" for the built-in
-// one.
-func (p *Prompts) read(folder fs.FS, name string) error {
+// read overlays the domains of one folder. Its name is "" for the built-in prompts.
+func (p *Set) read(folder fs.FS, name string) error {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return fmt.Errorf("read the prompts: %w", err)
@@ -136,7 +140,7 @@ func (p *Prompts) read(folder fs.FS, name string) error {
 			return fmt.Errorf("%s: prompts stand in folders, one for each domain, such as %s", at, filepath.Join(name, DefaultDomain))
 		}
 		if !domainName.MatchString(e.Name()) {
-			return fmt.Errorf("%s: a prompt domain is named with small letters, digits, - and _", at)
+			return fmt.Errorf("%s: name a prompt domain with lowercase letters, digits, - and _", at)
 		}
 		if err := p.readDomain(folder, name, e.Name()); err != nil {
 			return err
@@ -145,21 +149,21 @@ func (p *Prompts) read(folder fs.FS, name string) error {
 	return nil
 }
 
-func (p *Prompts) readDomain(folder fs.FS, name, domain string) error {
+func (p *Set) readDomain(folder fs.FS, name, domain string) error {
 	entries, err := fs.ReadDir(folder, domain)
 	if err != nil {
 		return fmt.Errorf("read the prompts: %w", err)
 	}
 	if p.domains[domain] == nil {
-		p.domains[domain] = map[promptName]prompt{}
+		p.domains[domain] = map[Name]prompt{}
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		at := filepath.Join(name, domain, e.Name())
-		kind := promptName(strings.TrimSuffix(e.Name(), ".txt"))
-		if !slices.Contains(promptNames, kind) || string(kind) == e.Name() {
+		kind := Name(strings.TrimSuffix(e.Name(), ".txt"))
+		if !slices.Contains(names, kind) || string(kind) == e.Name() {
 			return fmt.Errorf("%s: there is no such prompt; there are %s", at, promptFiles())
 		}
 		text, err := readPrompt(folder, path.Join(domain, e.Name()))
@@ -180,7 +184,7 @@ func (p *Prompts) readDomain(folder fs.FS, name, domain string) error {
 
 func promptFiles() string {
 	var files []string
-	for _, n := range promptNames {
+	for _, n := range names {
 		files = append(files, string(n)+".txt")
 	}
 	return strings.Join(files, ", ")
@@ -210,9 +214,9 @@ func readPrompt(folder fs.FS, file string) (string, error) {
 	return string(b), nil
 }
 
-// newPrompt parses a template and tries it. Errors of text/template begin with the template's
-// name, its file here, and the line.
-func newPrompt(file string, name promptName, text string) (prompt, error) {
+// newPrompt parses a template and tries it. Errors of text/template begin with the name of the
+// template, which is its file, and the line.
+func newPrompt(file string, name Name, text string) (prompt, error) {
 	t, err := template.New(file).Option("missingkey=error").Parse(text)
 	if err != nil {
 		return prompt{}, errors.New(strings.TrimPrefix(err.Error(), "template: "))
@@ -227,7 +231,7 @@ func newPrompt(file string, name promptName, text string) (prompt, error) {
 	return p, nil
 }
 
-func (p *prompt) execute(data promptData) (string, error) {
+func (p *prompt) execute(data data) (string, error) {
 	var out boundedText
 	err := p.template.Execute(&out, data)
 	if _, ok := errors.AsType[template.ExecError](err); ok {
@@ -239,7 +243,7 @@ func (p *prompt) execute(data promptData) (string, error) {
 	return strings.TrimSpace(out.text.String()), nil
 }
 
-// boundedText keeps a template that does not end from filling the memory.
+// boundedText stops a template that writes without end.
 type boundedText struct{ text strings.Builder }
 
 func (b *boundedText) Write(p []byte) (int, error) {
@@ -250,17 +254,17 @@ func (b *boundedText) Write(p []byte) (int, error) {
 }
 
 // Domains returns the names of the domains, sorted.
-func (p *Prompts) Domains() []string { return slices.Sorted(maps.Keys(p.domains)) }
+func (p *Set) Domains() []string { return slices.Sorted(maps.Keys(p.domains)) }
 
-// has reports whether there is a domain; "" is the default one.
-func (p *Prompts) has(domain string) bool { return domain == "" || p.domains[domain] != nil }
+// Has reports whether there is a domain; "" is the default one.
+func (p *Set) Has(domain string) bool { return domain == "" || p.domains[domain] != nil }
 
-// text returns a prompt of a domain that there is.
-func (p *Prompts) text(domain string, name promptName) string { return p.find(domain, name).text }
+// Text returns a prompt of a domain that exists.
+func (p *Set) Text(domain string, name Name) string { return p.find(domain, name).text }
 
-// summary returns the prompt for a summary of that many words.
-func (p *Prompts) summary(domain string, words int) (string, error) {
-	s := p.find(domain, summaryPrompt)
+// Summary returns the prompt for a summary of at most so many words.
+func (p *Set) Summary(domain string, words int) (string, error) {
+	s := p.find(domain, Summary)
 	if words == s.sample.Words {
 		return s.text, nil
 	}
@@ -269,23 +273,23 @@ func (p *Prompts) summary(domain string, words int) (string, error) {
 	return s.execute(data)
 }
 
-// missing returns the prompt that says why documents may be missing.
-func (p *Prompts) missing(domain, why string) (string, error) {
-	m := p.find(domain, missingPrompt)
+// Missing returns the prompt that says why documents may be missing.
+func (p *Set) Missing(domain, why string) (string, error) {
+	m := p.find(domain, Missing)
 	data := m.sample
 	data.Missing = why
 	return m.execute(data)
 }
 
-func (p *Prompts) find(domain string, name promptName) prompt {
+func (p *Set) find(domain string, name Name) prompt {
 	if domain == "" {
 		domain = DefaultDomain
 	}
 	return p.domains[domain][name]
 }
 
-// PromptText is a prompt as it is in effect.
-type PromptText struct {
+// Effective is a prompt as it is in effect.
+type Effective struct {
 	Domain string
 	Name   string // of its file, without the ending
 	Origin string // the file it comes from, "built in" for none
@@ -293,12 +297,12 @@ type PromptText struct {
 }
 
 // List returns the prompts of all domains, in the order of their names.
-func (p *Prompts) List() []PromptText {
-	var all []PromptText
+func (p *Set) List() []Effective {
+	var all []Effective
 	for _, domain := range p.Domains() {
-		for _, name := range promptNames {
+		for _, name := range names {
 			t := p.domains[domain][name]
-			all = append(all, PromptText{Domain: domain, Name: string(name), Origin: t.origin, Source: t.source})
+			all = append(all, Effective{Domain: domain, Name: string(name), Origin: t.origin, Source: t.source})
 		}
 	}
 	return all

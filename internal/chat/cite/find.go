@@ -1,8 +1,9 @@
-package chat
+package cite
 
 import (
 	"strings"
 
+	"parley/internal/chat/prompt"
 	"parley/internal/retrieval"
 	"parley/internal/text"
 )
@@ -11,7 +12,7 @@ const maxSnippetRunes = 200
 
 // findCitations returns the citations between brackets in an answer, in the order in which they
 // first appear.
-func findCitations(answer string, known map[string]Citation) []Citation {
+func findCitations(answer string, known Known) []Citation {
 	cited := []Citation{}
 	seen := map[string]bool{}
 	for i := strings.IndexByte(answer, '['); i >= 0; {
@@ -31,14 +32,17 @@ func findCitations(answer string, known map[string]Citation) []Citation {
 	return cited
 }
 
-// citable returns the citations that the passages allow, by label. Where several passages share
-// a page, the best one counts.
-func citable(passages []retrieval.Passage) map[string]Citation {
-	known := map[string]Citation{}
+// Known is the citations that passages allow, by label.
+type Known map[string]Citation
+
+// Citable returns the citations that the passages allow. Where several passages share a page, the
+// best one counts.
+func Citable(passages []retrieval.Passage) Known {
+	known := Known{}
 	for i := range passages {
 		p := &passages[i]
 		for _, s := range p.Chunk.Spans {
-			label := citationLabel(p.Document.Name, s.Page)
+			label := Label(p.Document.Name, s.Page)
 			if _, ok := known[label]; ok {
 				continue
 			}
@@ -60,7 +64,7 @@ func citable(passages []retrieval.Passage) map[string]Citation {
 
 // knownLabel finds the label with which s begins, before a closing bracket. Names of documents
 // may hold brackets themselves.
-func knownLabel(s string, known map[string]Citation) (string, bool) {
+func knownLabel(s string, known Known) (string, bool) {
 	best := ""
 	for label := range known {
 		if len(label) > len(best) && strings.HasPrefix(s, label) && strings.HasPrefix(s[len(label):], "]") {
@@ -74,7 +78,7 @@ func knownLabel(s string, known map[string]Citation) (string, bool) {
 func snippet(text string) string {
 	var b strings.Builder
 	n := 0
-	for word := range strings.FieldsSeq(visible(text)) {
+	for word := range strings.FieldsSeq(prompt.Visible(text)) {
 		size := len([]rune(word)) + 1
 		if n+size > maxSnippetRunes {
 			if n == 0 {
@@ -90,4 +94,25 @@ func snippet(text string) string {
 		n += size
 	}
 	return b.String()
+}
+
+// Neutral is prompt.Neutral for a line that another agent wrote about the passages: the citations in it
+// that they allow stay as they are.
+func (k Known) Neutral(line string) string {
+	var b strings.Builder
+	for from := 0; ; {
+		open := strings.IndexByte(line[from:], '[')
+		if open < 0 {
+			b.WriteString(prompt.Neutral(line))
+			return b.String()
+		}
+		from += open + 1
+		label, ok := knownLabel(line[from:], k)
+		if !ok {
+			continue
+		}
+		end := from + len(label) + 1
+		b.WriteString(prompt.Neutral(line[:from-1]) + line[from-1:end])
+		line, from = line[end:], 0
+	}
 }

@@ -1,4 +1,4 @@
-package chat
+package cite
 
 import (
 	"bytes"
@@ -35,17 +35,25 @@ type filter struct {
 	size  int    // bytes that were decided
 }
 
-// Harmless returns a text that was made of documents as it may stand in an answer: nothing in it makes
-// a renderer fetch something from another site.
-func Harmless(text string) string {
-	return harmless(text, func(string) bool { return false })
-}
-
-// harmless returns a whole text as a filter gives it out.
-func harmless(text string, given func(string) bool) string {
+// Harmless returns a text as it may stand in an answer: nothing in it makes a renderer fetch something
+// from another site, except from addresses that the user gave.
+func Harmless(text string, given func(string) bool) string {
 	f := filter{given: given}
 	return f.add(text) + f.end()
 }
+
+// HarmlessInAngles is Harmless for a text that a protocol puts between angle brackets: one that would
+// be a tag there gets a space before it.
+func HarmlessInAngles(text string, given func(string) bool) string {
+	text = Harmless(text, given)
+	if f := (filter{given: given}); text != "" && isLetter(text[0]) && !f.fetchesNothing(text) {
+		return " " + text
+	}
+	return text
+}
+
+// Nothing is for Seen and Harmless where there is no user who could have given a text.
+func Nothing(string) bool { return false }
 
 // add takes a piece of text and returns what is certain now. Text of which everything is certain is
 // returned without a copy.

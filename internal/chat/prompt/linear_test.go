@@ -1,0 +1,13 @@
+package prompt
+
+import (
+	"testing"
+
+	"parley/internal/text/texttest"
+)
+
+func TestNeutral_TakesTimeInProportionToTheText(t *testing.T) {
+	for _, s := range texttest.Shapes {
+		t.Run(s.Name, func(t *testing.T) { texttest.Linear(t, s, 8<<10, func(s string) { Neutral(s) }) })
+	}
+}
