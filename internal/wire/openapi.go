@@ -68,6 +68,14 @@ func (s *apiSum) add(p Protocol) error {
 		}
 		s.schemas[name] = schema
 	}
+	if schema, ok := part.Schemas[p.Schema].(object); ok {
+		members := schema["properties"].(object)
+		for _, o := range p.Options {
+			if members[o.Name] == nil { // else more is to be said of it
+				members[o.Name] = o.schema()
+			}
+		}
+	}
 	methods := map[string]map[string]Route{} // by path as the description has it, with the slash at its end
 	for _, rt := range p.Routes {
 		method, path, _ := strings.Cut(rt.Pattern, " ")

@@ -12,8 +12,10 @@ import (
 // Protocol is what an adapter mounts on a server.
 type Protocol struct {
 	Routes  []Route
-	OpenAPI []byte // its part of /openapi.json
-	Drain   func() // ends streams that only wait, so that they do not delay a stop; optional
+	OpenAPI []byte  // its part of /openapi.json
+	Options []Named // of its turns
+	Schema  string  // of /openapi.json, whose members the options are
+	Drain   func()  // ends streams that only wait, so that they do not delay a stop; optional
 
 	// Unknown answers for the paths below Root that have no route. Optional.
 	Root    string

@@ -26,17 +26,6 @@ const (
 	ChoiceSetting  SettingType = "choice"
 )
 
-// Integer returns the setting of a whole number.
-func Integer(name, title, help string, least, most, otherwise int) Setting {
-	return Setting{Name: name, Title: title, Help: help, Type: IntegerSetting, Min: float64(least), Max: float64(most), Step: 1,
-		Default: otherwise, Options: []string{}}
-}
-
-// Fraction returns the setting of a number from 0 up.
-func Fraction(name, title, help string, most, otherwise float64) Setting {
-	return Setting{Name: name, Title: title, Help: help, Type: NumberSetting, Max: most, Step: 0.05, Default: otherwise, Options: []string{}}
-}
-
 // Switch returns the setting of a thing that is on or off.
 func Switch(name, title, help string, otherwise bool) Setting {
 	return Setting{Name: name, Title: title, Help: help, Type: BooleanSetting, Default: otherwise, Options: []string{}}

@@ -67,6 +67,22 @@ func (v Value) Bool() (value, ok bool) {
 	return v.first() == 't', v.first() == 't' || v.first() == 'f'
 }
 
+// Flag returns v as a boolean, as which "true", "yes" and "1" and their opposites count too: the values of
+// forms are strings.
+func (v Value) Flag() (value, ok bool) {
+	text, isText := v.Text()
+	if !isText {
+		return v.Bool()
+	}
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "yes", "1":
+		return true, true
+	case "false", "no", "0":
+		return false, true
+	}
+	return false, false
+}
+
 // Text returns the decoded string; false when v is something else.
 func (v Value) Text() (string, bool) {
 	if v.first() != '"' {

@@ -101,7 +101,7 @@ func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 	can := h.cfg.Capabilities
 	efforts := []string{}
 	if can.Effort {
-		efforts = Efforts
+		efforts = wire.Effort.Choices[1:] // without the model's own
 	}
 	return wire.Reply(w, http.StatusOK, controls{
 		ShowGPT4VOptions:          h.cfg.Vision,

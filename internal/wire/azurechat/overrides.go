@@ -1,7 +1,6 @@
 package azurechat
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,12 +9,20 @@ import (
 	"parley/internal/wire"
 )
 
-const (
-	maxTop         = 50
-	maxTemperature = 2
-	maxTemplate    = 8 << 10 // bytes, as the engine has it; here, so that the error names the key
-	maxCategory    = 256     // bytes
-)
+// named are the overrides that are options of a turn.
+var named = []wire.Named{
+	{Name: "top", Option: wire.Top},
+	{Name: "temperature", Option: wire.Temperature},
+	{Name: "retrieval_mode", Option: wire.Mode},
+	{Name: "semantic_ranker", Option: wire.Rerank},
+	{Name: "semantic_captions", Option: wire.Captions},
+	{Name: "minimum_search_score", Option: wire.MinScore},
+	{Name: "minimum_reranker_score", Option: wire.MinRerankScore},
+	{Name: "suggest_followup_questions", Option: wire.FollowUps},
+	{Name: "include_category", Option: wire.IncludeCategory},
+	{Name: "exclude_category", Option: wire.ExcludeCategory},
+	{Name: "prompt_template", Option: wire.PromptTemplate},
+}
 
 // overlay puts the settings of a request over the defaults. at is the path of the settings, for
 // error messages. An unknown key is ignored and null means the default; a value that a known key
@@ -61,24 +68,6 @@ func (o *overrides) set(key string, v wire.Value) string {
 	switch key {
 	case "top":
 		return o.setTop(v)
-	case "temperature":
-		return o.setTemperature(v)
-	case "retrieval_mode":
-		return o.setMode(v)
-	case "semantic_ranker":
-		return setBool(&o.Rerank, v)
-	case "semantic_captions":
-		return setBool(&o.Captions, v)
-	case "suggest_followup_questions":
-		return setBool(&o.FollowUps, v)
-	case "include_category":
-		return setText(&o.IncludeCategory, v, maxCategory)
-	case "exclude_category":
-		return setText(&o.ExcludeCategory, v, maxCategory)
-	case "prompt_template":
-		return setText(&o.PromptTemplate, v, maxTemplate)
-	case "minimum_search_score":
-		return o.setMinScore(v)
 	case "minimum_reranker_score":
 		return o.setMinRerankScore(v)
 	case "use_oid_security_filter":
@@ -86,14 +75,16 @@ func (o *overrides) set(key string, v wire.Value) string {
 	case "use_groups_security_filter":
 		return tighten(&o.RequireGroup, v)
 	case "use_gpt4v":
-		return setBool(&o.vision, v)
+		return setFlag(&o.vision, v)
 	case "gpt4v_input":
 		return o.setImages(v)
 	case "vector_fields":
 		return checkVectorFields(v)
-	default:
-		o.setLater(key, v)
 	}
+	if i := slices.IndexFunc(named, func(n wire.Named) bool { return n.Name == key }); i >= 0 {
+		return named[i].Set(&o.Options, v)
+	}
+	o.setLater(key, v)
 	return ""
 }
 
@@ -103,9 +94,7 @@ func (o *overrides) setLater(key string, v wire.Value) {
 	on, isBool := v.Bool()
 	switch {
 	case key == "reasoning_effort":
-		if effort, ok := v.Text(); ok && slices.Contains(Efforts, effort) {
-			o.Effort = effort // "" is the model's own
-		}
+		_ = wire.Effort.Set(&o.Options, v)
 	case !isBool:
 	case key == "send_text_sources":
 		o.texts = on
@@ -116,21 +105,13 @@ func (o *overrides) setLater(key string, v wire.Value) {
 	}
 }
 
+// setTop takes any whole number: one that is too small means the least.
 func (o *overrides) setTop(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok || n != math.Trunc(n) {
 		return "a whole number"
 	}
-	o.Top = int(min(max(n, 1), maxTop))
-	return ""
-}
-
-func (o *overrides) setTemperature(v wire.Value) string {
-	n, ok := v.Number()
-	if !ok || n < 0 || n > maxTemperature {
-		return "a number from 0 to 2"
-	}
-	o.Temperature = n
+	o.Top = int(min(max(n, wire.Top.Least), wire.Top.Most))
 	return ""
 }
 
@@ -140,34 +121,14 @@ const azureRerankScale = 4
 // setMinRerankScore takes a threshold in [0, 1], like every other one, or on the scale of Azure's
 // reranker, on which its front ends send 1.9.
 func (o *overrides) setMinRerankScore(v wire.Value) string {
-	if want := setNumber(&o.MinRerankScore, v); want != "" {
-		return want
-	}
-	if o.MinRerankScore > 1 {
-		o.MinRerankScore = min(o.MinRerankScore/azureRerankScale, 1)
-	}
-	return ""
-}
-
-// setMinScore takes what a score can be. Other servers' scores have no upper end, so that their
-// thresholds would find nothing here; the client is told rather.
-func (o *overrides) setMinScore(v wire.Value) string {
 	n, ok := v.Number()
-	if !ok || n < 0 || n > 1 {
-		return "a number from 0 to 1"
+	if !ok {
+		return "a number"
 	}
-	o.MinScore = n
+	if o.MinRerankScore = n; n > 1 {
+		o.MinRerankScore = min(n/azureRerankScale, 1)
+	}
 	return ""
-}
-
-func (o *overrides) setMode(v wire.Value) string {
-	name, _ := v.Text()
-	switch mode := retrieval.Mode(name); mode {
-	case retrieval.Text, retrieval.Vectors, retrieval.Hybrid:
-		o.Mode = mode
-		return ""
-	}
-	return `"hybrid", "text" or "vectors"`
 }
 
 func (o *overrides) setImages(v wire.Value) string {
@@ -184,9 +145,6 @@ func (o *overrides) setImages(v wire.Value) string {
 	}
 	return ""
 }
-
-// Efforts are what reasoning_effort may be.
-var Efforts = []string{"minimal", "low", "medium", "high"}
 
 // checkVectorFields accepts the names of the documents and of later front ends, in a list or
 // alone. There is one vector for each chunk here, so they select nothing.
@@ -210,37 +168,16 @@ func checkVectorFields(v wire.Value) string {
 // tighten can switch a filter of the server on, never off.
 func tighten(filter *bool, v wire.Value) string {
 	var asked bool
-	want := setBool(&asked, v)
+	want := setFlag(&asked, v)
 	*filter = *filter || asked
 	return want
 }
 
-func setBool(to *bool, v wire.Value) string {
-	b, ok := v.Bool()
+func setFlag(to *bool, v wire.Value) string {
+	on, ok := v.Bool()
 	if !ok {
 		return "true or false"
 	}
-	*to = b
-	return ""
-}
-
-func setText(to *string, v wire.Value, limit int) string {
-	text, ok := v.Text()
-	if !ok {
-		return "a string"
-	}
-	if len(text) > limit {
-		return fmt.Sprintf("at most %d bytes long", limit)
-	}
-	*to = text
-	return ""
-}
-
-func setNumber(to *float64, v wire.Value) string {
-	n, ok := v.Number()
-	if !ok {
-		return "a number"
-	}
-	*to = n
+	*to = on
 	return ""
 }

@@ -2,21 +2,10 @@ package openai
 
 import (
 	"encoding/json"
-	"math"
 
 	"parley/internal/llm"
 	"parley/internal/turn"
 	"parley/internal/wire"
-)
-
-// The limits of numbers. OpenAI's limit of output tokens is the model's; a number over it is no
-// error, because it is an upper bound only.
-const (
-	maxTemperature  = 2
-	maxOutputTokens = 32_768 // the engine's
-	// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of
-	// this size holds the likeliest token only.
-	leastTopP = 1e-6
 )
 
 // decode returns the exchange that a request asks for.
@@ -48,8 +37,8 @@ var members = map[string]func(x *exchange, v wire.Value) error{
 	"model":               (*exchange).readModel,
 	"stream":              (*exchange).readStream,
 	"stream_options":      (*exchange).readStreamOptions,
-	"temperature":         (*exchange).readTemperature,
-	"top_p":               (*exchange).readTopP,
+	"temperature":         option("temperature", wire.Temperature),
+	"top_p":               option("top_p", wire.TopP),
 	"n":                   (*exchange).readN,
 	"stop":                (*exchange).readStop,
 	"reasoning_effort":    (*exchange).readEffort,
@@ -77,7 +66,7 @@ func (x *exchange) readMembers(object wire.Object) error {
 	// The newer name wins, whatever the order.
 	for _, key := range []string{"max_tokens", "max_completion_tokens"} {
 		if v, _ := object.Get(key); isGiven(v) {
-			if err := x.readLength(v, key); err != nil {
+			if err := option(key, wire.MaxOutputTokens)(x, v); err != nil {
 				return err
 			}
 		}
@@ -113,24 +102,14 @@ func (x *exchange) readStreamOptions(v wire.Value) (err error) {
 	return err
 }
 
-func (x *exchange) readTemperature(v wire.Value) (err error) {
-	x.req.Options.Temperature, err = numberOf(v, "temperature", maxTemperature)
-	return err
-}
-
-func (x *exchange) readTopP(v wire.Value) error {
-	p, err := numberOf(v, "top_p", 1)
-	x.req.Options.TopP = max(p, leastTopP)
-	return err
-}
-
-func (x *exchange) readLength(v wire.Value, param string) error {
-	n, ok := v.Number()
-	if !ok || n < 1 || n != math.Trunc(n) {
-		return refusef(param, invalid, "%q must be a whole number over 0.", param)
+// option returns what reads an option of the turn.
+func option(param string, o wire.Option) func(*exchange, wire.Value) error {
+	return func(x *exchange, v wire.Value) error {
+		if want := o.Set(&x.req.Options, v); want != "" {
+			return refusef(param, invalid, "%q must be %s.", param, want)
+		}
+		return nil
 	}
-	x.req.Options.MaxOutputTokens = int(min(n, maxOutputTokens))
-	return nil
 }
 
 func (x *exchange) readN(v wire.Value) error {
@@ -251,12 +230,4 @@ func boolOf(v wire.Value, param string) (bool, error) {
 		return false, refusef(param, invalid, "%q must be true or false.", param)
 	}
 	return value, nil
-}
-
-func numberOf(v wire.Value, param string, most float64) (float64, error) {
-	n, ok := v.Number()
-	if !ok || n < 0 || n > most {
-		return 0, refusef(param, invalid, "%q must be a number from 0 to %v.", param, most)
-	}
-	return n, nil
 }

@@ -62,7 +62,7 @@ func paramsOf(object wire.Object) (wire.Object, error) {
 // webSearchOf decides on web search: the body before the parameters before the configuration.
 func (h *Handler) webSearchOf(x *exchange, object wire.Object) error {
 	if v, _ := object.Get("use_web_search"); isGiven(v) {
-		asked, ok := boolOf(v)
+		asked, ok := v.Flag()
 		if !ok {
 			return &fieldError{"use_web_search", "true or false"}
 		}

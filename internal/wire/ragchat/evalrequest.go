@@ -101,7 +101,7 @@ var shared = []string{
 // readSettings reads everything but the questions.
 func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) error {
 	for _, key := range shared {
-		if err := apply(object, key, func(v wire.Value) string { return paramTable[key](x, v) }); err != nil {
+		if err := apply(object, key, func(v wire.Value) string { return x.set(key, v) }); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func setChoice(to *[]bool, v wire.Value) string {
 		*to = []bool{false, true}
 		return ""
 	}
-	on, ok := boolOf(v)
+	on, ok := v.Flag()
 	if !ok {
 		return `true, false or "both"`
 	}

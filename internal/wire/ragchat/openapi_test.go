@@ -14,5 +14,8 @@ func TestOpenAPI_DescribesTheParameters(t *testing.T) {
 			names = append(names, name)
 		}
 	}
+	for _, o := range named {
+		names = append(names, o.Name)
+	}
 	wiretest.Read(t, handlerOf(nil, &books{}, nil).Protocol()).TestMembers(t, "RAGParams", names)
 }

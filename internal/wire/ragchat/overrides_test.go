@@ -62,12 +62,12 @@ func TestOverlay_TakesTheOverridesOfTheAIChatProtocol(t *testing.T) {
 
 func TestOverlay_RefusesWhatAnOverrideCannotBe(t *testing.T) {
 	for params, name := range map[string]string{
-		`{"retrieval_mode":"magic"}`:                                       "retrieval_mode",
-		`{"semantic_ranker":"perhaps"}`:                                    "semantic_ranker",
-		`{"minimum_reranker_score":1.9}`:                                   "minimum_reranker_score",
-		`{"include_category":7}`:                                           "include_category",
-		`{"prompt_template":"` + strings.Repeat("x", maxTemplate+1) + `"}`: "prompt_template",
-		`{"gpt4v_input":"sound"}`:                                          "gpt4v_input",
+		`{"retrieval_mode":"magic"}`:                                            "retrieval_mode",
+		`{"semantic_ranker":"perhaps"}`:                                         "semantic_ranker",
+		`{"minimum_reranker_score":1.9}`:                                        "minimum_reranker_score",
+		`{"include_category":7}`:                                                "include_category",
+		`{"prompt_template":"` + strings.Repeat("x", chat.MaxTemplate+1) + `"}`: "prompt_template",
+		`{"gpt4v_input":"sound"}`:                                               "gpt4v_input",
 	} {
 		if _, err := overlaid(t, params); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%.60s: %v, want an error that names %s", params, err, name)

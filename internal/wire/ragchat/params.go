@@ -22,18 +22,9 @@ type params struct {
 	keys        []string // the names of all parameters that were sent
 }
 
-// The limits of parameters.
 const (
-	maxTop          = 50
-	maxTemperature  = 2
-	maxOutputTokens = 32_768
-	maxTurns        = 1000
-	maxSummaryIn    = 100_000
-	maxSummaryOut   = 4000
-	maxName         = 256 // bytes
-	// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of
-	// this size holds the likeliest token only.
-	leastTopP = 1e-6
+	maxTop  = chat.MaxTop
+	maxName = chat.MaxNameBytes
 )
 
 // overlay applies parameters to the defaults.
@@ -41,21 +32,17 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	h.useDefaults(x)
 	for key, v := range settings.Members() {
 		x.keys = append(x.keys, clip(key, 40))
-		set, known := paramTable[key]
-		if !known {
-			set, known = overrideTable[key]
-		}
-		if !known || v.IsNull() {
+		if v.IsNull() {
 			continue
 		}
-		if want := set(x, v); want != "" {
+		if want := x.set(key, v); want != "" {
 			return &fieldError{"params." + key, want}
 		}
 	}
 	// The name of a parameter wins over its alias, and a switch over what models imply, whatever the order.
-	for name, set := range map[string]setter{"namespace": setNamespace, "semantic_ranker": overrideTable["semantic_ranker"]} {
+	for _, name := range []string{"namespace", "semantic_ranker"} {
 		if v, _ := settings.Get(name); isGiven(v) {
-			if want := set(x, v); want != "" {
+			if want := x.set(name, v); want != "" {
 				return &fieldError{"params." + name, want}
 			}
 		}
@@ -64,13 +51,61 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	return nil
 }
 
-// setter applies a parameter. It returns "" or what the value should have been.
-type setter func(x *exchange, v wire.Value) string
+// set applies a parameter; one that is not known is ignored. It returns "" or what the value should have
+// been.
+func (x *exchange) set(key string, v wire.Value) string {
+	for _, table := range []map[string]setter{paramTable, overrideTable} {
+		if set, ok := table[key]; ok {
+			return set(x, v)
+		}
+	}
+	if i := slices.IndexFunc(named, func(n wire.Named) bool { return n.Name == key }); i >= 0 {
+		return named[i].SetLoosely(&x.req.Options, v)
+	}
+	return ""
+}
+
+// named are the parameters that are options of a turn: first those of the API itself, in the order of a
+// form, then those of the AI Chat Protocol's overrides that the API has no parameter for, under their names
+// there: an extension, so that one request can set everything that the engine can do.
+var named = append(slices.Clip(ownOptions), []wire.Named{
+	{Name: "retrieval_mode", Option: wire.Mode},
+	{Name: "semantic_ranker", Option: wire.Rerank},
+	{Name: "semantic_captions", Option: wire.Captions},
+	{Name: "minimum_reranker_score", Option: wire.MinRerankScore},
+	{Name: "include_category", Option: wire.IncludeCategory},
+	{Name: "exclude_category", Option: wire.ExcludeCategory},
+	{Name: "suggest_followup_questions", Option: wire.FollowUps},
+	{Name: "prompt_template", Option: wire.PromptTemplate},
+}...)
+
+var ownOptions = []wire.Named{
+	{Name: "top_k", Option: wire.Top},
+	{Name: "score_threshold", Option: wire.MinScore},
+	{Name: "temperature", Option: wire.Temperature},
+	{Name: "top_p", Option: wire.TopP},
+	{Name: "max_output_tokens", Option: wire.MaxOutputTokens},
+	{Name: "reasoning_effort", Option: wire.Effort},
+	{Name: "enable_query_rewrite", Option: wire.Rewrite},
+	{Name: "rewrite_confidence_threshold", Option: wire.RewriteThreshold},
+	{Name: "rewrite_tail_turns", Option: wire.RewriteTurns},
+	{Name: "rewrite_summary_turns", Option: wire.RewriteGist},
+	{Name: "clarify", Option: wire.Clarify},
+	{Name: "raw_tail_turns", Option: wire.SummaryTurns},
+	{Name: "summarizer_max_input_tokens", Option: wire.SummaryInput},
+	{Name: "summarizer_max_output_tokens", Option: wire.SummaryOutput},
+	{Name: "use_tools", Option: wire.UseTools},
+}
 
 func (h *Handler) useDefaults(x *exchange) {
 	d := &h.cfg.Defaults
 	x.showSteps, x.showSources, x.renderHTML, x.webSearch = d.ShowSteps, d.ShowSources, d.RenderHTML, d.UseWebSearch
-	o := h.cfg.Engine
+	x.req.Options = h.cfg.Engine
+	d.apply(&x.req.Options)
+}
+
+// apply puts the defaults into options.
+func (d *Defaults) apply(o *chat.Options) {
 	o.FollowUps = false // the API has no place for them
 	o.Top, o.MinScore = d.TopK, d.ScoreThreshold
 	o.Temperature, o.TopP, o.MaxOutputTokens = d.Temperature, d.TopP, d.MaxOutputTokens
@@ -81,7 +116,6 @@ func (h *Handler) useDefaults(x *exchange) {
 	}
 	o.Summary = chat.SummaryOptions{Turns: turns(d.RawTailTurns), Input: d.SummarizerInput, Output: d.SummarizerOutput}
 	o.Rerank = o.Models.Rerank != "" // where one is configured
-	x.req.Options = o
 }
 
 func turns(n int) int {
@@ -91,64 +125,20 @@ func turns(n int) int {
 	return n
 }
 
-// paramTable has what each parameter does. One that is neither here nor in overrideTable is ignored,
-// and null means the default.
+// setter applies a parameter. It returns "" or what the value should have been.
+type setter func(x *exchange, v wire.Value) string
+
+// paramTable has what the parameters do that are not options under one name.
 var paramTable = map[string]setter{
-	"top_k": func(x *exchange, v wire.Value) string {
-		return setCount(&x.req.Options.Top, v, 1, maxTop)
-	},
-	"score_threshold": func(x *exchange, v wire.Value) string {
-		return setNumber(&x.req.Options.MinScore, v, 1)
-	},
-	"namespace":     setNamespace,
-	"active_domain": setNamespace,
-	"raw_tail_turns": func(x *exchange, v wire.Value) string {
-		return setTurns(&x.req.Options.Summary.Turns, v)
-	},
-	"summarizer_max_input_tokens": func(x *exchange, v wire.Value) string {
-		return setCount(&x.req.Options.Summary.Input, v, 1, maxSummaryIn)
-	},
-	"summarizer_max_output_tokens": func(x *exchange, v wire.Value) string {
-		return setCount(&x.req.Options.Summary.Output, v, 1, maxSummaryOut)
-	},
-	"temperature": func(x *exchange, v wire.Value) string {
-		return setNumber(&x.req.Options.Temperature, v, maxTemperature)
-	},
-	"top_p": func(x *exchange, v wire.Value) string {
-		want := setNumber(&x.req.Options.TopP, v, 1)
-		x.req.Options.TopP = max(x.req.Options.TopP, leastTopP)
-		return want
-	},
-	"max_output_tokens": func(x *exchange, v wire.Value) string {
-		return setCount(&x.req.Options.MaxOutputTokens, v, 1, maxOutputTokens)
-	},
-	"render_html": func(x *exchange, v wire.Value) string { return setBool(&x.renderHTML, v) },
-	"enable_query_rewrite": func(x *exchange, v wire.Value) string {
-		on := true
-		want := setBool(&on, v)
-		x.req.Options.Rewrite.Off = !on
-		return want
-	},
-	"rewrite_confidence_threshold": func(x *exchange, v wire.Value) string {
-		return setNumber(&x.req.Options.Rewrite.Threshold, v, 1)
-	},
-	"rewrite_summary_turns": func(x *exchange, v wire.Value) string {
-		return setCount(&x.req.Options.Rewrite.Gist, v, 0, maxTurns)
-	},
-	"clarify":          func(x *exchange, v wire.Value) string { return setBool(&x.req.Options.Rewrite.Clarify, v) },
-	"use_tools":        func(x *exchange, v wire.Value) string { return setBool(&x.req.Options.UseTools, v) },
-	"reasoning_effort": setEffort,
-	"rewrite_tail_turns": func(x *exchange, v wire.Value) string {
-		return setTurns(&x.req.Options.Rewrite.Turns, v)
-	},
+	"namespace":             setNamespace,
+	"active_domain":         setNamespace,
+	"render_html":           func(x *exchange, v wire.Value) string { return setBool(&x.renderHTML, v) },
 	"model_keys":            setModels,
 	"use_web_search":        func(x *exchange, v wire.Value) string { return setBool(&x.webSearch, v) },
 	"show_sources":          func(x *exchange, v wire.Value) string { return setBool(&x.showSources, v) },
 	"show_processing_steps": func(x *exchange, v wire.Value) string { return setBool(&x.showSteps, v) },
 	"stream":                func(x *exchange, v wire.Value) string { return setBool(&x.stream, v) },
-	"prompt_domain": func(x *exchange, v wire.Value) string {
-		return setName(&x.req.Options.PromptDomain, v)
-	},
+	"prompt_domain":         func(x *exchange, v wire.Value) string { return setName(&x.req.Options.PromptDomain, v) },
 	"query_id": func(x *exchange, v wire.Value) string {
 		x.queryID = ""
 		return setName(&x.queryID, v)
@@ -207,18 +197,6 @@ func setModels(x *exchange, v wire.Value) string {
 	return ""
 }
 
-// setEffort takes how long a model that reasons is to do so; models that do not ignore it.
-func setEffort(x *exchange, v wire.Value) string {
-	effort, _ := v.Text()
-	effort = strings.ToLower(strings.TrimSpace(effort))
-	switch effort {
-	case "", "minimal", "low", "medium", "high":
-		x.req.Options.Effort = effort
-		return ""
-	}
-	return `"minimal", "low", "medium" or "high"`
-}
-
 // setName takes a string, or a number, which clients send for ids.
 func setName(to *string, v wire.Value) string {
 	text, ok := v.Text()
@@ -245,14 +223,6 @@ func setCount(to *int, v wire.Value, least, most int) string {
 	return ""
 }
 
-func setTurns(to *int, v wire.Value) string {
-	if want := setCount(to, v, 0, maxTurns); want != "" {
-		return want
-	}
-	*to = turns(*to)
-	return ""
-}
-
 func setNumber(to *float64, v wire.Value, most float64) string {
 	n, ok := v.Number()
 	if !ok || n < 0 || n > most {
@@ -266,20 +236,10 @@ func setNumber(to *float64, v wire.Value, most float64) string {
 }
 
 func setBool(to *bool, v wire.Value) string {
-	b, ok := boolOf(v)
+	on, ok := v.Flag()
 	if !ok {
 		return "true or false"
 	}
-	*to = b
+	*to = on
 	return ""
-}
-
-// boolOf takes true and false, and as strings, since the values of forms are strings.
-func boolOf(v wire.Value) (value, ok bool) {
-	if text, isText := v.Text(); isText {
-		text = strings.ToLower(strings.TrimSpace(text))
-		yes := slices.Contains([]string{"true", "1", "yes"}, text)
-		return yes, yes || slices.Contains([]string{"false", "0", "no"}, text)
-	}
-	return v.Bool()
 }

@@ -18,15 +18,10 @@ func TestSettings_DescribeTheParameters(t *testing.T) {
 	described := slices.Clone(forPrograms)
 	for _, s := range Settings(DefaultDefaults()) {
 		described = append(described, s.Name)
-		set := paramTable[s.Name]
-		if set == nil {
-			t.Errorf("%s is no parameter", s.Name)
-			continue
-		}
 		if s.Title == "" || s.Help == "" {
 			t.Errorf("%s is not explained", s.Name)
 		}
-		refuses := func(value string) bool { return set(&exchange{}, wire.Value(value)) != "" }
+		refuses := func(value string) bool { return (&exchange{}).set(s.Name, wire.Value(value)) != "" }
 		if refuses(literal(s.Default)) {
 			t.Errorf("%s refuses its default %v", s.Name, s.Default)
 		}
@@ -50,7 +45,7 @@ func TestSettings_DescribeTheParameters(t *testing.T) {
 			}
 		}
 	}
-	for name := range paramTable {
+	for _, name := range ownParameters() {
 		if !slices.Contains(described, name) {
 			t.Errorf("the parameter %s is not described", name)
 		}

@@ -288,6 +288,10 @@ func (d *Document) keyword(s map[string]any, keyword string, rule, v any) error 
 		if n, ok := v.(float64); ok && n < rule.(float64) {
 			return fmt.Errorf("%v is less than %v", v, rule)
 		}
+	case "maximum":
+		if n, ok := v.(float64); ok && n > rule.(float64) {
+			return fmt.Errorf("%v is more than %v", v, rule)
+		}
 	case "minItems":
 		if isArray && float64(len(array)) < rule.(float64) {
 			return fmt.Errorf("%d elements are fewer than %v", len(array), rule)

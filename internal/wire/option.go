@@ -1,0 +1,236 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"parley/internal/chat"
+)
+
+// Option is one thing that requests may set, whatever a protocol calls it: the one place for its range, its
+// meaning and where it is kept. Adapters say only which name of theirs is which option (Named).
+type Option struct {
+	Title   string // in a form; "" where no form shows it
+	Help    string // one or two plain sentences
+	Needs   string // what the server must be able to do: vectors, rerank, vision, tools, web_search; "" for nothing
+	Least   float64
+	Most    float64 // of a number; of a text its bytes
+	Choices []string
+	Zero    float64 // what stands for a 0, where a zero field means the default
+	Not     bool    // the field says the opposite
+
+	field func(*chat.Options) any // a pointer to an int, float64, bool or string
+}
+
+// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of this size
+// holds the likeliest token only.
+const leastTopP = 1e-6
+
+// The options.
+var (
+	Top = Option{Title: "Passages", Help: "How many passages of the documents are looked up for a question. More give a fuller picture and cost more tokens.",
+		Least: 1, Most: chat.MaxTop, field: func(o *chat.Options) any { return &o.Top }}
+	Temperature = Option{Title: "Temperature", Help: "How freely the model words its answer: 0 sticks to the likeliest words.",
+		Most: chat.MaxTemperature, field: func(o *chat.Options) any { return &o.Temperature }}
+	TopP = Option{Title: "Top p", Help: "The model chooses among the likeliest words that together make this share. Lower is more predictable.",
+		Most: 1, Zero: leastTopP, field: func(o *chat.Options) any { return &o.TopP }}
+	MaxOutputTokens = Option{Title: "Longest answer", Help: "The most tokens of an answer; one token is about three quarters of a word.",
+		Least: 1, Most: chat.MaxOutputTokens, field: func(o *chat.Options) any { return &o.MaxOutputTokens }}
+	Effort = Option{Title: "Reasoning", Help: "How long a model that reasons is to think before it answers. Others ignore it.",
+		Choices: []string{"", "minimal", "low", "medium", "high"}, field: func(o *chat.Options) any { return &o.Effort }}
+	Mode = Option{Title: "Search by", Help: "Words find what is written; meanings (vectors) also find what is put otherwise; both together find most.",
+		Choices: []string{"hybrid", "text", "vectors"}, Needs: "vectors", field: func(o *chat.Options) any { return &o.Mode }}
+	Rerank = Option{Title: "Rerank", Help: "Puts the passages that were found into a better order with a second look at each.",
+		field: func(o *chat.Options) any { return &o.Rerank }}
+	Captions = Option{Title: "Captions", Help: "Marks the sentences of each passage that fit the question best.",
+		field: func(o *chat.Options) any { return &o.Captions }}
+	MinScore = Option{Title: "Least score", Help: "Passages that score lower are left out. 0 keeps all.",
+		Most: 1, field: func(o *chat.Options) any { return &o.MinScore }}
+	MinRerankScore = Option{Title: "Least score after reranking", Help: "Passages that score lower once reranked are left out. 0 keeps all.",
+		Most: 1, field: func(o *chat.Options) any { return &o.MinRerankScore }}
+	FollowUps = Option{Title: "Follow-up questions", Help: "Suggests what to ask next.",
+		field: func(o *chat.Options) any { return &o.FollowUps }}
+	IncludeCategory = Option{Title: "Only this category", Help: "Looks only into documents of this category.",
+		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.IncludeCategory }}
+	ExcludeCategory = Option{Title: "Without this category", Help: "Leaves documents of this category out.",
+		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.ExcludeCategory }}
+	PromptTemplate = Option{Title: "Instructions", Help: "Replaces the instructions to the model; with >>> before it, it is added to them instead.",
+		Most: chat.MaxTemplate, field: func(o *chat.Options) any { return &o.PromptTemplate }}
+	Rewrite = Option{Title: "Rewrite questions", Help: "Makes a follow-up question complete with what was said before, so that the right passages are found.",
+		Not: true, field: func(o *chat.Options) any { return &o.Rewrite.Off }}
+	RewriteThreshold = Option{Title: "Rewrite confidence", Help: "A rewritten question is used only when the rewriter is at least this sure of it.",
+		Most: 1, field: func(o *chat.Options) any { return &o.Rewrite.Threshold }}
+	RewriteTurns = Option{Title: "Turns to rewrite from", Help: "How many of the last turns the rewriter sees in full.",
+		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Rewrite.Turns }}
+	RewriteGist = Option{Title: "Earlier turns to rewrite from", Help: "Of how many turns before those the rewriter sees the beginnings.",
+		Most: chat.MaxTurns, field: func(o *chat.Options) any { return &o.Rewrite.Gist }}
+	Clarify = Option{Title: "Ask back", Help: "When a question can mean several things, ask which one is meant instead of answering.",
+		field: func(o *chat.Options) any { return &o.Rewrite.Clarify }}
+	SummaryTurns = Option{Title: "Turns kept as they are", Help: "How many of the last turns of a long conversation are given to the model in full; what is older is summed up.",
+		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Summary.Turns }}
+	SummaryInput = Option{Title: "Summary reads", Help: "The most tokens of the conversation that are summed up at a time.",
+		Least: 1, Most: chat.MaxSummaryInput, field: func(o *chat.Options) any { return &o.Summary.Input }}
+	SummaryOutput = Option{Title: "Summary length", Help: "The most tokens of a summary.",
+		Least: 1, Most: chat.MaxSummaryOutput, field: func(o *chat.Options) any { return &o.Summary.Output }}
+	UseTools = Option{Title: "Use tools", Help: "The model may call the tools of this server, such as another search or a calculator.",
+		Needs: "tools", field: func(o *chat.Options) any { return &o.UseTools }}
+)
+
+// Set takes a value for the option. It returns "" or what the value should have been. A whole number that is
+// too large becomes the largest.
+func (o *Option) Set(to *chat.Options, v Value) string { return o.set(to, v, false) }
+
+// SetLoosely is Set, but takes what clients make of the fields of their forms: booleans as words, and
+// choices in any case.
+func (o *Option) SetLoosely(to *chat.Options, v Value) string { return o.set(to, v, true) }
+
+func (o *Option) set(to *chat.Options, v Value, loosely bool) string {
+	field := reflect.ValueOf(o.field(to)).Elem()
+	switch field.Kind() {
+	case reflect.Bool:
+		on, ok := v.Bool()
+		if loosely {
+			on, ok = v.Flag()
+		}
+		if !ok {
+			return "true or false"
+		}
+		field.SetBool(on != o.Not)
+	case reflect.Int:
+		n, ok := v.Number()
+		if !ok || n != math.Trunc(n) || n < o.Least {
+			if o.Least == 1 {
+				return "a whole number over 0"
+			}
+			return "a whole number"
+		}
+		field.SetInt(int64(o.zeroed(min(n, o.Most))))
+	case reflect.Float64:
+		n, ok := v.Number()
+		if !ok || n < 0 || n > o.Most {
+			return fmt.Sprintf("a number from 0 to %v", o.Most)
+		}
+		field.SetFloat(o.zeroed(n))
+	default:
+		return o.setText(field, v, loosely)
+	}
+	return ""
+}
+
+func (o *Option) zeroed(n float64) float64 {
+	if n == 0 {
+		return o.Zero
+	}
+	return n
+}
+
+func (o *Option) setText(field reflect.Value, v Value, loosely bool) string {
+	text, ok := v.Text()
+	switch {
+	case o.Choices != nil:
+		if loosely {
+			text = strings.ToLower(strings.TrimSpace(text))
+		}
+		if !slices.Contains(o.Choices, text) {
+			return oneOf(o.Choices)
+		}
+	case !ok:
+		return "a string"
+	case len(text) > int(o.Most):
+		return fmt.Sprintf("at most %d bytes long", int(o.Most))
+	}
+	field.SetString(text)
+	return ""
+}
+
+// oneOf returns words as "a", "b" or "c".
+func oneOf(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if w != "" {
+			quoted = append(quoted, `"`+w+`"`)
+		}
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}
+
+// Value returns what options have for the option, as a request would say it.
+func (o *Option) Value(of *chat.Options) any {
+	field := reflect.ValueOf(o.field(of)).Elem()
+	switch field.Kind() {
+	case reflect.Bool:
+		return field.Bool() != o.Not
+	case reflect.Int:
+		if n := int(field.Int()); o.Zero == 0 || n != int(o.Zero) {
+			return n
+		}
+		return 0
+	case reflect.Float64:
+		if n := field.Float(); o.Zero == 0 || n != o.Zero {
+			return n
+		}
+		return 0.0
+	}
+	return field.String()
+}
+
+// Named is an option under its name in a protocol.
+type Named struct {
+	Name string
+	Option
+}
+
+// Settings describes the options that forms show, with their values in defaults.
+func Settings(named []Named, defaults chat.Options) []Setting {
+	var all []Setting
+	for _, n := range named {
+		if n.Title != "" {
+			all = append(all, n.setting(&defaults))
+		}
+	}
+	return all
+}
+
+func (n *Named) setting(defaults *chat.Options) Setting {
+	s := Setting{Name: n.Name, Title: n.Title, Help: n.Help, Needs: n.Needs, Default: n.Value(defaults), Options: []string{}}
+	switch s.Default.(type) {
+	case int:
+		s.Type, s.Min, s.Max, s.Step = IntegerSetting, n.Least, n.Most, 1
+	case float64:
+		s.Type, s.Max, s.Step = NumberSetting, n.Most, 0.05
+	case bool:
+		s.Type = BooleanSetting
+	default:
+		if s.Type = TextSetting; n.Choices != nil {
+			s.Type, s.Options = ChoiceSetting, n.Choices
+		}
+	}
+	return s
+}
+
+// schema describes the option in /openapi.json.
+func (n *Named) schema() map[string]any {
+	s := map[string]any{"description": n.Help}
+	if n.Help == "" {
+		delete(s, "description")
+	}
+	switch n.Value(&chat.Options{}).(type) {
+	case int:
+		s["type"], s["minimum"] = []any{"integer", "string"}, n.Least
+		s["description"] = fmt.Sprintf("%s At most %v; more means that.", n.Help, n.Most)
+	case float64:
+		s["type"], s["minimum"], s["maximum"] = []any{"number", "string"}, 0.0, n.Most
+	case bool:
+		s["type"] = []any{"boolean", "string"}
+	default:
+		s["type"] = "string"
+		if n.Choices != nil {
+			s["description"] = n.Help + " " + oneOf(n.Choices) + "."
+		}
+	}
+	return s
+}
