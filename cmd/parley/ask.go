@@ -19,7 +19,7 @@ import (
 
 // askCmd answers one question.
 type askCmd struct {
-	Question []string `arg:"" name:"question" help:"The question; in quotes where it holds what the shell would take for itself."`
+	Question []string `arg:"" name:"question" help:"The question. Quote it if it holds characters that the shell would interpret."`
 	JSON     bool     `name:"json" help:"Print the answer as one JSON object."`
 }
 

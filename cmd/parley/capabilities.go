@@ -54,7 +54,7 @@ func (c capabilities) check(providers []string) error {
 			return fmt.Errorf("context of %s is not a number of tokens", key)
 		}
 		if name, _, _ := strings.Cut(key, ":"); strings.HasPrefix(list[key].Like, name+":") {
-			return fmt.Errorf("like of %s is to be the name of a model without its provider", key)
+			return fmt.Errorf("like of %s must be the name of a model without its provider", key)
 		}
 	}
 	return nil

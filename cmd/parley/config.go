@@ -320,7 +320,7 @@ func checkOrigins(list []string) error {
 func (c *Config) checkFallback() error {
 	for _, key := range c.Fallback {
 		if key == builtinModel {
-			return fmt.Errorf("%q stands behind all models with fallback_to_builtin", key)
+			return fmt.Errorf("%q cannot be listed here: fallback_to_builtin lets it answer last", key)
 		}
 		if err := c.checkAnswers(key); err != nil {
 			return err
@@ -371,7 +371,7 @@ func checkModel(key string, providers []string) error {
 		return fmt.Errorf("%q names an unknown provider; there are %s and %s", key, strings.Join(providers[:last], ", "), providers[last])
 	}
 	if provider == "builtin" && key != builtinModel {
-		return fmt.Errorf("%q is no model of the provider builtin; there is %s", key, builtinModel)
+		return fmt.Errorf("%q is not a model of the provider builtin; there is %s", key, builtinModel)
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		"nothing like a key":   {file: "colour: red", want: "unknown key \"colour\"; `parley config` prints the keys there are"},
 		"tab":                  {file: "limits:\n\tmax_body: 1MiB\n", want: "parley.yaml:2: is indented with a tab"},
 		"nested unknown key":   {file: "openai:\n  key: x\n", want: `parley.yaml:2: unknown key "openai.key"`},
-		"key twice":            {file: "addr: ':1'\naddr: ':2'\n", want: `parley.yaml:2: key "addr" stands twice`},
+		"key twice":            {file: "addr: ':1'\naddr: ':2'\n", want: `parley.yaml:2: key "addr" appears twice`},
 		"mapping for a scalar": {file: "addr: {host: x}", want: `parley.yaml:1: "addr" takes a single value`},
 		"scalar for a section": {file: "openai: x", want: `parley.yaml:1: expected keys and values below "openai"`},
 		"a list":               {file: "- addr", want: "parley.yaml:1: expected keys and values"},

@@ -130,7 +130,7 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 	if err := s.signal(t, os.Interrupt); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	const want = "There are no documents in the namespace default, from which questions that name none are answered, but there are in others: " +
+	const want = "There are no documents in the namespace default, which answers questions that name no namespace. Others have some: " +
 		"2 documents in hr, 1 document in legal. --namespace NAME answers from one of those."
 	if !strings.Contains(s.stdout.String(), want) {
 		t.Errorf("it says %s", s.stdout.String())

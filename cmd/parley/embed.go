@@ -59,7 +59,7 @@ func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch 
 			plural(report.Usage.Input, "token"), in.costOf(report.Usage))
 	}
 	if report.Refused > 0 {
-		fmt.Fprintf(out, "%s refuses %s: what is refused is found by its words only.\n", report.Model, plural(report.Refused, "text"))
+		fmt.Fprintf(out, "%s refuses %s; they are found by their words only.\n", report.Model, plural(report.Refused, "text"))
 	}
 	return err
 }

@@ -48,10 +48,10 @@ var endpointName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 func (e endpoints) check() error {
 	for _, name := range e.names() {
 		if !endpointName.MatchString(name) {
-			return fmt.Errorf("%q is no name for a provider: small letters, digits and dashes make one", name)
+			return fmt.Errorf("%q is not a valid provider name: use lowercase letters, digits and dashes", name)
 		}
 		if slices.ContainsFunc(providers, func(p provider) bool { return p.name == name }) {
-			return fmt.Errorf("%q is a provider that there is already", name)
+			return fmt.Errorf("the provider %q exists already", name)
 		}
 		base := e.list()[name].BaseURL
 		if err := checkURL(base); err != nil {

@@ -19,8 +19,8 @@ import (
 // evalCmd measures the product on a data set.
 type evalCmd struct {
 	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, with ground_truth*.jsonl, or with sets of answers (facts.jsonl)."`
-	Corpus  string `placeholder:"DIR" help:"Folder with corpus.jsonl, where it is not in DATASET."`
-	Stages  bool   `help:"Also measure what the models for rewriting and reranking give: up to four calls for each query."`
+	Corpus  string `placeholder:"DIR" help:"Folder that holds corpus.jsonl, if it is not in DATASET."`
+	Stages  bool   `help:"Also measure with the models for rewriting and reranking: up to four calls for each query."`
 	JSON    bool   `name:"json" help:"Print the measures as JSON."`
 	Compare string `placeholder:"FILE" help:"An older report on the same answers: also list the questions won and lost since."`
 }

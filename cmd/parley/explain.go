@@ -21,7 +21,7 @@ func explain(err error) string {
 	case errors.Is(err, syscall.ENOSPC):
 		return err.Error() + ": make room on the disk that holds the data folder"
 	case errors.Is(err, fs.ErrPermission):
-		return err.Error() + ": give this user the right to it, or choose another place"
+		return err.Error() + ": give this user permission, or choose another place"
 	}
 	return err.Error()
 }
@@ -42,7 +42,7 @@ func modelRemedy(e *llm.Error, model string) string {
 	case e.Status == http.StatusNotFound:
 		return fmt.Sprintf(": check the model's name, which parley models lists, and the address of %s, which parley config shows", provider)
 	case e.Status == http.StatusTooManyRequests:
-		return fmt.Sprintf(": %s limits how much it is asked; try again later", provider)
+		return fmt.Sprintf(": %s limits the number of requests; try again later", provider)
 	case e.Status == 0 && e.Retryable: // it did not answer, or not to the end
 		return fmt.Sprintf(": check that %s runs, and its address, which parley config shows", provider)
 	}

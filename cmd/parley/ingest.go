@@ -12,10 +12,10 @@ import (
 type ingestCmd struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites."`
 	siteFlags
-	Schedule duration `default:"0" help:"Go on, and read all that was ever ingested again in this interval, for example 6h."`
-	Report   bool     `help:"Also print a table: for each format how many files were indexed, refused and failed, and why."`
-	Watch    bool     `help:"Go on after that, and follow all that was ingested from this disk, until interrupted."`
-	Estimate bool     `help:"Say what would be indexed and embedded, and what the embedding model would cost; store and spend nothing."`
+	Schedule duration `default:"0" help:"Keep running, and read everything that was ever ingested again at this interval, for example 6h."`
+	Report   bool     `help:"Also print a table of how many files of each format were indexed, refused and failed, and why."`
+	Watch    bool     `help:"Keep running, and follow everything that was ingested from this disk, until interrupted."`
+	Estimate bool     `help:"Only report what would be indexed and embedded, and what that would cost; store and spend nothing."`
 }
 
 // Run returns errPartial when some files could not be read.
@@ -86,7 +86,7 @@ func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) e
 // interrupted returns an error, which for a user who has ended the command says what is left.
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; what was indexed so far is kept, and the next run goes on from there")
+		return errors.New("interrupted; what was indexed so far is kept, and the next run continues from there")
 	}
 	return err
 }

@@ -17,24 +17,24 @@ import (
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" default:"withargs" help:"List the jobs, the newest first."`
 	Show   jobsShowCmd   `cmd:"" help:"Show a job and what became of its files."`
-	Retry  jobsRetryCmd  `cmd:"" help:"Have a job that has failed or was cancelled tried again."`
+	Retry  jobsRetryCmd  `cmd:"" help:"Retry a job that failed or was cancelled."`
 	Cancel jobsCancelCmd `cmd:"" help:"Cancel a job."`
 }
 
 type jobsListCmd struct {
-	Limit int `default:"20" help:"Most jobs."`
+	Limit int `default:"20" help:"Largest number of jobs to list."`
 }
 
 type jobsShowCmd struct {
-	ID string `arg:"" help:"Of the job."`
+	ID string `arg:"" help:"Id of the job."`
 }
 
 type jobsRetryCmd struct {
-	ID string `arg:"" help:"Of the job."`
+	ID string `arg:"" help:"Id of the job."`
 }
 
 type jobsCancelCmd struct {
-	ID string `arg:"" help:"Of the job."`
+	ID string `arg:"" help:"Id of the job."`
 }
 
 // Run lists what belongs to nobody in particular, which is all while nobody signs in.
@@ -109,7 +109,7 @@ func jobError(id string, err error) error {
 	case errors.Is(err, job.ErrNotFound):
 		return usagef("there is no job %s", id)
 	case errors.Is(err, job.ErrState):
-		return fmt.Errorf("job %s is not in a state for this; see parley jobs show %s", id, id)
+		return fmt.Errorf("the state of job %s does not allow this; see parley jobs show %s", id, id)
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func jobError(id string, err error) error {
 func (p *program) printJob(j job.Job) error {
 	fmt.Fprintf(p.stdout, "%s (%s in %s): %s. %s\n", j.ID, j.Kind, j.Namespace, j.State, j.Message)
 	if j.Asked {
-		fmt.Fprintln(p.stdout, "The server that is at work on it will cancel it.")
+		fmt.Fprintln(p.stdout, "The server that is running it will cancel it.")
 	}
 	t := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
 	for _, f := range j.Files {

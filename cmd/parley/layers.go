@@ -205,7 +205,7 @@ func flatten(node *yaml.Node, prefix string, values map[string]fileValue) error 
 
 func flattenKey(path string, line int, value *yaml.Node, values map[string]fileValue) error {
 	if _, twice := values[path]; twice {
-		return fmt.Errorf(":%d: key %q stands twice", line, path)
+		return fmt.Errorf(":%d: key %q appears twice", line, path)
 	}
 	at := slices.IndexFunc(fields(), func(f field) bool { return f.Key == path })
 	section := slices.ContainsFunc(fields(), func(f field) bool { return strings.HasPrefix(f.Key, path+".") })

@@ -67,14 +67,14 @@ type commandLine struct {
 
 	Serve   serveCmd   `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
 	Ingest  ingestCmd  `cmd:"" help:"Ingest files, folders and web sites."`
-	Reindex reindexCmd `cmd:"" help:"Make all documents anew from their stored originals, beside those that are searched, and switch to them at once."`
+	Reindex reindexCmd `cmd:"" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
 	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
-	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of what was uploaded or asked to be indexed."`
-	Usage   usageCmd   `cmd:"" help:"Report what model calls took and cost, by day, namespace, user, conversation, model, stage or turn."`
-	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models take and cost."`
-	Prompts promptsCmd `cmd:"" help:"List what models are told, or print one of the prompts."`
+	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
+	Usage   usageCmd   `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
+	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
+	Prompts promptsCmd `cmd:"" help:"List the prompts, or print one of them."`
 	Show    configCmd  `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -82,17 +82,17 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		t.Errorf("exit %d: %s\n%s", code, stderr, again)
 	}
 	for text, want := range map[string]string{
-		"providers: {openai: {base_url: 'http://x'}}":                             `"openai" is a provider that there is already`,
-		"providers: {Groq: {base_url: 'http://x'}}":                               `"Groq" is no name for a provider`,
+		"providers: {openai: {base_url: 'http://x'}}":                             `the provider "openai" exists already`,
+		"providers: {Groq: {base_url: 'http://x'}}":                               `"Groq" is not a valid provider name`,
 		"providers: {groq: {base_url: x}}":                                        `base_url of groq: "x" is not an absolute`,
 		"providers: {groq: {url: 'http://x'}}":                                    "expected names of providers",
 		"providers: {a: {base_url: 'http://u:canary@x'}}":                         "holds a password",
 		"providers: [groq]":                                                       "expected names of providers",
 		"model: groq:x":                                                           "unknown provider",
-		"fallback: ['builtin:extractive']":                                        "stands behind all models",
+		"fallback: ['builtin:extractive']":                                        "cannot be listed here: fallback_to_builtin lets it answer last",
 		"fallback: ['ollama:x', 'groq:x']":                                        `"groq:x" names an unknown provider`,
 		"ollama: {host: 'ftp://x'}":                                               "is not a host for Ollama",
-		"providers: {1: {base_url: 'http://x'}}\nfallback: []":                    `"1" is no name`,
+		"providers: {1: {base_url: 'http://x'}}\nfallback: []":                    `"1" is not a valid provider name`,
 		"embedding: small":                                                        `"small" is not provider:model`,
 		"embedding: 'groq:x'":                                                     `"groq:x" names an unknown provider; there are builtin, openai, azure-openai, gemini and ollama`,
 		"embedding: 'anthropic:x'":                                                `"anthropic:x": the provider anthropic has no embeddings; for that, there are builtin, openai, azure-openai, gemini, ollama`,

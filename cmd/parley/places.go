@@ -26,7 +26,7 @@ func (s *serving) placesFor() int {
 	files := openFiles()
 	n, scarce := s.cfg.connections(files)
 	if scarce {
-		s.log.Warn("this process may open so few files that it takes few connections; raise the limit (ulimit -n, or LimitNOFILE of systemd)",
+		s.log.Warn("the limit on open files allows only few connections; raise it (ulimit -n, or LimitNOFILE of systemd)",
 			"files", files, "connections", n)
 	}
 	return n

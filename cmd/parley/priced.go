@@ -25,11 +25,11 @@ func (in *instance) checkPriced(log *slog.Logger) error {
 	if len(unpriced) == 0 {
 		return nil
 	}
-	const remedy = "add it to the file that the setting prices names, 0 for one that is free of charge"
+	const remedy = "add it to the file that the setting prices names; 0 means free"
 	if in.cfg.BudgetsAssumedPrice == 0 {
 		return usagef("%s would not limit %s, whose price is not known: %s", setting, unpriced[0], remedy)
 	}
-	log.Warn("the price of models is not known, so an assumed one counts against the budget; "+remedy, "budget", setting,
+	log.Warn("the price of some models is not known, so an assumed price counts against the budget: "+remedy, "budget", setting,
 		"models", unpriced, "assumed_price", "$"+in.cfg.BudgetsAssumedPrice.String()+" for a million tokens")
 	return nil
 }

@@ -68,14 +68,14 @@ func (p *program) announceReindex(ctx context.Context, in *instance) error {
 			size += st.Size()
 		}
 	}
-	fmt.Fprintf(p.stdout, "Making %s (%s) anew beside the present ones. Until these are removed, the database "+
-		"needs up to twice its %d MiB; the room is used again later.\n",
+	fmt.Fprintf(p.stdout, "Rebuilding %s (%s) while the old ones are searched. Until the old ones are removed, the database "+
+		"needs up to twice its %d MiB; the space is reused later.\n",
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), max(size>>20, 1))
 	return nil
 }
 
 func writeRebuild(p *program, r ingest.RebuildReport) {
-	fmt.Fprintf(p.stdout, "Switched to %s made anew (%s, %s) in %v", plural(r.Switched, "document"),
+	fmt.Fprintf(p.stdout, "Switched to %s rebuilt (%s, %s) in %v", plural(r.Switched, "document"),
 		plural(r.Pages, "page"), plural(r.Chunks, "chunk"), rounded(r.Duration))
 	if r.Resumed > 0 {
 		fmt.Fprintf(p.stdout, "; %d of them by an earlier run", r.Resumed)

@@ -39,7 +39,7 @@ func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 	evicted, err := s.db.MakeRoom(ctx, quota)
 	for _, e := range evicted {
 		s.metrics.Evicted(e.Kind, e.N)
-		s.log.Warn("the oldest of what people without sign-in store were deleted, because they are over limits.chats or limits.address_chats, or over the sizes beside them",
+		s.log.Warn("deleted the oldest of what people without sign-in store: limits.chats, limits.address_chats or a size beside them was exceeded",
 			"kind", e.Kind, "count", e.N)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -29,8 +29,8 @@ import (
 
 // serveCmd ingests and serves.
 type serveCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites to ingest first; what is stored already is served too."`
-	Watch bool     `help:"Follow all that was ingested from this disk: what changes there is indexed, and what goes is forgotten, at once (setting ingest.watch)."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and URLs of web sites to ingest first. Documents stored earlier are served too."`
+	Watch bool     `help:"Follow everything that was ingested from this disk: changes are indexed, and deleted files forgotten, at once (setting ingest.watch)."`
 	siteFlags
 }
 
@@ -52,7 +52,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	}
 	defer unlock()
 	if why, ok := extract.Confinement(); !ok {
-		p.log.Info("extraction processes are not kept from other files", "reason", why)
+		p.log.Info("extraction processes are not isolated from other files", "reason", why)
 	}
 	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *serving) follow(ctx context.Context, from sources) error {
 		s.mu.Unlock()
 	}()
 	if err != nil && ctx.Err() != nil {
-		fmt.Fprintln(s.stderr, "The ingestion was interrupted; what was indexed so far is kept, and the next start goes on from there.")
+		fmt.Fprintln(s.stderr, "The ingestion was interrupted; what was indexed so far is kept, and the next start continues from there.")
 		return nil // the server is stopping
 	}
 	if isUsage(err) {
@@ -273,7 +273,7 @@ func (s *serving) follow(ctx context.Context, from sources) error {
 	}
 	writeReport(s.stdout, report)
 	if err != nil {
-		fmt.Fprintf(s.stderr, "parley: the ingestion has stopped, the server goes on with what is stored: %s\n", explain(err))
+		fmt.Fprintf(s.stderr, "parley: the ingestion has stopped; the server continues with what is stored: %s\n", explain(err))
 	}
 	s.announce(ctx)
 	return nil
@@ -310,7 +310,7 @@ func (s *serving) nothingServed(ctx context.Context) string {
 	if len(elsewhere) == 0 {
 		return fmt.Sprintf("There are no documents in the namespace %s yet: name files, folders or URLs to serve.", s.cfg.Namespace)
 	}
-	return fmt.Sprintf("There are no documents in the namespace %s, from which questions that name none are answered, but there are in others: %s. "+
+	return fmt.Sprintf("There are no documents in the namespace %s, which answers questions that name no namespace. Others have some: %s. "+
 		"--namespace NAME answers from one of those.", s.cfg.Namespace, countIn(elsewhere))
 }
 
@@ -406,9 +406,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 // house does one of these things and logs what came of it.
 func (s *serving) house(ctx context.Context, doing string, do func(context.Context) (int, error)) {
 	if n, err := do(ctx); err != nil && ctx.Err() == nil {
-		s.log.Error("house keeping failed", "doing", doing, "error", err)
+		s.log.Error("housekeeping failed", "doing", doing, "error", err)
 	} else if n > 0 {
-		s.log.Info("house keeping", "doing", doing, "count", n)
+		s.log.Info("housekeeping", "doing", doing, "count", n)
 	}
 }
 

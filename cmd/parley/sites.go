@@ -20,12 +20,12 @@ import (
 
 // siteFlags say how the web sites of a command line are read.
 type siteFlags struct {
-	Depth        int      `default:"0" help:"How many links away from a URL pages are read; 0 reads that page alone. Without any of these flags, a URL that was ingested before is read as it was then."`
-	MaxPages     int      `default:"200" help:"Most pages that are read from a URL on."`
-	Prefix       string   `help:"Read only pages whose address lies at or below this one; by default the folder of the URL."`
+	Depth        int      `default:"0" help:"How many links away from a URL to read; 0 reads that page alone. Without any of these flags, a URL that was ingested before is read as it was then."`
+	MaxPages     int      `default:"200" help:"Most pages to read for a URL."`
+	Prefix       string   `help:"Read only pages at or below this address; by default the folder of the URL."`
 	MediaWiki    bool     `name:"mediawiki" help:"The URLs are articles of a MediaWiki, such as Wikipedia: read their source, with infoboxes and sections."`
-	SkipSections []string `help:"Headings whose sections are left out of the pages of URLs, such as References."`
-	Force        bool     `help:"Read the pages of URLs anew even when they have not changed."`
+	SkipSections []string `help:"Headings whose sections are left out of pages, such as References."`
+	Force        bool     `help:"Read pages again even if they have not changed."`
 }
 
 // sources is what a command line names to ingest.
@@ -150,7 +150,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 				return err
 			case locked:
 				wait, again = min(lockedRetry, wait), true
-				p.log.Info("another ingestion is at work; this one is tried again", "wait", wait)
+				p.log.Info("another ingestion is running; trying again later", "wait", wait)
 			case err != nil && !errors.Is(err, errPartial):
 				p.log.Error("ingest; the next attempt comes with the schedule", "error", err)
 			}
@@ -159,7 +159,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 			follow = false
 			beside.Go(func() {
 				if err := p.keepFollowing(ctx, in, d); err != nil {
-					p.log.Error("changes of files are not followed any more", "error", err)
+					p.log.Error("no longer following changes of files", "error", err)
 				}
 			})
 		}

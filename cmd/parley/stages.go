@@ -71,9 +71,9 @@ func checkStage(keys []string, builtIn string, providers []string) error {
 		switch {
 		case key == builtIn && i == len(keys)-1:
 		case key == builtIn:
-			return fmt.Errorf("%q never fails: nothing can stand in for it", key)
+			return fmt.Errorf("%q never fails, so no model can follow it", key)
 		case isBuiltin(key):
-			return fmt.Errorf("%q is no built-in model of this stage; there is %s", key, builtIn)
+			return fmt.Errorf("%q is not a built-in model for this stage; there is %s", key, builtIn)
 		default:
 			if err := checkModel(key, providers); err != nil {
 				return err
@@ -88,7 +88,7 @@ func checkStage(keys []string, builtIn string, providers []string) error {
 func (c *Config) checkSynthesis() error {
 	for _, key := range c.StagesSynthesis {
 		if isBuiltin(key) {
-			return fmt.Errorf("%q reads no results of tools", key)
+			return fmt.Errorf("%q cannot read results of tools", key)
 		}
 		if err := c.checkAnswers(key); err != nil {
 			return err

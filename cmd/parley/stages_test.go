@@ -30,7 +30,7 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
 		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
 		"stages: {judge: ['builtin:extractive']}":             `there is builtin:words`,
-		"stages: {synthesis: ['builtin:extractive']}":         `"builtin:extractive" reads no results of tools`,
+		"stages: {synthesis: ['builtin:extractive']}":         `"builtin:extractive" cannot read results of tools`,
 		"stages: {synthesis: ['ollama:x', 'oracle:x']}":       `"oracle:x" names an unknown provider`,
 		"models: {allow: ['gpt*']}":                           `"gpt*" is not provider:model`,
 		"models: {allow: ['ollama:*', 'oracle:*']}":           `"oracle:*" names an unknown provider`,

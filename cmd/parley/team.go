@@ -86,7 +86,7 @@ func (c *Config) agentNames() []string {
 // checkTeam checks all of the agents that can be checked before a turn.
 func (c *Config) checkTeam() error {
 	if c.TeamAgents != "" && c.TeamReviewer {
-		return errors.New("team.reviewer is for the default team; a team of one's own names its reviewer")
+		return errors.New("team.reviewer applies to the default team only: name the reviewer of your own team in team.agents")
 	}
 	all, err := c.team()
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Config) checkTool(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not among the tools.enabled, nor of an MCP server", name)
+	return fmt.Errorf("%q is neither in tools.enabled nor a tool of an MCP server", name)
 }
 
 // newTeam returns the engine with the team around it.

@@ -88,7 +88,7 @@ func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
 		"hears a later one": {"team:\n  agents: [{name: a, hears: [b]}, {name: b}]\n", `it hears "b"`},
 		"time":              {"team:\n  agents: [{name: a, skip_below: soon}]\n", `skip_below of "a": "soon" is not a duration`},
 		"model":             {"team:\n  agents: [{name: a, model: oracle:x}]\n", `model of "a": "oracle:x" names an unknown provider`},
-		"tool":              {"team:\n  agents: [{name: a, tools: [web_search]}]\n", `tools of "a": "web_search" is not among the tools.enabled`},
+		"tool":              {"team:\n  agents: [{name: a, tools: [web_search]}]\n", `tools of "a": "web_search" is neither in tools.enabled nor a tool of an MCP server`},
 		"reviewer twice":    {"team:\n  reviewer: true\n  agents: [{name: a}]\n", "team.reviewer is for the default team"},
 		"format":            {"chatui:\n  format: tiny\n", `"tiny" is neither full nor minimal`},
 	}

@@ -62,7 +62,7 @@ func (l mcpServers) check() error {
 	for _, name := range sortedNames(list) {
 		s := list[name]
 		if !endpointName.MatchString(name) {
-			return fmt.Errorf("%q is no name for an MCP server: small letters, digits and dashes make one", name)
+			return fmt.Errorf("%q is not a valid name for an MCP server: use lowercase letters, digits and dashes", name)
 		}
 		if (len(s.Command) == 0) == (s.URL == "") {
 			return fmt.Errorf("%s needs either command or url", name)
@@ -74,7 +74,7 @@ func (l mcpServers) check() error {
 		}
 		if s.Timeout != "" {
 			if d, err := time.ParseDuration(s.Timeout); err != nil || d <= 0 {
-				return fmt.Errorf("timeout of %s: %q is no duration such as 20s", name, s.Timeout)
+				return fmt.Errorf("timeout of %s: %q is not a duration such as 20s", name, s.Timeout)
 			}
 		}
 	}
@@ -84,10 +84,10 @@ func (l mcpServers) check() error {
 func checkTools(enabled []string) error {
 	for _, name := range enabled {
 		if name != noTools && !slices.Contains(builtinTools, name) {
-			return fmt.Errorf("%q is none of %s, or %s alone", name, strings.Join(builtinTools, ", "), noTools)
+			return fmt.Errorf("%q is not one of %s; or name %s alone", name, strings.Join(builtinTools, ", "), noTools)
 		}
 	}
-	return unless(!slices.Contains(enabled, noTools) || len(enabled) == 1, "%q stands beside other tools", noTools)
+	return unless(!slices.Contains(enabled, noTools) || len(enabled) == 1, "%q must stand alone", noTools)
 }
 
 func checkWebSearch(c *Config) error {

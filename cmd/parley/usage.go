@@ -16,7 +16,7 @@ type usageCmd struct {
 	By     string `placeholder:"KEYS" default:"day" help:"What to group by, separated by commas: day, namespace, user, conversation, model, stage, turn; none for one sum."`
 	From   string `placeholder:"TIME" help:"First day or time, such as 2026-11-01 or 2026-11-01T10:00:00Z."`
 	To     string `placeholder:"TIME" help:"Last day, or the time before which calls count."`
-	Format string `default:"table" enum:"table,json,csv" help:"Form of the report: table, json or csv."`
+	Format string `default:"table" enum:"table,json,csv" help:"Format of the report: table, json or csv."`
 }
 
 // Run prints the report for all callers: who may read the data folder may know.

@@ -176,6 +176,6 @@ func (s *serving) keepWatching(ctx context.Context, ingested <-chan struct{}) {
 		return
 	}
 	if err := s.watchFolders(ctx, s.instance, nil); err != nil && ctx.Err() == nil {
-		s.log.Error("changes of files are not followed any more", "error", err)
+		s.log.Error("no longer following changes of files", "error", err)
 	}
 }

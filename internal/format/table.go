@@ -8,7 +8,7 @@ var Table = []Format{
 		Media: []Media{{"application/pdf", []string{"pdf"}, "pdf"}},
 		// ISO 32000-1, annex H.3.4.1: readers accept the header anywhere in the first 1,024 bytes.
 		Signatures: []string{"%PDF-"}, Within: 1024,
-		Reads: "the text of each page, with what is filled into forms and the remarks on it; attached files as documents of their own",
+		Reads: "the text of each page, with form fields and annotations; attached files as documents of their own",
 	},
 	{
 		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,
@@ -24,7 +24,7 @@ var Table = []Format{
 	{
 		Name: "Excel", Extensions: []string{"xlsx", "xlsm"}, Rare: []string{"xltx", "xltm"}, View: Sheet, Web: true, Binary: true,
 		Media: []Media{{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", []string{"xlsx"}, "xlsx"}},
-		Reads: "each sheet below its name, row by row, as the cells show their values; comments, text boxes, charts",
+		Reads: "each sheet under its name, row by row, with values as the cells show them; comments, text boxes, charts",
 	},
 	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
@@ -34,7 +34,7 @@ var Table = []Format{
 	{
 		Name: "OpenDocument spreadsheet", Extensions: []string{"ods"}, Rare: []string{"ots", "sxc"}, View: Sheet, Web: true, Binary: true,
 		Media: []Media{{"application/vnd.oasis.opendocument.spreadsheet", []string{"ods"}, "ods"}},
-		Reads: "each sheet below its name, row by row",
+		Reads: "each sheet under its name, row by row",
 	},
 	{
 		Name: "OpenDocument presentation", Extensions: []string{"odp"}, Rare: []string{"otp", "odg", "sxi"},
@@ -116,7 +116,7 @@ var Table = []Format{
 	{
 		Name: "MediaWiki", Extensions: []string{"wiki", "mediawiki"}, Rare: []string{"wikitext"}, View: Text, Web: true,
 		Media: []Media{{"text/plain", []string{"wiki", "mediawiki"}, ""}, {"text/x-wiki", nil, "wiki"}},
-		Reads: "sections, lists, tables, infoboxes; references and templates that only a wiki can expand are left out",
+		Reads: "sections, lists, tables, infoboxes; without references, and without templates that only a wiki can expand",
 	},
 	{
 		Name: "MediaWiki dump", Extensions: []string{"xml"}, Members: true, Roots: []string{":mediawiki"},
