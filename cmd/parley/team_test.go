@@ -89,7 +89,7 @@ func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
 		"time":              {"team:\n  agents: [{name: a, skip_below: soon}]\n", `skip_below of "a": "soon" is not a duration`},
 		"model":             {"team:\n  agents: [{name: a, model: oracle:x}]\n", `model of "a": "oracle:x" names an unknown provider`},
 		"tool":              {"team:\n  agents: [{name: a, tools: [web_search]}]\n", `tools of "a": "web_search" is neither in tools.enabled nor a tool of an MCP server`},
-		"reviewer twice":    {"team:\n  reviewer: true\n  agents: [{name: a}]\n", "team.reviewer is for the default team"},
+		"reviewer twice":    {"team:\n  reviewer: true\n  agents: [{name: a}]\n", "team.reviewer applies to the default team only"},
 		"format":            {"chatui:\n  format: tiny\n", `"tiny" is neither full nor minimal`},
 	}
 	for name, c := range cases {
