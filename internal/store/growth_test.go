@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,62 +10,15 @@ import (
 	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/store/storetest"
 	"parley/internal/turn"
 )
 
 // grown is how many ledger entries, turns, conversations and documents there are in BenchmarkTurnPath.
 const grown = 1_000_000
 
-// numbers is a table of the numbers from 1 to ?, with ids that are in the order of what was made over time.
-const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?), made (i, id) AS
-	(SELECT i, '01JGROWN' || printf('%018d', i) FROM n) `
-
-// grow fills the tables that a turn reads and writes, as n turns of n conversations and n documents do.
-func grow(b *testing.B, db *DB, n int) {
-	b.Helper()
-	fill := map[*database][]string{
-		db.state.db: {
-			`INSERT INTO conversations (id, namespace, owner, kind, turns, completed, created_at, updated_at)
-				SELECT id, 'ns', '', 'ragchat', 1, 1, i, i FROM made`,
-			`INSERT INTO turns (id, namespace, owner, conversation_id, position, status, error_kind, query, requested_model, model,
-				input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, stages, first_token, started_at, finished_at)
-				SELECT id, 'ns', '', id, 1, 'completed', 0, 'question', '', 'm', 1, 1, 0, 0, 0, '[]', 1, i, i FROM made`,
-			`INSERT INTO messages (turn_id, position, id, role, agent, status, parts, citations, finish_reason, model, tokens,
-				input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated, created_at)
-				SELECT id, 0, id, 'user', '', 'completed', '[{"text":"question"}]', 'null', '', '', 1, 0, 0, 0, 0, 0, i FROM made`,
-			`INSERT INTO ledger (id, namespace, owner, conversation_id, account_user, account_conversation, turn_id, stage, provider,
-				model, status, estimated_input, input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated,
-				cost_micros, created_at, settled_at) SELECT id, 'ns', '', id, '', '', id, 'generate', 'openai',
-				'm', 'completed', 1, 1, 1, 0, 0, 0, 1, i, i FROM made`,
-			`INSERT INTO accounts (owner, stored, account_user, conversation, turns, embedding_tokens, embedding_micros, input_tokens,
-				output_tokens, micros, unpriced, estimated) SELECT '', 1, '', id, 1, 0, 0, 1, 1, 1, 0, 0 FROM made`,
-			`INSERT INTO said (turn_id, failed, error_kind, error, finished_at, events) SELECT id, 0, 0, '', i, x'7b7d' FROM made`,
-		},
-		db.corpus.db: {
-			`INSERT INTO documents (id, namespace, owner, revision, name, title, url, category, media_type, restricted, sha256, size,
-				pages, chunks, generation, indexed_at) SELECT id, 'ns', '', i, id, '', '', '', '', 0, '', 1, 1, 1, 'g', i FROM made`,
-			`INSERT INTO chunks (id, tokens, layout, body) SELECT i << 24, 10, x'0100' || x'00', 'a chunk of some words' FROM made`,
-		},
-	}
-	for d, inserts := range fill {
-		for _, insert := range inserts {
-			err := d.update(b.Context(), "grow", func(tx *sql.Tx) error {
-				table, rest, _ := strings.Cut(strings.TrimPrefix(insert, "INSERT INTO "), "SELECT ")
-				_, err := tx.ExecContext(b.Context(), "INSERT INTO "+table+" "+numbers+"SELECT "+rest, n)
-				return err
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		if _, err := d.write.ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkTurnPath runs what a turn of a session asks of the store, and views of it, by turns over an empty and a
-// grown store: "grown/empty" has to be about 1.
+// grown store; see CompareGrown.
 func BenchmarkTurnPath(b *testing.B) {
 	stores := []*grownStore{newGrown(b, 10), newGrown(b, grown)}
 	for _, part := range []struct {
@@ -94,25 +44,8 @@ func BenchmarkTurnPath(b *testing.B) {
 		}},
 	} {
 		b.Run(part.name, func(b *testing.B) {
-			var took [2][]time.Duration
-			for b.Loop() {
-				for i, a := range stores {
-					began := time.Now()
-					if err := part.run(a, b.Context()); err != nil {
-						b.Fatal(err)
-					}
-					took[i] = append(took[i], time.Since(began))
-				}
-			}
-			var median [2]float64
-			for i, all := range took {
-				slices.Sort(all)
-				median[i] = float64(all[len(all)/2].Nanoseconds())
-			}
-			b.ReportMetric(0, "ns/op") // which would be that of both
-			b.ReportMetric(median[0], "empty-ns")
-			b.ReportMetric(median[1], "grown-ns")
-			b.ReportMetric(median[1]/median[0], "grown/empty")
+			storetest.CompareGrown(b, func() error { return part.run(stores[0], b.Context()) },
+				func() error { return part.run(stores[1], b.Context()) })
 		})
 	}
 }
@@ -133,9 +66,10 @@ var (
 )
 
 func newGrown(b *testing.B, rows int) *grownStore {
-	db := mustOpen(b, b.TempDir())
-	grow(b, db, rows)
-	id := fmt.Sprintf("01JGROWN%018d", rows/2)
+	dir := b.TempDir()
+	db := mustOpen(b, dir)
+	storetest.Grow(b, dir, askedScope.Namespace, rows)
+	id := storetest.GrownID(rows / 2)
 	return &grownStore{s: db.State(), c: db.Corpus(), middle: int64(rows / 2), id: id, seen: 1,
 		account: turn.AccountOf("", id, chat.Account{})}
 }
@@ -173,8 +107,9 @@ func (a *grownStore) turn(ctx context.Context) error {
 
 // BenchmarkUsage adds up a grown ledger, as a report does, and as budgets do once when the program starts.
 func BenchmarkUsage(b *testing.B) {
-	db := mustOpen(b, b.TempDir())
-	grow(b, db, grown)
+	dir := b.TempDir()
+	db := mustOpen(b, dir)
+	storetest.Grow(b, dir, "ns", grown)
 	for b.Loop() {
 		rows, err := db.State().Usage(b.Context(), turn.UsageQuery{By: []turn.Dimension{turn.ByNamespace, turn.ByUser}})
 		if err != nil || len(rows) != 1 || rows[0].Calls != grown {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ const (
 	soakFaults  = .05
 	// soakStub breaks that share of the answers off, halfway.
 	soakStub  = "chunks=100,tps=50,fault=cut,at=50,p=0.05"
-	soakEvery = time.Second // between two looks at the size of the program
+	soakEvery = 5 * time.Second // between two looks at the size of the program
 
 	// The warm-up ends once the last half of warmRounds rounds of load took no more anonymous memory than the half before,
 	// but for warmLevel: caches and pools are full then. The rounds are long, because garbage comes and goes.
@@ -67,7 +69,7 @@ func (b *bench) soak(ctx context.Context) error {
 		unanswered += n
 	}
 	asked := rep.OK + unanswered
-	if asked == 0 || len(sizes) < 10 {
+	if asked == 0 || b.soakTime < 4*time.Minute || len(sizes) < 10 {
 		return fmt.Errorf("%d turns and %d sizes: too little to say anything, run for longer", asked, len(sizes))
 	}
 	name := fmt.Sprintf("%d clients for %s, %g %% of the answers broken off by the upstream", soakClients, b.soakTime, 100*soakFaults)
@@ -80,12 +82,14 @@ func (b *bench) soak(ctx context.Context) error {
 		of         func(size) float64
 	}{
 		{"resident size", "≤ 1 % an hour", size.resident},
-		{"anonymous memory", "", func(s size) float64 { return s.anonymous }},
+		{"Go heap", "", func(s size) float64 { return s.heap }},
+		{"anonymous memory that is not the Go heap", "", func(s size) float64 { return s.anonymous - s.heap }},
 		{"mapped files", "", func(s size) float64 { return s.mapped }},
 	} {
-		growth, middle := slope(sizes, part.of), mean(sizes, part.of)
+		growth, uncertain := slope(sizes, part.of)
+		middle := mean(sizes, part.of)
 		b.add(fmt.Sprintf("growth of the %s, %s, %s", part.name, name, warmed), part.goal,
-			"%+.2f %% an hour (%+.2f MiB on %.1f MiB)", 100*growth/middle, growth, middle)
+			"%+.2f ± %.2f %% an hour (%+.2f MiB on %.1f MiB)", 100*growth/middle, 100*uncertain/middle, growth, middle)
 	}
 	failed, faults := after.failed-before.failed, after.faults-before.faults
 	b.add("failed turns, "+name, "injected ± 0.1 %", "%.3f %% of %d (injected %.3f %%)",
@@ -146,10 +150,12 @@ func kinds(errors map[string]int) string {
 	return " " + strings.TrimPrefix(fmt.Sprint(errors), "map")
 }
 
-// size is how much of a process is in memory at a time.
+// size is how much of a process is in memory at a time, in MiB.
 type size struct {
-	hours             float64
-	anonymous, mapped float64 // MiB; mapped are the program itself and the indexes of SQLite's logs
+	hours     float64 // the time
+	anonymous float64
+	mapped    float64 // the program itself and the indexes of SQLite's logs
+	heap      float64 // the part of anonymous that Go uses for values and stacks, with what it keeps for more; 0 where nobody asked
 }
 
 func (s size) resident() float64 { return s.anonymous + s.mapped }
@@ -183,7 +189,7 @@ func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (r
 			return rep, sizes, json.Unmarshal(o.out, &rep)
 		case <-tick.C:
 			after := time.Since(began)
-			now, err := s.size()
+			now, err := s.sizeWithHeap(ctx)
 			if err != nil {
 				return rep, nil, err
 			}
@@ -198,18 +204,41 @@ func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (r
 	}
 }
 
-// slope returns the growth in MiB an hour: that of the straight line through the sizes.
-func slope(sizes []size, of func(size) float64) float64 {
-	var hours, above, below float64
-	for _, s := range sizes {
-		hours += s.hours / float64(len(sizes))
+// sizeWithHeap returns how much of the process is in memory, and how much of that is the Go heap.
+func (s *server) sizeWithHeap(ctx context.Context) (size, error) {
+	now, err := s.size()
+	if err != nil {
+		return now, err
 	}
-	middle := mean(sizes, of)
-	for _, s := range sizes {
-		above += (s.hours - hours) * (of(s) - middle)
-		below += (s.hours - hours) * (s.hours - hours)
+	values, err := s.metrics(ctx)
+	now.heap = (values["go_memstats_heap_sys_bytes"] - values["go_memstats_heap_released_bytes"] + values["go_memstats_stack_sys_bytes"]) / (1 << 20)
+	return now, err
+}
+
+// slope returns the growth in MiB an hour, that of the straight line through the means of each minute, and its standard
+// error.
+func slope(sizes []size, of func(size) float64) (growth, uncertain float64) {
+	type point struct{ hours, mib float64 }
+	var minutes []point
+	for group := range slices.Chunk(sizes, int(time.Minute/soakEvery)) {
+		minutes = append(minutes, point{mean(group, func(s size) float64 { return s.hours }), mean(group, of)})
 	}
-	return above / below
+	var middle point
+	for _, m := range minutes {
+		middle.hours += m.hours / float64(len(minutes))
+		middle.mib += m.mib / float64(len(minutes))
+	}
+	var along, square, off float64
+	for _, m := range minutes {
+		along += (m.hours - middle.hours) * (m.mib - middle.mib)
+		square += (m.hours - middle.hours) * (m.hours - middle.hours)
+	}
+	growth = along / square
+	for _, m := range minutes {
+		residual := m.mib - middle.mib - growth*(m.hours-middle.hours)
+		off += residual * residual
+	}
+	return growth, math.Sqrt(off / float64(len(minutes)-2) / square)
 }
 
 func mean(sizes []size, of func(size) float64) (mib float64) {

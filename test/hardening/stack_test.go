@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -24,6 +25,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/store"
+	"parley/internal/store/storetest"
 	"parley/internal/tokens"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -31,6 +33,7 @@ import (
 	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
+	"parley/internal/wire/webapi"
 )
 
 // patience is how long a test waits for what must happen.
@@ -58,6 +61,7 @@ type options struct {
 	model  llm.Model          // that answers; the upstream's
 	output int                // most tokens of an answer; 1024
 	count  func(n int) string // chooses the fault of the n-th call
+	grown  int                // turns, sessions and documents that the store has already; see storetest.Grow
 }
 
 func newStack(t testing.TB, o options) *stack {
@@ -72,11 +76,15 @@ func newStack(t testing.TB, o options) *stack {
 		s.up.Fault = func(int) string { return s.fault.Load().(string) }
 	}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	db, err := store.Open(t.Context(), t.TempDir(), log)
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), dir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.db = db
+	if o.grown > 0 {
+		storetest.Grow(t, dir, "default", o.grown)
+	}
 	t.Cleanup(func() { _ = db.Close() })
 	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Log: log, Count: tokens.Count})
 	defaults := chat.DefaultOptions()
@@ -124,6 +132,10 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		ragchat.New(ragchat.Config{
 			Runner: runner, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
 			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
+		}).Protocol(),
+		webapi.New(webapi.Config{
+			Turns: runner, Records: s.db.State(), Usage: s.db.State().Usage, Namespace: "default",
+			Namespaces: func(context.Context, access.Principal) ([]string, error) { return nil, nil },
 		}).Protocol(),
 	}})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
