@@ -31,47 +31,47 @@ const leastTopP = 1e-6
 
 // The options.
 var (
-	Top = Option{Title: "Passages", Help: "How many passages of the documents are looked up for a question. More give a fuller picture and cost more tokens.",
+	Top = Option{Title: "Passages", Help: "How many passages to retrieve for a question. More find more and cost more tokens.",
 		Least: 1, Most: chat.MaxTop, field: func(o *chat.Options) any { return &o.Top }}
 	Temperature = Option{Title: "Temperature", Help: "How freely the model words its answer: 0 sticks to the likeliest words.",
 		Most: chat.MaxTemperature, field: func(o *chat.Options) any { return &o.Temperature }}
-	TopP = Option{Title: "Top p", Help: "The model chooses among the likeliest words that together make this share. Lower is more predictable.",
+	TopP = Option{Title: "Top p", Help: "The model chooses among the likeliest words whose probabilities add up to this share. Lower is more predictable.",
 		Most: 1, Zero: leastTopP, field: func(o *chat.Options) any { return &o.TopP }}
 	MaxOutputTokens = Option{Title: "Longest answer", Help: "The most tokens of an answer; one token is about three quarters of a word.",
 		Least: 1, Most: chat.MaxOutputTokens, field: func(o *chat.Options) any { return &o.MaxOutputTokens }}
-	Effort = Option{Title: "Reasoning", Help: "How long a model that reasons is to think before it answers. Others ignore it.",
+	Effort = Option{Title: "Reasoning", Help: "How much a reasoning model thinks before it answers. Other models ignore it.",
 		Choices: []string{"", "minimal", "low", "medium", "high"}, field: func(o *chat.Options) any { return &o.Effort }}
-	Mode = Option{Title: "Search by", Help: "Words find what is written; meanings (vectors) also find what is put otherwise; both together find most.",
+	Mode = Option{Title: "Search by", Help: "Words find what is written; meaning (vectors) also finds other wordings; both together find most.",
 		Choices: []string{"hybrid", "text", "vectors"}, Needs: "vectors", field: func(o *chat.Options) any { return &o.Mode }}
-	Rerank = Option{Title: "Rerank", Help: "Puts the passages that were found into a better order with a second look at each.",
+	Rerank = Option{Title: "Rerank", Help: "Puts the retrieved passages in a better order.",
 		field: func(o *chat.Options) any { return &o.Rerank }}
 	Captions = Option{Title: "Captions", Help: "Marks the sentences of each passage that fit the question best.",
 		field: func(o *chat.Options) any { return &o.Captions }}
-	MinScore = Option{Title: "Least score", Help: "Passages that score lower are left out. 0 keeps all.",
+	MinScore = Option{Title: "Minimum score", Help: "Passages that score lower are left out. 0 keeps all.",
 		Most: 1, field: func(o *chat.Options) any { return &o.MinScore }}
-	MinRerankScore = Option{Title: "Least score after reranking", Help: "Passages that score lower once reranked are left out. 0 keeps all.",
+	MinRerankScore = Option{Title: "Minimum score after reranking", Help: "Passages that score lower after reranking are left out. 0 keeps all.",
 		Most: 1, field: func(o *chat.Options) any { return &o.MinRerankScore }}
 	FollowUps = Option{Title: "Follow-up questions", Help: "Suggests what to ask next.",
 		field: func(o *chat.Options) any { return &o.FollowUps }}
-	IncludeCategory = Option{Title: "Only this category", Help: "Looks only into documents of this category.",
+	IncludeCategory = Option{Title: "Only this category", Help: "Searches only documents of this category.",
 		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.IncludeCategory }}
-	ExcludeCategory = Option{Title: "Without this category", Help: "Leaves documents of this category out.",
+	ExcludeCategory = Option{Title: "Without this category", Help: "Leaves out documents of this category.",
 		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.ExcludeCategory }}
-	PromptTemplate = Option{Title: "Instructions", Help: "Replaces the instructions to the model; with >>> before it, it is added to them instead.",
+	PromptTemplate = Option{Title: "Instructions", Help: "Replaces the instructions to the model; with >>> in front it is added to them.",
 		Most: chat.MaxTemplate, field: func(o *chat.Options) any { return &o.PromptTemplate }}
-	Rewrite = Option{Title: "Rewrite questions", Help: "Makes a follow-up question complete with what was said before, so that the right passages are found.",
+	Rewrite = Option{Title: "Rewrite questions", Help: "Rewrites a follow-up question so that it stands alone, to find the right passages.",
 		Not: true, field: func(o *chat.Options) any { return &o.Rewrite.Off }}
 	RewriteThreshold = Option{Title: "Rewrite confidence", Help: "A rewritten question is used only when the rewriter is at least this sure of it.",
 		Most: 1, field: func(o *chat.Options) any { return &o.Rewrite.Threshold }}
 	RewriteTurns = Option{Title: "Turns to rewrite from", Help: "How many of the last turns the rewriter sees in full.",
 		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Rewrite.Turns }}
-	RewriteGist = Option{Title: "Earlier turns to rewrite from", Help: "Of how many turns before those the rewriter sees the beginnings.",
+	RewriteGist = Option{Title: "Earlier turns to rewrite from", Help: "How many turns before those the rewriter sees shortened.",
 		Most: chat.MaxTurns, field: func(o *chat.Options) any { return &o.Rewrite.Gist }}
-	Clarify = Option{Title: "Ask back", Help: "When a question can mean several things, ask which one is meant instead of answering.",
+	Clarify = Option{Title: "Ask for clarification", Help: "When a question can mean several things, ask which one is meant instead of answering.",
 		field: func(o *chat.Options) any { return &o.Rewrite.Clarify }}
-	SummaryTurns = Option{Title: "Turns kept as they are", Help: "How many of the last turns of a long conversation are given to the model in full; what is older is summed up.",
+	SummaryTurns = Option{Title: "Turns kept in full", Help: "How many of the last turns of a long conversation the model gets in full; older ones are summarized.",
 		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Summary.Turns }}
-	SummaryInput = Option{Title: "Summary reads", Help: "The most tokens of the conversation that are summed up at a time.",
+	SummaryInput = Option{Title: "Summary reads", Help: "The most tokens of the conversation that are summarized at once.",
 		Least: 1, Most: chat.MaxSummaryInput, field: func(o *chat.Options) any { return &o.Summary.Input }}
 	SummaryOutput = Option{Title: "Summary length", Help: "The most tokens of a summary.",
 		Least: 1, Most: chat.MaxSummaryOutput, field: func(o *chat.Options) any { return &o.Summary.Output }}
