@@ -10,10 +10,10 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/ingest"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
-	"parley/internal/turn"
 )
 
 // embedding returns the option that has a corpus search by vectors; none without an embedder.
@@ -109,7 +109,7 @@ func planned(plan retrieval.EmbedPlan, prices *price.Table) string {
 // cost says what tokens of a model cost.
 func cost(prices *price.Table, key string, u llm.Usage) string {
 	provider, model, _ := strings.Cut(key, ":")
-	if provider == turn.Builtin {
+	if provider == ledger.Builtin {
 		return "free"
 	}
 	micros, known := prices.Cost(provider, model, u, time.Now())

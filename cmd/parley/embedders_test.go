@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/store"
-	"parley/internal/turn"
 )
 
 // openLedger opens a ledger in a folder of its own, with the prices of cfg.
-func openLedger(t *testing.T, cfg Config) (*turn.Ledger, *store.DB) {
+func openLedger(t *testing.T, cfg Config) (*ledger.Ledger, *store.DB) {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -26,7 +26,7 @@ func openLedger(t *testing.T, cfg Config) (*turn.Ledger, *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return turn.NewLedger(db.State(), turn.LedgerOptions{Price: costs(prices)}), db
+	return ledger.New(db.State(), ledger.Options{Price: costs(prices)}), db
 }
 
 func quiet(env map[string]string) *program {
@@ -39,8 +39,8 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.OpenAIBaseURL, cfg.Embedding = up.URL+"/v1", "openai:text-embedding-3-small"
 	cfg.Prices = writeFile(t, "openai:\n  models:\n    text-embedding-3-small: {embeds: true, input: 0.5}\n")
-	ledger, db := openLedger(t, cfg)
-	models, err := quiet(nil).newRouter(cfg, ledger)
+	books, db := openLedger(t, cfg)
+	models, err := quiet(nil).newRouter(cfg, books)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 		if entry.Stage != chat.StageEmbed || entry.Provider != "openai" || entry.Model != name {
 			t.Errorf("an entry is %+v", entry)
 		}
-		if failed := entry.Status == turn.EntryFailed; failed != (entry.Usage.Input == 0) {
+		if failed := entry.Status == ledger.Failed; failed != (entry.Usage.Input == 0) {
 			t.Errorf("an entry is %+v", entry)
 		}
 		micros += entry.Cost.Micros
@@ -78,8 +78,8 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 func TestEmbedder_NeedsTheKeyOfItsProvider(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Embedding = "gemini:gemini-embedding-001"
-	ledger, _ := openLedger(t, cfg)
-	if _, err := quiet(nil).newRouter(cfg, ledger); !isUsage(err) || !strings.Contains(err.Error(), "GEMINI_API_KEY") {
+	books, _ := openLedger(t, cfg)
+	if _, err := quiet(nil).newRouter(cfg, books); !isUsage(err) || !strings.Contains(err.Error(), "GEMINI_API_KEY") {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -99,8 +99,8 @@ func TestReranker_ComesFromTheConfigurationAndIsBilled(t *testing.T) {
 	if err := cfg.Providers.UnmarshalText([]byte(`{jina: {base_url: "` + s.URL + `/v1", api_key_env: JINA_API_KEY, rerank: true}}`)); err != nil {
 		t.Fatal(err)
 	}
-	ledger, db := openLedger(t, cfg)
-	models, err := quiet(map[string]string{"JINA_API_KEY": "jina-key-0123"}).newRouter(cfg, ledger)
+	books, db := openLedger(t, cfg)
+	models, err := quiet(map[string]string{"JINA_API_KEY": "jina-key-0123"}).newRouter(cfg, books)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestReranker_ComesFromTheConfigurationAndIsBilled(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	entries, err := db.State().Entries(t.Context(), "")
-	if err != nil || len(entries) != 1 || entries[0].Usage.Input != 40 || entries[0].Cost != (turn.Cost{Micros: 2, Known: true}) {
+	if err != nil || len(entries) != 1 || entries[0].Usage.Input != 40 || entries[0].Cost != (ledger.Cost{Micros: 2, Known: true}) {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 	if _, _, err := models.Resolve("jina:small"); err == nil || !strings.Contains(err.Error(), "jina has no models that answer") {

@@ -15,6 +15,7 @@ import (
 	"parley/internal/fetch"
 	"parley/internal/format"
 	"parley/internal/ingest"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
@@ -28,7 +29,7 @@ type instance struct {
 	cfg    Config
 	db     *store.DB
 	corpus *retrieval.Corpus
-	ledger *turn.Ledger
+	books  *ledger.Ledger
 	models *llm.Router
 	tools  *toolbox      // empty but where openTools has filled it
 	web    *fetch.Client // reads web sites to ingest
@@ -52,8 +53,8 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		return nil, errors.Join(err, db.Close())
 	}
 	in.prices, in.keys = prices, turn.NewKeys(db.State(), nil)
-	in.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Log: p.log, Price: costs(prices), Count: tokens.Count})
-	models, err := p.newRouter(cfg, in.ledger)
+	in.books = ledger.New(db.State(), ledger.Options{Log: p.log, Price: costs(prices), Count: tokens.Count})
+	models, err := p.newRouter(cfg, in.books)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/builtin"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/anthropic"
 	"parley/internal/llm/azureopenai"
@@ -15,7 +16,6 @@ import (
 	"parley/internal/llm/ollama"
 	"parley/internal/llm/openai"
 	"parley/internal/llm/price"
-	"parley/internal/turn"
 )
 
 // builtinModel is the model that needs nothing.
@@ -182,7 +182,7 @@ func (p *program) providersOf(cfg Config) []provider {
 
 // newRouter returns the models of all providers that are configured. It is a usage error when
 // a model of the configuration is not among them.
-func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error) {
+func (p *program) newRouter(cfg Config, books *ledger.Ledger) (*llm.Router, error) {
 	r := &llm.Router{
 		Default: cfg.Model, Providers: map[string]llm.Model{}, Embedders: map[string]llm.Embedder{},
 		Rerankers: map[string]llm.Reranker{}, Missing: map[string]string{},
@@ -204,7 +204,7 @@ func (p *program) newRouter(cfg Config, ledger *turn.Ledger) (*llm.Router, error
 			return nil, usagef("the model %s needs an API key: %s", key, need)
 		}
 	}
-	p.makeResilient(r, cfg, ledger)
+	p.makeResilient(r, cfg, books)
 	return r, nil
 }
 
@@ -225,8 +225,8 @@ func register(r *llm.Router, name string, opened any) {
 // the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
 // again within the budget of its provider, and, if it is a completion, is replaced by the next
 // model of its stage.
-func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) {
-	g := guards{ledger: ledger, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
+func (p *program) makeResilient(r *llm.Router, cfg Config, books *ledger.Ledger) {
+	g := guards{books: books, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
 	for _, provider := range p.providersOf(cfg) {
 		g.retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
 	}
@@ -237,24 +237,24 @@ func (p *program) makeResilient(r *llm.Router, cfg Config, ledger *turn.Ledger) 
 
 // guards are what stands between the pipeline and the providers.
 type guards struct {
-	ledger   *turn.Ledger
+	books    *ledger.Ledger
 	breakers *llm.Breakers
 	retriers map[string]*llm.Retrier // by provider
 }
 
 func (g guards) model(m llm.Model, key string) llm.Model {
 	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].Wrap(g.breakers.Wrap(g.ledger.Meter(name, m), key))
+	return g.retriers[name].Wrap(g.breakers.Wrap(g.books.Meter(name, m), key))
 }
 
 func (g guards) embedder(e llm.Embedder, key string) llm.Embedder {
 	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].WrapEmbedder(g.breakers.WrapEmbedder(g.ledger.MeterEmbedder(name, e), key))
+	return g.retriers[name].WrapEmbedder(g.breakers.WrapEmbedder(g.books.MeterEmbedder(name, e), key))
 }
 
 func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
 	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.ledger.MeterReranker(name, m), key))
+	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.books.MeterReranker(name, m), key))
 }
 
 // withFallback returns what wraps the models that answer, for a stage and a key.
@@ -262,8 +262,8 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
 		m := models[name]
-		if name == turn.Builtin {
-			m = g.ledger.Meter(name, m)
+		if name == ledger.Builtin {
+			m = g.books.Meter(name, m)
 		} else {
 			m = g.model(m, key)
 		}
@@ -274,7 +274,7 @@ func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards
 	}
 	return func(m llm.Model, stage, key string) llm.Model {
 		if isBuiltin(key) {
-			return g.ledger.Meter(turn.Builtin, m)
+			return g.books.Meter(ledger.Builtin, m)
 		}
 		links := []llm.Link{link(key)}
 		for _, next := range cfg.fallbacks(stage) {
@@ -317,9 +317,9 @@ func readPrices(cfg Config) (*price.Table, error) {
 	return prices, nil
 }
 
-func costs(prices *price.Table) turn.Price {
-	return func(provider, model string, u llm.Usage) turn.Cost {
+func costs(prices *price.Table) ledger.Price {
+	return func(provider, model string, u llm.Usage) ledger.Cost {
 		micros, known := prices.Cost(provider, model, u, time.Now())
-		return turn.Cost{Micros: micros, Known: known}
+		return ledger.Cost{Micros: micros, Known: known}
 	}
 }

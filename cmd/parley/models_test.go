@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/ledger"
 	"parley/internal/llm/llmtest"
 	"parley/internal/store"
-	"parley/internal/turn"
 )
 
 // listed is an OpenAI-compatible server that lists two models to whoever has the key.
@@ -205,7 +205,7 @@ func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
-	r, err := p.newRouter(cfg, turn.NewLedger(db.State(), turn.LedgerOptions{Price: costs(prices)}))
+	r, err := p.newRouter(cfg, ledger.New(db.State(), ledger.Options{Price: costs(prices)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,11 +223,11 @@ func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
 	}
 	last := entries[3]
 	// 12 tokens in, of which 4 were cached, and 10 out: 8 + 2 + 100.
-	if last.Provider != "spare" || last.Model != "none" || last.Status != turn.EntryCompleted || last.Cost != (turn.Cost{Micros: 110, Known: true}) {
+	if last.Provider != "spare" || last.Model != "none" || last.Status != ledger.Completed || last.Cost != (ledger.Cost{Micros: 110, Known: true}) {
 		t.Errorf("the last entry is %+v", last)
 	}
 	for _, e := range entries[:3] {
-		if e.Provider != "openai" || e.Status != turn.EntryFailed || e.Usage.Input+e.Usage.Output != 0 {
+		if e.Provider != "openai" || e.Status != ledger.Failed || e.Usage.Input+e.Usage.Output != 0 {
 			t.Errorf("an attempt is %+v", e)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
-	"parley/internal/turn"
 	"parley/internal/wire/ragchat"
 )
 
@@ -35,12 +35,12 @@ func (s *serving) ragChatDefaults() ragchat.Defaults {
 }
 
 // budgets returns the budgets of the configuration.
-func budgets(cfg Config, store turn.LedgerStore) *turn.Budgets {
-	return turn.NewBudgets(store, turn.BudgetOptions{
+func budgets(cfg Config, store ledger.Store) *ledger.Budgets {
+	return ledger.NewBudgets(store, ledger.BudgetOptions{
 		Window:    time.Duration(cfg.BudgetsWindow),
 		Assumed:   int64(cfg.BudgetsAssumedPrice),
-		User:      turn.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
-		Namespace: turn.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
+		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
+		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
 	})
 }
 
@@ -109,7 +109,7 @@ func (c *catalog) describe(l *listing, m llm.ModelInfo) ragchat.Model {
 	if p, _ := c.prices.Find(l.name, m.Name); m.Embeds || p.Embeds {
 		out.Endpoint = "embeddings"
 	}
-	if l.name == turn.Builtin {
+	if l.name == ledger.Builtin {
 		out.Pricing = ragchat.NewPricing(0, 0, 0)
 	}
 	if p, ok := c.prices.Find(l.name, m.Name); ok {

@@ -375,7 +375,7 @@ const houseInterval = 6 * time.Hour
 
 // keepHouse settles what a crash has left in the ledger, and deletes what is too old now and again.
 func (s *serving) keepHouse(ctx context.Context) {
-	s.house(ctx, "settle interrupted model calls", s.ledger.Recover)
+	s.house(ctx, "settle interrupted model calls", s.books.Recover)
 	tick := time.NewTicker(houseInterval)
 	defer tick.Stop()
 	for {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"parley/internal/chat"
-	"parley/internal/turn"
+	"parley/internal/ledger"
 )
 
 // What stages do without a model, as their models are named in the configuration.
@@ -19,7 +19,7 @@ const (
 
 func isBuiltin(key string) bool {
 	provider, _, _ := strings.Cut(key, ":")
-	return provider == turn.Builtin
+	return provider == ledger.Builtin
 }
 
 // models returns every model that the configuration names.

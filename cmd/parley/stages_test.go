@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/retrieval"
@@ -52,7 +53,7 @@ func TestStages_NeedTheKeysOfTheirModels(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.StagesSummary = []string{"ollama:x", "anthropic:y"}
 	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
-	if _, err := p.newRouter(cfg, turn.NewLedger(nil, turn.LedgerOptions{})); !isUsage(err) || !strings.Contains(err.Error(), "anthropic:y needs an API key") {
+	if _, err := p.newRouter(cfg, ledger.New(nil, ledger.Options{})); !isUsage(err) || !strings.Contains(err.Error(), "anthropic:y needs an API key") {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -72,7 +73,7 @@ func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
 	}
 	defer db.Close()
 	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
-	r, err := p.newRouter(cfg, turn.NewLedger(db.State(), turn.LedgerOptions{}))
+	r, err := p.newRouter(cfg, ledger.New(db.State(), ledger.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/team"
-	"parley/internal/turn"
 )
 
 // findingsModel is the built-in model of an agent that finds what others write from.
-const findingsModel = turn.Builtin + ":" + builtin.FindingsName
+const findingsModel = ledger.Builtin + ":" + builtin.FindingsName
 
 // agent is a member of the team, as the configuration names it.
 type agent struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -79,11 +80,11 @@ func (m *memory) Conversations(context.Context, turn.Scope, string, turn.Positio
 func (m *memory) Reset(context.Context, turn.Scope, string, time.Time) error { return nil }
 func (m *memory) Delete(context.Context, turn.Scope, string) error           { return nil }
 
-func (m *memory) Entries(context.Context, string) ([]turn.Entry, error) { return nil, nil }
-func (m *memory) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
-	return turn.Totals{Turns: 1}, nil
+func (m *memory) Entries(context.Context, string) ([]ledger.Entry, error) { return nil, nil }
+func (m *memory) Totals(context.Context, ledger.AccountKey) (ledger.Totals, error) {
+	return ledger.Totals{Turns: 1}, nil
 }
-func (m *memory) ClearTotals(context.Context, turn.AccountKey) (bool, error) { return true, nil }
+func (m *memory) ClearTotals(context.Context, ledger.AccountKey) (bool, error) { return true, nil }
 
 // freeBill charges nobody.
 type freeBill struct{ chat.Runner }
@@ -213,10 +214,10 @@ func TestServe_AWaitingStreamOfStepsDoesNotHoldUpTheStop(t *testing.T) {
 }
 
 func TestUsage_IsReportedAsJSONAndCSV(t *testing.T) {
-	var asked []turn.UsageQuery
-	s := newServer(t, options{usage: func(_ context.Context, q turn.UsageQuery) ([]turn.UsageRow, error) {
+	var asked []ledger.UsageQuery
+	s := newServer(t, options{usage: func(_ context.Context, q ledger.UsageQuery) ([]ledger.UsageRow, error) {
 		asked = append(asked, q)
-		return []turn.UsageRow{{
+		return []ledger.UsageRow{{
 			Day: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), User: "=cmd", Turns: 2, Calls: 3, Input: 100, Output: 20, Cached: 5,
 			Reasoning: 4, Micros: 1234567, Unpriced: 1, Estimated: 1,
 		}}, nil
@@ -248,8 +249,8 @@ func TestUsage_IsReportedAsJSONAndCSV(t *testing.T) {
 }
 
 func TestUsage_CoversThirtyDaysUnlessItIsAskedSinceWhen(t *testing.T) {
-	var asked turn.UsageQuery
-	s := newServer(t, options{usage: func(_ context.Context, q turn.UsageQuery) ([]turn.UsageRow, error) {
+	var asked ledger.UsageQuery
+	s := newServer(t, options{usage: func(_ context.Context, q ledger.UsageQuery) ([]ledger.UsageRow, error) {
 		asked = q
 		return nil, nil
 	}})
@@ -268,12 +269,12 @@ func TestUsage_CoversThirtyDaysUnlessItIsAskedSinceWhen(t *testing.T) {
 
 func TestUsage_ComesInPagesWithTheSumOfAll(t *testing.T) {
 	const turns = 5
-	s := newServer(t, options{usage: func(_ context.Context, q turn.UsageQuery) (rows []turn.UsageRow, err error) {
+	s := newServer(t, options{usage: func(_ context.Context, q ledger.UsageQuery) (rows []ledger.UsageRow, err error) {
 		if len(q.By) == 0 {
-			return []turn.UsageRow{{Turns: turns, Calls: turns}}, nil
+			return []ledger.UsageRow{{Turns: turns, Calls: turns}}, nil
 		}
 		for i := q.Offset; i < min(turns, q.Offset+q.Limit); i++ {
-			rows = append(rows, turn.UsageRow{Turn: fmt.Sprint(i), Turns: 1, Calls: 1})
+			rows = append(rows, ledger.UsageRow{Turn: fmt.Sprint(i), Turns: 1, Calls: 1})
 		}
 		return rows, nil
 	}})

@@ -22,6 +22,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -188,7 +189,7 @@ type options struct {
 	keys      Keys
 	turns     webapi.Turns
 	drain     func(context.Context, error)
-	usage     func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
+	usage     func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 	who       access.Principal
 	shelf     *bookcase
 	closed    bool            // to changes
@@ -227,7 +228,7 @@ func newServer(t testing.TB, o options) *Server {
 		o.state = &state{}
 	}
 	if o.usage == nil {
-		o.usage = func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error) { return nil, nil }
+		o.usage = func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error) { return nil, nil }
 	}
 	if o.log == nil {
 		o.log = io.Discard

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -133,12 +134,12 @@ func (records) Turn(_ context.Context, scope turn.Scope, id string) (turn.Record
 	return turn.Record{ID: id, Scope: scope, Status: chat.StatusCompleted, StartedAt: time.Unix(1e9, 0), FinishedAt: time.Unix(1e9+1, 0)}, nil
 }
 
-func (records) Entries(_ context.Context, id string) ([]turn.Entry, error) {
-	return []turn.Entry{{TurnID: id, Stage: chat.StageGenerate, Provider: "builtin", Model: "extractive", Status: turn.EntryCompleted, Cost: turn.Cost{Known: true}}}, nil
+func (records) Entries(_ context.Context, id string) ([]ledger.Entry, error) {
+	return []ledger.Entry{{TurnID: id, Stage: chat.StageGenerate, Provider: "builtin", Model: "extractive", Status: ledger.Completed, Cost: ledger.Cost{Known: true}}}, nil
 }
 
-func (records) Totals(context.Context, turn.AccountKey) (turn.Totals, error) {
-	return turn.Totals{}, nil
+func (records) Totals(context.Context, ledger.AccountKey) (ledger.Totals, error) {
+	return ledger.Totals{}, nil
 }
 
 func webOf(o options) wire.Protocol {

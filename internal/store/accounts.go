@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/ident"
-	"parley/internal/turn"
+	"parley/internal/ledger"
 )
 
 // addToAccount adds to the totals of an account, and begins them.
@@ -26,8 +26,8 @@ const addToAccount = `INSERT INTO accounts (owner, stored, account_user, convers
 	unpriced = accounts.unpriced + excluded.unpriced,
 	estimated = accounts.estimated + excluded.estimated, used_at = excluded.used_at`
 
-func addTotals(ctx context.Context, into *sql.Stmt, k turn.AccountKey, t turn.Totals) error {
-	if k.IsZero() || t == (turn.Totals{}) {
+func addTotals(ctx context.Context, into *sql.Stmt, k ledger.AccountKey, t ledger.Totals) error {
+	if k.IsZero() || t == (ledger.Totals{}) {
 		return nil
 	}
 	_, err := into.ExecContext(ctx, k.Owner, flag(k.Stored), k.User, k.Conversation, t.Turns,
@@ -36,7 +36,7 @@ func addTotals(ctx context.Context, into *sql.Stmt, k turn.AccountKey, t turn.To
 }
 
 // Totals returns the totals of an account, zero for one that nothing was added to.
-func (s *State) Totals(ctx context.Context, k turn.AccountKey) (t turn.Totals, err error) {
+func (s *State) Totals(ctx context.Context, k ledger.AccountKey) (t ledger.Totals, err error) {
 	stmt, err := s.db.prepared(`SELECT turns, embedding_tokens, embedding_micros, input_tokens, output_tokens,
 		micros, unpriced, estimated FROM accounts WHERE owner = ? AND stored = ? AND account_user = ? AND conversation = ?`)
 	if err != nil {
@@ -46,13 +46,13 @@ func (s *State) Totals(ctx context.Context, k turn.AccountKey) (t turn.Totals, e
 		Scan(&t.Turns, &t.EmbeddingTokens, &t.EmbeddingMicros, &t.InputTokens, &t.OutputTokens, &t.Micros,
 			&t.Unpriced, &t.Estimated)
 	if errors.Is(err, sql.ErrNoRows) {
-		return turn.Totals{}, nil
+		return ledger.Totals{}, nil
 	}
 	return t, s.db.fail("read totals", err)
 }
 
 // ClearTotals makes the totals of an account zero.
-func (s *State) ClearTotals(ctx context.Context, k turn.AccountKey) (had bool, err error) {
+func (s *State) ClearTotals(ctx context.Context, k ledger.AccountKey) (had bool, err error) {
 	err = s.db.update(ctx, "clear totals", func(tx *sql.Tx) error {
 		had, err = affects(clearTotals(ctx, tx, k))
 		return err
@@ -60,7 +60,7 @@ func (s *State) ClearTotals(ctx context.Context, k turn.AccountKey) (had bool, e
 	return had, err
 }
 
-func clearTotals(ctx context.Context, tx *sql.Tx, k turn.AccountKey) (sql.Result, error) {
+func clearTotals(ctx context.Context, tx *sql.Tx, k ledger.AccountKey) (sql.Result, error) {
 	return tx.ExecContext(ctx, `DELETE FROM accounts
 		WHERE owner = ? AND stored = ? AND account_user = ? AND conversation = ?`,
 		k.Owner, flag(k.Stored), k.User, k.Conversation)
@@ -71,18 +71,18 @@ const microsOfDay = int64(24 * time.Hour / time.Microsecond)
 
 // usageColumns are the columns of the ledger by which a dimension groups, in the order in which
 // scanUsage reads them.
-var usageColumns = map[turn.Dimension][]string{
-	turn.ByDay:          {fmt.Sprintf("created_at / %d", microsOfDay)},
-	turn.ByNamespace:    {"namespace"},
-	turn.ByUser:         {"owner", "account_user"},
-	turn.ByConversation: {"CASE WHEN conversation_id <> '' THEN 1 ELSE 0 END", "CASE WHEN conversation_id <> '' THEN conversation_id ELSE account_conversation END"},
-	turn.ByModel:        {"provider", "model"},
-	turn.ByStage:        {"stage"},
-	turn.ByTurn:         {"turn_id"},
+var usageColumns = map[ledger.Dimension][]string{
+	ledger.ByDay:          {fmt.Sprintf("created_at / %d", microsOfDay)},
+	ledger.ByNamespace:    {"namespace"},
+	ledger.ByUser:         {"owner", "account_user"},
+	ledger.ByConversation: {"CASE WHEN conversation_id <> '' THEN 1 ELSE 0 END", "CASE WHEN conversation_id <> '' THEN conversation_id ELSE account_conversation END"},
+	ledger.ByModel:        {"provider", "model"},
+	ledger.ByStage:        {"stage"},
+	ledger.ByTurn:         {"turn_id"},
 }
 
 // Usage returns the sums of settled entries as a query groups them.
-func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageRow, err error) {
+func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.UsageRow, err error) {
 	var columns []string
 	for _, d := range q.By {
 		columns = append(columns, usageColumns[d]...)
@@ -135,18 +135,18 @@ func (s *State) Usage(ctx context.Context, q turn.UsageQuery) (all []turn.UsageR
 // longestTurn bounds how long after its turn began a call is made.
 const longestTurn = 24 * time.Hour
 
-func scanUsage(r *sql.Rows, by []turn.Dimension) (u turn.UsageRow, err error) {
+func scanUsage(r *sql.Rows, by []ledger.Dimension) (u ledger.UsageRow, err error) {
 	var day int64
 	var to []any
 	for _, d := range by {
-		to = append(to, map[turn.Dimension][]any{
-			turn.ByDay:          {&day},
-			turn.ByNamespace:    {&u.Namespace},
-			turn.ByUser:         {&u.Owner, &u.User},
-			turn.ByConversation: {&u.Stored, &u.Conversation},
-			turn.ByModel:        {&u.Provider, &u.Model},
-			turn.ByStage:        {&u.Stage},
-			turn.ByTurn:         {&u.Turn},
+		to = append(to, map[ledger.Dimension][]any{
+			ledger.ByDay:          {&day},
+			ledger.ByNamespace:    {&u.Namespace},
+			ledger.ByUser:         {&u.Owner, &u.User},
+			ledger.ByConversation: {&u.Stored, &u.Conversation},
+			ledger.ByModel:        {&u.Provider, &u.Model},
+			ledger.ByStage:        {&u.Stage},
+			ledger.ByTurn:         {&u.Turn},
 		}[d]...)
 	}
 	to = append(to, &u.Turns, &u.Calls, &u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Micros, &u.Unpriced, &u.Estimated)

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
@@ -176,7 +177,7 @@ func BenchmarkSave(b *testing.B) {
 func BenchmarkIntend(b *testing.B) {
 	s := open(b).State()
 	for n := 0; b.Loop(); n++ {
-		if err := s.Intend(b.Context(), turn.Entry{ID: fmt.Sprint(n), TurnID: fmt.Sprint(n), Provider: "openai", Model: "m"}); err != nil {
+		if err := s.Intend(b.Context(), ledger.Entry{ID: fmt.Sprint(n), TurnID: fmt.Sprint(n), Provider: "openai", Model: "m"}); err != nil {
 			b.Fatal(err)
 		}
 	}

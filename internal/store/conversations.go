@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/ledger"
 	"parley/internal/turn"
 )
 
@@ -108,8 +109,8 @@ func deleteConversation(ctx context.Context, tx *sql.Tx, owner, id string) error
 	return err
 }
 
-func storedAccount(owner, id string) turn.AccountKey {
-	return turn.AccountKey{Owner: owner, Stored: true, Conversation: id}
+func storedAccount(owner, id string) ledger.AccountKey {
+	return ledger.AccountKey{Owner: owner, Stored: true, Conversation: id}
 }
 
 // owns returns an error unless the conversation is the scope's.

@@ -17,6 +17,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/job"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/transcript"
@@ -204,10 +205,10 @@ func fillState(ctx context.Context, db *DB) error {
 				Citations: []chat.Citation{{Label: "a.pdf#page=2", Name: "a.pdf", Page: 2, Snippet: "snippet"}}}}},
 			Said: &turn.Said{Events: bytes.Repeat([]byte("event"), 200)},
 		}
-		e := turn.Entry{ID: "01ENTRY" + id, TurnID: id, ConversationID: conversation, Scope: damagedScope, Stage: chat.StageGenerate,
-			Provider: "p", Model: "m", Status: turn.EntryCompleted, Usage: llm.Usage{Input: 10, Output: 5},
-			Cost: turn.Cost{Micros: 7, Known: true}, CreatedAt: at, SettledAt: at}
-		r.Ended = []turn.Entry{e}
+		e := ledger.Entry{ID: "01ENTRY" + id, TurnID: id, ConversationID: conversation, Scope: damagedScope, Stage: chat.StageGenerate,
+			Provider: "p", Model: "m", Status: ledger.Completed, Usage: llm.Usage{Input: 10, Output: 5},
+			Cost: ledger.Cost{Micros: 7, Known: true}, CreatedAt: at, SettledAt: at}
+		r.Ended = []ledger.Entry{e}
 		err := errors.Join(db.State().Intend(ctx, e), db.State().Save(ctx, r),
 			db.Jobs().Add(ctx, job.Job{ID: fmt.Sprintf("01JOB%04d", n), Kind: "k", Namespace: "ns", Owner: "u", State: job.Queued,
 				Request: json.RawMessage(`{"a":1}`), CreatedAt: at, QueuedAt: at}))
@@ -299,12 +300,12 @@ func askState(ctx context.Context, all asked, db *DB) {
 		all.add("said "+id, said, err)
 		entries, err := s.Entries(ctx, id)
 		all.add("ledger "+id, entries, err)
-		totals, err := s.Totals(ctx, turn.AccountKey{Owner: "u", Stored: true, Conversation: conversation})
+		totals, err := s.Totals(ctx, ledger.AccountKey{Owner: "u", Stored: true, Conversation: conversation})
 		all.add("totals "+conversation, totals, err)
 		chat, err := db.Transcripts().Transcript(ctx, damagedChats, conversation)
 		all.add("chat "+conversation, chat, err)
 	}
-	usage, err := s.Usage(ctx, turn.UsageQuery{By: []turn.Dimension{turn.ByModel}})
+	usage, err := s.Usage(ctx, ledger.UsageQuery{By: []ledger.Dimension{ledger.ByModel}})
 	all.add("usage", usage, err)
 	chats, err := db.Transcripts().Chats(ctx, damagedChats, transcript.List{})
 	all.add("chats", chats, err)

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store/storetest"
@@ -56,7 +57,7 @@ type grownStore struct {
 	c       *Corpus
 	middle  int64
 	id      string
-	account turn.AccountKey
+	account ledger.AccountKey
 	seen    int64 // turns of the conversation
 }
 
@@ -71,13 +72,13 @@ func newGrown(b *testing.B, rows int) *grownStore {
 	storetest.Grow(b, dir, askedScope.Namespace, rows)
 	id := storetest.GrownID(rows / 2)
 	return &grownStore{s: db.State(), c: db.Corpus(), middle: int64(rows / 2), id: id, seen: 1,
-		account: turn.AccountOf("", id, chat.Account{})}
+		account: ledger.AccountOf("", id, chat.Account{})}
 }
 
 // turn is a turn with one call of a model: what is read before it and after it, and two durable commits.
 func (a *grownStore) turn(ctx context.Context) error {
 	at := time.Now()
-	e := turn.Entry{ID: ident.New(), TurnID: ident.New(), ConversationID: a.id, Scope: askedScope,
+	e := ledger.Entry{ID: ident.New(), TurnID: ident.New(), ConversationID: a.id, Scope: askedScope,
 		Stage: chat.StageGenerate, Provider: "openai", Model: "m", CreatedAt: at}
 	if _, err := a.s.Conversation(ctx, askedScope, a.id, 3); err != nil {
 		return err
@@ -89,9 +90,9 @@ func (a *grownStore) turn(ctx context.Context) error {
 	if err := a.s.Intend(ctx, e); err != nil {
 		return err
 	}
-	e.Status, e.SettledAt, e.Cost = turn.EntryCompleted, at, turn.Cost{Micros: 1, Known: true}
+	e.Status, e.SettledAt, e.Cost = ledger.Completed, at, ledger.Cost{Micros: 1, Known: true}
 	err := a.s.Save(ctx, turn.Record{ID: e.TurnID, Scope: askedScope, ConversationID: a.id, Kind: "ragchat", Seen: a.seen,
-		Status: chat.StatusCompleted, Question: chat.TextMessage(llm.User, "question"), Ended: []turn.Entry{e},
+		Status: chat.StatusCompleted, Question: chat.TextMessage(llm.User, "question"), Ended: []ledger.Entry{e},
 		Answers: []turn.Answer{{Message: chat.TextMessage(llm.Assistant, "answer")}},
 		Said:    &turn.Said{Events: []byte("{}")}, StartedAt: at, FinishedAt: at})
 	if err != nil {
@@ -111,7 +112,7 @@ func BenchmarkUsage(b *testing.B) {
 	db := mustOpen(b, dir)
 	storetest.Grow(b, dir, "ns", grown)
 	for b.Loop() {
-		rows, err := db.State().Usage(b.Context(), turn.UsageQuery{By: []turn.Dimension{turn.ByNamespace, turn.ByUser}})
+		rows, err := db.State().Usage(b.Context(), ledger.UsageQuery{By: []ledger.Dimension{ledger.ByNamespace, ledger.ByUser}})
 		if err != nil || len(rows) != 1 || rows[0].Calls != grown {
 			b.Fatal(rows, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/ledger"
 	"parley/internal/turn"
 )
 
@@ -14,7 +15,7 @@ const callColumns = `id, namespace, owner, conversation_id, account_user, accoun
 	provider, model, estimated_input, created_at`
 
 // Intend commits a new entry durably.
-func (s *State) Intend(ctx context.Context, e turn.Entry) error {
+func (s *State) Intend(ctx context.Context, e ledger.Entry) error {
 	return s.db.updateOne(ctx, "write ledger", `INSERT INTO intents (`+callColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.Account.User, e.Account.Conversation,
@@ -26,7 +27,7 @@ const insertFree = `INSERT INTO ledger (` + callColumns + `, status, input_token
 	reasoning_tokens, estimated, cost_micros, settled_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-func insertEntry(ctx context.Context, into *sql.Stmt, e turn.Entry) error {
+func insertEntry(ctx context.Context, into *sql.Stmt, e ledger.Entry) error {
 	_, err := into.ExecContext(ctx, e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID,
 		e.Account.User, e.Account.Conversation, e.TurnID, string(e.Stage), e.Provider, e.Model,
 		e.EstimatedInput, micros(e.CreatedAt), string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached,
@@ -47,7 +48,7 @@ const (
 
 // Settle writes what became of an entry, and adds it to its account. What is settled stays, except
 // that an interrupted entry yields to the real end of its call.
-func (s *State) Settle(ctx context.Context, e turn.Entry) error {
+func (s *State) Settle(ctx context.Context, e ledger.Entry) error {
 	into, err := s.settling(ctx)
 	if err != nil {
 		return s.db.fail("settle ledger", err)
@@ -69,8 +70,8 @@ func (s *State) settling(ctx context.Context) (into settleStatements, err error)
 	return into, nil
 }
 
-func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry) error {
-	var sum turn.Totals
+func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Entry) error {
+	var sum ledger.Totals
 	moved, err := affects(tx.StmtContext(ctx, into.settle).ExecContext(ctx, settleArgs(e)...))
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry
 		_, err = tx.StmtContext(ctx, into.forget).ExecContext(ctx, e.ID)
 	} else {
 		old, found := interrupted(ctx, tx, e)
-		if errors.Is(found, sql.ErrNoRows) || found == nil && e.Status == turn.EntryInterrupted {
+		if errors.Is(found, sql.ErrNoRows) || found == nil && e.Status == ledger.Interrupted {
 			return nil // settled already
 		}
 		if found != nil {
@@ -95,12 +96,12 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e turn.Entry
 	return addTotals(ctx, tx.StmtContext(ctx, into.add), e.AccountKey(), sum)
 }
 
-func settleArgs(e turn.Entry) []any {
+func settleArgs(e ledger.Entry) []any {
 	return []any{string(e.Status), e.Usage.Input, e.Usage.Output, e.Usage.Cached, e.Usage.Reasoning,
 		flag(e.Usage.Estimated), costOf(e), micros(e.SettledAt), e.ID}
 }
 
-func costOf(e turn.Entry) sql.NullInt64 {
+func costOf(e ledger.Entry) sql.NullInt64 {
 	return sql.NullInt64{Int64: e.Cost.Micros, Valid: e.Cost.Known}
 }
 
@@ -118,23 +119,23 @@ func affects(result sql.Result, err error) (bool, error) {
 }
 
 // interrupted returns what an entry had added to its account when it was interrupted.
-func interrupted(ctx context.Context, tx *sql.Tx, of turn.Entry) (e turn.Entry, err error) {
+func interrupted(ctx context.Context, tx *sql.Tx, of ledger.Entry) (e ledger.Entry, err error) {
 	var cost sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT stage, input_tokens, output_tokens, estimated, cost_micros
-		FROM ledger WHERE turn_id = ? AND id = ? AND status = ?`, of.TurnID, of.ID, string(turn.EntryInterrupted)).
+		FROM ledger WHERE turn_id = ? AND id = ? AND status = ?`, of.TurnID, of.ID, string(ledger.Interrupted)).
 		Scan(&e.Stage, &e.Usage.Input, &e.Usage.Output, &e.Usage.Estimated, &cost)
-	e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
+	e.Cost = ledger.Cost{Micros: cost.Int64, Known: cost.Valid}
 	return e, err
 }
 
 // Unsettled returns up to limit intents, oldest first.
-func (s *State) Unsettled(ctx context.Context, limit int) ([]turn.Entry, error) {
+func (s *State) Unsettled(ctx context.Context, limit int) ([]ledger.Entry, error) {
 	all, err := s.entries(ctx, selectIntents+" ORDER BY created_at, id LIMIT ?", limit)
 	return all, s.db.fail("read unsettled entries", err)
 }
 
 // Entries returns the entries of a turn, oldest first.
-func (s *State) Entries(ctx context.Context, turnID string) ([]turn.Entry, error) {
+func (s *State) Entries(ctx context.Context, turnID string) ([]ledger.Entry, error) {
 	all, err := s.entries(ctx, selectIntents+` WHERE turn_id = ? UNION ALL SELECT `+callColumns+`, status, input_tokens,
 		output_tokens, cached_tokens, reasoning_tokens, estimated, cost_micros, settled_at FROM ledger WHERE turn_id = ?
 		ORDER BY created_at, id`, turnID, turnID)
@@ -145,21 +146,21 @@ func (s *State) Entries(ctx context.Context, turnID string) ([]turn.Entry, error
 const selectIntents = `SELECT ` + callColumns + `, 'intent' AS status, 0 AS input_tokens, 0 AS output_tokens,
 	0 AS cached_tokens, 0 AS reasoning_tokens, 0 AS estimated, NULL AS cost_micros, 0 AS settled_at FROM intents`
 
-func (s *State) entries(ctx context.Context, query string, args ...any) (all []turn.Entry, err error) {
+func (s *State) entries(ctx context.Context, query string, args ...any) (all []ledger.Entry, err error) {
 	stmt, err := s.db.prepared(query)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var e turn.Entry
+		var e ledger.Entry
 		var cost sql.NullInt64
 		var created, settled int64
 		err := r.Scan(&e.ID, &e.Scope.Namespace, &e.Scope.Owner, &e.ConversationID, &e.Account.User,
 			&e.Account.Conversation, &e.TurnID, &e.Stage, &e.Provider, &e.Model, &e.EstimatedInput,
 			&created, &e.Status, &e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning,
 			&e.Usage.Estimated, &cost, &settled)
-		e.Cost = turn.Cost{Micros: cost.Int64, Known: cost.Valid}
+		e.Cost = ledger.Cost{Micros: cost.Int64, Known: cost.Valid}
 		e.CreatedAt, e.SettledAt = fromMicros(created), fromMicros(settled)
 		all = append(all, e)
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/store/pagesum"
 	"parley/internal/turn"
@@ -36,17 +37,17 @@ func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
 
 	s := mustOpen(t, dir).State()
 	scope := turn.Scope{Namespace: "ns", Owner: "alice"}
-	settled := turn.Entry{ID: "e1", TurnID: "t", Scope: scope, Account: chat.Account{User: "u"}, Stage: chat.StageGenerate, Provider: "openai",
-		Model: "m", Status: turn.EntryCompleted, EstimatedInput: 40, CreatedAt: fromMicros(5), SettledAt: fromMicros(6)}
+	settled := ledger.Entry{ID: "e1", TurnID: "t", Scope: scope, Account: chat.Account{User: "u"}, Stage: chat.StageGenerate, Provider: "openai",
+		Model: "m", Status: ledger.Completed, EstimatedInput: 40, CreatedAt: fromMicros(5), SettledAt: fromMicros(6)}
 	settled.Usage.Input, settled.Usage.Output, settled.Usage.Cached, settled.Usage.Reasoning, settled.Usage.Estimated = 41, 9, 3, 2, true
-	open := turn.Entry{ID: "e2", TurnID: "t", ConversationID: "c", Scope: scope, Stage: chat.StageGenerate, Provider: "openai",
-		Model: "m", Status: turn.EntryIntent, EstimatedInput: 40, CreatedAt: fromMicros(7)}
+	open := ledger.Entry{ID: "e2", TurnID: "t", ConversationID: "c", Scope: scope, Stage: chat.StageGenerate, Provider: "openai",
+		Model: "m", Status: ledger.Intent, EstimatedInput: 40, CreatedAt: fromMicros(7)}
 	entries, err := s.Entries(t.Context(), "t")
-	if diff := cmp.Diff([]turn.Entry{settled, open}, entries); diff != "" || err != nil {
+	if diff := cmp.Diff([]ledger.Entry{settled, open}, entries); diff != "" || err != nil {
 		t.Errorf("entries (-want +got), %v:\n%s", err, diff)
 	}
 	unsettled, err := s.Unsettled(t.Context(), 10)
-	if diff := cmp.Diff([]turn.Entry{open}, unsettled); diff != "" || err != nil {
+	if diff := cmp.Diff([]ledger.Entry{open}, unsettled); diff != "" || err != nil {
 		t.Errorf("unsettled (-want +got), %v:\n%s", err, diff)
 	}
 	said, err := s.Said(t.Context(), "t")

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"parley/internal/job"
+	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
-	"parley/internal/turn"
 )
 
 // bounded are the tables of which a statement may read every row, under the names that plans use: they do not
@@ -97,7 +97,7 @@ func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
 func TestUsage_ReadsFromItsFirstDay(t *testing.T) {
 	asked := &recorder{args: map[string][]any{}}
 	s := asked.open(t).State()
-	if _, err := s.Usage(t.Context(), turn.UsageQuery{By: []turn.Dimension{turn.ByUser}, From: time.Now()}); err != nil {
+	if _, err := s.Usage(t.Context(), ledger.UsageQuery{By: []ledger.Dimension{ledger.ByUser}, From: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	for query, args := range asked.args {

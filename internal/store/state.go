@@ -11,19 +11,20 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
 
 // State keeps conversations, turns and the ledger. It implements turn.Store and
-// turn.LedgerStore.
+// ledger.Store.
 type State struct {
 	db *database
 }
 
 var (
-	_ turn.Store       = (*State)(nil)
-	_ turn.LedgerStore = (*State)(nil)
+	_ turn.Store   = (*State)(nil)
+	_ ledger.Store = (*State)(nil)
 )
 
 // Conversation returns a conversation with the history of its last turns completed turns.
@@ -148,7 +149,7 @@ func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 
 // account writes the end of the turn's calls in the ledger, enters the free ones, and adds the turn to its account.
 func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Record) error {
-	var sum turn.Totals
+	var sum ledger.Totals
 	if r.Status == chat.StatusCompleted {
 		sum.Turns = 1
 	}

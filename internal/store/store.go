@@ -70,7 +70,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 // Corpus returns the store of documents; it implements retrieval.Store.
 func (d *DB) Corpus() *Corpus { return d.corpus }
 
-// State returns the store of turns; it implements turn.Store and turn.LedgerStore.
+// State returns the store of turns; it implements turn.Store and ledger.Store.
 func (d *DB) State() *State { return d.state }
 
 // Transcripts returns the store of clients' chats; it implements transcript.Store.

@@ -10,9 +10,9 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
-	"parley/internal/turn"
 )
 
 // said is what one run of the engine came to.
@@ -53,7 +53,7 @@ func (p *part) speak(ctx context.Context, req *chat.Request) (s said, err error)
 		p.fold.Add(req.Material.Query)
 		p.fold.Add(chat.PassagesRetrieved{Passages: req.Material.Passages})
 	}
-	for e, err := range p.engine.Run(turn.WithAgent(ctx, p.agent), req) {
+	for e, err := range p.engine.Run(ledger.WithAgent(ctx, p.agent), req) {
 		if err == nil {
 			err = p.pass(e)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -57,7 +58,7 @@ func askFor(user, conversation string) chat.Request {
 	return req
 }
 
-func totals(t *testing.T, s turn.LedgerStore, k turn.AccountKey) turn.Totals {
+func totals(t *testing.T, s ledger.Store, k ledger.AccountKey) ledger.Totals {
 	t.Helper()
 	got, err := s.Totals(t.Context(), k)
 	if err != nil {
@@ -68,9 +69,9 @@ func totals(t *testing.T, s turn.LedgerStore, k turn.AccountKey) turn.Totals {
 
 func TestRun_AddsToTheAccountOfTheRequest(t *testing.T) {
 	db := open(t)
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price})
-	r := turn.NewRunner(answeringBy(ledger.Meter("openai", saying)), db.State(), turn.Options{})
-	failing := turn.NewRunner(answeringBy(ledger.Meter("openai", chunks(errors.New("boom"), llm.Chunk{Text: "half an answer.."}))),
+	books := ledger.New(db.State(), ledger.Options{Price: price})
+	r := turn.NewRunner(answeringBy(books.Meter("openai", saying)), db.State(), turn.Options{})
+	failing := turn.NewRunner(answeringBy(books.Meter("openai", chunks(errors.New("boom"), llm.Chunk{Text: "half an answer.."}))),
 		db.State(), turn.Options{})
 	inSession := ask("session", "why?")
 	inSession.Account = chat.Account{User: "u", Conversation: "c"}
@@ -82,9 +83,9 @@ func TestRun_AddsToTheAccountOfTheRequest(t *testing.T) {
 	if err := run(t.Context(), failing, askFor("u", "c")); err == nil {
 		t.Fatal("the model did not fail")
 	}
-	one := turn.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18, Micros: 236}
-	failed := turn.Totals{InputTokens: 5, OutputTokens: 4, Micros: 18, Estimated: 1}
-	for key, want := range map[turn.AccountKey]turn.Totals{
+	one := ledger.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18, Micros: 236}
+	failed := ledger.Totals{InputTokens: 5, OutputTokens: 4, Micros: 18, Estimated: 1}
+	for key, want := range map[ledger.AccountKey]ledger.Totals{
 		{Owner: "alice", User: "u", Conversation: "c"}: {
 			Turns: 2, InputTokens: 2*one.InputTokens + failed.InputTokens,
 			OutputTokens: 2*one.OutputTokens + failed.OutputTokens, Micros: 2*one.Micros + failed.Micros, Estimated: 1},
@@ -103,8 +104,8 @@ func TestRun_AddsToTheAccountOfTheRequest(t *testing.T) {
 // What costs nothing is in the ledger with its turn, and writes nothing before it.
 func TestMeter_EntersTheCallsOfABuiltinModelWithTheirTurn(t *testing.T) {
 	db := open(t)
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price})
-	r := turn.NewRunner(answeringBy(ledger.Meter(turn.Builtin, saying)), db.State(), turn.Options{})
+	books := ledger.New(db.State(), ledger.Options{Price: price})
+	r := turn.NewRunner(answeringBy(books.Meter(ledger.Builtin, saying)), db.State(), turn.Options{})
 	req := askFor("u", "c")
 	req.TurnID = turnID
 	for e, err := range r.Run(t.Context(), &req) {
@@ -115,15 +116,15 @@ func TestMeter_EntersTheCallsOfABuiltinModelWithTheirTurn(t *testing.T) {
 			t.Fatal("an entry was written before the turn")
 		}
 	}
-	entry := turn.Entry{TurnID: turnID, Scope: alice, Account: req.Account, Stage: chat.StageRewrite, Provider: turn.Builtin,
-		Model: "large", Status: turn.EntryCompleted, EstimatedInput: 5, Usage: llm.Usage{Input: 50, Output: 9}, Cost: turn.Cost{Known: true}}
+	entry := ledger.Entry{TurnID: turnID, Scope: alice, Account: req.Account, Stage: chat.StageRewrite, Provider: ledger.Builtin,
+		Model: "large", Status: ledger.Completed, EstimatedInput: 5, Usage: llm.Usage{Input: 50, Output: 9}, Cost: ledger.Cost{Known: true}}
 	second := entry
 	second.Stage = chat.StageGenerate
-	if diff := cmp.Diff([]turn.Entry{entry, second}, entries(t, db.State(), turnID)); diff != "" {
+	if diff := cmp.Diff([]ledger.Entry{entry, second}, entries(t, db.State(), turnID)); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
-	want := turn.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18}
-	if diff := cmp.Diff(want, totals(t, db.State(), turn.AccountKey{Owner: "alice", User: "u", Conversation: "c"})); diff != "" {
+	want := ledger.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18}
+	if diff := cmp.Diff(want, totals(t, db.State(), ledger.AccountKey{Owner: "alice", User: "u", Conversation: "c"})); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
 	}
 }
@@ -166,7 +167,7 @@ func TestRun_AConversationOfAKindMustExist(t *testing.T) {
 		t.Errorf("%d completed turns, %v", got.Completed, err)
 	}
 	// All turns are those of the namespace that was searched.
-	rows, err := db.State().Usage(t.Context(), turn.UsageQuery{})
+	rows, err := db.State().Usage(t.Context(), ledger.UsageQuery{})
 	if err != nil || len(rows) != 0 {
 		t.Errorf("usage %+v, %v: the scripted engine calls no model", rows, err)
 	}
@@ -178,8 +179,8 @@ func TestRun_SaysWhenItsConversationWasDeletedMeanwhile(t *testing.T) {
 	if err := db.State().Begin(t.Context(), turn.Conversation{ID: "s", Scope: scope, Kind: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{})
-	r := turn.NewRunner(answeringBy(ledger.Meter(turn.Builtin, saying)), db.State(), turn.Options{})
+	books := ledger.New(db.State(), ledger.Options{})
+	r := turn.NewRunner(answeringBy(books.Meter(ledger.Builtin, saying)), db.State(), turn.Options{})
 	req := askTurn("s", "why?")
 	req.Kind, req.Account.User = "k", "u"
 	var last error
@@ -197,7 +198,7 @@ func TestRun_SaysWhenItsConversationWasDeletedMeanwhile(t *testing.T) {
 	if got := saved(t, db.State()); got.Status != chat.StatusFailed || got.ErrorKind != chat.NotFound || got.ConversationID != "" {
 		t.Errorf("saved turn: %+v", got)
 	}
-	if got := totals(t, db.State(), turn.AccountKey{Owner: "alice", User: "u"}); got != (turn.Totals{}) {
+	if got := totals(t, db.State(), ledger.AccountKey{Owner: "alice", User: "u"}); got != (ledger.Totals{}) {
 		t.Errorf("the user's own account has %+v", got)
 	}
 }

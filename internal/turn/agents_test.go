@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -16,11 +17,11 @@ import (
 // each has spent is entered under its stage and with its answer, and the turn is the sum.
 func TestLedger_KnowsTheStageOfEachAgent(t *testing.T) {
 	s := open(t).State()
-	ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
-	good := ledger.Meter("openai", chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
-	bad := ledger.Meter("openai", chunks(errors.New("boom"), llm.Chunk{Text: "half", Usage: &llm.Usage{Input: 30, Output: 5}}))
+	books := ledger.New(s, ledger.Options{Price: price})
+	good := books.Meter("openai", chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
+	bad := books.Meter("openai", chunks(errors.New("boom"), llm.Chunk{Text: "half", Usage: &llm.Usage{Input: 30, Output: 5}}))
 	call := func(ctx context.Context, agent string, m llm.Model) (u llm.Usage) {
-		for chunk, err := range m.Stream(turn.WithAgent(ctx, agent), prompt) {
+		for chunk, err := range m.Stream(ledger.WithAgent(ctx, agent), prompt) {
 			if err == nil && chunk.Usage != nil {
 				u = *chunk.Usage
 			}

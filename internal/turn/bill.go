@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 )
 
 // Bill is what the runs of an engine are charged to that belong together and are no turn, such as
@@ -42,7 +43,7 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 		t := r.begin(Scope{Namespace: own.Namespace, Owner: own.Principal.Subject}, &own)
 		estimate, first := r.estimate(&own), b.count()
 		if !first {
-			estimate.requests = 0
+			estimate.Requests = 0
 		}
 		settle, err := r.reserve(ctx, t, &own, estimate)
 		if err != nil {
@@ -53,7 +54,7 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 		defer func() {
 			took := t.took()
 			if !first {
-				took.requests = 0
+				took.Requests = 0
 			} else if !t.started {
 				b.uncount(first)
 			}
@@ -63,8 +64,8 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 			yield(nil, err)
 			return
 		}
-		defer t.meta.finish(ctx)
-		for e, err := range b.engine.Run(withMeta(ctx, t.meta), &own) {
+		defer t.tab.Close(ctx)
+		for e, err := range b.engine.Run(ledger.WithTab(ctx, t.tab), &own) {
 			if err == nil {
 				t.add(e, r.opts.Now())
 			}

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/turn"
 )
 
 func TestBill_ChargesAllRunsUnderOneIDAsOneRequestAndSavesNoTurn(t *testing.T) {
 	db := open(t)
-	s := newSpender(t, db, turn.BudgetOptions{User: turn.Limits{Requests: 2}})
-	bill := s.NewBill(answeringBy(s.ledger.Meter("openai", saying)))
+	s := newSpender(t, db, ledger.BudgetOptions{User: ledger.Limits{Requests: 2}})
+	bill := s.NewBill(answeringBy(s.books.Meter("openai", saying)))
 	for range 3 {
 		if err := run(t.Context(), bill, ask("", "why?")); err != nil {
 			t.Fatal(err)
@@ -23,7 +24,7 @@ func TestBill_ChargesAllRunsUnderOneIDAsOneRequestAndSavesNoTurn(t *testing.T) {
 		t.Fatalf("%d calls are in the ledger, want 6: %v", len(entries), err)
 	}
 	for _, e := range entries {
-		if e.Status != turn.EntryCompleted || e.Stage == "" || e.Cost.Micros == 0 {
+		if e.Status != ledger.Completed || e.Stage == "" || e.Cost.Micros == 0 {
 			t.Errorf("entry %+v", e)
 		}
 	}
@@ -34,14 +35,14 @@ func TestBill_ChargesAllRunsUnderOneIDAsOneRequestAndSavesNoTurn(t *testing.T) {
 	if got, _ := s.spendUntilRefused(t, ask("", "why?")); got != 1 {
 		t.Errorf("%d turns were admitted after the bill, want 1", got)
 	}
-	if got, _ := newSpender(t, db, turn.BudgetOptions{User: turn.Limits{Requests: 3}}).spendUntilRefused(t, ask("", "why?")); got != 1 {
+	if got, _ := newSpender(t, db, ledger.BudgetOptions{User: ledger.Limits{Requests: 3}}).spendUntilRefused(t, ask("", "why?")); got != 1 {
 		t.Errorf("%d turns were admitted after a restart, want 1", got)
 	}
 }
 
 func TestBill_IsRefusedWhenTheBudgetIsUsedUp(t *testing.T) {
-	s := newSpender(t, open(t), turn.BudgetOptions{User: turn.Limits{Tokens: 300}}) // 118 each
-	bill := s.NewBill(answeringBy(s.ledger.Meter("openai", saying)))
+	s := newSpender(t, open(t), ledger.BudgetOptions{User: ledger.Limits{Tokens: 300}}) // 118 each
+	bill := s.NewBill(answeringBy(s.books.Meter("openai", saying)))
 	var err error
 	runs := 0
 	for ; err == nil && runs < 20; runs++ {
@@ -56,7 +57,7 @@ func TestBill_IsRefusedWhenTheBudgetIsUsedUp(t *testing.T) {
 }
 
 func TestBill_ARejectedRunIsNoRequest(t *testing.T) {
-	s := newSpender(t, open(t), turn.BudgetOptions{User: turn.Limits{Requests: 1}})
+	s := newSpender(t, open(t), ledger.BudgetOptions{User: ledger.Limits{Requests: 1}})
 	bill := s.NewBill(engine(func(context.Context, chat.Request, func(chat.Event) bool) error {
 		return &chat.Error{Kind: chat.Invalid, Msg: "no"}
 	}))

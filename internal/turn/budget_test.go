@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/store"
 	"parley/internal/turn"
@@ -21,18 +22,18 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // spender runs turns that take two calls of 59 tokens and 118 micro-dollars each.
 type spender struct {
 	*turn.Runner
-	db     *store.DB
-	ledger *turn.Ledger
-	clock  time.Time
+	db    *store.DB
+	books *ledger.Ledger
+	clock time.Time
 }
 
-func newSpender(t *testing.T, db *store.DB, opts turn.BudgetOptions) *spender {
+func newSpender(t *testing.T, db *store.DB, opts ledger.BudgetOptions) *spender {
 	s := &spender{db: db, clock: noon}
 	now := func() time.Time { return s.clock }
 	opts.Now = now
-	s.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Price: price, Now: now})
-	s.Runner = turn.NewRunner(answeringBy(s.ledger.Meter("openai", saying)), db.State(),
-		turn.Options{Budgets: turn.NewBudgets(db.State(), opts), Price: price, Now: now})
+	s.books = ledger.New(db.State(), ledger.Options{Price: price, Now: now})
+	s.Runner = turn.NewRunner(answeringBy(s.books.Meter("openai", saying)), db.State(),
+		turn.Options{Budgets: ledger.NewBudgets(db.State(), opts), Price: price, Now: now})
 	return s
 }
 
@@ -53,17 +54,17 @@ func (s *spender) spendUntilRefused(t *testing.T, req chat.Request) (admitted in
 
 func TestBudgets_RefuseWhenWhatMayBeSpentIsSpent(t *testing.T) {
 	for name, c := range map[string]struct {
-		opts turn.BudgetOptions
+		opts ledger.BudgetOptions
 		want int
 	}{
-		"no limits":                {turn.BudgetOptions{}, 20},
-		"requests of a user":       {turn.BudgetOptions{User: turn.Limits{Requests: 3}}, 3},
-		"tokens of a user":         {turn.BudgetOptions{User: turn.Limits{Tokens: 300}}, 3}, // 118 each
-		"money of a user":          {turn.BudgetOptions{User: turn.Limits{Micros: 472}}, 2}, // 236 each
-		"requests of a namespace":  {turn.BudgetOptions{Namespace: turn.Limits{Requests: 4}}, 4},
-		"tokens of a namespace":    {turn.BudgetOptions{Namespace: turn.Limits{Tokens: 1}}, 1},
-		"money of a namespace":     {turn.BudgetOptions{Namespace: turn.Limits{Micros: 1000}}, 5},
-		"the least of both counts": {turn.BudgetOptions{User: turn.Limits{Requests: 5}, Namespace: turn.Limits{Requests: 2}}, 2},
+		"no limits":                {ledger.BudgetOptions{}, 20},
+		"requests of a user":       {ledger.BudgetOptions{User: ledger.Limits{Requests: 3}}, 3},
+		"tokens of a user":         {ledger.BudgetOptions{User: ledger.Limits{Tokens: 300}}, 3}, // 118 each
+		"money of a user":          {ledger.BudgetOptions{User: ledger.Limits{Micros: 472}}, 2}, // 236 each
+		"requests of a namespace":  {ledger.BudgetOptions{Namespace: ledger.Limits{Requests: 4}}, 4},
+		"tokens of a namespace":    {ledger.BudgetOptions{Namespace: ledger.Limits{Tokens: 1}}, 1},
+		"money of a namespace":     {ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1000}}, 5},
+		"the least of both counts": {ledger.BudgetOptions{User: ledger.Limits{Requests: 5}, Namespace: ledger.Limits{Requests: 2}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t)
@@ -98,7 +99,7 @@ func TestBudgets_AreOfOneUserOrNamespaceEach(t *testing.T) {
 		req.Principal, req.Account.User, req.Namespace = access.Principal{Subject: owner}, user, namespace
 		return req
 	}
-	s := newSpender(t, db, turn.BudgetOptions{User: turn.Limits{Requests: 1}})
+	s := newSpender(t, db, ledger.BudgetOptions{User: ledger.Limits{Requests: 1}})
 	for _, c := range []struct {
 		req  chat.Request
 		want int
@@ -115,7 +116,7 @@ func TestBudgets_AreOfOneUserOrNamespaceEach(t *testing.T) {
 			t.Errorf("%+v: %d turns were admitted, want %d", c.req.Account, got, c.want)
 		}
 	}
-	s = newSpender(t, open(t), turn.BudgetOptions{Namespace: turn.Limits{Requests: 1}})
+	s = newSpender(t, open(t), ledger.BudgetOptions{Namespace: ledger.Limits{Requests: 1}})
 	for namespace, want := range map[string]int{"a": 1, "b": 1} {
 		if got, _ := s.spendUntilRefused(t, named("alice", "", namespace)); got != want {
 			t.Errorf("%s: %d turns were admitted, want %d", namespace, got, want)
@@ -132,9 +133,9 @@ func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
 		<-release
 		return saying(ctx, emit)
 	})
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price})
-	r := turn.NewRunner(answeringBy(ledger.Meter("openai", held)), db.State(),
-		turn.Options{Price: price, Budgets: turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Tokens: limit}})})
+	books := ledger.New(db.State(), ledger.Options{Price: price})
+	r := turn.NewRunner(answeringBy(books.Meter("openai", held)), db.State(),
+		turn.Options{Price: price, Budgets: ledger.NewBudgets(db.State(), ledger.BudgetOptions{User: ledger.Limits{Tokens: limit}})})
 	errs := make(chan error, turns)
 	var wg sync.WaitGroup
 	for range turns {
@@ -160,7 +161,7 @@ func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	rows, err := db.State().Usage(t.Context(), turn.UsageQuery{})
+	rows, err := db.State().Usage(t.Context(), ledger.UsageQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestBudgets_WhatWasRejectedTakesNothing(t *testing.T) {
 	reject := engine(func(context.Context, chat.Request, func(chat.Event) bool) error {
 		return &chat.Error{Kind: chat.Invalid, Msg: "no"}
 	})
-	budgets := turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Requests: 1}})
+	budgets := ledger.NewBudgets(db.State(), ledger.BudgetOptions{User: ledger.Limits{Requests: 1}})
 	for range 3 {
 		err := run(t.Context(), turn.NewRunner(reject, db.State(), turn.Options{Budgets: budgets}), ask("", "why?"))
 		if chat.KindOf(err) != chat.Invalid {
@@ -194,8 +195,8 @@ func TestBudgets_KeepOnlySoManyNamesApart(t *testing.T) {
 		t.Skip("runs 100,000 turns")
 	}
 	db := open(t)
-	budgets := turn.NewBudgets(db.State(), turn.BudgetOptions{User: turn.Limits{Requests: 2}})
-	for i := range turn.MaxTracked + 1 {
+	budgets := ledger.NewBudgets(db.State(), ledger.BudgetOptions{User: ledger.Limits{Requests: 2}})
+	for i := range 100_000 + 1 {
 		if err := turn.Spend(t.Context(), budgets, fmt.Sprintf("user %d", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -213,22 +214,22 @@ func TestBudgets_KeepOnlySoManyNamesApart(t *testing.T) {
 func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		opts   turn.BudgetOptions
+		opts   ledger.BudgetOptions
 		models chat.Models
 		want   chat.Kind
 	}{
-		{"of a user", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
-		{"of a namespace", turn.BudgetOptions{Namespace: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
-		{"another stage", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Judge: "openai:small"}, chat.Invalid},
-		{"known prices", turn.BudgetOptions{User: turn.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Rewrite: "builtin:rules"}, chat.Internal},
-		{"no limit of money", turn.BudgetOptions{User: turn.Limits{Tokens: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},
+		{"of a user", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
+		{"of a namespace", ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
+		{"another stage", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Judge: "openai:small"}, chat.Invalid},
+		{"known prices", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Rewrite: "builtin:rules"}, chat.Internal},
+		{"no limit of money", ledger.BudgetOptions{User: ledger.Limits{Tokens: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},
 	} {
 		s := newSpender(t, open(t), c.opts)
 		req := ask("", "why?")
 		req.Options.Models = c.models
 		for name, err := range map[string]error{
 			"turn": run(t.Context(), s.Runner, req),
-			"bill": run(t.Context(), s.NewBill(answeringBy(s.ledger.Meter("openai", saying))), req),
+			"bill": run(t.Context(), s.NewBill(answeringBy(s.books.Meter("openai", saying))), req),
 		} {
 			if refused := err != nil; refused != (c.want != chat.Internal) || chat.KindOf(err) != c.want {
 				t.Errorf("%s, %s: %v", c.name, name, err)
@@ -241,14 +242,14 @@ func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 // restart and after, and their cost stays unknown.
 func TestBudgets_CountAnAssumedPriceWhereNoneIsKnown(t *testing.T) {
 	db := open(t)
-	unknown := func(string, string, llm.Usage) turn.Cost { return turn.Cost{} }
+	unknown := func(string, string, llm.Usage) ledger.Cost { return ledger.Cost{} }
 	spend := func(assumed int64) (int, error) {
 		s := &spender{db: db, clock: noon}
 		now := func() time.Time { return s.clock }
-		opts := turn.BudgetOptions{User: turn.Limits{Micros: 472}, Assumed: assumed, Now: now}
-		s.ledger = turn.NewLedger(db.State(), turn.LedgerOptions{Price: unknown, Now: now})
-		s.Runner = turn.NewRunner(answeringBy(s.ledger.Meter("openai", saying)), db.State(),
-			turn.Options{Budgets: turn.NewBudgets(db.State(), opts), Price: unknown, Now: now})
+		opts := ledger.BudgetOptions{User: ledger.Limits{Micros: 472}, Assumed: assumed, Now: now}
+		s.books = ledger.New(db.State(), ledger.Options{Price: unknown, Now: now})
+		s.Runner = turn.NewRunner(answeringBy(s.books.Meter("openai", saying)), db.State(),
+			turn.Options{Budgets: ledger.NewBudgets(db.State(), opts), Price: unknown, Now: now})
 		return s.spendUntilRefused(t, ask("", "why?"))
 	}
 	if got, _ := spend(2_000_000); got != 2 { // 118 tokens each, at two micro-dollars
@@ -257,7 +258,7 @@ func TestBudgets_CountAnAssumedPriceWhereNoneIsKnown(t *testing.T) {
 	if got, _ := spend(2_000_000); got != 0 {
 		t.Errorf("%d turns were admitted after a restart, want 0", got)
 	}
-	rows, err := db.State().Usage(t.Context(), turn.UsageQuery{From: noon.Truncate(24 * time.Hour)})
+	rows, err := db.State().Usage(t.Context(), ledger.UsageQuery{From: noon.Truncate(24 * time.Hour)})
 	if err != nil || len(rows) != 1 || rows[0].Micros != 0 || rows[0].Unpriced != 4 {
 		t.Errorf("usage = %+v, %v", rows, err)
 	}

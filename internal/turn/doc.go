@@ -1,8 +1,6 @@
-// Package turn runs turns: it takes them from the engine, saves them, and keeps the ledger of
-// what they cost. The engine (package chat) neither saves nor bills.
+// Package turn runs turns: it takes them from the engine, saves them, and gives each a tab in the
+// ledger. The engine (package chat) neither saves nor bills.
 //
-//	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: prices.Of})
-//	model := ledger.Meter("openai", openai.New(key)) // given to the engine
 //	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log})
 //	for event, err := range runner.Run(ctx, req) { … }
 //
@@ -16,7 +14,7 @@
 //     committed, the stream ends with an error instead.
 //   - failed: the engine ended it with an error. It is committed before the error is passed on.
 //   - cancelled: the consumer stopped ranging, or panicked, or its context was cancelled. Saving
-//     uses a context of its own with a time limit, because the turn's is no longer good for it.
+//     uses its own context with a time limit, because the turn's has ended.
 //
 // An error before the first event is a rejection, whether the runner or the engine raised it: it
 // is the first item of the stream, as the contract of package chat has it, and is not saved.
@@ -40,25 +38,10 @@
 // end with an error. A conversation has a home, the namespace that it belongs to, which need not
 // be the one that its turns search.
 //
-// # The ledger
+// # Keys
 //
-// Before each paid model call the meter commits an intent: who asks, for which turn and stage,
-// which model, an estimate of the input. Afterwards it settles the entry with what the upstream
-// reported, or with an estimate of what was received where the stream was cut. What is still
-// unsettled when a server starts was interrupted by a crash, and Recover makes it an estimate.
-// Entries outlive their turns and hold no text. The built-in models cost nothing: their entries
-// are committed with the turn, which so writes nothing before its first token.
-//
-// Every entry names its account (chat.Account): what the client calls its user and conversation,
-// or the stored conversation. The store keeps the totals of each account in the transactions that
-// settle entries, in whole tokens and micro-dollars, so that they are the sum of the ledger at any
-// moment, whatever has crashed or failed.
-//
-// # Budgets and keys
-//
-// Budgets refuse a turn before it makes any call when its user or namespace has spent what it may.
-// Keys make requests that carry the same Idempotency-Key one turn: what it said is committed with
-// it, and said again to whoever asks again.
+// Keys make requests that carry the same Idempotency-Key one turn: what it said is committed with it,
+// and said again to whoever asks again.
 //
 // # Steering and policy
 //

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
-	"parley/internal/turn"
 )
 
 // words counts a token for each word.
 func words(text string) int { return len(strings.Fields(text)) }
 
 // settled returns the usage of the one call that m has made of its ledger.
-func settled(t *testing.T, s turn.LedgerStore) llm.Usage {
+func settled(t *testing.T, s ledger.Store) llm.Usage {
 	t.Helper()
 	all := entries(t, s, "")
 	if len(all) != 1 {
@@ -36,7 +36,7 @@ func TestMeter_CountsWhatAProviderOnlyEstimates(t *testing.T) {
 		"cancelled": {chunks(nil, text, guess), true},
 	} {
 		s := open(t).State()
-		m := turn.NewLedger(s, turn.LedgerOptions{Count: words}).Meter("openai", c.model)
+		m := ledger.New(s, ledger.Options{Count: words}).Meter("openai", c.model)
 		want := llm.Usage{Input: 3 + 4, Output: 4 + 2, Reasoning: 2, Estimated: true}
 		for chunk := range m.Stream(t.Context(), req) {
 			if chunk.Usage != nil && *chunk.Usage != want {
@@ -58,7 +58,7 @@ func TestMeter_EstimatesWhatIsTooLongToCount(t *testing.T) {
 	long := strings.Repeat("word ", 1<<20/5)
 	req := llm.Request{Model: "large", Messages: []llm.Message{llm.Text(llm.User, "one two"), llm.Text(llm.User, long)}}
 	s := open(t).State()
-	m := turn.NewLedger(s, turn.LedgerOptions{Count: count}).Meter("openai", chunks(nil, llm.Chunk{Text: "a b"}, llm.Chunk{Text: long}))
+	m := ledger.New(s, ledger.Options{Count: count}).Meter("openai", chunks(nil, llm.Chunk{Text: "a b"}, llm.Chunk{Text: long}))
 	if got := llmtest.Ask(t.Context(), m, req); got.Err != nil {
 		t.Fatal(got.Err)
 	}
@@ -80,13 +80,13 @@ func (gives) Rerank(context.Context, llm.RerankRequest) (llm.Ranking, error) {
 
 func TestMeter_CountsTheTextsOfAnEmbedderAndAReranker(t *testing.T) {
 	s := open(t).State()
-	l := turn.NewLedger(s, turn.LedgerOptions{Count: words})
+	l := ledger.New(s, ledger.Options{Count: words})
 	out, err := l.MeterEmbedder("openai", gives{}).Embed(t.Context(), llm.EmbedRequest{Texts: []string{"a b", "c"}})
 	if want := (llm.Usage{Input: 3, Estimated: true}); err != nil || out.Usage != want || settled(t, s) != want {
 		t.Errorf("embedder: %+v, %v", out.Usage, err)
 	}
 	s = open(t).State()
-	l = turn.NewLedger(s, turn.LedgerOptions{Count: words})
+	l = ledger.New(s, ledger.Options{Count: words})
 	ranking, err := l.MeterReranker("openai", gives{}).Rerank(t.Context(), llm.RerankRequest{Query: "q r", Documents: []string{"a b", "c"}})
 	if want := (llm.Usage{Input: 3 + 2*2, Estimated: true}); err != nil || ranking.Usage != want || settled(t, s) != want {
 		t.Errorf("reranker: %+v, %v", ranking.Usage, err)

@@ -1,15 +1,16 @@
 package turn
 
-import "context"
+import (
+	"context"
 
-// MaxTracked is how many budgets a window keeps apart.
-const MaxTracked = maxTracked
+	"parley/internal/ledger"
+)
 
 // Spend reserves and settles one request of a user.
-func Spend(ctx context.Context, b *Budgets, user string) error {
-	settle, err := b.reserve(ctx, Scope{}, user, spent{requests: 1})
+func Spend(ctx context.Context, b *ledger.Budgets, user string) error {
+	settle, err := b.Reserve(ctx, Scope{}, user, ledger.Amount{Requests: 1})
 	if err == nil {
-		settle(spent{requests: 1})
+		settle(ledger.Amount{Requests: 1})
 	}
 	return err
 }

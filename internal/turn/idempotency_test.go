@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -43,8 +44,8 @@ var ids atomic.Int64
 
 func TestKeys_ARepeatedRequestIsOneTurnAndOneCharge(t *testing.T) {
 	db := open(t)
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price})
-	r := turn.NewRunner(answeringBy(ledger.Meter("openai", saying)), db.State(), turn.Options{})
+	books := ledger.New(db.State(), ledger.Options{Price: price})
+	r := turn.NewRunner(answeringBy(books.Meter("openai", saying)), db.State(), turn.Options{})
 	keys := turn.NewKeys(db.State(), nil)
 	req := ask("c", "why?")
 	id, events, err := keyed(t.Context(), t, keys, r, chatKey, "body", req)
@@ -63,8 +64,8 @@ func TestKeys_ARepeatedRequestIsOneTurnAndOneCharge(t *testing.T) {
 	if got := history(t, db, "c"); len(got) != 2 {
 		t.Errorf("history: %q", got)
 	}
-	got := totals(t, db.State(), turn.AccountKey{Owner: "alice", Stored: true, Conversation: "c"})
-	if want := (turn.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18, Micros: 236}); got != want {
+	got := totals(t, db.State(), ledger.AccountKey{Owner: "alice", Stored: true, Conversation: "c"})
+	if want := (ledger.Totals{Turns: 1, InputTokens: 100, OutputTokens: 18, Micros: 236}); got != want {
 		t.Errorf("charged %+v, want %+v", got, want)
 	}
 	if _, _, err := keyed(t.Context(), t, keys, r, chatKey, "another body", req); !errors.Is(err, turn.ErrKeyReused) {

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -48,19 +49,19 @@ func chunks(end error, all ...llm.Chunk) model {
 var prompt = llm.Request{Model: "large", Messages: []llm.Message{llm.Text(llm.User, "twelve tokens, all of it that.."[:32-1]+"!")}}
 
 // price takes 2 micro-dollars a token.
-func price(_, model string, u llm.Usage) turn.Cost {
-	return turn.Cost{Micros: int64(2 * (u.Input + u.Output)), Known: model == "large"}
+func price(_, model string, u llm.Usage) ledger.Cost {
+	return ledger.Cost{Micros: int64(2 * (u.Input + u.Output)), Known: model == "large"}
 }
 
 // entries returns the ledger outside turns without what varies.
-func entries(t *testing.T, s turn.LedgerStore, turnID string) []turn.Entry {
+func entries(t *testing.T, s ledger.Store, turnID string) []ledger.Entry {
 	t.Helper()
 	all, err := s.Entries(t.Context(), turnID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, e := range all {
-		if !ident.Valid(e.ID) || e.CreatedAt.IsZero() || e.SettledAt.IsZero() != (e.Status == turn.EntryIntent) {
+		if !ident.Valid(e.ID) || e.CreatedAt.IsZero() || e.SettledAt.IsZero() != (e.Status == ledger.Intent) {
 			t.Errorf("entry %+v", e)
 		}
 		all[i].ID, all[i].CreatedAt, all[i].SettledAt = "", time.Time{}, time.Time{}
@@ -76,27 +77,27 @@ func TestMeter_SettlesACallAsItEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		model  model
 		leave  int // chunks after which the reader leaves; 0 stays
-		status turn.EntryStatus
+		status ledger.Status
 		usage  llm.Usage
 	}{
-		"completed":                  {chunks(nil, thought, text, usage), 0, turn.EntryCompleted, reported},
-		"completed without usage":    {chunks(nil, thought, text), 0, turn.EntryCompleted, llm.Usage{Input: 12, Output: 9, Reasoning: 1, Estimated: true}},
-		"usage too large":            {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Input: 1e18}}), 0, turn.EntryCompleted, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"usage negative":             {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Output: -1}}), 0, turn.EntryCompleted, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"more cached than read":      {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Input: 1, Cached: 2}}), 0, turn.EntryCompleted, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"reader left":                {chunks(boom, text, text), 1, turn.EntryCancelled, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"reader left after usage":    {chunks(boom, text, usage), 2, turn.EntryCancelled, reported},
-		"text after usage":           {chunks(boom, llm.Chunk{Usage: &llm.Usage{Input: 50, Output: 1}}, text), 2, turn.EntryCancelled, llm.Usage{Input: 50, Output: 8, Estimated: true}},
-		"failed in the middle":       {chunks(boom, text), 0, turn.EntryFailed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"failed at once":             {chunks(boom), 0, turn.EntryFailed, llm.Usage{Input: 12, Estimated: true}},
-		"refused":                    {chunks(&llm.Error{Status: 429, Err: boom}), 0, turn.EntryFailed, llm.Usage{}},
-		"upstream's error in midway": {chunks(&llm.Error{Status: 500, Err: boom}, text), 0, turn.EntryFailed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
-		"tool call": {chunks(nil, llm.Chunk{ToolCalls: []llm.ToolCall{{Name: "find", Arguments: `{"q":1}.`}}}), 0, turn.EntryCompleted,
+		"completed":                  {chunks(nil, thought, text, usage), 0, ledger.Completed, reported},
+		"completed without usage":    {chunks(nil, thought, text), 0, ledger.Completed, llm.Usage{Input: 12, Output: 9, Reasoning: 1, Estimated: true}},
+		"usage too large":            {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Input: 1e18}}), 0, ledger.Completed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"usage negative":             {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Output: -1}}), 0, ledger.Completed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"more cached than read":      {chunks(nil, text, llm.Chunk{Usage: &llm.Usage{Input: 1, Cached: 2}}), 0, ledger.Completed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"reader left":                {chunks(boom, text, text), 1, ledger.Cancelled, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"reader left after usage":    {chunks(boom, text, usage), 2, ledger.Cancelled, reported},
+		"text after usage":           {chunks(boom, llm.Chunk{Usage: &llm.Usage{Input: 50, Output: 1}}, text), 2, ledger.Cancelled, llm.Usage{Input: 50, Output: 8, Estimated: true}},
+		"failed in the middle":       {chunks(boom, text), 0, ledger.Failed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"failed at once":             {chunks(boom), 0, ledger.Failed, llm.Usage{Input: 12, Estimated: true}},
+		"refused":                    {chunks(&llm.Error{Status: 429, Err: boom}), 0, ledger.Failed, llm.Usage{}},
+		"upstream's error in midway": {chunks(&llm.Error{Status: 500, Err: boom}, text), 0, ledger.Failed, llm.Usage{Input: 12, Output: 8, Estimated: true}},
+		"tool call": {chunks(nil, llm.Chunk{ToolCalls: []llm.ToolCall{{Name: "find", Arguments: `{"q":1}.`}}}), 0, ledger.Completed,
 			llm.Usage{Input: 12, Output: 3, Estimated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t).State()
-			m := turn.NewLedger(s, turn.LedgerOptions{Price: price}).Meter("openai", c.model)
+			m := ledger.New(s, ledger.Options{Price: price}).Meter("openai", c.model)
 			n := 0
 			for chunk := range m.Stream(t.Context(), prompt) {
 				if u := chunk.Usage; u != nil && (u.Input < 0 || u.Output < 0 || u.Input > 1e9 || u.Cached > u.Input) {
@@ -106,9 +107,9 @@ func TestMeter_SettlesACallAsItEnded(t *testing.T) {
 					break
 				}
 			}
-			want := turn.Entry{Provider: "openai", Model: "large", Status: c.status, EstimatedInput: 12, Usage: c.usage,
-				Cost: turn.Cost{Micros: int64(2 * (c.usage.Input + c.usage.Output)), Known: true}}
-			if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, "")); diff != "" {
+			want := ledger.Entry{Provider: "openai", Model: "large", Status: c.status, EstimatedInput: 12, Usage: c.usage,
+				Cost: ledger.Cost{Micros: int64(2 * (c.usage.Input + c.usage.Output)), Known: true}}
+			if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 				t.Errorf("ledger (-want +got):\n%s", diff)
 			}
 		})
@@ -118,10 +119,10 @@ func TestMeter_SettlesACallAsItEnded(t *testing.T) {
 func TestMeter_SettlesACallThatItsContextOrAPanicCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		read func(cancel func())
-		want turn.EntryStatus
+		want ledger.Status
 	}{
-		"context": {func(cancel func()) { cancel() }, turn.EntryCancelled},
-		"panic":   {func(func()) { panic("reader") }, turn.EntryCancelled},
+		"context": {func(cancel func()) { cancel() }, ledger.Cancelled},
+		"panic":   {func(func()) { panic("reader") }, ledger.Cancelled},
 	} {
 		s := open(t).State()
 		waiting := model(func(ctx context.Context, emit func(llm.Chunk) bool) error {
@@ -129,7 +130,7 @@ func TestMeter_SettlesACallThatItsContextOrAPanicCutOff(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai", waiting)
+		m := ledger.New(s, ledger.Options{}).Meter("openai", waiting)
 		ctx, cancel := context.WithCancel(t.Context())
 		func() {
 			defer func() { recover() }()
@@ -140,9 +141,9 @@ func TestMeter_SettlesACallThatItsContextOrAPanicCutOff(t *testing.T) {
 			}
 		}()
 		cancel()
-		want := turn.Entry{Provider: "openai", Model: "large", Status: c.want, EstimatedInput: 12,
+		want := ledger.Entry{Provider: "openai", Model: "large", Status: c.want, EstimatedInput: 12,
 			Usage: llm.Usage{Input: 12, Output: 1, Estimated: true}}
-		if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, "")); diff != "" {
+		if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 			t.Errorf("%s: ledger (-want +got):\n%s", name, diff)
 		}
 	}
@@ -151,7 +152,7 @@ func TestMeter_SettlesACallThatItsContextOrAPanicCutOff(t *testing.T) {
 func TestMeter_CommitsTheIntentBeforeTheCall(t *testing.T) {
 	s := open(t).State()
 	called := false
-	m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai", model(func(ctx context.Context, _ func(llm.Chunk) bool) error {
+	m := ledger.New(s, ledger.Options{}).Meter("openai", model(func(ctx context.Context, _ func(llm.Chunk) bool) error {
 		called = true
 		open, err := s.Unsettled(ctx, 10)
 		if err != nil || len(open) != 1 || open[0].EstimatedInput != 12 {
@@ -171,14 +172,14 @@ func TestMeter_CommitsTheIntentBeforeTheCall(t *testing.T) {
 }
 
 // broken is a ledger that cannot be written.
-type broken struct{ turn.LedgerStore }
+type broken struct{ ledger.Store }
 
 var errBroken = errors.New("disk full")
 
-func (broken) Intend(context.Context, turn.Entry) error { return errBroken }
+func (broken) Intend(context.Context, ledger.Entry) error { return errBroken }
 
 func TestMeter_MakesNoCallOffTheRecord(t *testing.T) {
-	m := turn.NewLedger(broken{}, turn.LedgerOptions{}).Meter("openai", model(func(context.Context, func(llm.Chunk) bool) error {
+	m := ledger.New(broken{}, ledger.Options{}).Meter("openai", model(func(context.Context, func(llm.Chunk) bool) error {
 		t.Error("the call was made")
 		return nil
 	}))
@@ -191,17 +192,17 @@ func TestMeter_MakesNoCallOffTheRecord(t *testing.T) {
 
 // hasty is a ledger whose client leaves while an intent is committed, so that nobody hears of it.
 type hasty struct {
-	turn.LedgerStore
+	ledger.Store
 	leave   context.CancelFunc
-	settled []turn.Entry
+	settled []ledger.Entry
 }
 
-func (h *hasty) Intend(ctx context.Context, _ turn.Entry) error {
+func (h *hasty) Intend(ctx context.Context, _ ledger.Entry) error {
 	h.leave()
 	return ctx.Err()
 }
 
-func (h *hasty) Settle(ctx context.Context, e turn.Entry) error {
+func (h *hasty) Settle(ctx context.Context, e ledger.Entry) error {
 	h.settled = append(h.settled, e)
 	return ctx.Err()
 }
@@ -209,7 +210,7 @@ func (h *hasty) Settle(ctx context.Context, e turn.Entry) error {
 func TestMeter_SettlesAnIntentWhoseClientLeftMeanwhile(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	store := &hasty{leave: leave}
-	m := turn.NewLedger(store, turn.LedgerOptions{}).Meter("openai", model(func(context.Context, func(llm.Chunk) bool) error {
+	m := ledger.New(store, ledger.Options{}).Meter("openai", model(func(context.Context, func(llm.Chunk) bool) error {
 		t.Error("the call was made")
 		return nil
 	}))
@@ -218,13 +219,13 @@ func TestMeter_SettlesAnIntentWhoseClientLeftMeanwhile(t *testing.T) {
 			t.Errorf("Stream: %v", err)
 		}
 	}
-	if len(store.settled) != 1 || store.settled[0].Status != turn.EntryCancelled || store.settled[0].Usage != (llm.Usage{}) {
+	if len(store.settled) != 1 || store.settled[0].Status != ledger.Cancelled || store.settled[0].Usage != (llm.Usage{}) {
 		t.Errorf("settled: %+v, want one cancelled call that took nothing", store.settled)
 	}
 }
 
 func TestMeter_LeavesBuiltinModelsAlone(t *testing.T) {
-	m := turn.NewLedger(broken{}, turn.LedgerOptions{}).Meter(turn.Builtin, chunks(nil, llm.Chunk{Text: "x"}))
+	m := ledger.New(broken{}, ledger.Options{}).Meter(ledger.Builtin, chunks(nil, llm.Chunk{Text: "x"}))
 	for _, err := range m.Stream(t.Context(), prompt) {
 		if err != nil {
 			t.Error(err)
@@ -264,18 +265,18 @@ func calling(m llm.Model) engine {
 
 func TestLedger_KnowsTheTurnAndStageOfEachCall(t *testing.T) {
 	s := open(t).State()
-	ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
-	m := ledger.Meter("openai", chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
+	books := ledger.New(s, ledger.Options{Price: price})
+	m := books.Meter("openai", chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
 	r := turn.NewRunner(calling(m), s, turn.Options{})
 	if err := run(t.Context(), r, askTurn("c", "why?")); err != nil {
 		t.Fatal(err)
 	}
-	want := turn.Entry{TurnID: turnID, ConversationID: "c", Scope: alice, Stage: chat.StageRewrite, Provider: "openai",
-		Model: "large", Status: turn.EntryCompleted, EstimatedInput: 12, Usage: llm.Usage{Input: 7, Output: 1},
-		Cost: turn.Cost{Micros: 16, Known: true}}
+	want := ledger.Entry{TurnID: turnID, ConversationID: "c", Scope: alice, Stage: chat.StageRewrite, Provider: "openai",
+		Model: "large", Status: ledger.Completed, EstimatedInput: 12, Usage: llm.Usage{Input: 7, Output: 1},
+		Cost: ledger.Cost{Micros: 16, Known: true}}
 	second := want
 	second.Stage = chat.StageGenerate
-	if diff := cmp.Diff([]turn.Entry{want, second}, entries(t, s, turnID)); diff != "" {
+	if diff := cmp.Diff([]ledger.Entry{want, second}, entries(t, s, turnID)); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 	if got, want := saved(t, s).Usage, (llm.Usage{Input: 14, Output: 2}); got != want {
@@ -285,7 +286,7 @@ func TestLedger_KnowsTheTurnAndStageOfEachCall(t *testing.T) {
 
 func TestLedger_AndTurnAgreeWhenTheClientLeaves(t *testing.T) {
 	s := open(t).State()
-	m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai",
+	m := ledger.New(s, ledger.Options{}).Meter("openai",
 		chunks(nil, llm.Chunk{Text: "four"}, llm.Chunk{Text: "more"}, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 2}}))
 	for e, err := range turn.NewRunner(calling(m), s, turn.Options{}).Run(t.Context(), new(askTurn("c", "why?"))) {
 		if err != nil {
@@ -307,9 +308,9 @@ func TestLedger_AndTurnAgreeWhenTheClientLeaves(t *testing.T) {
 
 func TestRecover_EstimatesWhatACrashLeftUnsettled(t *testing.T) {
 	s := open(t).State()
-	ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
+	books := ledger.New(s, ledger.Options{Price: price})
 	inside, finish, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	slow := ledger.Meter("openai", model(func(_ context.Context, emit func(llm.Chunk) bool) error {
+	slow := books.Meter("openai", model(func(_ context.Context, emit func(llm.Chunk) bool) error {
 		close(inside)
 		<-finish
 		emit(llm.Chunk{Usage: &llm.Usage{Input: 9, Output: 9}})
@@ -322,21 +323,21 @@ func TestRecover_EstimatesWhatACrashLeftUnsettled(t *testing.T) {
 	}()
 	<-inside
 	for _, want := range []int{1, 0} {
-		if n, err := ledger.Recover(t.Context()); n != want || err != nil {
+		if n, err := books.Recover(t.Context()); n != want || err != nil {
 			t.Errorf("Recover: %d, %v, want %d", n, err, want)
 		}
 	}
-	want := turn.Entry{Provider: "openai", Model: "large", Status: turn.EntryInterrupted, EstimatedInput: 12,
-		Usage: llm.Usage{Input: 12, Estimated: true}, Cost: turn.Cost{Micros: 24, Known: true}}
-	if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, "")); diff != "" {
+	want := ledger.Entry{Provider: "openai", Model: "large", Status: ledger.Interrupted, EstimatedInput: 12,
+		Usage: llm.Usage{Input: 12, Estimated: true}, Cost: ledger.Cost{Micros: 24, Known: true}}
+	if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 	// The call was another process's and is alive: its real end counts.
 	close(finish)
 	<-done
 	got := entries(t, s, "")
-	want.Status, want.Usage, want.Cost.Micros = turn.EntryCompleted, llm.Usage{Input: 9, Output: 9}, 36
-	if diff := cmp.Diff([]turn.Entry{want}, got, cmpopts.EquateEmpty()); diff != "" {
+	want.Status, want.Usage, want.Cost.Micros = ledger.Completed, llm.Usage{Input: 9, Output: 9}, 36
+	if diff := cmp.Diff([]ledger.Entry{want}, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 }
@@ -349,13 +350,13 @@ func (unsaved) Save(context.Context, turn.Record) error { return errors.New("the
 // The end of a call is written with its turn, but does not depend on it.
 func TestLedger_SettlesACallWhoseTurnIsNotSaved(t *testing.T) {
 	s := open(t).State()
-	m := turn.NewLedger(s, turn.LedgerOptions{}).Meter("openai", chunks(nil, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
+	m := ledger.New(s, ledger.Options{}).Meter("openai", chunks(nil, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))
 	err := run(t.Context(), turn.NewRunner(calling(m), unsaved{s}, turn.Options{}), askTurn("", "why?"))
 	if chat.KindOf(err) != chat.Unavailable {
 		t.Errorf("error %v", err)
 	}
 	for _, e := range entries(t, s, turnID) {
-		if e.Status != turn.EntryCompleted || e.Usage.Input != 7 {
+		if e.Status != ledger.Completed || e.Usage.Input != 7 {
 			t.Errorf("entry %+v", e)
 		}
 	}

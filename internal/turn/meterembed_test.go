@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -28,14 +29,14 @@ func (p piece) Rerank(ctx context.Context, _ llm.RerankRequest) (llm.Ranking, er
 // metered are the two kinds of calls in one piece, of 12 estimated tokens each.
 var metered = map[string]struct {
 	stage chat.Stage // outside of a turn
-	call  func(ctx context.Context, l *turn.Ledger, provider string, p piece) (llm.Usage, error)
+	call  func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error)
 }{
-	"embedder": {chat.StageEmbed, func(ctx context.Context, l *turn.Ledger, provider string, p piece) (llm.Usage, error) {
+	"embedder": {chat.StageEmbed, func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error) {
 		out, err := l.MeterEmbedder(provider, p).Embed(ctx,
 			llm.EmbedRequest{Model: "large", Texts: []string{"twenty-four bytes, all !", "and twenty-four more ..."}})
 		return out.Usage, err
 	}},
-	"reranker": {"", func(ctx context.Context, l *turn.Ledger, provider string, p piece) (llm.Usage, error) {
+	"reranker": {"", func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error) {
 		out, err := l.MeterReranker(provider, p).Rerank(ctx,
 			llm.RerankRequest{Model: "large", Query: "sixteen bytes ..", Documents: []string{"twelve bytes", "four"}})
 		return out.Usage, err
@@ -48,22 +49,22 @@ func TestMeter_SettlesACallInOnePieceAsItEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		usage  llm.Usage
 		err    error
-		status turn.EntryStatus
+		status ledger.Status
 		want   llm.Usage
 	}{
-		"completed":               {llm.Usage{Input: 50}, nil, turn.EntryCompleted, llm.Usage{Input: 50}},
-		"completed without usage": {llm.Usage{}, nil, turn.EntryCompleted, estimate},
-		"usage negative":          {llm.Usage{Input: -50}, nil, turn.EntryCompleted, estimate},
-		"usage absurd":            {llm.Usage{Input: 1e6}, nil, turn.EntryCompleted, estimate},
-		"usage of output":         {llm.Usage{Input: 50, Output: 1e9}, nil, turn.EntryCompleted, llm.Usage{Input: 50}},
-		"failed":                  {llm.Usage{}, boom, turn.EntryFailed, estimate},
-		"not usable":              {llm.Usage{Input: 50}, &llm.Error{Err: boom}, turn.EntryFailed, estimate},
-		"refused":                 {llm.Usage{}, &llm.Error{Status: 429, Err: boom}, turn.EntryFailed, llm.Usage{}},
+		"completed":               {llm.Usage{Input: 50}, nil, ledger.Completed, llm.Usage{Input: 50}},
+		"completed without usage": {llm.Usage{}, nil, ledger.Completed, estimate},
+		"usage negative":          {llm.Usage{Input: -50}, nil, ledger.Completed, estimate},
+		"usage absurd":            {llm.Usage{Input: 1e6}, nil, ledger.Completed, estimate},
+		"usage of output":         {llm.Usage{Input: 50, Output: 1e9}, nil, ledger.Completed, llm.Usage{Input: 50}},
+		"failed":                  {llm.Usage{}, boom, ledger.Failed, estimate},
+		"not usable":              {llm.Usage{Input: 50}, &llm.Error{Err: boom}, ledger.Failed, estimate},
+		"refused":                 {llm.Usage{}, &llm.Error{Status: 429, Err: boom}, ledger.Failed, llm.Usage{}},
 	} {
 		for kind, m := range metered {
 			s := open(t).State()
-			ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
-			got, err := m.call(t.Context(), ledger, "openai", func(ctx context.Context) (llm.Usage, error) {
+			books := ledger.New(s, ledger.Options{Price: price})
+			got, err := m.call(t.Context(), books, "openai", func(ctx context.Context) (llm.Usage, error) {
 				open, err := s.Unsettled(ctx, 10)
 				if err != nil || len(open) != 1 || open[0].EstimatedInput != 12 {
 					t.Errorf("%s, %s: unsettled during the call: %+v, %v", kind, name, open, err)
@@ -73,9 +74,9 @@ func TestMeter_SettlesACallInOnePieceAsItEnded(t *testing.T) {
 			if !errors.Is(err, c.err) || err == nil && got != c.want {
 				t.Errorf("%s, %s: %+v, %v", kind, name, got, err)
 			}
-			want := turn.Entry{Stage: m.stage, Provider: "openai", Model: "large", Status: c.status, EstimatedInput: 12,
-				Usage: c.want, Cost: turn.Cost{Micros: int64(2 * c.want.Input), Known: true}}
-			if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, "")); diff != "" {
+			want := ledger.Entry{Stage: m.stage, Provider: "openai", Model: "large", Status: c.status, EstimatedInput: 12,
+				Usage: c.want, Cost: ledger.Cost{Micros: int64(2 * c.want.Input), Known: true}}
+			if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 				t.Errorf("%s, %s: ledger (-want +got):\n%s", kind, name, diff)
 			}
 		}
@@ -92,14 +93,14 @@ func TestMeter_SettlesACallInOnePieceThatItsContextOrAPanicCutOff(t *testing.T) 
 			ctx, cancel := context.WithCancel(t.Context())
 			func() {
 				defer func() { recover() }()
-				_, _ = m.call(ctx, turn.NewLedger(s, turn.LedgerOptions{}), "openai", func(ctx context.Context) (llm.Usage, error) {
+				_, _ = m.call(ctx, ledger.New(s, ledger.Options{}), "openai", func(ctx context.Context) (llm.Usage, error) {
 					return end(ctx, cancel)
 				})
 			}()
 			cancel()
-			want := turn.Entry{Stage: m.stage, Provider: "openai", Model: "large", Status: turn.EntryCancelled, EstimatedInput: 12,
+			want := ledger.Entry{Stage: m.stage, Provider: "openai", Model: "large", Status: ledger.Cancelled, EstimatedInput: 12,
 				Usage: llm.Usage{Input: 12, Estimated: true}}
-			if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, "")); diff != "" {
+			if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 				t.Errorf("%s, %s: ledger (-want +got):\n%s", kind, name, diff)
 			}
 		}
@@ -108,7 +109,7 @@ func TestMeter_SettlesACallInOnePieceThatItsContextOrAPanicCutOff(t *testing.T) 
 
 func TestMeter_MakesNoCallInOnePieceOffTheRecord(t *testing.T) {
 	for kind, m := range metered {
-		_, err := m.call(t.Context(), turn.NewLedger(broken{}, turn.LedgerOptions{}), "openai", func(context.Context) (llm.Usage, error) {
+		_, err := m.call(t.Context(), ledger.New(broken{}, ledger.Options{}), "openai", func(context.Context) (llm.Usage, error) {
 			t.Errorf("%s: the call was made", kind)
 			return llm.Usage{}, nil
 		})
@@ -116,7 +117,7 @@ func TestMeter_MakesNoCallInOnePieceOffTheRecord(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		free := func(context.Context) (llm.Usage, error) { return llm.Usage{}, nil }
-		if _, err := m.call(t.Context(), turn.NewLedger(broken{}, turn.LedgerOptions{}), turn.Builtin, free); err != nil {
+		if _, err := m.call(t.Context(), ledger.New(broken{}, ledger.Options{}), ledger.Builtin, free); err != nil {
 			t.Errorf("%s of this program: %v", kind, err)
 		}
 	}
@@ -125,10 +126,10 @@ func TestMeter_MakesNoCallInOnePieceOffTheRecord(t *testing.T) {
 func TestLedger_KnowsTheTurnAndStageOfCallsInOnePiece(t *testing.T) {
 	for kind, m := range metered {
 		s := open(t).State()
-		ledger := turn.NewLedger(s, turn.LedgerOptions{Price: price})
+		books := ledger.New(s, ledger.Options{Price: price})
 		e := engine(func(ctx context.Context, _ chat.Request, emit func(chat.Event) bool) error {
 			emit(chat.StageStarted{Stage: chat.StageRetrieve})
-			used, err := m.call(ctx, ledger, "openai", func(context.Context) (llm.Usage, error) { return llm.Usage{Input: 9}, nil })
+			used, err := m.call(ctx, books, "openai", func(context.Context) (llm.Usage, error) { return llm.Usage{Input: 9}, nil })
 			if err != nil {
 				return err
 			}
@@ -139,9 +140,9 @@ func TestLedger_KnowsTheTurnAndStageOfCallsInOnePiece(t *testing.T) {
 		if err := run(t.Context(), turn.NewRunner(e, s, turn.Options{}), askTurn("c", "why?")); err != nil {
 			t.Fatal(err)
 		}
-		want := turn.Entry{TurnID: turnID, ConversationID: "c", Scope: alice, Stage: chat.StageRetrieve, Provider: "openai",
-			Model: "large", Status: turn.EntryCompleted, EstimatedInput: 12, Usage: llm.Usage{Input: 9}, Cost: turn.Cost{Micros: 18, Known: true}}
-		if diff := cmp.Diff([]turn.Entry{want}, entries(t, s, turnID)); diff != "" {
+		want := ledger.Entry{TurnID: turnID, ConversationID: "c", Scope: alice, Stage: chat.StageRetrieve, Provider: "openai",
+			Model: "large", Status: ledger.Completed, EstimatedInput: 12, Usage: llm.Usage{Input: 9}, Cost: ledger.Cost{Micros: 18, Known: true}}
+		if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, turnID)); diff != "" {
 			t.Errorf("%s: ledger (-want +got):\n%s", kind, diff)
 		}
 		if got := saved(t, s).Usage; got != want.Usage {

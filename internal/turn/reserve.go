@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // estimate returns what a turn will about take; it is meant to be too high rather than too low.
-func (r *Runner) estimate(req *chat.Request) spent {
+func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	u := llm.Usage{Input: instructionTokens + passageTokens*req.Options.Top, Output: req.Options.MaxOutputTokens}
 	for _, m := range req.Messages {
 		u.Input += readings * max(m.Tokens, r.opts.Count(m.Text()))
@@ -29,29 +30,28 @@ func (r *Runner) estimate(req *chat.Request) spent {
 		u.Output = answerTokens
 	}
 	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
-	cost := r.opts.Price(provider, model, u)
-	tokens := int64(u.Input + u.Output)
-	if provider == Builtin {
-		return spent{requests: 1, tokens: tokens}
+	took := ledger.Amount{Requests: 1, Tokens: int64(u.Input + u.Output)}
+	if provider != ledger.Builtin {
+		took.Micros = r.opts.Budgets.Micros(provider, r.opts.Price(provider, model, u), took.Tokens)
 	}
-	return spent{requests: 1, tokens: tokens, micros: r.opts.Budgets.opts.micros(cost, tokens)}
+	return took
 }
 
 // reserve admits a turn to the budgets. Where nothing is assumed of models whose price is not known, a
 // budget of money would not limit them, so they are refused there.
-func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate spent) (settle func(spent), err error) {
-	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.LimitsMoney() && r.opts.Budgets.opts.Assumed == 0 {
+func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate ledger.Amount) (settle func(ledger.Amount), err error) {
+	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.RefusesUnpriced() {
 		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
 			"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
 	}
-	return r.opts.Budgets.reserve(ctx, t.record.Scope, req.Account.User, estimate)
+	return r.opts.Budgets.Reserve(ctx, t.record.Scope, req.Account.User, estimate)
 }
 
 // unpriced returns the first of the models that has no known price, "" for none.
 func (r *Runner) unpriced(m *chat.Models) string {
 	for _, key := range []string{m.Inference, m.Rewrite, m.Rerank, m.Summary, m.Judge, m.Synthesis} {
 		provider, model, _ := strings.Cut(key, ":")
-		if key != "" && provider != Builtin && !r.opts.Price(provider, model, llm.Usage{Input: 1, Output: 1}).Known {
+		if key != "" && provider != ledger.Builtin && !r.opts.Price(provider, model, llm.Usage{Input: 1, Output: 1}).Known {
 			return key
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 )
 
@@ -23,8 +24,8 @@ type Options struct {
 	HistoryTurns int                   // completed turns given to the engine; 0 means 100
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 10 s
-	Budgets      *Budgets              // nil refuses nothing
-	Price        Price                 // of a call, to reserve from budgets of money; nil knows no price
+	Budgets      *ledger.Budgets       // nil refuses nothing
+	Price        ledger.Price          // of a call, to reserve from budgets of money; nil knows no price
 	Now          func() time.Time      // nil means time.Now
 
 	Allow    chat.Allowlist  // the models that requests may name
@@ -66,10 +67,10 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 		opts.SaveTimeout = 10 * time.Second
 	}
 	if opts.Budgets == nil {
-		opts.Budgets = NewBudgets(nil, BudgetOptions{})
+		opts.Budgets = ledger.NewBudgets(nil, ledger.BudgetOptions{})
 	}
 	if opts.Price == nil {
-		opts.Price = func(string, string, llm.Usage) Cost { return Cost{} }
+		opts.Price = func(string, string, llm.Usage) ledger.Cost { return ledger.Cost{} }
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -174,10 +175,10 @@ func (r *Runner) prepared(ctx context.Context, req *chat.Request, t *running, w 
 	if err := r.opts.Allow.Check(req.Options.Models); err != nil {
 		return err
 	}
-	defer t.meta.finish(ctx)
+	defer t.tab.Close(ctx)
 	// Whatever is not saved further down ends here: a consumer that has left or panicked.
 	defer r.abandon(ctx, t)
-	return r.pump(withMeta(ctx, t.meta), req, t, w)
+	return r.pump(ledger.WithTab(ctx, t.tab), req, t, w)
 }
 
 // pump ranges over the engine until the turn ends or the consumer leaves.
@@ -318,7 +319,6 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
 	rec := &t.record
-	rec.Ended = t.meta.kept()
 	packed := packers.Get().(*packer)
 	defer packed.putBack()
 	said, err := t.said(packed, last, ended)
@@ -335,7 +335,7 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 		r.opts.Log.ErrorContext(ctx, "save turn", append(about, "error", err)...)
 		return fmt.Errorf("save turn %s: %w", rec.ID, err)
 	}
-	t.meta.written()
+	t.tab.Committed()
 	if r.opts.Saved != nil {
 		r.opts.Saved(*rec)
 	}

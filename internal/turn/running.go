@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 )
 
@@ -13,7 +14,7 @@ import (
 // goroutine.
 type running struct {
 	record  Record
-	meta    *meta
+	tab     *ledger.Tab
 	started bool // an event has come, so this is a turn and no rejection
 	saved   bool
 	turn    chat.Turn
@@ -42,7 +43,7 @@ func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	}
 	return &running{
 		record: rec,
-		meta:   &meta{turnID: req.TurnID, conversationID: req.ConversationID, scope: scope, account: req.Account, budgets: r.opts.Budgets},
+		tab:    ledger.NewTab(req.TurnID, req.ConversationID, scope, req.Account, r.opts.Budgets),
 	}
 }
 
@@ -60,6 +61,7 @@ func identify(m *chat.Message, now time.Time) {
 // add folds one event into the turn.
 func (t *running) add(e chat.Event, now time.Time) {
 	t.started = true
+	t.tab.Note(e)
 	t.fold(e)
 	if t.packed != nil {
 		t.seq++
@@ -69,10 +71,6 @@ func (t *running) add(e chat.Event, now time.Time) {
 		t.began = append(t.began, trim(now))
 	}
 	switch e := e.(type) {
-	case chat.StageStarted:
-		t.meta.enter(place{e.Agent, e.Stage})
-	case chat.StageFinished:
-		t.meta.leave(place{e.Agent, e.Stage})
 	case chat.TextDelta:
 		if t.record.FirstToken == 0 {
 			t.record.FirstToken = max(now.Sub(t.record.StartedAt), time.Microsecond).Truncate(time.Microsecond)
@@ -94,12 +92,12 @@ func (t *running) fold(e chat.Event) {
 }
 
 // took returns what the turn took from budgets. A request that was rejected took nothing.
-func (t *running) took() spent {
+func (t *running) took() ledger.Amount {
 	if !t.started {
-		return spent{}
+		return ledger.Amount{}
 	}
-	total, _ := t.meta.took()
-	total.requests = 1
+	total := t.tab.Took()
+	total.Requests = 1
 	return total
 }
 
@@ -152,12 +150,12 @@ func (t *running) finish(now time.Time, count func(string) int) {
 			Status: m.Status, FinishReason: m.FinishReason, Model: m.Model, Usage: m.Usage,
 		}
 		if m.Agent != "" && m.Status != chat.StatusCompleted && m.Usage == (llm.Usage{}) {
-			rec.Answers[i].Usage = t.meta.spentBy(m.Agent)
+			rec.Answers[i].Usage = t.tab.SpentBy(m.Agent)
 		}
 		rec.Model = m.Model
 	}
 	rec.Usage = t.usage()
-	_, rec.Free = t.meta.took()
+	rec.Free, rec.Ended = t.tab.Entries()
 }
 
 // tokensOf counts an answer with the calls of tools in it.
@@ -173,7 +171,7 @@ func tokensOf(m chat.MessageFinished, count func(string) int) int {
 // agents that failed in it; else the sum of its finished stages, of the metered calls in the
 // others, and of the text of answers that no meter watched.
 func (t *running) usage() llm.Usage {
-	metered, calls := t.meta.unfinished()
+	metered, calls := t.tab.Unfinished()
 	if t.total != nil {
 		return t.total.Add(metered)
 	}

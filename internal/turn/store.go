@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 )
 
@@ -22,10 +23,7 @@ var (
 )
 
 // Scope says whose rows they are. Two scopes never share a conversation, turn or sum.
-type Scope struct {
-	Namespace string
-	Owner     string // access.Principal.Subject; "" for the anonymous caller
-}
+type Scope = ledger.Scope
 
 // Conversation is a thread of turns.
 type Conversation struct {
@@ -60,11 +58,11 @@ type Record struct {
 	StartedAt      time.Time     // UTC, microseconds, as is FinishedAt
 	FinishedAt     time.Time
 
-	Account  chat.Account // not kept: the ledger has it
-	Free     []Entry      // calls that cost nothing, entered in the ledger with the turn
-	Ended    []Entry      // calls whose end is written with the turn, as by Settle
-	Said     *Said        // nil for nothing
-	Answered *Answered    // the request's idempotency key with what it got; nil for none
+	Account  chat.Account   // not kept: the ledger has it
+	Free     []ledger.Entry // calls that cost nothing, entered in the ledger with the turn
+	Ended    []ledger.Entry // calls whose end is written with the turn, as by Settle
+	Said     *Said          // nil for nothing
+	Answered *Answered      // the request's idempotency key with what it got; nil for none
 }
 
 // home returns the scope of the record's conversation.
@@ -73,8 +71,8 @@ func (r *Record) home() Scope {
 }
 
 // AccountKey returns the account whose totals the turn adds to.
-func (r Record) AccountKey() AccountKey {
-	return AccountOf(r.Scope.Owner, r.ConversationID, r.Account)
+func (r Record) AccountKey() ledger.AccountKey {
+	return ledger.AccountOf(r.Scope.Owner, r.ConversationID, r.Account)
 }
 
 // Answer is a message of a turn other than its question.
@@ -136,69 +134,4 @@ type Store interface {
 type Position struct {
 	UpdatedAt time.Time
 	ID        string
-}
-
-// EntryStatus says what became of a paid model call.
-type EntryStatus string
-
-// The statuses of an entry.
-const (
-	EntryIntent      EntryStatus = "intent"      // the call is about to be made, or is being made
-	EntryCompleted   EntryStatus = "completed"   // the stream ended well
-	EntryFailed      EntryStatus = "failed"      // the stream ended with an error
-	EntryCancelled   EntryStatus = "cancelled"   // the caller stopped reading
-	EntryInterrupted EntryStatus = "interrupted" // the process died in it
-)
-
-// Cost is an amount of money. The zero value is an unknown price.
-type Cost struct {
-	Micros int64 // millionths of a US dollar
-	Known  bool
-}
-
-// Entry is a line of the ledger: one paid model call.
-type Entry struct {
-	ID             string // made at CreatedAt, see package ident
-	TurnID         string // "" for a call outside a turn
-	ConversationID string // "" outside a conversation
-	Scope          Scope
-	Account        chat.Account
-	Stage          chat.Stage // the innermost stage that was running
-	Provider       string
-	Model          string
-	Status         EntryStatus
-	EstimatedInput int       // tokens, when the call was made
-	Usage          llm.Usage // zero for an intent
-	Cost           Cost
-	CreatedAt      time.Time // UTC, microseconds, as is SettledAt
-	SettledAt      time.Time // zero for an intent
-}
-
-// AccountKey returns the account whose totals the call adds to.
-func (e Entry) AccountKey() AccountKey { return AccountOf(e.Scope.Owner, e.ConversationID, e.Account) }
-
-// Embeds reports whether the call embedded texts: in a turn only the search does.
-func (e Entry) Embeds() bool { return e.Stage == chat.StageRetrieve || e.Stage == chat.StageEmbed }
-
-// LedgerStore keeps the ledger. Implementations pass storetest.State.
-type LedgerStore interface {
-	// Intend commits a new entry durably.
-	Intend(ctx context.Context, e Entry) error
-	// Settle writes Status, Usage, Cost and SettledAt of the entry with e's ID and TurnID. With
-	// EntryInterrupted it changes intents only; otherwise interrupted entries too, because a
-	// call may have outlived the start of another process. A settled entry stays as it is. The
-	// totals of the entry's account change in the same transaction.
-	Settle(ctx context.Context, e Entry) error
-	// Unsettled returns up to limit intents, oldest first.
-	Unsettled(ctx context.Context, limit int) ([]Entry, error)
-	// Entries returns the entries of a turn, oldest first.
-	Entries(ctx context.Context, turnID string) ([]Entry, error)
-
-	// Totals returns the totals of an account, zero for one that nothing was added to.
-	Totals(ctx context.Context, k AccountKey) (Totals, error)
-	// ClearTotals makes the totals of an account zero, and reports whether there were any. The
-	// ledger stays as it is.
-	ClearTotals(ctx context.Context, k AccountKey) (bool, error)
-	// Usage returns the sums of settled entries as a query groups them.
-	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 }

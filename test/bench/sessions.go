@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/ledger"
 	"parley/internal/store"
 	"parley/internal/turn"
 )
@@ -126,8 +127,8 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 		return nil, err
 	}
 	first := turn.Conversation{ID: uuid.NewString(), Scope: turn.Scope{Namespace: namespace}, Kind: sessionKind, CreatedAt: time.Now()}
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{})
-	runner := turn.NewRunner(scripted{ledger.Meter("openai", saying{})}, db.State(), turn.Options{})
+	books := ledger.New(db.State(), ledger.Options{})
+	runner := turn.NewRunner(scripted{books.Meter("openai", saying{})}, db.State(), turn.Options{})
 	err = db.State().Begin(ctx, first)
 	for n := 0; n < sessionLength && err == nil; n++ {
 		err = runTurn(ctx, runner, first.ID, n)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
@@ -76,12 +77,12 @@ func runTurns(ctx context.Context, k durable, dir string) (took time.Duration, e
 		return 0, err
 	}
 	defer db.Close()
-	price := func(string, string, llm.Usage) turn.Cost { return turn.Cost{Micros: 118, Known: true} }
-	ledger, provider := turn.NewLedger(db.State(), turn.LedgerOptions{Price: price}), turn.Builtin
+	price := func(string, string, llm.Usage) ledger.Cost { return ledger.Cost{Micros: 118, Known: true} }
+	books, provider := ledger.New(db.State(), ledger.Options{Price: price}), ledger.Builtin
 	if k.paid {
 		provider = "openai"
 	}
-	runner := turn.NewRunner(scripted{ledger.Meter(provider, saying{})}, db.State(), turn.Options{})
+	runner := turn.NewRunner(scripted{books.Meter(provider, saying{})}, db.State(), turn.Options{})
 	ids := make(chan string, durableSessions)
 	for range durableSessions {
 		c := turn.Conversation{ID: uuid.NewString(), Scope: turn.Scope{Namespace: "default"}, Kind: sessionKind, CreatedAt: time.Now()}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm/llmtest"
 	"parley/internal/turn"
 )
@@ -90,7 +91,7 @@ func (s *stack) checkLedger(t *testing.T, name, id string) {
 	}
 	for _, e := range entries {
 		u := e.Usage
-		if e.Status == turn.EntryIntent || u.Input < 0 || u.Output < 0 || u.Input+u.Output > 100_000 || u.Cached > u.Input {
+		if e.Status == ledger.Intent || u.Input < 0 || u.Output < 0 || u.Input+u.Output > 100_000 || u.Cached > u.Input {
 			t.Errorf("%s: the ledger has %+v", name, e)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
@@ -86,11 +87,11 @@ func newStack(t testing.TB, o options) *stack {
 		storetest.Grow(t, dir, "default", o.grown)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Log: log, Count: tokens.Count})
+	books := ledger.New(db.State(), ledger.Options{Log: log, Count: tokens.Count})
 	defaults := chat.DefaultOptions()
 	defaults.Models, defaults.MaxOutputTokens = o.models, cmp.Or(o.output, defaults.MaxOutputTokens)
 	engine := chat.NewEngine(chat.Config{
-		Retriever: s, Models: s.router(t, ledger, o), Rewrite: builtin.Rewrite, Suggest: builtin.Suggest, Logger: log,
+		Retriever: s, Models: s.router(t, books, o), Rewrite: builtin.Rewrite, Suggest: builtin.Suggest, Logger: log,
 		Defaults: defaults,
 	})
 	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Saved: func(r turn.Record) { s.saved <- r }})
@@ -99,7 +100,7 @@ func newStack(t testing.TB, o options) *stack {
 }
 
 // router wraps the upstream's models as the program does, but waits for nothing.
-func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router {
+func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Router {
 	s.toUp = &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(s.toUp.CloseIdleConnections)
 	p, err := openai.New(openai.Config{
@@ -118,7 +119,7 @@ func (s *stack) router(t testing.TB, ledger *turn.Ledger, o options) *llm.Router
 	return &llm.Router{
 		Default: "up:m", Providers: map[string]llm.Model{"up": model},
 		Wrap: func(m llm.Model, _, key string) llm.Model {
-			return retrier.Wrap(breakers.Wrap(ledger.Meter("up", m), key))
+			return retrier.Wrap(breakers.Wrap(books.Meter("up", m), key))
 		},
 	}
 }

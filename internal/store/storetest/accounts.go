@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
 
 // accountEntry is entry of an account instead of a conversation.
-func accountEntry(n int, a chat.Account) turn.Entry {
+func accountEntry(n int, a chat.Account) ledger.Entry {
 	e := entry(n)
 	e.ConversationID, e.Account = "", a
 	return e
 }
 
 // settled returns an entry with an end.
-func settled(e turn.Entry, status turn.EntryStatus, u llm.Usage, micros int64) turn.Entry {
-	e.Status, e.Usage, e.Cost = status, u, turn.Cost{Micros: micros, Known: micros >= 0}
+func settled(e ledger.Entry, status ledger.Status, u llm.Usage, micros int64) ledger.Entry {
+	e.Status, e.Usage, e.Cost = status, u, ledger.Cost{Micros: micros, Known: micros >= 0}
 	if micros < 0 {
 		e.Cost.Micros = 0
 	}
@@ -31,52 +32,52 @@ func settled(e turn.Entry, status turn.EntryStatus, u llm.Usage, micros int64) t
 
 func testTotals(t *testing.T, s state) {
 	ctx := t.Context()
-	key := turn.AccountKey{Owner: "alice", User: "u", Conversation: "c"}
+	key := ledger.AccountKey{Owner: "alice", User: "u", Conversation: "c"}
 	a := chat.Account{User: "u", Conversation: "c"}
 	first, second, search := accountEntry(1, a), accountEntry(2, a), accountEntry(3, a)
 	search.Stage = chat.StageRetrieve
-	for _, e := range []turn.Entry{first, second, search} {
+	for _, e := range []ledger.Entry{first, second, search} {
 		s.must(s.Intend(ctx, e))
 	}
-	total := func(what string, want turn.Totals) {
+	total := func(what string, want ledger.Totals) {
 		t.Helper()
 		got, err := s.Totals(ctx, key)
 		s.must(err)
 		s.equal(what, want, got)
 	}
-	total("intents", turn.Totals{})
+	total("intents", ledger.Totals{})
 
-	first = settled(first, turn.EntryCompleted, llm.Usage{Input: 40, Output: 9, Cached: 3}, 77)
+	first = settled(first, ledger.Completed, llm.Usage{Input: 40, Output: 9, Cached: 3}, 77)
 	for range 2 { // the second time it is settled already
 		s.must(s.Settle(ctx, first))
 	}
-	want := turn.Totals{InputTokens: 40, OutputTokens: 9, Micros: 77}
+	want := ledger.Totals{InputTokens: 40, OutputTokens: 9, Micros: 77}
 	total("a settled entry", want)
 
-	s.must(s.Settle(ctx, settled(search, turn.EntryCompleted, llm.Usage{Input: 5}, -1)))
+	s.must(s.Settle(ctx, settled(search, ledger.Completed, llm.Usage{Input: 5}, -1)))
 	want.EmbeddingTokens, want.Unpriced = 5, 1
 	total("an embedding without a price", want)
 
-	lost := settled(second, turn.EntryInterrupted, llm.Usage{Input: 30, Estimated: true}, 3)
+	lost := settled(second, ledger.Interrupted, llm.Usage{Input: 30, Estimated: true}, 3)
 	for range 2 {
 		s.must(s.Settle(ctx, lost))
 	}
-	s.must(s.Settle(ctx, settled(second, turn.EntryCancelled, llm.Usage{Input: 31, Output: 2}, 4)))
+	s.must(s.Settle(ctx, settled(second, ledger.Cancelled, llm.Usage{Input: 31, Output: 2}, 4)))
 	want.InputTokens, want.OutputTokens, want.Micros = 71, 11, 81
 	total("an interrupted entry that ended after all", want)
 
 	r := record(4, "")
 	r.Account = a
-	r.Free = []turn.Entry{settled(accountEntry(5, a), turn.EntryCompleted, llm.Usage{Input: 7, Output: 1, Estimated: true}, 0)}
+	r.Free = []ledger.Entry{settled(accountEntry(5, a), ledger.Completed, llm.Usage{Input: 7, Output: 1, Estimated: true}, 0)}
 	s.must(s.Save(ctx, r))
 	want.Turns, want.InputTokens, want.OutputTokens, want.Estimated = 1, 78, 12, 1
 	total("a completed turn with a call that was free", want)
 
 	paid := accountEntry(7, a)
 	s.must(s.Intend(ctx, paid))
-	paid = settled(paid, turn.EntryCompleted, llm.Usage{Input: 2, Output: 1}, 5)
+	paid = settled(paid, ledger.Completed, llm.Usage{Input: 2, Output: 1}, 5)
 	r = record(8, "")
-	r.Account, r.Ended = a, []turn.Entry{paid, lost} // the other one has ended already
+	r.Account, r.Ended = a, []ledger.Entry{paid, lost} // the other one has ended already
 	s.must(s.Save(ctx, r))
 	s.must(s.Settle(ctx, paid))
 	want.Turns, want.InputTokens, want.OutputTokens, want.Micros = 2, 80, 13, 86
@@ -94,7 +95,7 @@ func testTotals(t *testing.T, s state) {
 	if !had || again {
 		t.Errorf("ClearTotals said %v and then %v, want true and false", had, again)
 	}
-	total("cleared", turn.Totals{})
+	total("cleared", ledger.Totals{})
 	entries, err := s.Entries(ctx, "t")
 	s.must(err)
 	s.equal("entries after the totals were cleared", 5, len(entries))
@@ -103,7 +104,7 @@ func testTotals(t *testing.T, s state) {
 // Names are chosen so that any way of joining the parts of a key would make two of them one.
 func testAccountsApart(t *testing.T, s state) {
 	ctx := t.Context()
-	keys := []turn.AccountKey{
+	keys := []ledger.AccountKey{
 		{Owner: "alice", User: "a:b", Conversation: "c"},
 		{Owner: "alice", User: "a", Conversation: "b:c"},
 		{Owner: "alice", User: "a:b:c"},
@@ -122,19 +123,19 @@ func testAccountsApart(t *testing.T, s state) {
 		}
 		s.equal("key of the entry", k, e.AccountKey())
 		s.must(s.Intend(ctx, e))
-		s.must(s.Settle(ctx, settled(e, turn.EntryCompleted, llm.Usage{Input: 1 << i}, 1)))
+		s.must(s.Settle(ctx, settled(e, ledger.Completed, llm.Usage{Input: 1 << i}, 1)))
 	}
 	for i, k := range keys {
 		got, err := s.Totals(ctx, k)
 		s.must(err)
-		s.equal("totals", turn.Totals{InputTokens: 1 << i, Micros: 1}, got)
+		s.equal("totals", ledger.Totals{InputTokens: 1 << i, Micros: 1}, got)
 	}
 	none := accountEntry(20, chat.Account{})
 	s.must(s.Intend(ctx, none))
-	s.must(s.Settle(ctx, settled(none, turn.EntryCompleted, llm.Usage{Input: 1}, 1)))
+	s.must(s.Settle(ctx, settled(none, ledger.Completed, llm.Usage{Input: 1}, 1)))
 	got, err := s.Totals(ctx, none.AccountKey())
 	s.must(err)
-	s.equal("totals of no account", turn.Totals{}, got)
+	s.equal("totals of no account", ledger.Totals{}, got)
 }
 
 // Whatever order things end in, totals are the sum of what stands in the ledger.
@@ -142,8 +143,8 @@ func testTotalsAreTheSum(t *testing.T, s state) {
 	ctx := t.Context()
 	random := rand.New(rand.NewPCG(1, 2))
 	a := chat.Account{User: "u", Conversation: "c"}
-	statuses := []turn.EntryStatus{turn.EntryCompleted, turn.EntryFailed, turn.EntryCancelled, turn.EntryInterrupted}
-	var open []turn.Entry
+	statuses := []ledger.Status{ledger.Completed, ledger.Failed, ledger.Cancelled, ledger.Interrupted}
+	var open []ledger.Entry
 	for n := range 200 {
 		e := accountEntry(n, a)
 		if n%3 == 0 {
@@ -157,8 +158,8 @@ func testTotalsAreTheSum(t *testing.T, s state) {
 			s.must(s.Settle(ctx, settled(e, statuses[random.IntN(4)], u, int64(random.IntN(50)-5))))
 		}
 	}
-	var want turn.Totals
-	rows, err := s.Usage(ctx, turn.UsageQuery{By: []turn.Dimension{turn.ByStage}})
+	var want ledger.Totals
+	rows, err := s.Usage(ctx, ledger.UsageQuery{By: []ledger.Dimension{ledger.ByStage}})
 	s.must(err)
 	for _, r := range rows {
 		if r.Stage == chat.StageRetrieve {
@@ -169,7 +170,7 @@ func testTotalsAreTheSum(t *testing.T, s state) {
 		want.Unpriced += r.Unpriced
 		want.Estimated += r.Estimated
 	}
-	got, err := s.Totals(ctx, turn.AccountKey{Owner: "alice", User: "u", Conversation: "c"})
+	got, err := s.Totals(ctx, ledger.AccountKey{Owner: "alice", User: "u", Conversation: "c"})
 	s.must(err)
 	s.equal("totals", want, got)
 	if len(rows) != 2 || want.Unpriced == 0 || want.Estimated == 0 {
@@ -179,7 +180,7 @@ func testTotalsAreTheSum(t *testing.T, s state) {
 
 func testUsage(t *testing.T, s state) {
 	ctx := t.Context()
-	entries := []turn.Entry{accountEntry(1, chat.Account{User: "u", Conversation: "c"}), accountEntry(2, chat.Account{User: "u"}),
+	entries := []ledger.Entry{accountEntry(1, chat.Account{User: "u", Conversation: "c"}), accountEntry(2, chat.Account{User: "u"}),
 		entry(3), entry(4)}
 	entries[1].Scope.Namespace, entries[1].TurnID, entries[1].Stage = "other", "t2", chat.StageRewrite
 	entries[2].Scope.Owner, entries[2].Model = "bob", "small"
@@ -191,17 +192,17 @@ func testUsage(t *testing.T, s state) {
 		if i == 1 {
 			micros = -1
 		}
-		s.must(s.Settle(ctx, settled(e, turn.EntryCompleted, llm.Usage{Input: i + 1, Output: 1, Cached: 1, Reasoning: 1, Estimated: i == 3}, micros)))
+		s.must(s.Settle(ctx, settled(e, ledger.Completed, llm.Usage{Input: i + 1, Output: 1, Cached: 1, Reasoning: 1, Estimated: i == 3}, micros)))
 	}
 	s.must(s.Intend(ctx, entry(9))) // not settled: it counts nowhere
-	usage := func(q turn.UsageQuery, want ...turn.UsageRow) {
+	usage := func(q ledger.UsageQuery, want ...ledger.UsageRow) {
 		t.Helper()
 		got, err := s.Usage(ctx, q)
 		s.must(err)
 		s.equal("usage", want, got)
 	}
-	sum := func(turns int64, calls ...int) turn.UsageRow {
-		r := turn.UsageRow{Turns: turns}
+	sum := func(turns int64, calls ...int) ledger.UsageRow {
+		r := ledger.UsageRow{Turns: turns}
 		for _, i := range calls {
 			r.Calls++
 			r.Input += int64(i + 1)
@@ -219,36 +220,36 @@ func testUsage(t *testing.T, s state) {
 		}
 		return r
 	}
-	with := func(r turn.UsageRow, set func(*turn.UsageRow)) turn.UsageRow {
+	with := func(r ledger.UsageRow, set func(*ledger.UsageRow)) ledger.UsageRow {
 		set(&r)
 		return r
 	}
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
-	usage(turn.UsageQuery{}, sum(2, 0, 1, 2, 3))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByDay}},
-		with(sum(2, 0, 1, 2), func(r *turn.UsageRow) { r.Day = day }),
-		with(sum(1, 3), func(r *turn.UsageRow) { r.Day = day.AddDate(0, 0, 1) }))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByNamespace}},
-		with(sum(1, 0, 2, 3), func(r *turn.UsageRow) { r.Namespace = "ns" }),
-		with(sum(1, 1), func(r *turn.UsageRow) { r.Namespace = "other" }))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByUser, turn.ByStage}},
-		with(sum(1, 3), func(r *turn.UsageRow) { r.Owner, r.Stage = "alice", chat.StageGenerate }),
-		with(sum(1, 0), func(r *turn.UsageRow) { r.Owner, r.User, r.Stage = "alice", "u", chat.StageGenerate }),
-		with(sum(1, 1), func(r *turn.UsageRow) { r.Owner, r.User, r.Stage = "alice", "u", chat.StageRewrite }),
-		with(sum(1, 2), func(r *turn.UsageRow) { r.Owner, r.Stage = "bob", chat.StageGenerate }))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByConversation}},
-		with(sum(1, 1), func(*turn.UsageRow) {}),
-		with(sum(1, 0), func(r *turn.UsageRow) { r.Conversation = "c" }),
-		with(sum(1, 2, 3), func(r *turn.UsageRow) { r.Conversation, r.Stored = "c", true }))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByModel, turn.ByTurn}, Limit: 2},
-		with(sum(1, 0, 3), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t" }),
-		with(sum(1, 1), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
-	usage(turn.UsageQuery{By: []turn.Dimension{turn.ByModel, turn.ByTurn}, Limit: 1, Offset: 1},
-		with(sum(1, 1), func(r *turn.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
+	usage(ledger.UsageQuery{}, sum(2, 0, 1, 2, 3))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByDay}},
+		with(sum(2, 0, 1, 2), func(r *ledger.UsageRow) { r.Day = day }),
+		with(sum(1, 3), func(r *ledger.UsageRow) { r.Day = day.AddDate(0, 0, 1) }))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByNamespace}},
+		with(sum(1, 0, 2, 3), func(r *ledger.UsageRow) { r.Namespace = "ns" }),
+		with(sum(1, 1), func(r *ledger.UsageRow) { r.Namespace = "other" }))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByUser, ledger.ByStage}},
+		with(sum(1, 3), func(r *ledger.UsageRow) { r.Owner, r.Stage = "alice", chat.StageGenerate }),
+		with(sum(1, 0), func(r *ledger.UsageRow) { r.Owner, r.User, r.Stage = "alice", "u", chat.StageGenerate }),
+		with(sum(1, 1), func(r *ledger.UsageRow) { r.Owner, r.User, r.Stage = "alice", "u", chat.StageRewrite }),
+		with(sum(1, 2), func(r *ledger.UsageRow) { r.Owner, r.Stage = "bob", chat.StageGenerate }))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByConversation}},
+		with(sum(1, 1), func(*ledger.UsageRow) {}),
+		with(sum(1, 0), func(r *ledger.UsageRow) { r.Conversation = "c" }),
+		with(sum(1, 2, 3), func(r *ledger.UsageRow) { r.Conversation, r.Stored = "c", true }))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByModel, ledger.ByTurn}, Limit: 2},
+		with(sum(1, 0, 3), func(r *ledger.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t" }),
+		with(sum(1, 1), func(r *ledger.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
+	usage(ledger.UsageQuery{By: []ledger.Dimension{ledger.ByModel, ledger.ByTurn}, Limit: 1, Offset: 1},
+		with(sum(1, 1), func(r *ledger.UsageRow) { r.Provider, r.Model, r.Turn = "openai", "large", "t2" }))
 	bob := "bob"
-	usage(turn.UsageQuery{Owner: &bob}, sum(1, 2))
-	usage(turn.UsageQuery{From: started.Add(2 * time.Second), To: started.Add(time.Hour)}, sum(2, 1, 2))
-	usage(turn.UsageQuery{From: started.Add(48 * time.Hour)})
+	usage(ledger.UsageQuery{Owner: &bob}, sum(1, 2))
+	usage(ledger.UsageQuery{From: started.Add(2 * time.Second), To: started.Add(time.Hour)}, sum(2, 1, 2))
+	usage(ledger.UsageQuery{From: started.Add(48 * time.Hour)})
 }
 
 func testKinds(t *testing.T, s state) {
@@ -322,12 +323,12 @@ func testResetAndDelete(t *testing.T, s state) {
 	save := func(n int, seen int64) turn.Record {
 		r := record(n, "s")
 		r.Kind, r.Seen = "k", seen
-		r.Free = []turn.Entry{settled(entry(n), turn.EntryCompleted, llm.Usage{Input: 1}, 0)}
+		r.Free = []ledger.Entry{settled(entry(n), ledger.Completed, llm.Usage{Input: 1}, 0)}
 		r.Free[0].ConversationID = "s"
 		s.must(s.Save(ctx, r))
 		return r
 	}
-	key := turn.AccountKey{Owner: "alice", Stored: true, Conversation: "s"}
+	key := ledger.AccountKey{Owner: "alice", Stored: true, Conversation: "s"}
 	s.must(s.Begin(ctx, turn.Conversation{ID: "s", Scope: alice, Kind: "k", CreatedAt: started}))
 	first := save(1, 0)
 	for _, stranger := range strangers {
@@ -345,7 +346,7 @@ func testResetAndDelete(t *testing.T, s state) {
 	s.equal("reset", turn.Conversation{ID: "s", Scope: alice, Kind: "k", CreatedAt: started, UpdatedAt: at}, got)
 	totals, err := s.Totals(ctx, key)
 	s.must(err)
-	s.equal("totals after the reset", turn.Totals{}, totals)
+	s.equal("totals after the reset", ledger.Totals{}, totals)
 	if _, err := s.Turn(ctx, alice, first.ID); !errors.Is(err, turn.ErrNotFound) {
 		t.Errorf("Turn after the reset: %v, want ErrNotFound", err)
 	}
@@ -366,8 +367,8 @@ func testResetAndDelete(t *testing.T, s state) {
 	}
 	totals, err = s.Totals(ctx, key)
 	s.must(err)
-	s.equal("totals of a conversation that is gone", turn.Totals{}, totals)
-	rows, err := s.Usage(ctx, turn.UsageQuery{})
+	s.equal("totals of a conversation that is gone", ledger.Totals{}, totals)
+	rows, err := s.Usage(ctx, ledger.UsageQuery{})
 	s.must(err)
 	s.equal("calls in the ledger", int64(2), rows[0].Calls)
 }

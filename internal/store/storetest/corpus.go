@@ -1,5 +1,5 @@
 // Package storetest holds the conformance suites that every store passes: Corpus for
-// retrieval.Store, State for turn.Store and turn.LedgerStore, Transcripts for transcript.Store.
+// retrieval.Store, State for turn.Store and ledger.Store, Transcripts for transcript.Store.
 //
 //	func TestPostgres(t *testing.T) {
 //		storetest.Corpus(t, func(t *testing.T) retrieval.Store { return open(t).Corpus() })

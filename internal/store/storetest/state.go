@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -19,10 +20,10 @@ import (
 // StateStore is what State tests.
 type StateStore interface {
 	turn.Store
-	turn.LedgerStore
+	ledger.Store
 }
 
-// State tests a turn.Store and turn.LedgerStore.
+// State tests a turn.Store and ledger.Store.
 func State(t *testing.T, open func(t *testing.T) StateStore) {
 	for _, test := range []struct {
 		name string
@@ -278,10 +279,10 @@ func testPurge(t *testing.T, s state) {
 	s.must(err)
 }
 
-func entry(n int) turn.Entry {
+func entry(n int) ledger.Entry {
 	at := started.Add(time.Duration(n) * time.Second)
-	return turn.Entry{ID: entryID(at, n), TurnID: "t", ConversationID: "c", Scope: alice, Stage: chat.StageGenerate,
-		Provider: "openai", Model: "large", Status: turn.EntryIntent, EstimatedInput: 40,
+	return ledger.Entry{ID: entryID(at, n), TurnID: "t", ConversationID: "c", Scope: alice, Stage: chat.StageGenerate,
+		Provider: "openai", Model: "large", Status: ledger.Intent, EstimatedInput: 40,
 		CreatedAt: at}
 }
 
@@ -295,49 +296,49 @@ func testLedger(t *testing.T, s state) {
 	first, second := entry(1), entry(2)
 	other := entry(3)
 	other.TurnID = "other"
-	for _, e := range []turn.Entry{second, other, first} {
+	for _, e := range []ledger.Entry{second, other, first} {
 		s.must(s.Intend(ctx, e))
 	}
 	open, err := s.Unsettled(ctx, 2)
 	s.must(err)
-	s.equal("unsettled", []turn.Entry{first, second}, open)
+	s.equal("unsettled", []ledger.Entry{first, second}, open)
 
-	first.Status, first.SettledAt = turn.EntryCompleted, started.Add(time.Hour)
+	first.Status, first.SettledAt = ledger.Completed, started.Add(time.Hour)
 	first.Usage = llm.Usage{Input: 41, Output: 9, Cached: 3, Reasoning: 2}
-	first.Cost = turn.Cost{Micros: 0, Known: true} // free is not unknown
+	first.Cost = ledger.Cost{Micros: 0, Known: true} // free is not unknown
 	s.must(s.Settle(ctx, first))
-	for _, status := range []turn.EntryStatus{turn.EntryFailed, turn.EntryInterrupted} {
+	for _, status := range []ledger.Status{ledger.Failed, ledger.Interrupted} {
 		again := first
 		again.Status, again.Usage.Input = status, 1_000_000
 		s.must(s.Settle(ctx, again))
 	}
 	entries, err := s.Entries(ctx, "t")
 	s.must(err)
-	s.equal("entries", []turn.Entry{first, second}, entries)
+	s.equal("entries", []ledger.Entry{first, second}, entries)
 	open, err = s.Unsettled(ctx, 10)
 	s.must(err)
-	s.equal("unsettled", []turn.Entry{second, other}, open)
+	s.equal("unsettled", []ledger.Entry{second, other}, open)
 }
 
 func testInterrupted(t *testing.T, s state) {
 	ctx := t.Context()
 	e := entry(1)
 	s.must(s.Intend(ctx, e))
-	e.Status, e.Usage, e.SettledAt = turn.EntryInterrupted, llm.Usage{Input: 40, Estimated: true}, started
+	e.Status, e.Usage, e.SettledAt = ledger.Interrupted, llm.Usage{Input: 40, Estimated: true}, started
 	s.must(s.Settle(ctx, e))
 	entries, err := s.Entries(ctx, "t")
 	s.must(err)
-	s.equal("interrupted entry", []turn.Entry{e}, entries)
+	s.equal("interrupted entry", []ledger.Entry{e}, entries)
 	again := e // by a second process that starts
 	again.Usage.Input, again.SettledAt = 1, started.Add(time.Hour)
 	s.must(s.Settle(ctx, again))
 	entries, err = s.Entries(ctx, "t")
 	s.must(err)
-	s.equal("entry interrupted twice", []turn.Entry{e}, entries)
+	s.equal("entry interrupted twice", []ledger.Entry{e}, entries)
 
-	e.Status, e.Usage, e.Cost = turn.EntryCancelled, llm.Usage{Input: 39, Output: 4}, turn.Cost{Micros: 77, Known: true}
+	e.Status, e.Usage, e.Cost = ledger.Cancelled, llm.Usage{Input: 39, Output: 4}, ledger.Cost{Micros: 77, Known: true}
 	s.must(s.Settle(ctx, e))
 	entries, err = s.Entries(ctx, "t")
 	s.must(err)
-	s.equal("entry that ended after all", []turn.Entry{e}, entries)
+	s.equal("entry that ended after all", []ledger.Entry{e}, entries)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
-	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -85,7 +85,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 	case h.cfg.WebSearch == nil || !h.cfg.WebSearch(x.req.Namespace, o.PromptDomain):
 		x.noWeb = "not_configured"
 		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
-	case strings.HasPrefix(o.Models.Inference, turn.Builtin+":"):
+	case strings.HasPrefix(o.Models.Inference, ledger.Builtin+":"):
 		x.noWeb = "not_available"
 		x.notes = append(x.notes, "Web search was asked for, but the model that answers calls no tools.")
 	default:

@@ -16,9 +16,9 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/chat/prompt"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
-	"parley/internal/turn"
 	"parley/internal/wire/wiretest"
 )
 
@@ -141,7 +141,7 @@ type effect struct {
 func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Config)) effect {
 	t.Helper()
 	k := newKitchen(t)
-	b := &books{sessions: someSessions(), totals: map[turn.AccountKey]turn.Totals{
+	b := &books{sessions: someSessions(), totals: map[ledger.AccountKey]ledger.Totals{
 		{User: "u1"}: {Turns: 7}, {User: "u1", Conversation: "c1"}: {Turns: 8}, {User: "u2"}: {Turns: 9},
 	}}
 	h := handlerOf(k, b, func(c *Config) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -28,8 +29,8 @@ var begun = time.Date(2024, 1, 15, 10, 30, 0, 0, time.UTC)
 // books is a Sessions and a Ledger with what a fixture says.
 type books struct {
 	sessions []turn.Conversation
-	entries  []turn.Entry
-	totals   map[turn.AccountKey]turn.Totals
+	entries  []ledger.Entry
+	totals   map[ledger.AccountKey]ledger.Totals
 	did      []string // what was changed
 	err      error    // of everything
 }
@@ -75,13 +76,13 @@ func (b *books) Delete(_ context.Context, _ turn.Scope, id string) error {
 	return b.err
 }
 
-func (b *books) Entries(context.Context, string) ([]turn.Entry, error) { return b.entries, b.err }
+func (b *books) Entries(context.Context, string) ([]ledger.Entry, error) { return b.entries, b.err }
 
-func (b *books) Totals(_ context.Context, k turn.AccountKey) (turn.Totals, error) {
+func (b *books) Totals(_ context.Context, k ledger.AccountKey) (ledger.Totals, error) {
 	return b.totals[k], b.err
 }
 
-func (b *books) ClearTotals(_ context.Context, k turn.AccountKey) (bool, error) {
+func (b *books) ClearTotals(_ context.Context, k ledger.AccountKey) (bool, error) {
 	b.did = append(b.did, fmt.Sprintf("clear %+v", k))
 	_, had := b.totals[k]
 	return had, b.err
@@ -91,19 +92,19 @@ func (b *books) ClearTotals(_ context.Context, k turn.AccountKey) (bool, error) 
 // an unknown price, and "totals {…}" with the totals of the account u, c or the session s.
 func (b *books) readLedger(tb testing.TB, text string) {
 	tb.Helper()
-	b.totals = map[turn.AccountKey]turn.Totals{}
+	b.totals = map[ledger.AccountKey]ledger.Totals{}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if words[0] == "totals" {
-			var t turn.Totals
+			var t ledger.Totals
 			if err := json.Unmarshal([]byte(strings.Join(words[1:], " ")), &t); err != nil {
 				tb.Fatal(err)
 			}
-			b.totals[turn.AccountKey{User: "user123", Conversation: "conv456"}] = t
-			b.totals[turn.AccountKey{Stored: true, Conversation: "s1"}] = t
+			b.totals[ledger.AccountKey{User: "user123", Conversation: "conv456"}] = t
+			b.totals[ledger.AccountKey{Stored: true, Conversation: "s1"}] = t
 			continue
 		}
-		e := turn.Entry{Stage: chat.Stage(words[0]), Status: turn.EntryCompleted}
+		e := ledger.Entry{Stage: chat.Stage(words[0]), Status: ledger.Completed}
 		e.Provider, e.Model, _ = strings.Cut(words[1], ":")
 		for i, to := range []*int{&e.Usage.Input, &e.Usage.Output, &e.Usage.Cached, &e.Usage.Reasoning} {
 			*to, _ = strconv.Atoi(words[2+i])

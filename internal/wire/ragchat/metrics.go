@@ -3,7 +3,7 @@ package ragchat
 import (
 	"slices"
 
-	"parley/internal/turn"
+	"parley/internal/ledger"
 	"parley/internal/wire"
 )
 
@@ -91,7 +91,7 @@ type turnTotal struct {
 
 // turnMetricsOf adds up the entries of a turn. A stage that this API does not know counts as
 // inference, so that the total is all there is.
-func turnMetricsOf(entries []turn.Entry) turnMetrics {
+func turnMetricsOf(entries []ledger.Entry) turnMetrics {
 	m := turnMetrics{Unpriced: []string{}}
 	for _, e := range entries {
 		s := &m.Inference
@@ -164,7 +164,7 @@ type totalCosts struct {
 	Total        wire.USD `json:"total"` // the same
 }
 
-func totalsOf(t turn.Totals) totals {
+func totalsOf(t ledger.Totals) totals {
 	tokens, cost := t.EmbeddingTokens+t.InputTokens+t.OutputTokens, wire.USD(t.EmbeddingMicros+t.Micros)
 	return totals{
 		Tokens:   totalTokens{t.EmbeddingTokens, t.InputTokens, t.OutputTokens, tokens, tokens},

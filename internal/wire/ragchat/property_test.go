@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/store"
 	"parley/internal/turn"
@@ -32,10 +33,10 @@ func realHandler(t *testing.T) http.Handler {
 		}
 	})
 	k := newKitchen(t)
-	ledger := turn.NewLedger(db.State(), turn.LedgerOptions{Log: log, Price: func(_, _ string, u llm.Usage) turn.Cost {
-		return turn.Cost{Micros: int64(u.Input + 4*u.Output), Known: true}
+	books := ledger.New(db.State(), ledger.Options{Log: log, Price: func(_, _ string, u llm.Usage) ledger.Cost {
+		return ledger.Cost{Micros: int64(u.Input + 4*u.Output), Known: true}
 	}})
-	k.wrap = func(m llm.Model) llm.Model { return ledger.Meter("test", m) }
+	k.wrap = func(m llm.Model) llm.Model { return books.Meter("test", m) }
 	runner := turn.NewRunner(k.engine, db.State(), turn.Options{Log: log})
 	return serve(handlerOf(runner, nil, func(c *Config) {
 		c.Sessions, c.Ledger, c.Engine = db.State(), db.State(), k.engine.Defaults()

@@ -18,6 +18,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -37,9 +38,9 @@ type Sessions interface {
 
 // Ledger says what turns took; store.State does.
 type Ledger interface {
-	Entries(ctx context.Context, turnID string) ([]turn.Entry, error)
-	Totals(ctx context.Context, k turn.AccountKey) (turn.Totals, error)
-	ClearTotals(ctx context.Context, k turn.AccountKey) (bool, error)
+	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)
+	Totals(ctx context.Context, k ledger.AccountKey) (ledger.Totals, error)
+	ClearTotals(ctx context.Context, k ledger.AccountKey) (bool, error)
 }
 
 // Config is what a Handler needs. Runner, Sessions, Ledger, Search and NewBill are required.

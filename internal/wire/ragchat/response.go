@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"parley/internal/chat"
-	"parley/internal/turn"
+	"parley/internal/ledger"
 )
 
 // response is the answer of POST /chat and POST /chat/{session_id}.
@@ -66,21 +66,21 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 
 // bill returns what the turn took, call by call, and the totals of its account. The turn is saved
 // and cannot be taken back: when the ledger cannot be read now, its own stages are what is known.
-func (h *Handler) bill(ctx context.Context, x *exchange, t *chat.Turn) ([]turn.Entry, turn.Totals) {
+func (h *Handler) bill(ctx context.Context, x *exchange, t *chat.Turn) ([]ledger.Entry, ledger.Totals) {
 	entries, err := h.cfg.Ledger.Entries(ctx, x.req.TurnID)
 	if err != nil {
 		h.cfg.Logger.ErrorContext(ctx, "read what a turn took", "turn_id", x.req.TurnID, "error", err)
 		for _, s := range t.Stages {
 			if s.Model != "" {
-				entries = append(entries, turn.Entry{Stage: s.Stage, Model: s.Model, Usage: s.Usage})
+				entries = append(entries, ledger.Entry{Stage: s.Stage, Model: s.Model, Usage: s.Usage})
 			}
 		}
 	}
-	own := turn.Totals{Turns: 1}
+	own := ledger.Totals{Turns: 1}
 	for _, e := range entries {
 		own.Add(e, 1)
 	}
-	key := turn.AccountOf(x.req.Principal.Subject, x.req.ConversationID, x.req.Account)
+	key := ledger.AccountOf(x.req.Principal.Subject, x.req.ConversationID, x.req.Account)
 	if key.IsZero() || err != nil {
 		return entries, own
 	}

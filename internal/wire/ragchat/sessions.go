@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -206,7 +207,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 func (h *Handler) clear(w http.ResponseWriter, r *wire.Request) error {
 	account, err := accountOf(r.Body)
 	cleared := false
-	if key := turn.AccountOf(r.Who.Subject, "", account); err == nil && !key.IsZero() {
+	if key := ledger.AccountOf(r.Who.Subject, "", account); err == nil && !key.IsZero() {
 		cleared, err = h.cfg.Ledger.ClearTotals(r.Context(), key)
 	}
 	return acknowledge(w, err, acknowledgement{Message: "Conversation cleared", Cleared: &cleared})

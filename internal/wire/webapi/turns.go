@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -68,13 +69,13 @@ type stageShown struct {
 }
 
 type callShown struct {
-	Stage    chat.Stage       `json:"stage"`
-	Provider string           `json:"provider"`
-	Model    string           `json:"model"`
-	Status   turn.EntryStatus `json:"status"`
-	Duration milliseconds     `json:"duration"`
-	Usage    usage            `json:"usage"`
-	Cost     *wire.USD        `json:"cost"`
+	Stage    chat.Stage    `json:"stage"`
+	Provider string        `json:"provider"`
+	Model    string        `json:"model"`
+	Status   ledger.Status `json:"status"`
+	Duration milliseconds  `json:"duration"`
+	Usage    usage         `json:"usage"`
+	Cost     *wire.USD     `json:"cost"`
 }
 
 type usage struct {
@@ -363,12 +364,12 @@ func plus(sums map[chat.Stage]*wire.USD, stage chat.Stage, cost *wire.USD) *wire
 	return &sum
 }
 
-func (h *Handler) billConversation(ctx context.Context, who access.Principal, v *view, entries []turn.Entry, out *turnShown) error {
+func (h *Handler) billConversation(ctx context.Context, who access.Principal, v *view, entries []ledger.Entry, out *turnShown) error {
 	var account chat.Account
 	if len(entries) > 0 {
 		account = entries[0].Account
 	}
-	key := turn.AccountOf(who.Subject, out.ConversationID, account)
+	key := ledger.AccountOf(who.Subject, out.ConversationID, account)
 	if key.IsZero() {
 		return nil
 	}

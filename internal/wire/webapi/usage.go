@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/turn"
+	"parley/internal/ledger"
 	"parley/internal/wire"
 )
 
@@ -56,7 +56,7 @@ func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // usageQuery reads which page of which report a request wants.
-func usageQuery(r *wire.Request, now time.Time) (q turn.UsageQuery, err error) {
+func usageQuery(r *wire.Request, now time.Time) (q ledger.UsageQuery, err error) {
 	values := r.URL.Query()
 	if q, err = ParseUsageQuery(values.Get("by"), values.Get("from"), values.Get("to")); err != nil {
 		return q, wire.Invalidf("%s", err)
@@ -93,7 +93,7 @@ func wantsCSV(r *wire.Request) (bool, error) {
 }
 
 // usagePage returns a page of a report. The total of a report that has several pages is asked for by itself.
-func (h *Handler) usagePage(ctx context.Context, q turn.UsageQuery) (p UsageReport, err error) {
+func (h *Handler) usagePage(ctx context.Context, q ledger.UsageQuery) (p UsageReport, err error) {
 	p.Query = q
 	q.Limit++
 	if p.Rows, err = h.cfg.Usage(ctx, q); err != nil {
@@ -117,13 +117,13 @@ func (h *Handler) usagePage(ctx context.Context, q turn.UsageQuery) (p UsageRepo
 // ParseUsageQuery reads what a report is grouped by, separated by commas, and its time: days or
 // times (2026-11-01, 2026-11-01T10:00:00Z), where "" means without an end. A day in to counts to
 // its end. The error is a sentence for whoever asked.
-func ParseUsageQuery(by, from, to string) (q turn.UsageQuery, err error) {
+func ParseUsageQuery(by, from, to string) (q ledger.UsageQuery, err error) {
 	for name := range strings.SplitSeq(by, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		d := turn.Dimension(name)
-		if !slices.Contains(turn.Dimensions, d) || slices.Contains(q.By, d) {
+		d := ledger.Dimension(name)
+		if !slices.Contains(ledger.Dimensions, d) || slices.Contains(q.By, d) {
 			return q, fmt.Errorf("usage is grouped by day, namespace, user, conversation, model, stage or turn, each at most once, not by %.40q", name)
 		}
 		q.By = append(q.By, d)
@@ -153,47 +153,47 @@ func parseTime(name, s string) (t time.Time, day bool, err error) {
 
 // UsageReport is a report of usage. Its JSON and CSV are what programs read: columns stay.
 type UsageReport struct {
-	Query turn.UsageQuery
-	Rows  []turn.UsageRow
+	Query ledger.UsageQuery
+	Rows  []ledger.UsageRow
 	Next  int // the offset of the next page; 0 after the last one
 
-	whole *turn.UsageRow // the sum of all pages where there are several
+	whole *ledger.UsageRow // the sum of all pages where there are several
 }
 
 // column is a column of a report.
 type column struct {
 	name  string
-	value func(u *turn.UsageRow) any // string, int64, bool or wire.USD
+	value func(u *ledger.UsageRow) any // string, int64, bool or wire.USD
 }
 
-var keyColumns = map[turn.Dimension][]column{
-	turn.ByDay:       {{"day", func(u *turn.UsageRow) any { return u.Day.Format(time.DateOnly) }}},
-	turn.ByNamespace: {{"namespace", func(u *turn.UsageRow) any { return u.Namespace }}},
-	turn.ByUser: {
-		{"owner", func(u *turn.UsageRow) any { return u.Owner }},
-		{"user", func(u *turn.UsageRow) any { return u.User }},
+var keyColumns = map[ledger.Dimension][]column{
+	ledger.ByDay:       {{"day", func(u *ledger.UsageRow) any { return u.Day.Format(time.DateOnly) }}},
+	ledger.ByNamespace: {{"namespace", func(u *ledger.UsageRow) any { return u.Namespace }}},
+	ledger.ByUser: {
+		{"owner", func(u *ledger.UsageRow) any { return u.Owner }},
+		{"user", func(u *ledger.UsageRow) any { return u.User }},
 	},
-	turn.ByConversation: {
-		{"conversation", func(u *turn.UsageRow) any { return u.Conversation }},
-		{"stored", func(u *turn.UsageRow) any { return u.Stored }},
+	ledger.ByConversation: {
+		{"conversation", func(u *ledger.UsageRow) any { return u.Conversation }},
+		{"stored", func(u *ledger.UsageRow) any { return u.Stored }},
 	},
-	turn.ByModel: {{"model", func(u *turn.UsageRow) any { return u.Provider + ":" + u.Model }}},
-	turn.ByStage: {{"stage", func(u *turn.UsageRow) any { return string(u.Stage) }}},
-	turn.ByTurn:  {{"turn", func(u *turn.UsageRow) any { return u.Turn }}},
+	ledger.ByModel: {{"model", func(u *ledger.UsageRow) any { return u.Provider + ":" + u.Model }}},
+	ledger.ByStage: {{"stage", func(u *ledger.UsageRow) any { return string(u.Stage) }}},
+	ledger.ByTurn:  {{"turn", func(u *ledger.UsageRow) any { return u.Turn }}},
 }
 
 var sumColumns = []column{
-	{"turns", func(u *turn.UsageRow) any { return u.Turns }},
-	{"calls", func(u *turn.UsageRow) any { return u.Calls }},
-	{"input_tokens", func(u *turn.UsageRow) any { return u.Input }},
-	{"output_tokens", func(u *turn.UsageRow) any { return u.Output }},
-	{"cached_tokens", func(u *turn.UsageRow) any { return u.Cached }},
-	{"reasoning_tokens", func(u *turn.UsageRow) any { return u.Reasoning }},
-	{"total_tokens", func(u *turn.UsageRow) any { return u.Input + u.Output }},
-	{"cost_usd", func(u *turn.UsageRow) any { return wire.USD(u.Micros) }},
-	{"cost_micros", func(u *turn.UsageRow) any { return u.Micros }},
-	{"calls_with_unknown_price", func(u *turn.UsageRow) any { return u.Unpriced }},
-	{"calls_with_estimated_tokens", func(u *turn.UsageRow) any { return u.Estimated }},
+	{"turns", func(u *ledger.UsageRow) any { return u.Turns }},
+	{"calls", func(u *ledger.UsageRow) any { return u.Calls }},
+	{"input_tokens", func(u *ledger.UsageRow) any { return u.Input }},
+	{"output_tokens", func(u *ledger.UsageRow) any { return u.Output }},
+	{"cached_tokens", func(u *ledger.UsageRow) any { return u.Cached }},
+	{"reasoning_tokens", func(u *ledger.UsageRow) any { return u.Reasoning }},
+	{"total_tokens", func(u *ledger.UsageRow) any { return u.Input + u.Output }},
+	{"cost_usd", func(u *ledger.UsageRow) any { return wire.USD(u.Micros) }},
+	{"cost_micros", func(u *ledger.UsageRow) any { return u.Micros }},
+	{"calls_with_unknown_price", func(u *ledger.UsageRow) any { return u.Unpriced }},
+	{"calls_with_estimated_tokens", func(u *ledger.UsageRow) any { return u.Estimated }},
 }
 
 func (p UsageReport) columns() []column {
@@ -206,11 +206,11 @@ func (p UsageReport) columns() []column {
 
 // total returns the sum of all rows, of all pages. On a single page, turns that stand in several rows count in each of
 // them, so that only a report without groups says how many there were.
-func (p UsageReport) total() turn.UsageRow {
+func (p UsageReport) total() ledger.UsageRow {
 	if p.whole != nil {
 		return *p.whole
 	}
-	var t turn.UsageRow
+	var t ledger.UsageRow
 	for _, u := range p.Rows {
 		t.Turns += u.Turns
 		t.Calls += u.Calls
@@ -262,7 +262,7 @@ func (p UsageReport) MarshalJSON() ([]byte, error) {
 	return append(dst, '}'), err
 }
 
-func appendRow(dst []byte, columns []column, u *turn.UsageRow) (_ []byte, err error) {
+func appendRow(dst []byte, columns []column, u *ledger.UsageRow) (_ []byte, err error) {
 	for i, c := range columns {
 		separator := byte(',')
 		if i == 0 {

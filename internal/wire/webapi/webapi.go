@@ -24,6 +24,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -78,11 +79,11 @@ type Turns interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
-// Records finds turns that were saved; turn.Store and turn.LedgerStore do.
+// Records finds turns that were saved; turn.Store and ledger.Store do.
 type Records interface {
 	Turn(ctx context.Context, scope turn.Scope, id string) (turn.Record, error)
-	Entries(ctx context.Context, turnID string) ([]turn.Entry, error)
-	Totals(ctx context.Context, k turn.AccountKey) (turn.Totals, error)
+	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)
+	Totals(ctx context.Context, k ledger.AccountKey) (ledger.Totals, error)
 }
 
 // Config is what the handler works with. Reindex and Uploaded may be nil, all else is required.
@@ -94,7 +95,7 @@ type Config struct {
 	Turns      Turns
 	Records    Records
 	Settings   func(context.Context) Settings // what the program is set up to do
-	Usage      func(context.Context, turn.UsageQuery) ([]turn.UsageRow, error)
+	Usage      func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 
 	// Delete deletes a document, and reports whether it comes back when the file changes that it was
 	// read from.

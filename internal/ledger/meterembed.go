@@ -1,4 +1,4 @@
-package turn
+package ledger
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func (l *Ledger) meter(ctx context.Context, e Entry, answer func() (llm.Usage, e
 		c.fail(ctx, err)
 		return err
 	}
-	c.usage, c.status = &usage, EntryCompleted
+	c.usage, c.status = &usage, Completed
 	return nil
 }
 

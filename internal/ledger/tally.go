@@ -1,10 +1,14 @@
-package turn
+package ledger
 
 import (
 	"bytes"
 
 	"parley/internal/llm"
 )
+
+// blockSize is the size in bytes of the pieces in which text is kept. It grows by pieces, so that what
+// is there already is not copied again and again: there are many streams.
+const blockSize = 1 << 10
 
 // Count returns the tokens of a text.
 type Count func(text string) int

@@ -1,4 +1,4 @@
-package turn
+package ledger
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 const Builtin = "builtin"
 
 // Meter returns a model that enters each call of m in the ledger. The turn and the stage come
-// from the context that a Runner gives to the engine.
+// from the context (see WithTab).
 //
 // The call is not made when its intent cannot be committed: nothing is spent off the record. A
 // model of Builtin spends nothing: it needs no intent, and its entry is committed with the turn.
@@ -50,7 +50,7 @@ func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 				return
 			}
 		}
-		c.status = EntryCompleted
+		c.status = Completed
 	}
 }
 
@@ -67,13 +67,13 @@ func (m *metered) begin(ctx context.Context, req *llm.Request) (*call, error) {
 // call is a model call that is being made.
 type call struct {
 	ledger   *Ledger
-	meta     *meta
+	tab      *Tab
 	at       place
 	entry    Entry
-	status   EntryStatus // how it would end now
-	refused  bool        // the upstream answered with an error and nothing else
-	received bool        // a chunk has come
-	input    func() int  // counts the prompt; nil for a call that is answered in one piece
+	status   Status     // how it would end now
+	refused  bool       // the upstream answered with an error and nothing else
+	received bool       // a chunk has come
+	input    func() int // counts the prompt; nil for a call that is answered in one piece
 	text     tally
 	thought  tally      // reasoning
 	usage    *llm.Usage // the upstream's last word
@@ -86,12 +86,12 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := chargeOf(ctx)
 	at := turn.at(turn.agent)
 	now := l.opts.Now()
-	e.ID, e.Status, e.CreatedAt = ident.At(now), EntryIntent, trim(now)
+	e.ID, e.Status, e.CreatedAt = ident.At(now), Intent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
 	if e.TurnID != "" {
 		e.Stage = at.stage
 	}
-	c := &call{ledger: l, meta: turn.meta, at: at, status: EntryCancelled, entry: e}
+	c := &call{ledger: l, tab: turn.Tab, at: at, status: Cancelled, entry: e}
 	if e.Provider == Builtin {
 		return c, nil
 	}
@@ -99,7 +99,7 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	defer cancel()
 	if err := l.store.Intend(ctx, e); err != nil {
 		if ctx.Err() != nil { // it may have been committed all the same, and the next start would bill it
-			l.end(ctx, l.settled(e, EntryCancelled))
+			l.end(ctx, l.settled(e, Cancelled))
 		}
 		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
 	}
@@ -140,9 +140,9 @@ func plausible(u llm.Usage) bool {
 }
 
 func (c *call) fail(ctx context.Context, err error) {
-	c.status = EntryFailed
+	c.status = Failed
 	if errors.Is(ctx.Err(), context.Canceled) {
-		c.status = EntryCancelled
+		c.status = Cancelled
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	c.refused = ok && e.Status >= 400 && !c.received
@@ -154,8 +154,8 @@ func (c *call) fail(ctx context.Context, err error) {
 func (c *call) settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
-	c.meta.spend(c.at, c.entry)
-	if c.entry.Provider != Builtin && !c.meta.keep(c.ledger, c.entry) {
+	c.tab.spend(c.at, c.entry)
+	if c.entry.Provider != Builtin && !c.tab.keep(c.ledger, c.entry) {
 		c.ledger.end(ctx, c.entry)
 	}
 }

@@ -1,4 +1,4 @@
-package turn
+package ledger
 
 import (
 	"context"
@@ -34,13 +34,13 @@ type BudgetOptions struct {
 // turns really take. What was spent in the window before the process started is read from the ledger
 // once; what other processes spend meanwhile is not seen. The zero limits refuse nothing.
 type Budgets struct {
-	store LedgerStore
+	store Store
 	opts  BudgetOptions
 
 	mu       sync.Mutex
 	window   time.Time // the beginning of the one that used is of
-	used     map[budgetKey]*spent
-	reserved map[budgetKey]*spent
+	used     map[budgetKey]*Amount
+	reserved map[budgetKey]*Amount
 }
 
 // budgetKey names a budget: a namespace's, or a user's.
@@ -50,34 +50,39 @@ type budgetKey struct {
 	owner, user string // with ofUser
 }
 
-type spent struct{ requests, tokens, micros int64 }
+// Amount is what is counted against Limits.
+type Amount struct{ Requests, Tokens, Micros int64 }
 
-func (s *spent) add(o spent, sign int64) {
-	s.requests += sign * o.requests
-	s.tokens += sign * o.tokens
-	s.micros += sign * o.micros
+func (a *Amount) add(o Amount, sign int64) {
+	a.Requests += sign * o.Requests
+	a.Tokens += sign * o.Tokens
+	a.Micros += sign * o.Micros
 }
 
 // NewBudgets returns budgets that begin with what the ledger in store has.
-func NewBudgets(store LedgerStore, opts BudgetOptions) *Budgets {
+func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 	if opts.Window == 0 {
 		opts.Window = 24 * time.Hour
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*spent{}}
+	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*Amount{}}
 }
 
 // LimitsMoney reports whether any budget is one of money.
 func (b *Budgets) LimitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
 
-// micros returns what a call counts against budgets of money.
-func (o *BudgetOptions) micros(cost Cost, tokens int64) int64 {
-	if cost.Known {
+// RefusesUnpriced reports whether models without a known price are refused: a budget of money would not
+// limit them, and nothing is assumed of their price.
+func (b *Budgets) RefusesUnpriced() bool { return b.LimitsMoney() && b.opts.Assumed == 0 }
+
+// Micros returns what a call counts against budgets of money.
+func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
+	if cost.Known || provider == Builtin {
 		return cost.Micros
 	}
-	return cost.Micros + assumed(o.Assumed, tokens)
+	return cost.Micros + assumed(b.opts.Assumed, tokens)
 }
 
 // assumed returns the price of tokens, rounded up.
@@ -86,11 +91,11 @@ func assumed(perMillion, tokens int64) int64 { return (perMillion*tokens + 999_9
 // retryReserved is when to ask again if only what others have reserved stands in the way.
 const retryReserved = 5 * time.Second
 
-// reserve admits a turn that will take about so much, or refuses it with a *chat.Error of kind
+// Reserve admits a turn that will take about so much, or refuses it with a *chat.Error of kind
 // RateLimited. The caller calls settle once, with what the turn really took.
-func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimate spent) (settle func(spent), err error) {
+func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimate Amount) (settle func(Amount), err error) {
 	if b.opts.User == (Limits{}) && b.opts.Namespace == (Limits{}) {
-		return func(spent) {}, nil
+		return func(Amount) {}, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,8 +104,8 @@ func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimat
 	}
 	limits := b.limitsOf(scope, user)
 	for key, limit := range limits {
-		if estimate.requests == 0 {
-			limit.Requests = 0 // the request has been admitted already; see Bill
+		if estimate.Requests == 0 {
+			limit.Requests = 0 // the request has been admitted already; see turn.Bill
 		}
 		if err := b.check(key, limit); err != nil {
 			return nil, err
@@ -109,12 +114,12 @@ func (b *Budgets) reserve(ctx context.Context, scope Scope, user string, estimat
 	for key := range limits {
 		of(b.reserved, key).add(estimate, 1)
 	}
-	return func(took spent) {
+	return func(took Amount) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for key := range limits {
 			r := of(b.reserved, key)
-			if r.add(estimate, -1); *r == (spent{}) {
+			if r.add(estimate, -1); *r == (Amount{}) {
 				delete(b.reserved, key)
 			}
 			of(b.used, key).add(took, 1)
@@ -153,10 +158,10 @@ func userKey(owner, user string) budgetKey {
 	return budgetKey{ofUser: true, owner: owner, user: user}
 }
 
-func of(m map[budgetKey]*spent, key budgetKey) *spent {
+func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	s, ok := m[key]
 	if !ok {
-		s = &spent{}
+		s = &Amount{}
 		m[key] = s
 	}
 	return s
@@ -169,7 +174,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	if b.used != nil && !window.After(b.window) {
 		return nil
 	}
-	used := map[budgetKey]*spent{}
+	used := map[budgetKey]*Amount{}
 	if b.used == nil {
 		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: window})
 		if err != nil {
@@ -177,7 +182,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 		}
 		for _, row := range rows { // of a turn all rows are of one namespace and user
 			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
-				of(used, key).add(spent{row.Turns, row.Input + row.Output, row.Micros}, 1)
+				of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
 			}
 		}
 	}
@@ -192,7 +197,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 
 // addUnpriced adds what is assumed of models without a price. Of a model only some of whose calls have one,
 // all tokens count.
-func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*spent, from time.Time) error {
+func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*Amount, from time.Time) error {
 	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser, ByModel}, From: from})
 	if err != nil {
 		return fmt.Errorf("read what was spent on models: %w", err)
@@ -202,7 +207,7 @@ func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*spent, fr
 			continue
 		}
 		for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
-			of(used, key).micros += assumed(b.opts.Assumed, row.Input+row.Output)
+			of(used, key).Micros += assumed(b.opts.Assumed, row.Input+row.Output)
 		}
 	}
 	return nil
@@ -219,9 +224,9 @@ func (b *Budgets) check(key budgetKey, limit Limits) error {
 		what             string
 		limit, used, all int64
 	}{
-		{"requests", limit.Requests, used.requests, all.requests},
-		{"tokens", limit.Tokens, used.tokens, all.tokens},
-		{"money", limit.Micros, used.micros, all.micros},
+		{"requests", limit.Requests, used.Requests, all.Requests},
+		{"tokens", limit.Tokens, used.Tokens, all.Tokens},
+		{"money", limit.Micros, used.Micros, all.Micros},
 	} {
 		if c.limit == 0 || c.all < c.limit {
 			continue

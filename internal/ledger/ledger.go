@@ -1,4 +1,22 @@
-package turn
+// Package ledger records what calls of models cost, who pays, and who may spend how much.
+//
+//	l := ledger.New(db.State(), ledger.Options{Price: prices.Of})
+//	model := l.Meter("openai", openai.New(key)) // given to the engine
+//	ctx = ledger.WithTab(ctx, tab)              // a turn's calls go on its tab
+//
+// Before each paid call a meter commits an intent: who asks, for which turn and stage, which model, and
+// an estimate of the input. Afterwards it settles the entry with what the upstream reported, or with an
+// estimate of what was received where the stream was cut. An intent that is still unsettled when a server
+// starts was interrupted by a crash, and Recover settles it with its estimate. Entries outlive their turns
+// and hold no text. Built-in models cost nothing: their entries are committed with the turn, which
+// therefore writes nothing before its first token.
+//
+// Every entry names its account: what the client calls its user and conversation, or the stored
+// conversation. The store keeps the totals of each account in the transactions that settle entries, in
+// whole tokens and micro-dollars, so that they are the sum of the ledger at any moment.
+//
+// Budgets refuse a turn before it makes any call when its user or namespace has spent what it may.
+package ledger
 
 import (
 	"context"
@@ -9,8 +27,8 @@ import (
 	"parley/internal/llm"
 )
 
-// LedgerOptions tunes a Ledger. The zero value is good.
-type LedgerOptions struct {
+// Options tunes a Ledger. The zero value is good.
+type Options struct {
 	Log          *slog.Logger     // nil discards
 	Price        Price            // nil knows no price
 	Count        Count            // counts what an upstream did not; nil means llm.EstimateTokens
@@ -23,12 +41,12 @@ type Price func(provider, model string, u llm.Usage) Cost
 
 // Ledger records what model calls cost. Its methods may be called concurrently.
 type Ledger struct {
-	store LedgerStore
-	opts  LedgerOptions
+	store Store
+	opts  Options
 }
 
-// NewLedger returns a ledger that is kept in store.
-func NewLedger(store LedgerStore, opts LedgerOptions) *Ledger {
+// New returns a ledger that is kept in store.
+func New(store Store, opts Options) *Ledger {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -61,7 +79,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 		}
 		for _, e := range entries {
 			e.Usage = llm.Usage{Input: e.EstimatedInput, Estimated: true}
-			if err := l.write(ctx, l.settled(e, EntryInterrupted)); err != nil {
+			if err := l.write(ctx, l.settled(e, Interrupted)); err != nil {
 				return total, err
 			}
 			total++
@@ -73,7 +91,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 }
 
 // settled returns an entry whose usage is known as it is written when its call has ended.
-func (l *Ledger) settled(e Entry, status EntryStatus) Entry {
+func (l *Ledger) settled(e Entry, status Status) Entry {
 	e.Status = status
 	e.Cost = Cost{Known: true}
 	if e.Provider != Builtin {
@@ -89,3 +107,6 @@ func (l *Ledger) write(ctx context.Context, e Entry) error {
 	}
 	return nil
 }
+
+// trim returns a time as the store keeps it.
+func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
