@@ -16,6 +16,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,7 +51,36 @@ type Question struct {
 	Text  string
 	Truth string   // a reference answer
 	Gold  []string // citations of the pages that hold the answer: "file.pdf#page=3"
+	// Pools has, for each fact of the answer, the pages of which any one proves it. Nil means that
+	// each page of Gold proves a fact of its own. With neither, the documents do not answer the question.
+	Pools [][]string
 }
+
+// facts returns the pages that prove each fact of the answer.
+func (q *Question) facts() [][]string {
+	if q.Pools != nil {
+		return q.Pools
+	}
+	facts := make([][]string, len(q.Gold))
+	for i, g := range q.Gold {
+		facts[i] = []string{g}
+	}
+	return facts
+}
+
+// recall returns the share of the facts that the labels prove, pages within the given distance counting.
+func (q *Question) recall(labels []string, distance int) float64 {
+	facts, proven := q.facts(), 0
+	for _, pool := range facts {
+		if share(pool, labels, distance) > 0 {
+			proven++
+		}
+	}
+	return float64(proven) / float64(max(len(facts), 1))
+}
+
+// pages returns all pages that prove something.
+func (q *Question) pages() []string { return slices.Concat(q.facts()...) }
 
 // Passage is one document of a judged corpus.
 type Passage struct {
@@ -62,8 +92,8 @@ type Passage struct {
 
 // Load reads the data set in dir. It is one of passages when the folder holds queries.jsonl and
 // qrels.tsv; their corpus.jsonl stands beside them or in the folder corpusDir, if that is not
-// empty. It is one of documents when the folder holds ground_truth*.jsonl; the documents are in
-// its folder "pdf" or "docs", or beside the questions.
+// empty. It is one of documents when the folder holds ground_truth*.jsonl or questions.jsonl; the
+// documents are in its folder "pdf" or "docs", or beside the questions.
 func Load(dir, corpusDir string) (*Dataset, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,10 +103,13 @@ func Load(dir, corpusDir string) (*Dataset, error) {
 	if truths, _ := filepath.Glob(filepath.Join(dir, "ground_truth*.jsonl")); len(truths) > 0 {
 		return d, d.loadQuestions(dir, truths)
 	}
+	if name := filepath.Join(dir, "questions.jsonl"); exists(name) {
+		return d, d.loadQuestions(dir, []string{name})
+	}
 	if exists(filepath.Join(dir, "queries.jsonl")) {
 		return d, d.loadQueries(dir, corpusDir)
 	}
-	return nil, fmt.Errorf("%s holds neither queries.jsonl and qrels.tsv nor ground_truth*.jsonl: "+
+	return nil, fmt.Errorf("%s holds neither queries.jsonl and qrels.tsv nor ground_truth*.jsonl or questions.jsonl: "+
 		"name the folder of a data set", dir)
 }
 
@@ -99,15 +132,17 @@ func (d *Dataset) loadQuestions(dir string, files []string) error {
 				return err
 			}
 			var q struct {
-				ID        string   `json:"id"`
-				Question  string   `json:"question"`
-				Truth     string   `json:"truth"`
-				Citations []string `json:"citations"`
+				ID        string     `json:"id"`
+				Question  string     `json:"question"`
+				Truth     string     `json:"truth"`
+				Citations []string   `json:"citations"`
+				Gold      []string   `json:"gold"`
+				Pools     [][]string `json:"pools"`
 			}
 			if err := json.Unmarshal(line, &q); err != nil {
 				return fmt.Errorf("read %s: %w", f, err)
 			}
-			d.Questions = append(d.Questions, Question{ID: q.ID, Text: q.Question, Truth: q.Truth, Gold: q.Citations})
+			d.Questions = append(d.Questions, Question{ID: q.ID, Text: q.Question, Truth: q.Truth, Gold: append(q.Citations, q.Gold...), Pools: q.Pools})
 		}
 	}
 	if len(d.Questions) == 0 {

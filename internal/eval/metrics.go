@@ -80,18 +80,23 @@ func percentile(d []time.Duration, p float64) float64 {
 // PageReport holds the measures of a data set of documents, means over all questions.
 type PageReport struct {
 	Questions     int          `json:"questions"`
+	Unanswerable  int          `json:"unanswerable"` // of the questions: they have no gold page, and count in RefusedRight alone
 	Searches      []PageSearch `json:"searches"`
 	CitedGold     float64      `json:"cited_gold"`         // share of gold pages that the answer cites
 	CitePrecision float64      `json:"citation_precision"` // share of all cited pages that are gold
 	PagesCited    float64      `json:"pages_cited"`        // per answer
 	MostCited     int          `json:"most_pages_cited"`   // in one answer
+	CitedAny      float64      `json:"cited_any"`          // share of the questions whose answer cites a gold page
 	Refused       int          `json:"refused"`            // answers without a citation
+	RefusedRight  int          `json:"refused_right"`      // those of them to questions without an answer
 }
 
 // PageSearch holds the measures of one way to search for pages.
 type PageSearch struct {
 	Retriever string  `json:"retriever"`   // as in Ranking
 	Mode      string  `json:"mode"`        // text, vectors, hybrid
+	Document1 float64 `json:"document@1"`  // share of questions whose best passage is of a gold page's document
+	Gold1     float64 `json:"gold_page@1"` // share of facts that the pages of the best passage prove
 	Gold3     float64 `json:"gold_page@3"` // share of gold pages among the pages of the best 3 passages
 	Gold5     float64 `json:"gold_page@5"`
 	Gold10    float64 `json:"gold_page@10"`

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -297,7 +298,8 @@ func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
 	r.Searches = make([]PageSearch, len(ways))
 	latencies := make([][]time.Duration, len(ways))
 	cited, right := 0, 0
-	for _, q := range d.Questions {
+	for i := range d.Questions {
+		q := &d.Questions[i]
 		s := search{Env: env, query: retrieval.Query{Filter: retrieval.Filter{Namespace: env.Namespace}, Text: q.Text}}
 		for w, way := range ways {
 			r.Searches[w].Retriever, r.Searches[w].Mode = way.retriever, string(way.mode)
@@ -306,23 +308,35 @@ func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
 				return nil, fmt.Errorf("search for question %s: %w", q.ID, err)
 			}
 			latencies[w] = append(latencies[w], took)
-			r.Searches[w].add(q.Gold, pagesOf(s.found.Passages))
+			r.Searches[w].add(q, pagesOf(s.found.Passages))
 		}
 		turn, err := env.Ask(ctx, q.Text)
 		if err != nil {
 			return nil, fmt.Errorf("answer question %s: %w", q.ID, err)
 		}
 		labels := citations(turn)
-		r.CitedGold += share(q.Gold, labels, 0)
-		cited += len(labels)
-		right += int(share(labels, q.Gold, 0)*float64(len(labels)) + .5)
-		r.MostCited = max(r.MostCited, len(labels))
 		if len(labels) == 0 {
 			r.Refused++
 		}
+		if len(q.facts()) == 0 {
+			r.Unanswerable++
+			if len(labels) == 0 {
+				r.RefusedRight++
+			}
+			continue
+		}
+		r.CitedGold += q.recall(labels, 0)
+		cited += len(labels)
+		hits := int(share(labels, q.pages(), 0)*float64(len(labels)) + .5)
+		right += hits
+		if hits > 0 {
+			r.CitedAny++
+		}
+		r.MostCited = max(r.MostCited, len(labels))
 	}
-	n := float64(r.Questions)
+	n := float64(max(r.Questions-r.Unanswerable, 1))
 	r.CitedGold /= n
+	r.CitedAny /= n
 	r.PagesCited = float64(cited) / n
 	r.CitePrecision = float64(right) / float64(max(cited, 1))
 	for w := range ways {
@@ -331,19 +345,31 @@ func AskPages(ctx context.Context, env Env, d *Dataset) (*PageReport, error) {
 	return r, nil
 }
 
-func (s *PageSearch) add(gold, pages []string) {
+func (s *PageSearch) add(q *Question, pages []string) {
 	top := func(k int) []string { return pages[:min(k, len(pages))] }
-	s.Gold3 += share(gold, top(3), 0)
-	s.Gold5 += share(gold, top(5), 0)
-	s.Gold10 += share(gold, top(10), 0)
-	s.Near3 += share(gold, top(3), 1)
-	s.Near5 += share(gold, top(5), 1)
-	s.Near10 += share(gold, top(10), 1)
+	gold := q.pages()
+	if len(pages) > 0 && slices.ContainsFunc(gold, func(g string) bool { return sameDocument(g, pages[0]) }) {
+		s.Document1++
+	}
+	s.Gold1 += q.recall(top(1), 0)
+	s.Gold3 += q.recall(top(3), 0)
+	s.Gold5 += q.recall(top(5), 0)
+	s.Gold10 += q.recall(top(10), 0)
+	s.Near3 += q.recall(top(3), 1)
+	s.Near5 += q.recall(top(5), 1)
+	s.Near10 += q.recall(top(10), 1)
+}
+
+// sameDocument reports whether two citations name pages of one document.
+func sameDocument(a, b string) bool {
+	a, _, _ = strings.Cut(a, pageMark)
+	b, _, _ = strings.Cut(b, pageMark)
+	return a == b
 }
 
 // finish turns sums into means.
 func (s *PageSearch) finish(n float64, latencies []time.Duration) {
-	for _, v := range []*float64{&s.Gold3, &s.Gold5, &s.Gold10, &s.Near3, &s.Near5, &s.Near10} {
+	for _, v := range []*float64{&s.Document1, &s.Gold1, &s.Gold3, &s.Gold5, &s.Gold10, &s.Near3, &s.Near5, &s.Near10} {
 		*v /= n
 	}
 	s.P50, s.P99 = percentile(latencies, .5), percentile(latencies, .99)

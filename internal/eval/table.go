@@ -18,18 +18,18 @@ func (r *Report) WriteTable(w io.Writer) error {
 		}
 	}
 	if p := r.Pages; p != nil {
-		fmt.Fprintln(tw, "retriever\tmode\tgold page@3\t@5\t@10\twithin one page@3\t@5\t@10\tp50 ms\tp99 ms\t")
+		fmt.Fprintln(tw, "retriever\tmode\tdocument@1\tgold page@1\t@3\t@5\t@10\twithin one page@3\t@5\t@10\tp50 ms\tp99 ms\t")
 		for _, s := range p.Searches {
-			fmt.Fprintf(tw, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t\n", s.Retriever, s.Mode,
-				s.Gold3, s.Gold5, s.Gold10, s.Near3, s.Near5, s.Near10, s.P50, s.P99)
+			fmt.Fprintf(tw, "%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t\n", s.Retriever, s.Mode,
+				s.Document1, s.Gold1, s.Gold3, s.Gold5, s.Gold10, s.Near3, s.Near5, s.Near10, s.P50, s.P99)
 		}
 		if err := tw.Flush(); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
-		fmt.Fprintln(tw, "answers\tcite of the gold pages\tprecision\tpages cited\tmost\trefused\t")
-		fmt.Fprintf(tw, "%d\t%.3f\t%.3f\t%.2f\t%d\t%d\t\n", p.Questions, p.CitedGold, p.CitePrecision,
-			p.PagesCited, p.MostCited, p.Refused)
+		fmt.Fprintln(tw, "answers\tcite of the gold pages\tcite any\tprecision\tpages cited\tmost\trefused\tunanswerable\tof these refused\t")
+		fmt.Fprintf(tw, "%d\t%.3f\t%.3f\t%.3f\t%.2f\t%d\t%d\t%d\t%d\t\n", p.Questions, p.CitedGold, p.CitedAny, p.CitePrecision,
+			p.PagesCited, p.MostCited, p.Refused, p.Unanswerable, p.RefusedRight)
 	}
 	return tw.Flush()
 }

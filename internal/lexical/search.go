@@ -55,6 +55,11 @@ func (r *Reader) idf(df int) float64 {
 // Search returns the k best chunks of the view, best first; equal scores stand in the order of
 // ingestion. Matched counts all chunks of the view with a score above zero. The error is that of ctx.
 func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, matched int, err error) {
+	return v.SearchAbout(ctx, terms, nil, k)
+}
+
+// SearchAbout is Search with what the chunks gain that hold some of the terms, by their document.
+func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k int) (hits []Hit, matched int, err error) {
 	r := v.reader
 	query, postings := make([]weighted, 0, len(terms)), 0
 	for _, t := range terms {
@@ -73,14 +78,14 @@ func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, mat
 	if len(query) == 0 {
 		return newTop(k).hits(), 0, nil
 	}
-	return v.searchAll(ctx, query, postings, k)
+	return v.searchAll(ctx, query, about, postings, k)
 }
 
 // shared is from how many postings on the segments are shared out among the processors.
 const shared = 1 << 16
 
 // searchAll searches all segments, of which a query needs so many postings in all.
-func (v *View) searchAll(ctx context.Context, query []weighted, postings, k int) (hits []Hit, matched int, err error) {
+func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, postings, k int) (hits []Hit, matched int, err error) {
 	var wanted []int // positions of segments, the largest first
 	for i := range v.reader.segments {
 		if v.shown[i].n > 0 {
@@ -102,7 +107,7 @@ func (v *View) searchAll(ctx context.Context, query []weighted, postings, k int)
 		best, found := newTop(k), 0
 		for n := int(next.Add(1)) - 1; n < len(wanted); n = int(next.Add(1)) - 1 {
 			i := wanted[n]
-			found += v.reader.segments[i].search(ctx, query, i, &v.shown[i], t, best)
+			found += v.reader.segments[i].search(ctx, query, about, i, &v.shown[i], t, best)
 		}
 		all[worker] = best
 		sum.Add(int64(found))
@@ -138,7 +143,7 @@ var scratch = sync.Pool{New: func() any { return new(scores) }}
 
 // search offers the shown chunks with a score to top and returns how many there are. The segment is
 // the one at a position of the entries. It ends early with ctx.
-func (s *Segment) search(ctx context.Context, query []weighted, position int, shown *set, t *scores, top *top) (matched int) {
+func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, position int, shown *set, t *scores, top *top) (matched int) {
 	scorers := make([]scorer, 0, len(query))
 	for _, q := range query {
 		if post := q.at[position].post; len(post) > 0 {
@@ -157,10 +162,10 @@ func (s *Segment) search(ctx context.Context, query []weighted, position int, sh
 			}
 			scorers[i].score(s, first, t)
 		}
-		if shown.all {
+		if shown.all && len(about) == 0 {
 			matched += s.collectAll(first, t.chunks(), top)
 		} else {
-			matched += s.collect(first, t.chunks(), shown, revision, part.revisions, top)
+			matched += s.collect(first, t.chunks(), about, shown, revision, part.revisions, top)
 		}
 		first, revision = part.end, part.revisions
 	}
@@ -169,15 +174,16 @@ func (s *Segment) search(ctx context.Context, query []weighted, position int, sh
 
 // collect offers the chunks of the shown revisions between two positions to top, whose scores are
 // those of the chunks from first on, and returns how many have one.
-func (s *Segment) collect(first int, scores []float32, shown *set, from, to int, top *top) (matched int) {
+func (s *Segment) collect(first int, scores []float32, about Subjects, shown *set, from, to int, top *top) (matched int) {
 	for at := shown.next(from); at < to; at = shown.next(at + 1) {
 		r := s.revisions[at]
+		gain := about[r.id]
 		for i, score := range scores[r.first-first : r.first-first+r.chunks] {
 			if score <= 0 {
 				continue
 			}
 			matched++
-			if score >= top.floor {
+			if score += gain; score >= top.floor {
 				top.add(Hit{Revision: r.id, Ordinal: i, Page: int(s.page(r.first + i)), Score: float64(score)})
 			}
 		}

@@ -24,8 +24,9 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 	if err != nil {
 		return nil, 0, err
 	}
-	hits, matched, err = v.Search(ctx, append(slices.Clip(names), lexicalTerms(terms)...), k)
-	parts := clauses(q.Text)
+	about := v.Subjects(ctx, subjectTerms(q.Text, terms))
+	hits, matched, err = v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(terms)...), about, k)
+	parts := clauses(without(q.Text, instructions(q.Text)))
 	if err != nil || len(parts) < 2 || len(hits) == 0 {
 		return hits, matched, err
 	}
@@ -43,7 +44,7 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 		if err != nil {
 			return nil, 0, err
 		}
-		found, n, err := v.Search(ctx, append(slices.Clip(names), lexicalTerms(words)...), k)
+		found, n, err := v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(words)...), about, k)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -18,6 +18,7 @@ func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error)
 	at := make(map[string]int)
 	words, forms := text.AnalyzeQuestion(q.Text)
 	parts := 0 // end of those of a word that is known as a whole
+	aside := instructions(q.Text)
 	for i, tok := range words {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -29,12 +30,16 @@ func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error)
 		if tok.Parts > 0 {
 			parts = max(parts, i+1+tok.Parts)
 		}
+		weight := 1.0
+		if slices.ContainsFunc(aside, func(sp text.Span) bool { return sp.Start <= tok.Start && tok.End <= sp.End }) {
+			weight = instructionShare
+		}
 		if i, ok := at[tok.Term]; ok {
-			terms[i].Weight++
+			terms[i].Weight += weight
 			continue
 		}
 		at[tok.Term] = len(terms)
-		terms = appendForms(v, terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], 1), forms[tok.Term], at)
+		terms = appendForms(v, terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], weight), forms[tok.Term], at)
 	}
 	terms = strongest(correct(ctx, v, terms, at))
 	terms = append(terms, contextOf(ctx, v, q.Context, at)...)
