@@ -16,12 +16,15 @@ func (n need) spellsOut(s string) bool { return slices.ContainsFunc(acronyms(s),
 // bracketed is what stands in brackets.
 var bracketed = regexp.MustCompile(`\(([^()]{2,80})\)`)
 
+// maxSpelled is how many bytes before an acronym may spell it out.
+const maxSpelled = 200
+
 // acronyms returns those of which a sentence says what they stand for: "the Key Performance Indicators (KPIs)" or
 // "KPI (Key Performance Indicator)".
 func acronyms(s string) []string {
 	var found []string
 	for _, m := range bracketed.FindAllStringSubmatchIndex(s, -1) {
-		inside, before := s[m[2]:m[3]], strings.TrimSpace(s[:m[0]])
+		inside, before := s[m[2]:m[3]], strings.TrimSpace(s[max(0, m[0]-maxSpelled):m[0]])
 		if last := before[strings.LastIndexByte(before, ' ')+1:]; spells(inside, last) {
 			found = append(found, last)
 		} else if spells(before, inside) {

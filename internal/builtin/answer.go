@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"parley/internal/llm"
@@ -40,16 +41,18 @@ var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: minGain, pageGain: 
 // with sentences of the evidence, each followed by the citation of the page on which it begins, or
 // says that it does not know; so it does without evidence. Its model findings lists all that the
 // evidence holds on the question (see findings).
-type Answerer struct{}
+type Answerer struct {
+	Reader *Reader // compares what may be quoted with the question; nil: by words alone
+}
 
 var _ llm.Model = Answerer{}
 
 // Stream implements llm.Model: a chunk for each sentence, then the finish reason and the usage.
-func (Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		parts, name := sentences(req.Evidence), ModelName
+		parts, name := a.sentences(ctx, req.Evidence), ModelName
 		if req.Model == FindingsName {
-			parts, name = findings(req.Evidence), FindingsName
+			parts, name = a.findings(ctx, req.Evidence), FindingsName
 		}
 		if len(parts) == 0 {
 			parts = append(parts, refusal(req.Evidence))
@@ -74,8 +77,8 @@ func (Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 }
 
 // sentences returns the parts of an answer, none when the evidence does not hold one.
-func sentences(ev *llm.Evidence) (parts []string) {
-	for i, q := range choose(ev, brief) {
+func (a Answerer) sentences(ctx context.Context, ev *llm.Evidence) (parts []string) {
+	for i, q := range a.quotes(ctx, ev, brief) {
 		text := q.String()
 		if i > 0 {
 			text = " " + text
@@ -83,6 +86,15 @@ func sentences(ev *llm.Evidence) (parts []string) {
 		parts = append(parts, text)
 	}
 	return parts
+}
+
+// quotes returns what answers the question, in reading order and within limits; none when the evidence
+// does not hold an answer.
+func (a Answerer) quotes(ctx context.Context, ev *llm.Evidence, most limits) (quotes []quote) {
+	for _, u := range a.chosen(ctx, ev, most) {
+		quotes = appendQuotes(quotes, &ev.Passages[u.passage], &u)
+	}
+	return quotes
 }
 
 // quote is a span of a passage with its citation.
@@ -104,3 +116,14 @@ func (q quote) String() string {
 func onOneLine(s string) string { return lineBreaks.Replace(s) }
 
 var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// Read returns the passages that the answer to the evidence quotes, the first one first, as indices.
+func (a Answerer) Read(ctx context.Context, ev *llm.Evidence) []int {
+	var quoted []int
+	for _, u := range a.chosen(ctx, ev, brief) {
+		if !slices.Contains(quoted, u.passage) {
+			quoted = append(quoted, u.passage)
+		}
+	}
+	return quoted
+}

@@ -324,26 +324,31 @@ func TestQuote_WithoutACitationHasNoBrackets(t *testing.T) {
 	}
 }
 
-func TestSpans_KeepListsWithWhatLeadsToThem(t *testing.T) {
+func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		want []string
 	}{
-		{"One is here. Two is here.", []string{"One is here.", "Two is here."}},
-		{"It holds:\n• a torch\n• a rope\n\nThe rest is this.", []string{"It holds:\n• a torch\n• a rope", "The rest is this."}},
+		{"The first one is here. The second one is there.", []string{"The first one is here.", "The second one is there."}},
+		{"It holds:\n• a torch\n• a rope\n\nThe rest is this.", []string{"It holds:\n• a torch\n• a rope", "a torch", "a rope", "The rest is this."}},
 		{"Note: this is one sentence.", []string{"Note: this is one sentence."}},
-		{"It says:\n\nStay here. Go on.", []string{"It says:\n\nStay here.", "Go on."}},
-		{"• a torch\n• a rope", []string{"a torch", "a rope"}},
-		{"--flag names it.\n\n-5 is cold.", []string{"--flag names it.", "-5 is cold."}},
+		{"It says:\n\nStay in the office. The bell rings at noon.", []string{"It says:\n\nStay in the office.", "Stay in the office.", "The bell rings at noon."}},
+		{"• a torch\n• a rope", []string{"a torch", "a torch\n• a rope", "a rope"}},
+		{"--flag names the file.\n\n-5 degrees is cold.", []string{"--flag names the file.", "-5 degrees is cold."}},
+		{"The store sells many tools. These include saws.", []string{"The store sells many tools.", "The store sells many tools. These include saws."}},
+		{"employees get twenty days of leave.\n\nunused days lapse in march.", []string{"employees get twenty days of leave.", "unused days lapse in march."}},
+		{"How is it paid?\n\nIt is paid monthly. Each payment is shown.", []string{"It is paid monthly.", "It is paid monthly. Each payment is shown.", "Each payment is shown."}},
 		{strings.Repeat("long ", 200), nil},
 		{"", nil},
 	} {
+		p := llm.Passage{Text: c.in}
+		all := pieces(&p)
 		var got []string
-		for _, sp := range spans(c.in) {
-			got = append(got, c.in[sp.Start:sp.End])
+		for _, b := range blocks(&p, all) {
+			got = append(got, c.in[all[b.first].Start:all[b.last].End])
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("spans(%q) = %q, want %q", c.in, got, c.want)
+			t.Errorf("blocks of %q = %q, want %q", c.in, got, c.want)
 		}
 	}
 }

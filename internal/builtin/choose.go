@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,29 +11,17 @@ import (
 	"parley/internal/llm"
 )
 
-// The free parameters of the choice, in units of the whole question's weight; docs/decisions.md
-// says how they were set.
+// The parameters of refusal and of adding a further block, in units of the whole question's weight.
 const (
 	minEvidence   = 0.3  // share of the question that the evidence must hold in any case
-	askedShare    = 0.8  // what a term in the question that a text asks and then answers counts, relative to one in the sentence
-	headingShare  = 0.3  // what one in a heading counts
-	headingBonus  = 0.2  // for a sentence right below a heading that is about what is asked for
-	minTopic      = 0.7  // share of the question that such a heading must hold
 	compoundShare = 0.5  // what a word of several that hyphens join counts, beside its parts
-	nearShare     = 0.15 // what one in the sentence before or after counts
-	passageShare  = 0.8  // what the score of the passage adds to a sentence
-	contextShare  = 0.2  // what all the words of the conversation add
-	definedBonus  = 0.3  // for a sentence that says what something is, where that is asked
-	minDefined    = 0.6  // share of the question that the subject of such a sentence must hold
-	quantityBonus = 0.2  // for a sentence with a number, where one is asked for
-	answerBonus   = 0.4  // for the sentence right after a question
+	minDefined    = 0.6  // share of the question that the subject of a definition must hold
 	minAsked      = 0.5  // share of the question that a text must ask for a label to answer it
 	talkShare     = 0.3  // what being about all of the conversation counts against what a question must hold
-	minOwn        = 0.25 // share that a further sentence must hold when it adds nothing new
-	leanPenalty   = 0.1  // for a sentence that leans on the one before it
-	repeatPenalty = 0.85 // of the value of a term that another chosen sentence holds already
-	minGain       = 0.5  // a further sentence must add this, relative to the first
-	minPageGain   = 0.6  // the same for a sentence on a page that is not cited yet
+	minOwn        = 0.25 // share that a further block must hold when it adds nothing new
+	repeatPenalty = 0.85 // of the value of a term that another chosen block holds already
+	minGain       = 0.5  // a further block must add this, relative to the first
+	minPageGain   = 0.6  // the same for a block on a page that is not cited yet
 )
 
 // need is what a question asks for. Its terms have an order, that of the query, so that sums over
@@ -48,8 +37,7 @@ type need struct {
 	contacts []contact         // that are asked for
 	forms    map[string]string // other forms of words of the question, with the term that stands for both
 
-	definition bool // it asks what something is
-	quantity   bool // it asks for a number or a date
+	wanted wanted // what an answer must have
 }
 
 type weighted struct {
@@ -112,29 +100,78 @@ func (n need) essence() need {
 	return e
 }
 
-// choose returns the quotes that answer the question, in reading order and within limits; none when
-// the evidence does not hold an answer.
+// choose returns the quotes that answer the question by its words, in reading order and within limits;
+// none when the evidence does not hold an answer.
 func choose(ev *llm.Evidence, most limits) []quote {
-	if ev == nil || len(ev.Passages) == 0 {
+	return Answerer{}.quotes(context.Background(), ev, most)
+}
+
+// chosen returns the units of which the answer is made, in reading order.
+func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []unit {
+	n, units := a.units(ctx, ev)
+	if len(units) == 0 {
 		return nil
 	}
-	n := needOf(ev.Terms)
-	n.definition = asksDefinition.MatchString(ev.Query)
-	n.quantity = asksQuantity.MatchString(ev.Query)
-	if n.total == 0 {
-		return nil
-	}
-	units := candidates(ev, n)
 	if !n.answered(ev, units) && !slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.answered(ev, units) }) {
 		return nil
 	}
 	chosen := greedy(ev, units, n, most)
 	order(units, chosen)
-	quotes := make([]quote, 0, len(chosen))
+	best := make([]unit, 0, len(chosen))
 	for _, i := range chosen {
-		u := units[i]
-		p := ev.Passages[u.passage]
-		quotes = append(quotes, quote{text: p.Text[u.start:u.end], citation: p.CitationAt(u.start)})
+		best = append(best, units[i])
+	}
+	return best
+}
+
+// units returns what the question needs, and the units that may answer it.
+func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
+	if ev == nil || len(ev.Passages) == 0 {
+		return need{}, nil
+	}
+	n := needOf(ev.Terms)
+	n.wanted = wantedBy(ev.Query)
+	if n.total == 0 {
+		return n, nil
+	}
+	return n, a.Reader.read(ctx, ev.Query, ev.Previous, n.goesOn, candidates(ev, n))
+}
+
+// grounds are what is known of how well the best block answers.
+type grounds [12]float64
+
+// grounds returns those of a unit among all.
+func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
+	u := &units[best]
+	e := n.essence()
+	own, matched := e.held(u.terms)
+	around, _ := e.held(union(u.terms, u.asked))
+	passage, _ := e.held(n.passageTerms(ev.Passages[u.passage]))
+	second := 0.0
+	for i := range units {
+		if i != best && !overlaps(units, []int{best}, i) {
+			second = max(second, units[i].score)
+		}
+	}
+	return grounds{
+		1, own, around, passage, min(float64(matched), 4) / 4, e.unknown, n.onTopic(ev), u.features[untyped],
+		u.features[like], u.features[inGrams] + u.features[gramsAround], u.score, u.score - second,
+	}
+}
+
+// appendQuotes appends the pieces of a unit, those that begin on one page as one quote.
+func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
+	start := u.start
+	for i, piece := range u.pieces {
+		citation := p.CitationAt(start)
+		if i+1 < len(u.pieces) && p.CitationAt(u.pieces[i+1].Start) == citation {
+			continue
+		}
+		end := piece.End
+		quotes = append(quotes, quote{text: p.Text[start:end], citation: citation})
+		if i+1 < len(u.pieces) {
+			start = u.pieces[i+1].Start
+		}
 	}
 	return quotes
 }
@@ -231,7 +268,10 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 		best, gain := -1, 0.0
 		for i, u := range units {
 			page := ev.Passages[u.passage].CitationAt(u.start)
-			if slices.Contains(chosen, i) || size+u.end-u.start > most.bytes || !pages[page] && len(pages) == most.pages {
+			if u.pagesWith(ev, pages) > most.pages {
+				continue
+			}
+			if len(chosen) > 0 && size+u.end-u.start > most.bytes || overlaps(units, chosen, i) {
 				continue
 			}
 			g := n.gain(u, covered)
@@ -259,12 +299,34 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			rows = max(rows, own)
 		}
 		chosen = append(chosen, best)
-		pages[ev.Passages[u.passage].CitationAt(u.start)] = true
+		for _, piece := range u.pieces {
+			pages[ev.Passages[u.passage].CitationAt(piece.Start)] = true
+		}
 		size += u.end - u.start
 		maps.Copy(covered, u.terms)
 		maps.Copy(covered, u.asked)
 	}
 	return chosen
+}
+
+// overlaps reports whether a unit has a part in common with one that is chosen, or says the same.
+func overlaps(units []unit, chosen []int, i int) bool {
+	return slices.ContainsFunc(chosen, func(c int) bool {
+		a, b := &units[c], &units[i]
+		return a.passage == b.passage && a.start < b.end && b.start < a.end || strings.Contains(a.key, b.key) || strings.Contains(b.key, a.key)
+	})
+}
+
+// pagesWith returns how many pages are cited when a unit joins those that cite some.
+func (u *unit) pagesWith(ev *llm.Evidence, pages map[string]bool) int {
+	n, last := len(pages), ""
+	for _, piece := range u.pieces {
+		if page := ev.Passages[u.passage].CitationAt(piece.Start); page != last && !pages[page] {
+			last = page
+			n++
+		}
+	}
+	return n
 }
 
 // gain returns what a unit adds to an answer that already holds the covered terms.
@@ -276,7 +338,7 @@ func (n need) gain(u unit, covered map[string]bool) float64 {
 		case u.terms[t.text]:
 			repeated += t.weight
 		case u.asked[t.text]:
-			repeated += t.weight * askedShare
+			repeated += t.weight * blockWeights[inAsked] / blockWeights[inOwn]
 		}
 	}
 	return u.score - repeatPenalty*repeated/n.total

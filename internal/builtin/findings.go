@@ -1,6 +1,10 @@
 package builtin
 
-import "parley/internal/llm"
+import (
+	"context"
+
+	"parley/internal/llm"
+)
 
 // FindingsName is the name of the model that lists what the evidence holds.
 const FindingsName = "findings"
@@ -11,8 +15,8 @@ var thorough = limits{sentences: 8, bytes: 2400, pages: 6, gain: 0.4, pageGain: 
 
 // findings returns the items of a Markdown list: each sentence of the evidence that bears on the
 // question, with its citation; none when the evidence does not hold an answer.
-func findings(ev *llm.Evidence) (items []string) {
-	for i, q := range choose(ev, thorough) {
+func (a Answerer) findings(ctx context.Context, ev *llm.Evidence) (items []string) {
+	for i, q := range a.quotes(ctx, ev, thorough) {
 		item := "- " + q.String()
 		if i > 0 {
 			item = "\n" + item

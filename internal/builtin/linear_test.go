@@ -28,7 +28,7 @@ func TestBuiltin_TakesTimeInProportionToWhatItReads(t *testing.T) {
 			ev := &llm.Evidence{Question: "What is the deductible of the plan?", Query: "What is the deductible of the plan?", Terms: asked,
 				Passages: []llm.Passage{{Text: s, Score: 1, Title: "Plan", Marks: []llm.Mark{{Citation: "plan.txt"}}}}}
 			choose(ev, brief)
-			findings(ev)
+			Answerer{}.findings(t.Context(), ev)
 		},
 	} {
 		for _, s := range texttest.Shapes {

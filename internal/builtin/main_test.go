@@ -42,7 +42,7 @@ func (inProcess) Extract(ctx context.Context, r extract.Request) (*extract.Resul
 }
 
 // index returns a corpus of the documents in a folder.
-func index(t *testing.T, dir string, x ingest.Extractor) *retrieval.Corpus {
+func index(t *testing.T, dir string, x ingest.Extractor, options ...retrieval.Option) *retrieval.Corpus {
 	t.Helper()
 	ctx, data := context.Background(), t.TempDir()
 	db, err := store.Open(ctx, data, nil)
@@ -50,7 +50,7 @@ func index(t *testing.T, dir string, x ingest.Extractor) *retrieval.Corpus {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	corpus, err := retrieval.Open(ctx, db.Corpus(), nil)
+	corpus, err := retrieval.Open(ctx, db.Corpus(), nil, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ type product struct {
 func newProduct(corpus *retrieval.Corpus) *product {
 	router := &llm.Router{Providers: map[string]llm.Model{"builtin": Answerer{}}}
 	return &product{corpus, chat.NewEngine(chat.Config{
-		Retriever: corpus, Models: router, Rewrite: Rewrite, Suggest: Suggest,
+		Retriever: corpus, Models: router, Rewrite: Rewrite, Read: Answerer{}.Read, Suggest: Suggest,
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}
 }

@@ -92,16 +92,16 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 	return terms
 }
 
-// maxRead is how many bytes of a message of the history are read for what it is about. Longer ones were
+// maxHistory is how many bytes of a message of the history are read for what it is about. Longer ones were
 // pasted, and say so at their beginning.
-const maxRead = 4 << 10
+const maxHistory = 4 << 10
 
-// beginning returns the first maxRead bytes of a message.
+// beginning returns the first maxHistory bytes of a message.
 func beginning(s string) string {
-	if len(s) <= maxRead {
+	if len(s) <= maxHistory {
 		return s
 	}
-	cut := maxRead
+	cut := maxHistory
 	for !utf8.RuneStart(s[cut]) {
 		cut--
 	}

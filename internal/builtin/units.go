@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,119 +14,75 @@ import (
 	"parley/internal/text"
 )
 
-// unit is a candidate for an answer: a sentence, or the lead-in of a list with its first items.
+// unit is a block with what is known of it for a question.
 type unit struct {
 	passage    int
 	start, end int
+	pieces     []text.Span     // of which it is made
+	key        string          // its text with single spaces
+	text       string          // the same below what it stands under, as a reader sees it
 	row        bool            // it is one of a table
 	terms      map[string]bool // of its own words
-	asked      map[string]bool // of the question that the text asks before it; nil for none
-	score      float64         // on its own
+	asked      map[string]bool // of what asks for it or leads to it; nil for none
+	features   features
+	score      float64
 }
 
-// candidates returns the statements of all passages with their scores; one that stands in two
-// passages, because chunks overlap, counts once.
+// candidates returns the blocks of all passages with their scores; one that stands in two passages,
+// because chunks overlap, counts once.
 func candidates(ev *llm.Evidence, n need) []unit {
 	var units []unit
 	seen := make(map[string]bool)
-	for i, p := range ev.Passages {
-		above := n.termSet(p.Title + "\n" + strings.Join(p.Headings, "\n"))
-		headings := above
-		topic := n.termSet("")
-		if len(p.Headings) > 0 {
-			topic = n.termSet(p.Headings[len(p.Headings)-1])
-		}
-		var asked map[string]bool
-		all := spans(p.Text)
+	for i := range ev.Passages {
+		p := &ev.Passages[i]
+		all := pieces(p)
 		terms := make([]map[string]bool, len(all))
-		for j, sp := range all {
-			terms[j] = n.termSet(p.Text[sp.Start:sp.End])
+		for j, q := range all {
+			terms[j] = n.termSet(p.Text[q.Start:q.End])
+			if q.kind != question && n.wanted.definition && n.spellsOut(p.Text[q.Start:q.End]) {
+				all[j].kind = statement // "Paid Time Off (PTO)" alone
+			}
 		}
-		for j, sp := range all {
-			s := p.Text[sp.Start:sp.End]
-			kind := kindOf(s, p.Headings)
-			answers := asked != nil && asks(p.Text[all[j-1].Start:all[j-1].End], p.Headings)
-			if held, _ := n.held(asked); kind == label && answers && held >= minAsked {
-				kind = statement // "Is it free?" "Yes."
-			}
-			if n.definition && kind != question && n.spellsOut(s) {
-				kind = statement // "Paid Time Off (PTO)" alone
-			}
-			switch kind {
-			case question:
-				asked, headings = terms[j], above
-				continue
-			case heading:
-				if asks(s, p.Headings) {
-					asked, headings, topic = terms[j], above, terms[j]
-					continue
-				}
-				asked, headings, topic = nil, union(above, terms[j]), terms[j]
-				continue
-			case label, fragment:
-				continue
-			}
+		view := surroundings{n: n, p: p, pieces: all, terms: terms, title: n.termSet(p.Title), above: n.termSet(strings.Join(p.Headings, "\n"))}
+		for _, b := range blocks(p, all) {
+			start, end := trimLabel(p.Text, all[b.first].Start, all[b.last].End), all[b.last].End
+			s := p.Text[start:end]
 			key := strings.Join(strings.Fields(s), " ")
 			if seen[key] || forges(s, ev) {
 				continue
 			}
+			if held, _ := n.held(view.asked(b)); all[b.first].kind == label && held < minAsked {
+				continue // "Yes." to another question
+			}
 			seen[key] = true
-			near := make(map[string]bool)
-			if j > 0 {
-				maps.Copy(near, terms[j-1])
+			u := unit{passage: i, start: start, end: end, key: key, row: isRow(s), asked: view.asked(b), terms: map[string]bool{}}
+			for j := b.first; j <= b.last; j++ {
+				maps.Copy(u.terms, terms[j])
+				u.pieces = append(u.pieces, all[j].Span)
 			}
-			if j+1 < len(all) {
-				maps.Copy(near, terms[j+1])
-			}
-			u := unit{passage: i, start: sp.Start, end: sp.End, row: isRow(s), terms: terms[j], asked: asked}
-			u.score = n.value(u, near, headings) + passageShare*p.Score
-			if n.quantity && strings.ContainsAny(s, "0123456789") {
-				u.score += quantityBonus
-			}
-			if about, _ := n.held(topic); about >= minTopic {
-				u.score += headingBonus
-			}
-			switch {
-			case answers:
-				u.score += answerBonus
-			case n.definition && n.defines(s):
-				u.score += definedBonus
-			case leans(s):
-				u.score -= leanPenalty
-			}
+			u.pieces[0].Start = start
+			u.text = view.read(b, key)
+			u.features = view.features(b, &u)
 			units = append(units, u)
 		}
 	}
+	compareGrams(ev.Query, units)
 	return units
 }
 
-// value returns how much of what is asked for a unit holds, given the terms of the sentences
-// beside it and of the headings above it.
-func (n need) value(u unit, near, headings map[string]bool) float64 {
-	sum := 0.0
-	for _, t := range n.terms {
-		switch {
-		case u.terms[t.text]:
-			sum += t.weight
-		case u.asked[t.text]:
-			sum += t.weight * askedShare
-		case headings[t.text]:
-			sum += t.weight * headingShare
-		case near[t.text]:
-			sum += t.weight * nearShare
-		}
+// compareGrams compares the pieces of the question's words with those of all units, and scores them.
+func compareGrams(question string, units []unit) {
+	texts := make([]string, len(units))
+	for i := range units {
+		texts[i] = strings.ToLower(units[i].key)
 	}
-	v := sum / n.total
-	if n.asides > 0 {
-		aside := 0.0
-		for _, t := range n.aside {
-			if u.terms[t.text] {
-				aside += t.weight
-			}
-		}
-		v += contextShare * aside / n.asides
+	g := weighGrams(question, texts)
+	for i := range units {
+		u := &units[i]
+		u.features[inGrams] = g.held(texts[i])
+		u.features[gramsAround] = max(0, g.held(strings.ToLower(u.text))-u.features[inGrams])
+		u.score = u.features.score()
 	}
-	return v
 }
 
 // termSet returns the terms of s, each form of a word of the question as that word.
@@ -185,8 +142,8 @@ func union(a, b map[string]bool) map[string]bool {
 	return u
 }
 
-// maxUnit bounds the length of a unit in bytes.
-const maxUnit = 600
+// maxRow bounds the length of the row of a table in bytes.
+const maxRow = 1200
 
 // spans returns the statements of a passage: its sentences, and the rows of its tables, of which the header
 // says nothing without them.
@@ -204,7 +161,7 @@ func spans(s string) []text.Span {
 		next, _, _ := strings.Cut(rest, "\n")
 		end := start + len(line)
 		row, header := isRow(line), hasCells(line) && isRow(next)
-		if len(line) <= maxUnit && (row || header || hasCells(line) && (hasCells(before) || hasCells(next))) {
+		if len(line) <= maxRow && (row || header || hasCells(line) && (hasCells(before) || hasCells(next))) {
 			flush(start)
 			if sp, ok := text.Trim(s, start, end); ok && !header {
 				out = append(out, sp)
@@ -225,34 +182,17 @@ func isRow(line string) bool { return strings.Contains(line, "; ") && namedRow.M
 
 var namedRow = regexp.MustCompile(`^[^:;\s][^:;]{0,60}: [^;]*[^;\s]; [^:;\s][^:;]{0,60}: \S`)
 
-// proseSpans returns the sentences of a text without the marks of list items; one that ends with a
-// colon goes together with the list items, or the sentence, after it.
+// proseSpans returns the sentences of a text without the marks of list items.
 func proseSpans(s string) []text.Span {
-	sentences := text.Sentences(s)
-	for i, sp := range sentences {
+	all := text.Sentences(s)
+	for i, sp := range all {
 		r, size := utf8.DecodeRuneInString(s[sp.Start:sp.End])
 		t, ok := text.Trim(s, sp.Start+size, sp.End)
 		if ok && strings.ContainsRune(bullets, r) && t.Start > sp.Start+size { // not "-5" or "--flag"
-			sentences[i] = t
+			all[i] = t
 		}
 	}
-	var out []text.Span
-	for i := 0; i < len(sentences); i++ {
-		sp := sentences[i]
-		if strings.HasSuffix(s[sp.Start:sp.End], ":") {
-			for i+1 < len(sentences) && sentences[i+1].End-sp.Start <= maxUnit/2 {
-				i++
-				sp.End = sentences[i].End
-				if i+1 < len(sentences) && !isItem(s, sentences[i+1].Start) {
-					break
-				}
-			}
-		}
-		if sp.End-sp.Start <= maxUnit {
-			out = append(out, sp)
-		}
-	}
-	return out
+	return all
 }
 
 const bullets = "•◦▪‣·–-*"
@@ -275,6 +215,7 @@ const (
 	question              // what follows answers it
 	heading               // what follows is about it
 	label                 // too short to say something without what stands before it
+	lends                 // leads to what follows: "The kit holds:"
 	fragment              // none of these: code, contents, the rest of a sentence
 )
 
@@ -285,8 +226,9 @@ const (
 )
 
 // kindOf tells the kinds apart. Headings that the document marks as such are given; others are
-// lines without a full stop that are short, or in capitals.
-func kindOf(s string, headings []string) kind {
+// lines without a full stop that are short, or in capitals. Small says that a beginning in small letters
+// tells nothing: in an item of a list, and in a text that is written so.
+func kindOf(s string, headings []string, small bool) kind {
 	words := strings.Fields(s)
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
@@ -299,7 +241,9 @@ func kindOf(s string, headings []string) kind {
 	case slices.ContainsFunc(headings, func(h string) bool { return strings.EqualFold(h, s) }):
 		return heading
 	case last == ':' || last == '：':
-		return fragment // what it leads to is too long to be quoted with it
+		return lends
+	case strings.Contains(s, "{{") || strings.Contains(s, "{%"): // of a template
+		return fragment
 	case strings.Contains(s, ". . .") || strings.Contains(s, "...."):
 		return fragment
 	case lines >= 3 && len(s) < lines*maxLineMean && !strings.Contains(s, ":\n"):
@@ -308,7 +252,7 @@ func kindOf(s string, headings []string) kind {
 		return statement // a row: "tar | The archiver"
 	case lines == 1 && len(words) <= maxHeading && numbered.MatchString(s) && last != '.' && last != '!':
 		return heading
-	case unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
+	case !small && unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
 		return fragment
 	case !unicode.IsPunct(last) && len(words) <= maxHeading && lines == 1 && dated.MatchString(s),
 		!unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
@@ -325,26 +269,15 @@ var numbered = regexp.MustCompile(`^\d+(?:\.\d+){2,}\.? |^\d+\.\d+\. `)
 // dated finds headings of logs: "2026-11-21: what was decided".
 var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\b`)
 
-// asks reports whether a sentence asks what follows it answers. A heading does so without a question mark too.
-func asks(s string, headings []string) bool {
-	switch kindOf(s, headings) {
-	case question:
-		return true
-	case heading:
-		return askingHeading.MatchString(s)
-	}
-	return false
+// asks reports whether a piece asks what follows it answers. A heading does so without a question mark too.
+func asks(k kind, s string) bool {
+	return k == question || k == heading && askingHeading.MatchString(bare(s))
 }
 
-var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must)\b`)
+var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|où|pourquoi|cómo|cuándo|quién|qué|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b`)
 
-// asksDefinition finds questions for what something is.
-var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for)\b|^\W*define `)
-
-// asksQuantity finds questions whose answer is a number or a date.
-var asksQuantity = regexp.MustCompile(`(?i)\b(?:how (?:much|many|long|old|often|far|tall|big|large|fast|high|deep)|when|what (?:percentage|year|date|time)` +
-	`|wie ?(?:viele?|hoch|lange?|oft|weit|alt)|wann|combien|quand|cuánt[oa]s?|cuándo|quant[oiae]s?|quando|hoeveel|wanneer)\b` +
-	`|сколько|когда|多少|多久|几[个天年月日]|いくら|いくつ|いつ|何[時日人年月回]|얼마|언제|몇`) //nolint:gosmopolitan // questions in several languages
+// answerLabel stands before an answer: "A:", "Answer:".
+var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
 
 // subject is what a sentence says something of.
 var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?)(?: (?:is|are|was|were|means?|refers? to) |: )`)
@@ -375,4 +308,23 @@ func leans(s string) bool {
 		return strings.HasPrefix(rest, "th") && !strings.HasPrefix(rest, "the ") || strings.HasPrefix(rest, "addition")
 	}
 	return false
+}
+
+// mostLikely returns the units with the highest scores, at most some, in their order.
+func mostLikely(units []unit, most int) []unit {
+	if len(units) <= most {
+		return units
+	}
+	order := make([]int, len(units))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(units[j].score, units[i].score) })
+	order = order[:most]
+	slices.Sort(order)
+	best := make([]unit, most)
+	for i, at := range order {
+		best[i] = units[at]
+	}
+	return best
 }

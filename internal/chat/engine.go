@@ -68,6 +68,7 @@ type Config struct {
 	Models    ModelResolver
 	Rerankers RerankerResolver       // nil: models that answer rerank
 	Rewrite   RewriteFunc            // nil: the question is the query
+	Read      ReadFunc               // nil: grounded models see the passages of the prompt alone
 	Coverage  Coverage               // nil: nothing is known to be missing
 	Tools     Toolbox                // that the server runs [none]
 	OnRequest []string               // of those, the ones that only Options.MoreTools makes callable [none]
@@ -257,6 +258,7 @@ type turn struct {
 	sent       []retrieval.Passage // those that are in the prompt
 
 	answer    string
+	answering bool     // it goes on to an answer: see Engine.Find
 	called    bool     // the client is to run tools
 	suggested []string // by the model itself
 	usage     llm.Usage
@@ -281,6 +283,7 @@ func (t *turn) findingStages() []stage {
 }
 
 func (t *turn) stages() []stage {
+	t.answering = true
 	return append(t.findingStages(),
 		stage{StagePrompt, t.runPrompt, t.answers},
 		stage{StageGenerate, t.runGenerate, t.answers},

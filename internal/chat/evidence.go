@@ -5,22 +5,22 @@ import (
 	"parley/internal/llm"
 )
 
-// evidence returns what models that do not read prompts answer from: the passages of the prompt,
-// word for word, each part with the label of its page.
-func (t *turn) evidence() *llm.Evidence {
+// evidence returns what models that do not read prompts answer from: passages, word for word, each
+// part with the label of its page.
+func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 	e := &llm.Evidence{
 		Question: t.asked,
 		Query:    t.query.Query,
 		Terms:    make([]llm.Term, len(t.found.Terms)),
-		Passages: make([]llm.Passage, len(t.sent)),
+		Passages: make([]llm.Passage, len(passages)),
 		Previous: t.previous,
 		Missing:  t.missing,
 	}
 	for i, term := range t.found.Terms {
 		e.Terms[i] = llm.Term(term)
 	}
-	for i := range t.sent {
-		p := &t.sent[i]
+	for i := range passages {
+		p := &passages[i]
 		e.Passages[i] = llm.Passage{
 			Text:     p.Chunk.Text,
 			Marks:    cite.Marks(p),

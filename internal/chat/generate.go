@@ -176,7 +176,7 @@ func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 		Schema:          o.Schema,
 		Tools:           a.tools(),
 		ToolChoice:      o.ToolChoice,
-		Evidence:        a.evidence(),
+		Evidence:        a.evidence(a.sent),
 		Whole:           a.req.Whole,
 	})
 }

@@ -34,6 +34,10 @@ func (t *turn) search(ctx context.Context) error {
 	q.Context = t.query.Context
 	q.Captions = t.req.Options.Captions
 	q.Limit = t.candidates()
+	ahead := t.readsAhead()
+	if ahead {
+		q.Limit = max(q.Limit, maxAhead)
+	}
 	found, err := t.cfg.Retriever.Search(ctx, q)
 	if err != nil {
 		return fmt.Errorf("search passages: %w", err)
@@ -42,6 +46,9 @@ func (t *turn) search(ctx context.Context) error {
 		return len(p.Chunk.Spans) == 0
 	})
 	t.found = found
+	if ahead {
+		t.found.Passages = t.readAhead(ctx, found.Passages)
+	}
 	return nil
 }
 

@@ -53,7 +53,7 @@ func newProduct(t testing.TB) *product {
 		t.Fatal(err)
 	}
 	p := &product{db: db, engine: chat.NewEngine(chat.Config{
-		Retriever: corpus, Rewrite: builtin.Rewrite,
+		Retriever: corpus, Rewrite: builtin.Rewrite, Read: builtin.Answerer{}.Read,
 		Models:   &llm.Router{Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}

@@ -14,7 +14,7 @@ const (
 	leastChunks  = 8   // of a document whose chunks do not all say what it is about
 	namedShare   = 1.0 // what a word of the title or the file name counts
 	leadingShare = 0.5 // what a word of the leading chunks counts
-	subjectScale = 4 // what the words that name a document count beside the words of a chunk
+	subjectScale = 4   // what the words that name a document count beside the words of a chunk
 )
 
 // Subjects returns how much of a query names each document, by its title, its file name and the text

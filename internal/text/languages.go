@@ -9,6 +9,7 @@ import (
 
 // language is what is known of a language of questions, all of it folded.
 type language struct {
+	code     string          // ISO 639-1
 	function map[string]bool // articles, pronouns, prepositions, conjunctions, auxiliaries, and the words with which questions are put
 	endings  []string        // with which nouns, adjectives and verbs are inflected, the longest first; none last
 }
@@ -17,7 +18,7 @@ type language struct {
 var languages = sync.OnceValue(func() []*language {
 	var all []*language
 	for i, list := range functionLists {
-		l := &language{function: make(map[string]bool), endings: append(strings.Fields(endingLists[i]), "")}
+		l := &language{code: codes[i], function: make(map[string]bool), endings: append(strings.Fields(endingLists[i]), "")}
 		for w := range strings.FieldsSeq(list) {
 			l.function[fold(w)] = true
 		}
@@ -29,6 +30,9 @@ var languages = sync.OnceValue(func() []*language {
 	}
 	return all
 })
+
+// codes are in the order of functionLists; that of the Scandinavian languages stands for all of them.
+var codes = []string{"de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru"}
 
 // endingLists are in the order of functionLists.
 var endingLists = []string{

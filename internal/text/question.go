@@ -40,6 +40,27 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	return toks, forms
 }
 
+// LanguageOf returns the language that a question is put in, as an ISO 639-1 code: "en" also where that is
+// not known.
+func LanguageOf(question string) string {
+	for _, r := range question {
+		switch {
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			return "ja"
+		case unicode.Is(unicode.Hangul, r):
+			return "ko"
+		}
+	}
+	if strings.ContainsFunc(question, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		return "zh"
+	}
+	toks := Analyze(question)
+	if l := languageOf(toks, foldedWords(toks, question)); l != nil {
+		return l.code
+	}
+	return "en"
+}
+
 // foldedWords returns the word of each token as it stands in a text, folded.
 func foldedWords(toks []Token, s string) []string {
 	words := make([]string, len(toks))

@@ -1,0 +1,193 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/llm"
+	"parley/internal/text"
+)
+
+// piece is the least part of a passage: a sentence, an item of a list, a row of a table, a heading.
+type piece struct {
+	text.Span
+	kind  kind
+	item  bool // of a list
+	after bool // it stands in the same paragraph as the piece before it
+	leans bool // it says nothing without the piece before it
+}
+
+// block is what an answer may quote: pieces of a passage that belong together and adjoin each other.
+type block struct {
+	first, last int // of the passage's pieces
+	lead        int // the piece that leads to it, which is part of it where it is not a heading; -1 for none
+	asked       int // the piece that asks what it answers; -1 for none
+	list        bool
+	direct      bool // it is the beginning of what follows the piece that asks
+}
+
+// The limits of blocks, in bytes. A block that is longer is none; what it is made of is.
+const (
+	maxPiece     = 900  // of a sentence that may be quoted alone
+	maxParagraph = 700  // of the answer below a question
+	maxList      = 2400 // of a list with what leads to it
+)
+
+// pieces returns the pieces of a passage, in order.
+func pieces(p *llm.Passage) []piece {
+	s := p.Text
+	all := spans(s)
+	out := make([]piece, len(all))
+	small := smallLetters(s, all)
+	for i, sp := range all {
+		q := &out[i]
+		q.Span = sp
+		q.item = isItem(s, sp.Start)
+		q.kind = kindOf(s[sp.Start:sp.End], p.Headings, small || q.item)
+		if q.item && (q.kind == heading || q.kind == label) {
+			q.kind = statement
+		}
+		q.after = i > 0 && !strings.Contains(s[all[i-1].End:sp.Start], "\n\n")
+		q.leans = i > 0 && leans(s[sp.Start:sp.End])
+	}
+	markQuestions(out)
+	return out
+}
+
+// maxAsking is how many sentences of a paragraph may ask together.
+const maxAsking = 4
+
+// markQuestions marks what leads to a question in its own paragraph as part of it: "I deleted much. Why is the
+// file no smaller?" asks as a whole.
+func markQuestions(all []piece) {
+	for i := range all {
+		if all[i].kind != question || i+1 < len(all) && all[i+1].after {
+			continue
+		}
+		first := i
+		for first > 0 && all[first].after && quotable(all[first-1]) && !all[first-1].item {
+			first--
+		}
+		if i-first >= maxAsking || i+1 == len(all) {
+			continue
+		}
+		for j := first; j < i; j++ {
+			all[j].kind = question
+		}
+	}
+}
+
+// smallLetters reports whether a text is written without capitals at the beginning of its sentences, as
+// notes are: then such a beginning does not tell the rest of a sentence that begins elsewhere.
+func smallLetters(s string, all []text.Span) bool {
+	small, others := 0, 0
+	for _, sp := range all {
+		switch r, _ := utf8.DecodeRuneInString(s[sp.Start:]); {
+		case isItem(s, sp.Start):
+		case unicode.IsLower(r):
+			small++
+		case unicode.IsUpper(r):
+			others++
+		}
+	}
+	return small >= others
+}
+
+// blocks returns the blocks of a passage: each statement with those that it leans on, each list with what
+// leads to it, and what stands below a question.
+func blocks(p *llm.Passage, all []piece) []block {
+	var out []block
+	lead, asked, askedAt := -1, -1, -1
+	for i := 0; i < len(all); i++ {
+		q := &all[i]
+		s := p.Text[q.Start:q.End]
+		switch {
+		case q.kind == question:
+			if asked < 0 || asked != i-1 || !q.after { // else the question goes on
+				asked = i
+			}
+			askedAt, lead = i, -1
+			continue
+		case q.kind == heading:
+			asked, askedAt, lead = -1, -1, i
+			if asks(q.kind, s) {
+				asked, askedAt = i, i
+			}
+			continue
+		case q.kind == lends:
+			lead = i
+			switch listed := listAfter(all, i+1); {
+			case listed > i+1:
+				out = appendBlock(out, p, all, block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
+			case i+1 < len(all) && quotable(all[i+1]):
+				out = appendBlock(out, p, all, block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
+			}
+			continue
+		case !q.item && lead >= 0 && (all[lead].kind == lends || !q.after):
+			if all[lead].kind == lends {
+				lead = -1
+			}
+		}
+		if q.kind == fragment || q.kind == label && asked != i-1 {
+			continue
+		}
+		b := block{first: i, last: i, lead: lead, asked: asked, direct: askedAt == i-1 && i > 0}
+		for b.first > 0 && all[b.first].leans && all[b.first].after && quotable(all[b.first-1]) && b.last-b.first < 2 {
+			b.first--
+		}
+		out = appendBlock(out, p, all, b, maxPiece)
+		if goesOn := i + 1; goesOn < len(all) && all[goesOn].leans && all[goesOn].after && quotable(all[goesOn]) && !q.item {
+			on := b
+			on.last = goesOn
+			out = appendBlock(out, p, all, on, maxPiece)
+		}
+		if b.direct {
+			end := i
+			for end+1 < len(all) && all[end+1].after && quotable(all[end+1]) {
+				end++
+			}
+			if end > i {
+				below := b
+				below.last = end
+				out = appendBlock(out, p, all, below, maxParagraph)
+			}
+		}
+		if q.item && (i == 0 || !all[i-1].item) && (lead < 0 || all[lead].kind != lends) {
+			if end := listAfter(all, i); end > i+1 {
+				out = appendBlock(out, p, all, block{first: i, last: end - 1, lead: lead, asked: asked, list: true, direct: b.direct}, maxList)
+			}
+		}
+	}
+	return out
+}
+
+func quotable(q piece) bool { return q.kind == statement }
+
+// listAfter returns the end of the list that begins at a piece.
+func listAfter(all []piece, from int) int {
+	end := from
+	for end < len(all) && all[end].item && all[end].kind != heading {
+		end++
+		for end < len(all) && !all[end].item && all[end].after && all[end].kind == statement && end+1 < len(all) && all[end+1].item && all[end+1].after {
+			end++ // a further sentence of an item
+		}
+	}
+	return end
+}
+
+func appendBlock(out []block, p *llm.Passage, all []piece, b block, limit int) []block {
+	if all[b.last].End-all[b.first].Start > limit || slices.ContainsFunc(out, func(o block) bool { return o.first == b.first && o.last == b.last }) {
+		return out
+	}
+	return append(out, b)
+}
+
+// trimLabel returns the start of what stands behind the label of an answer: "A: Yes."
+func trimLabel(s string, start, end int) int {
+	if m := answerLabel.FindStringIndex(s[start:end]); m != nil && start+m[1] < end {
+		return start + m[1]
+	}
+	return start
+}

@@ -1,0 +1,115 @@
+package builtin
+
+import (
+	"regexp"
+	"strings"
+)
+
+// wanted is what an answer must have to be one.
+type wanted struct {
+	quantity   *regexp.Regexp // nil for none: what the text of an answer must match
+	list       bool           // several things, or steps in their order
+	definition bool           // what something is
+	negation   bool           // what is not so, or not allowed
+	decision   bool           // yes or no
+	time       bool           // when something is
+	person     bool           // who somebody is
+}
+
+// A kind of quantity, with how questions ask for it and how answers look, in several languages.
+type quantity struct {
+	asks, looks *regexp.Regexp
+}
+
+// numberWords are numbers that are written in letters, and words for none and for all. Numerals of
+// other scripts are digits (\p{Nd}) or letters of Han.
+const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|half|once|twice|double|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|none|nothing|unlimited|no` +
+	`|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\pL*zehn|\pL*(?:zwan|drei|vier|fünf|sech|sieb|acht|neun)[sz]ig|hundert|tausend|einmal|zweimal|dreimal|doppelt\pL*|halb\pL*|ein|eine|einen|einem|einer|keine?n?|nichts|unbegrenzt` +
+	`|deux|trois|quatre|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|vingt|trente|quarante|cinquante|soixante|cent|mille|une?|fois|aucune?|rien|moitié|demi\pL*` +
+	`|dos|tres|cuatro|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cuarenta|cincuenta|sesenta|cien\pL*|una?|uno|ningun[oa]?|nada|doble|mitad|medi[oa]` +
+	`|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|ventisei|trenta|quaranta|cinquanta|sessanta|cento|nessun[oa]?|niente|doppio|metà|mezz[oa]` +
+	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
+
+// anyNumber finds a number, in digits or in words.
+var anyNumber = regexp.MustCompile(`(?i)[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + numberWords + `)(?:[^\pL]|$)`)
+
+// money finds an amount of money, or what stands for one.
+var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|(?:^|[^\pL])(?:` + numberWords + `)(?:[^\pL]|$)`)
+
+// quantities are looked at in their order; the first that a question asks for counts. Questions for a time
+// may be answered by a condition ("when the lamp is green") and are not among them.
+var quantities = []quantity{
+	{
+		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
+			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
+		money,
+	},
+	{
+		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
+			`|wie ?(?:viele?|hoch|lange?|oft|weit|alt|groß|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
+			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`), //nolint:gosmopolitan // questions in several languages
+		anyNumber,
+	},
+}
+
+// asksList finds questions for several things or for what to do, step by step.
+var asksList = regexp.MustCompile(`(?i)\b(?:steps?|list|order|procedure|which|what|who|whom|where)\b.*\b(?:steps?|all|every|things|documents|items|kinds|types|order|countries|conditions|requirements|teams|people|products|exceptions)\b` +
+	`|\bhow (?:do|can|should|must|to)\b|\bwhat (?:all|should|must|do|does|can|are|may|need)\b|\bwhat .*\b(?:have to|need to|not allowed|include|includes|cover|covers|contain|contains|hold|consist)\b|\bwho (?:is|are|was|were|has|have|can|may)\b|^\W*(?:which|what) \pL+s\b|\bname (?:the|all)\b` +
+	`|\bwelche[nrs]?\b|\bwas (?:muss|müssen|soll|sollte|darf|dürfen|gehört|umfasst|zählt|sind|brauch)|\bwie (?:kann|gehe?|muss|mache?|beantrage?|melde?)\b|\bwer (?:darf|ist|hat|sind|muss)\b|schritte` +
+	`|\b(?:quels|quelles)\b|\bque (?:faut|dois|doit|faire|comprend)|\bcomment\b|étapes|\b(?:cuáles|qué (?:debo|hay|documentos|incluye|pasos)|cómo|pasos|quiénes)\b|\b(?:quali|che cosa (?:devo|include|comprende)|cosa devo|come (?:si|posso|devo)|passi)\b|\b(?:quais|o que (?:devo|inclui)|como (?:posso|devo|faço)|passos)\b` +
+	`|哪些|什么(?:材料|情况|条件|步骤)|怎么|怎样|如何|步骤`) //nolint:gosmopolitan // questions in several languages
+
+// negated finds questions for what is not so, and texts that say it.
+var negated = regexp.MustCompile(`(?i)\b(?:not|never|no|none|nobody|nothing|cannot|can't|cant|don't|doesn't|isn't|aren't|won't|mustn't|may not|forbidden|prohibited|banned|excluded|except|without|unless|ineligible|not ok` +
+	`|nicht|nie|niemals|keine?[nrms]?|verboten|untersagt|ausgeschlossen|außer|ohne|unzulässig|interdite?s?|ne|pas|jamais|aucune?|sauf|exclue?s?|prohibid[oa]s?|nunca|jamás|no|ningun[oa]?|salvo|excepto|vietat[oaie]|non|mai|nessun[oa]?|tranne|escluso|proibid[oa]s?|não|nunca|nenhuma?|exceto)\b|不|禁止|没有|未|除外|不得|勿`)
+
+// asksNegation finds questions for what is not so or not allowed, not those that only hold the word "no".
+var asksNegation = regexp.MustCompile(`(?i)\b(?:not|never|cannot|can't|cant|mustn't|may not|forbidden|prohibited|banned|excluded|exempt|nicht|verboten|untersagt|ausgeschlossen|interdits?|interdites?|prohibid[oa]s?|vietat[oaie]|proibid[oa]s?|exclue?s?)\b|不能|不得|禁止|不可`)
+
+// decides finds questions that are answered by yes or no.
+var decides = regexp.MustCompile(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|está|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:è|posso|si può|devo|c'è|ci sono)\b|^\W*(?:é|posso|pode|há|devo|tenho)\b|[吗嗎]|是否|能否|可以.*吗`)
+
+// wantedBy returns what an answer to a question must have.
+func wantedBy(question string) wanted {
+	w := wanted{
+		list:       asksList.MatchString(question),
+		definition: asksDefinition.MatchString(question),
+		negation:   asksNegation.MatchString(question),
+		decision:   decides.MatchString(question),
+	}
+	w.time, w.person = asksTime.MatchString(question), asksPerson.MatchString(question)
+	for _, q := range quantities {
+		if q.asks.MatchString(question) {
+			w.quantity = q.looks
+			break
+		}
+	}
+	return w
+}
+
+// asksDefinition finds questions for what something is.
+var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for)\b|^\W*define ` +
+	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu'est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
+
+// certain reports whether a text says yes or no to something.
+func certain(s string) bool { return permits.MatchString(s) || negated.MatchString(s) }
+
+var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|autorisé|sí|puede|pueden|debe|deben|solo|permitid[oa]|sì|può|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|可以|必须|应当|允许`)
+
+// lastHeading returns the heading right above a passage without its number, "" for none.
+func lastHeading(headings []string) string {
+	if len(headings) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(bare(headings[len(headings)-1]))
+}
+
+// Questions for a time or a person, and texts that name one. Names are taken for words with a capital that do not
+// begin a sentence.
+var (
+	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|à quelle heure|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|什么时候|何时|几点|哪天|いつ|언제`)                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               //nolint:gosmopolitan // questions in several languages
+	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|lunedì|martedì|mercoledì|giovedì|venerdì|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`) //nolint:gosmopolitan // several languages
+
+	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|qui|quién(?:es)?|chi|quem)\b|谁|哪位|誰|누구`)                                                                                                                                                                                             //nolint:gosmopolitan // several languages
+	aPerson    = regexp.MustCompile(`[\pL,:] (?:\p{Lu}\.? ?){0,2}\p{Lu}\p{Ll}+|(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`) //nolint:gosmopolitan // several languages
+)
