@@ -85,7 +85,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		OnRequest:    cfg.onRequest(),
 		Writes:       in.tools.writes,
 		Rewrite:      builtin.Rewrite,
-		Read:         builtin.Answerer{}.Read,
+		Read:         answerer(cfg).Read,
 		Suggest:      builtin.Suggest,
 		Prompts:      prompts,
 		Namespace:    cfg.Namespace,

@@ -31,17 +31,24 @@ type provider struct {
 	embeds  bool // what open returns is an llm.Embedder
 }
 
+// answerer returns the built-in answerer, which reads with the built-in embedder where documents are
+// embedded by it.
+func answerer(cfg Config) builtin.Answerer {
+	name, _ := strings.CutPrefix(cfg.Embedding, "builtin:")
+	return builtin.Answerer{Reader: builtin.ReaderOf(name)}
+}
+
 // providers are the model providers there are, beside the endpoints of the configuration. A new
 // one is a directory in internal/llm, its settings in Config, and an entry here.
 var providers = []provider{
 	{
 		name:   "builtin",
 		embeds: true,
-		open: func(Config) (any, error) {
+		open: func(cfg Config) (any, error) {
 			return struct {
 				builtin.Answerer
 				builtin.Embedder
-			}{}, nil
+			}{Answerer: answerer(cfg)}, nil
 		},
 		missing: func(Config) string { return "" },
 	},

@@ -30,12 +30,13 @@ type limits struct {
 	sentences int
 	bytes     int     // citations not counted
 	pages     int     // citations that differ
-	gain      float64 // a further sentence must add this, relative to the first
-	pageGain  float64 // the same for a sentence on a page that is not cited yet
+	gain      float64 // a further block must add this, relative to the first
+	pageGain  float64 // the same for a block on a page that is not cited yet
+	again     float64 // what a word of the question adds that the answer holds already
 }
 
 // An answer is short enough to be read at a glance.
-var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: minGain, pageGain: minPageGain}
+var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: .4, pageGain: .5, again: .1}
 
 // Answerer is the provider builtin, which reads Request.Evidence only. Its model extractive answers
 // with sentences of the evidence, each followed by the citation of the page on which it begins, or

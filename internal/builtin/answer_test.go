@@ -335,7 +335,7 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 		{"It says:\n\nStay in the office. The bell rings at noon.", []string{"It says:\n\nStay in the office.", "Stay in the office.", "The bell rings at noon."}},
 		{"• a torch\n• a rope", []string{"a torch", "a torch\n• a rope", "a rope"}},
 		{"--flag names the file.\n\n-5 degrees is cold.", []string{"--flag names the file.", "-5 degrees is cold."}},
-		{"The store sells many tools. These include saws.", []string{"The store sells many tools.", "The store sells many tools. These include saws."}},
+		{"The store sells many tools. These include saws and hammers.", []string{"The store sells many tools.", "The store sells many tools. These include saws and hammers."}},
 		{"employees get twenty days of leave.\n\nunused days lapse in march.", []string{"employees get twenty days of leave.", "unused days lapse in march."}},
 		{"How is it paid?\n\nIt is paid monthly. Each payment is shown.", []string{"It is paid monthly.", "It is paid monthly. Each payment is shown.", "Each payment is shown."}},
 		{strings.Repeat("long ", 200), nil},

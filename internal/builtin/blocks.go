@@ -144,8 +144,8 @@ func blocks(p *llm.Passage, all []piece) []block {
 			out = appendBlock(out, p, all, on, maxPiece)
 		}
 		if b.direct {
-			end := i
-			for end+1 < len(all) && all[end+1].after && quotable(all[end+1]) {
+			end, section := i, all[askedAt].kind == heading
+			for end+1 < len(all) && (section || all[end+1].after) && quotable(all[end+1]) {
 				end++
 			}
 			if end > i {

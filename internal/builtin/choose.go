@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,15 +14,12 @@ import (
 
 // The parameters of refusal and of adding a further block, in units of the whole question's weight.
 const (
-	minEvidence   = 0.3  // share of the question that the evidence must hold in any case
-	compoundShare = 0.5  // what a word of several that hyphens join counts, beside its parts
-	minDefined    = 0.6  // share of the question that the subject of a definition must hold
-	minAsked      = 0.5  // share of the question that a text must ask for a label to answer it
-	talkShare     = 0.3  // what being about all of the conversation counts against what a question must hold
-	minOwn        = 0.25 // share that a further block must hold when it adds nothing new
-	repeatPenalty = 0.85 // of the value of a term that another chosen block holds already
-	minGain       = 0.5  // a further block must add this, relative to the first
-	minPageGain   = 0.6  // the same for a block on a page that is not cited yet
+	minEvidence   = 0.3 // share of the question that the evidence must hold in any case
+	compoundShare = 0.5 // what a word of several that hyphens join counts, beside its parts
+	minDefined    = 0.6 // share of the question that the subject of a definition must hold
+	talkShare     = 0.3 // what being about all of the conversation counts against what a question must hold
+	minAsked      = 0.5 // share of the question that a text must ask for a label to answer it
+	askedShare    = 0.6 // what a word in what asks for a block adds to an answer, relative to one in the block
 )
 
 // need is what a question asks for. Its terms have an order, that of the query, so that sums over
@@ -112,11 +110,11 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 	if len(units) == 0 {
 		return nil
 	}
-	if !n.answered(ev, units) && !slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.answered(ev, units) }) {
+	if !n.answered(ev, units, a.Reader.reads(ev.Query)) {
 		return nil
 	}
 	chosen := greedy(ev, units, n, most)
-	order(units, chosen)
+	order(units, chosen, n, len(n.clauses(ev)) > 1)
 	best := make([]unit, 0, len(chosen))
 	for _, i := range chosen {
 		best = append(best, units[i])
@@ -140,6 +138,45 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 // grounds are what is known of how well the best block answers.
 type grounds [12]float64
 
+// groundWeights are what grounds count; see blockWeights.
+var groundWeights = grounds{-1.55, .28, .29, .5, .57, .31, -.37, -.52, -.01, -.27, -.1, 3.35}
+
+// How likely the best block must be to answer; docs/decisions.md has what other values give.
+const (
+	wordedChance = 0.45 // where the words of the question are there, and a reader has read the block
+	readChance   = 0.5  // where they are not
+	minChance    = 0.7  // where they are not, and no reader has read the block
+)
+
+// chance returns how likely the block is to answer.
+func (g *grounds) chance() float64 { return g.chanceBy(groundWeights) }
+
+func (g *grounds) chanceBy(weight grounds) float64 {
+	sum := 0.0
+	for i, v := range g {
+		sum += weight[i] * v
+	}
+	return 1 / (1 + math.Exp(-sum))
+}
+
+// touches reports whether the block has anything of what is asked for, in its words or in its sense.
+func (g *grounds) touches() bool {
+	return g[heldAround]+g[heldPassage] >= 2*minEvidence || g[heldLike] >= minLike
+}
+
+// The places in grounds that touches needs.
+const (
+	heldAround  = 2
+	heldPassage = 3
+	heldUnknown = 5
+	heldLike    = 8
+	minLike     = 0.5 // a cosine of .7
+	maxUnknown  = 0.3 // share of the question that no document holds: what it is about may not be there
+)
+
+// maxGap is from how far on it tells no more that the second block is far behind: there may be none.
+const maxGap = 0.6
+
 // grounds returns those of a unit among all.
 func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	u := &units[best]
@@ -155,16 +192,18 @@ func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	}
 	return grounds{
 		1, own, around, passage, min(float64(matched), 4) / 4, e.unknown, n.onTopic(ev), u.features[untyped],
-		u.features[like], u.features[inGrams] + u.features[gramsAround], u.score, u.score - second,
+		u.features[like], u.features[inGrams] + u.features[gramsAround], u.score, min(u.score-second, maxGap),
 	}
 }
 
-// appendQuotes appends the pieces of a unit, those that begin on one page as one quote.
+// appendQuotes appends the pieces of a unit, those of one paragraph or list that begin on one page
+// as one quote.
 func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	start := u.start
 	for i, piece := range u.pieces {
 		citation := p.CitationAt(start)
-		if i+1 < len(u.pieces) && p.CitationAt(u.pieces[i+1].Start) == citation {
+		if i+1 < len(u.pieces) && p.CitationAt(u.pieces[i+1].Start) == citation &&
+			(u.list || !strings.Contains(p.Text[piece.End:u.pieces[i+1].Start], "\n\n")) {
 			continue
 		}
 		end := piece.End
@@ -176,10 +215,31 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	return quotes
 }
 
-// answered reports whether the evidence holds an answer at all: whether one passage, and one
-// sentence, hold enough of what the question asks for. Of a question of few words they must hold
-// nearly everything, of one with many words less; words that no document knows count against it.
-func (n need) answered(ev *llm.Evidence, units []unit) bool {
+// answered reports whether the evidence holds an answer: whether it holds the words of the question, or of
+// one of its parts, or the best block is likely to answer it.
+func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
+	best := 0
+	for i := range units {
+		if units[i].score > units[best].score {
+			best = i
+		}
+	}
+	g := n.grounds(ev, units, best)
+	chance := g.chance()
+	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
+	if worded {
+		return !read || chance >= wordedChance
+	}
+	if !read {
+		return g.touches() && g[heldUnknown] <= maxUnknown && chance >= minChance
+	}
+	return g.touches() && chance >= readChance
+}
+
+// worded reports whether one passage, and one block, hold enough of the words of the question. Of a
+// question of few words they must hold nearly everything, of one with many words less; words that no
+// document knows count against it.
+func (n need) worded(ev *llm.Evidence, units []unit) bool {
 	n = n.essence()
 	passage, matched := 0.0, 0
 	for _, p := range ev.Passages {
@@ -187,14 +247,14 @@ func (n need) answered(ev *llm.Evidence, units []unit) bool {
 			passage, matched = sum, m
 		}
 	}
-	sentence := 0.0
+	block := 0.0
 	for _, u := range units {
 		own, _ := n.held(u.terms)
 		asked, _ := n.held(u.asked)
-		sentence = max(sentence, own, asked)
+		block = max(block, own, asked)
 	}
 	enough := 0.7 + 0.2*n.unknown - 0.1*float64(min(matched, 6)) - talkShare*n.onTopic(ev)*max(0, 1-2*n.unknown)
-	return (passage+sentence)/2 >= max(enough, minEvidence)
+	return (passage+block)/2 >= max(enough, minEvidence)
 }
 
 // onTopic returns the share of the conversation's weight that a passage holds: a question that goes on
@@ -255,50 +315,42 @@ func (n need) held(terms map[string]bool) (share float64, matched int) {
 	return share / n.total, matched
 }
 
-// greedy chooses units one by one, each the one that adds most to those chosen so far, until
-// nothing adds enough or the answer is full. It returns indices into units.
+// greedy chooses the best unit, and then those that add most to what is chosen, until nothing adds enough
+// or the answer is full. It returns indices into units.
 func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	covered := make(map[string]bool)
 	pages := make(map[string]bool)
 	var chosen []int
-	size := 0
-	first := 0.0
-	rows := 0.0 // the largest share that a chosen row of a table holds
-	for len(chosen) < most.sentences {
+	size, first := 0, 0.0
+	quotes := 0
+	for quotes < most.sentences {
 		best, gain := -1, 0.0
-		for i, u := range units {
-			page := ev.Passages[u.passage].CitationAt(u.start)
-			if u.pagesWith(ev, pages) > most.pages {
+		for i := range units {
+			u := &units[i]
+			if u.pagesWith(ev, pages) > most.pages || len(chosen) > 0 && size+u.end-u.start > most.bytes || overlaps(units, chosen, i) ||
+				quotes+len(appendQuotes(nil, &ev.Passages[u.passage], u)) > most.sentences {
 				continue
 			}
-			if len(chosen) > 0 && size+u.end-u.start > most.bytes || overlaps(units, chosen, i) {
-				continue
-			}
-			g := n.gain(u, covered)
-			if least := most.gain; len(chosen) > 0 {
-				if !pages[page] {
-					least = most.pageGain
-				}
-				own, fresh := n.adds(u, covered)
-				if g < least*first || fresh == 0 && (own < minOwn || u.row && own < rows) {
+			g := u.score
+			if len(chosen) > 0 {
+				if g = n.gain(u, covered, most); g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first {
 					continue
 				}
+				g += u.score
 			}
-			if g > gain {
+			if best < 0 || g > gain {
 				best, gain = i, g
 			}
 		}
 		if best < 0 {
 			break
 		}
+		u := &units[best]
 		if len(chosen) == 0 {
-			first = gain
-		}
-		u := units[best]
-		if own, _ := n.adds(u, covered); u.row {
-			rows = max(rows, own)
+			first = n.gain(u, covered, most)
 		}
 		chosen = append(chosen, best)
+		quotes += len(appendQuotes(nil, &ev.Passages[u.passage], u))
 		for _, piece := range u.pieces {
 			pages[ev.Passages[u.passage].CitationAt(piece.Start)] = true
 		}
@@ -307,6 +359,25 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 		maps.Copy(covered, u.asked)
 	}
 	return chosen
+}
+
+// gain returns what a unit adds to an answer that already holds the covered terms: what of the question was
+// not there yet, and a share of what was where an answer may say more on the same.
+func (n need) gain(u *unit, covered map[string]bool, most limits) (gain float64) {
+	for _, t := range n.terms {
+		share := 0.0
+		switch {
+		case u.terms[t.text]:
+			share = t.weight / n.total
+		case u.asked[t.text]:
+			share = t.weight / n.total * askedShare
+		}
+		if covered[t.text] {
+			share *= most.again
+		}
+		gain += share
+	}
+	return gain
 }
 
 // overlaps reports whether a unit has a part in common with one that is chosen, or says the same.
@@ -329,46 +400,20 @@ func (u *unit) pagesWith(ev *llm.Evidence, pages map[string]bool) int {
 	return n
 }
 
-// gain returns what a unit adds to an answer that already holds the covered terms.
-func (n need) gain(u unit, covered map[string]bool) float64 {
-	repeated := 0.0
-	for _, t := range n.terms {
-		switch {
-		case !covered[t.text]:
-		case u.terms[t.text]:
-			repeated += t.weight
-		case u.asked[t.text]:
-			repeated += t.weight * blockWeights[inAsked] / blockWeights[inOwn]
-		}
-	}
-	return u.score - repeatPenalty*repeated/n.total
-}
-
-// adds returns the share of what is asked for that a unit holds, and the part of it that is not
-// covered yet.
-func (n need) adds(u unit, covered map[string]bool) (own, fresh float64) {
-	for _, t := range n.terms {
-		if u.terms[t.text] {
-			own += t.weight
-			if !covered[t.text] {
-				fresh += t.weight
-			}
-		}
-	}
-	return own / n.total, fresh / n.total
-}
-
-// order sorts the chosen units so that they read: by passage in the order of their best unit,
-// and within a passage as they stand there.
-func order(units []unit, chosen []int) {
+// order sorts the chosen units so that they read: by passage in the order of their best unit, or of the
+// question where that has several parts, and within a passage as they stand there.
+func order(units []unit, chosen []int, n need, parts bool) {
 	rank := make(map[int]int)
 	for i, c := range chosen {
+		if parts {
+			i = slices.IndexFunc(n.terms, func(t weighted) bool { return units[c].terms[t.text] })
+		}
 		if _, ok := rank[units[c].passage]; !ok {
 			rank[units[c].passage] = i
 		}
 	}
-	slices.SortFunc(chosen, func(a, b int) int {
+	slices.SortStableFunc(chosen, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank[units[a].passage], rank[units[b].passage]),
-			cmp.Compare(units[a].start, units[b].start))
+			cmp.Compare(units[a].passage, units[b].passage), cmp.Compare(units[a].start, units[b].start))
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"parley/internal/chat"
@@ -123,14 +122,11 @@ type asked struct {
 	Evidence              *llm.Evidence
 }
 
-// reader is that of the fitting.
-var reader = sync.OnceValue(func() *Reader { return NewReader("bge-small-en-v1.5") })
-
 // example returns the question with its blocks.
 func (q *asked) example() example {
 	a := Answerer{}
 	if *reading {
-		a.Reader = reader()
+		a.Reader = ReaderOf("bge-small-en-v1.5")
 	}
 	x := example{corpus: q.Corpus, question: q.Question, answerable: len(q.Facts) > 0, ev: q.Evidence}
 	x.need, x.units = a.units(context.Background(), q.Evidence)
@@ -147,7 +143,7 @@ func ask(t *testing.T, dir string) (all []asked) {
 	a := Answerer{}
 	var options []retrieval.Option
 	if *reading {
-		a.Reader = reader()
+		a.Reader = ReaderOf("bge-small-en-v1.5")
 		options = append(options, retrieval.WithEmbedding(retrieval.Embedding{
 			Embedders: &llm.Router{Embedders: map[string]llm.Embedder{"builtin": Embedder{}}},
 			Model:     "builtin:bge-small-en-v1.5", Share: LikenessShare,
@@ -180,7 +176,7 @@ func ask(t *testing.T, dir string) (all []asked) {
 		}
 		messages := append(slices.Clip(talks[q.Follows]), chat.TextMessage(llm.User, q.Question))
 		seen = nil
-		turn, err := chat.Collect(engine.Run(context.Background(), chat.Request{Options: engine.Defaults(), Messages: messages}))
+		turn, err := chat.Collect(engine.Run(context.Background(), &chat.Request{Options: engine.Defaults(), Messages: messages}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,13 +328,12 @@ func crossValidated(all []example, without map[int]bool) float64 {
 // fitChance fits how sure it is that the best block answers, and prints how many answers are right, wrong and
 // refused from which chance on.
 func fitChance(t *testing.T, all []example, w features) {
+	all = slices.DeleteFunc(slices.Clone(all), func(x example) bool { return len(x.units) == 0 })
 	var rows []grounds
-	var right, weight []float64
+	var right []float64
+	var weight grounds
 	for i := range all {
 		x := &all[i]
-		if len(x.units) == 0 {
-			continue
-		}
 		best := x.choice(w)
 		for j := range x.units {
 			x.units[j].score = weigh(w, x.units[j].features)
@@ -346,11 +341,10 @@ func fitChance(t *testing.T, all []example, w features) {
 		rows = append(rows, x.need.grounds(x.ev, x.units, best))
 		right = append(right, math.Floor(x.right[best]+.5))
 	}
-	weight = make([]float64, len(rows[0]))
 	for range 4000 {
-		slope := make([]float64, len(weight))
+		var slope grounds
 		for i, row := range rows {
-			e := right[i] - chance(weight, row)
+			e := right[i] - row.chanceBy(weight)
 			for k, v := range row {
 				slope[k] += e * v
 			}
@@ -360,13 +354,34 @@ func fitChance(t *testing.T, all []example, w features) {
 		}
 	}
 	fmt.Printf("chance: %.2f\n", weight)
+	for _, worded := range []bool{true, false} {
+		for _, reads := range []bool{true, false} {
+			line := fmt.Sprintf("worded %v, read %v:", worded, reads)
+			for _, least := range []float64{0, .2, .25, .3, .35, .4, .45, .5, .55, .6, .7} {
+				good, bad := 0, 0
+				for i, row := range rows {
+					x := &all[i]
+					if x.need.worded(x.ev, x.units) != worded || (isEnglish(x.ev.Query) && *reading) != reads || row.chanceBy(weight) < least {
+						continue
+					}
+					if right[i] > 0 {
+						good++
+					} else {
+						bad++
+					}
+				}
+				line += fmt.Sprintf(" %.2f: %d/%d", least, good, bad)
+			}
+			fmt.Println(line)
+		}
+	}
 	for _, least := range []float64{0, .1, .2, .25, .3, .35, .4, .45, .5, .6, .7, .8} {
 		good, bad, refused, wrongly := 0, 0, 0, 0
 		n := 0
 		for i, row := range rows {
 			x := &all[i]
 			n++
-			switch sure := chance(weight, row) >= least; {
+			switch sure := row.chanceBy(weight) >= least; {
 			case sure && right[i] > 0:
 				good++
 			case sure:
@@ -379,12 +394,4 @@ func fitChance(t *testing.T, all []example, w features) {
 		}
 		fmt.Printf("least %.2f: of %d right %d, wrong %d, refused %d, refused though there is an answer %d\n", least, n, good, bad, refused, wrongly)
 	}
-}
-
-func chance(weight []float64, row grounds) float64 {
-	sum := 0.0
-	for i, v := range row {
-		sum += weight[i] * v
-	}
-	return 1 / (1 + math.Exp(-sum))
 }

@@ -24,14 +24,16 @@ const (
 	maxLooked = 500     // bytes that are read of a block
 )
 
-// NewReader returns a reader with one of Embedders, nil for another name.
-func NewReader(name string) *Reader {
-	e, ok := embedders[name]
-	if !ok {
-		return nil
+// ReaderOf returns the reader with one of Embedders, the same each time; nil for another name.
+func ReaderOf(name string) *Reader { return readers()[name] }
+
+var readers = sync.OnceValue(func() map[string]*Reader {
+	all := make(map[string]*Reader)
+	for name, e := range embedders {
+		all[name] = &Reader{open: e.open, known: make(map[string][]float32)}
 	}
-	return &Reader{open: e.open, known: make(map[string][]float32)}
-}
+	return all
+})
 
 // likeness returns the cosines of texts and a question, nil when it cannot.
 func (r *Reader) likeness(ctx context.Context, question string, texts []string) []float64 {
@@ -81,10 +83,13 @@ func (r *Reader) vector(ctx context.Context, m *encoder.Model, s string, kind en
 	return v
 }
 
+// reads reports whether there is a reader, and it knows the language of a question.
+func (r *Reader) reads(question string) bool { return r != nil && isEnglish(question) }
+
 // read keeps the units that have most of the question's words, and notes how like the question they are.
 // A question that goes on is read behind the one before. Without a reader, or for a question in a language that it does not know, all units stay as they are.
 func (r *Reader) read(ctx context.Context, question string, before []string, goesOn bool, units []unit) []unit {
-	if r == nil || len(units) == 0 || !isEnglish(question) {
+	if !r.reads(question) || len(units) == 0 {
 		return units
 	}
 	best := mostLikely(units, maxRead)

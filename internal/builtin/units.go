@@ -21,7 +21,7 @@ type unit struct {
 	pieces     []text.Span     // of which it is made
 	key        string          // its text with single spaces
 	text       string          // the same below what it stands under, as a reader sees it
-	row        bool            // it is one of a table
+	list       bool            // it is a whole list
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // of what asks for it or leads to it; nil for none
 	features   features
@@ -55,7 +55,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				continue // "Yes." to another question
 			}
 			seen[key] = true
-			u := unit{passage: i, start: start, end: end, key: key, row: isRow(s), asked: view.asked(b), terms: map[string]bool{}}
+			u := unit{passage: i, start: start, end: end, key: key, list: b.list || b.lead == b.first, asked: view.asked(b), terms: map[string]bool{}}
 			for j := b.first; j <= b.last; j++ {
 				maps.Copy(u.terms, terms[j])
 				u.pieces = append(u.pieces, all[j].Span)
