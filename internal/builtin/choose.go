@@ -333,7 +333,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			}
 			g := u.score
 			if len(chosen) > 0 {
-				if g = n.gain(u, covered, most); g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first {
+				if g = n.gain(u, covered, most); g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first {
 					continue
 				}
 				g += u.score
@@ -374,6 +374,9 @@ func (n need) gain(u *unit, covered map[string]bool, most limits) (gain float64)
 		}
 		if covered[t.text] {
 			share *= most.again
+		}
+		if general()[t.text] {
+			share *= generalShare
 		}
 		gain += share
 	}

@@ -38,12 +38,12 @@ func TestAnswerer_AnswersInSeveralLanguages(t *testing.T) {
 		"勤務時間は何時からですか":                       "午前九時",
 		"식비는 얼마인가요?":                         "만 원",
 		"Когда возмещаются командировочные расходы?": "за десять", //
-		"Wie hoch ist mein Gehalt?":       "", // nothing answers these
-		"火星上有水吗？":                         "",
-		"Qui a gagné la Coupe du monde ?": "",
+		"Wie hoch ist mein Gehalt?":       "Das weiß ich nicht.", // nothing answers these
+		"火星上有水吗？":                         "我不知道。",
+		"Qui a gagné la Coupe du monde ?": "Je ne sais pas.",
 	} {
 		got := p.ask(t, question).Messages[0].Text
-		if want == "" && !strings.Contains(got, "I don't know") || !strings.Contains(got, want) {
+		if !strings.Contains(got, want) {
 			t.Errorf("%s\n got %q\nwant %q", question, got, want)
 		}
 	}

@@ -59,8 +59,8 @@ func TestAskPages_MeasuresPagesAndCitations(t *testing.T) {
 	got.Searches[0].P50, got.Searches[0].P99 = 0, 0
 	want := &PageReport{
 		Questions: 5, Searches: []PageSearch{{Retriever: "bm25", Mode: "text",
-			Gold3: 2.5 / 5, Gold5: 2.5 / 5, Gold10: 2.5 / 5, Near3: 3.5 / 5, Near5: 3.5 / 5, Near10: 3.5 / 5}},
-		CitedGold: 2.5 / 5, CitePrecision: 3. / 4, PagesCited: 4. / 5, MostCited: 1, Refused: 1,
+			Document1: 4. / 5, Gold1: 2.5 / 5, Gold3: 2.5 / 5, Gold5: 2.5 / 5, Gold10: 2.5 / 5, Near3: 3.5 / 5, Near5: 3.5 / 5, Near10: 3.5 / 5}},
+		CitedGold: 2.5 / 5, CitePrecision: 3. / 4, PagesCited: 4. / 5, MostCited: 1, CitedAny: 3. / 5, Refused: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report differs (-want +got):\n%s", diff)
@@ -71,11 +71,29 @@ func TestAskPages_MeasuresPagesAndCitations(t *testing.T) {
 	}
 	table := strings.Join(strings.Fields(b.String()), " ")
 	for _, row := range []string{
-		"x: 2 documents, 4 chunks", "bm25 text 0.500 0.500 0.500 0.700 0.700 0.700 0.00 0.00", "5 0.500 0.750 0.80 1 1",
+		"x: 2 documents, 4 chunks", "bm25 text 0.800 0.500 0.500 0.500 0.500 0.700 0.700 0.700 0.00 0.00", "5 0.500 0.600 0.750 0.80 1 1 0 0",
 	} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no %q in\n%s", row, b.String())
 		}
+	}
+}
+
+// Some facts stand on several pages, and some questions have no answer.
+func TestAskPages_CountsFactsAndRefusals(t *testing.T) {
+	p := newProduct(t)
+	p.addPages(t, "a.pdf", "The lighthouse is ninety metres tall."+strings.Repeat(" Nothing else on this page matters to anybody who reads it.", 12)+"\fThe bridge opens at noon.")
+	d := &Dataset{Questions: []Question{
+		{ID: "either page", Text: "How tall is the lighthouse?", Pools: [][]string{{"a.pdf#page=7", "a.pdf#page=1"}}},
+		{ID: "one of two facts", Text: "How tall is the lighthouse?", Pools: [][]string{{"a.pdf#page=1"}, {"b.pdf#page=1"}}},
+		{ID: "no answer", Text: "Who painted the Sistine Chapel?"},
+	}}
+	got, err := AskPages(context.Background(), p.Env, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.CitedGold != .75 || got.CitedAny != 1 || got.Unanswerable != 1 || got.RefusedRight != 1 || got.Searches[0].Gold1 != .75 {
+		t.Errorf("%+v", got)
 	}
 }
 
