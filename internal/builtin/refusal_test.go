@@ -3,6 +3,7 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,10 @@ type answerable struct {
 }
 
 // refuses reports whether a turn ended without an answer.
-func refuses(turn *chat.Turn) bool { return turn.Messages[0].Text == Refusal }
+func refuses(turn *chat.Turn) bool {
+	said := turn.Messages[0].Text
+	return said == Refusal || slices.Contains(slices.Collect(maps.Values(refusals)), said)
+}
 
 // checkRefusals asks what the corpus does not hold.
 func checkRefusals(t *testing.T, p *product) {
