@@ -3,6 +3,7 @@ package chat
 import (
 	"parley/internal/chat/cite"
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 )
 
 // evidence returns what models that do not read prompts answer from: passages, word for word, each
