@@ -142,7 +142,7 @@ func NewEngine(cfg Config) *Engine {
 	}
 	orDefault(&cfg.MaxMessages, 1000)
 	orDefault(&cfg.MaxRequestBytes, 1<<20)
-	orDefault(&cfg.MaxTemplateBytes, 8<<10)
+	orDefault(&cfg.MaxTemplateBytes, MaxTemplate)
 	orDefault(&cfg.MaxHistoryTokens, 4000)
 	orDefault(&cfg.ContextTokens, 128_000)
 	orDefault(&cfg.Timeout, 10*time.Minute)

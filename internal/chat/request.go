@@ -135,7 +135,7 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The minimum score is not between 0 and 1.")
 	case !within(o.MinRerankScore, -math.MaxFloat64, math.MaxFloat64):
 		return invalid("The minimum reranker score is not a number.")
-	case !within(o.Temperature, 0, 2):
+	case !within(o.Temperature, 0, MaxTemperature):
 		return invalid("The temperature is not between 0 and 2.")
 	case !within(o.TopP, 0, 1):
 		return invalid("The value of top_p is not between 0 and 1.")

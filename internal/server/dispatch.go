@@ -51,7 +51,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.R
 	if err != nil {
 		return nil, err
 	}
-	name, err := byBody(r.Body)
+	name, err := byBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.R
 	return rt, nil
 }
 
-// byBody returns the protocol that a body speaks.
-func byBody(body []byte) (string, error) {
-	p, err := wire.ProbeBody(body)
+// byBody returns the protocol that the body of a request speaks.
+func byBody(r *wire.Request) (string, error) {
+	p, err := r.Probe()
 	switch {
 	case err != nil:
 		return "", err

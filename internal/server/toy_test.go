@@ -27,7 +27,7 @@ const toyOpenAPI = `{"tag": "Toy", "errors": "ToyError", "schemas": {"ToyError":
 }}}}`
 
 func (p toy) handle(w http.ResponseWriter, r *wire.Request) error {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

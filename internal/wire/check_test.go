@@ -162,7 +162,7 @@ func TestValue_ReadsEachKind(t *testing.T) {
 	}
 }
 
-func TestProbeBody_SeesTheKeysOfTheDispatch(t *testing.T) {
+func TestProbe_SeesTheKeysOfTheDispatch(t *testing.T) {
 	cases := []struct {
 		body string
 		want Probe
@@ -176,7 +176,7 @@ func TestProbeBody_SeesTheKeysOfTheDispatch(t *testing.T) {
 		{`{"\u006dessages":[]}`, Probe{HasMessages: true}},
 	}
 	for _, c := range cases {
-		if got, err := ProbeBody([]byte(c.body)); err != nil || got != c.want {
+		if got, err := (&Request{Body: []byte(c.body)}).Probe(); err != nil || got != c.want {
 			t.Errorf("%s: got %+v, %v; want %+v", c.body, got, err, c.want)
 		}
 	}
@@ -253,7 +253,7 @@ func FuzzProbeBody(f *testing.F) {
 	f.Add([]byte(`{"messages":[],"stream":true}`))
 	f.Add([]byte(`{"message":"x"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p, err := ProbeBody(body)
+		p, err := (&Request{Body: body}).Probe()
 		if err != nil && p != (Probe{}) {
 			t.Errorf("%q gave %+v beside an error", body, p)
 		}

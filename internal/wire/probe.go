@@ -8,9 +8,9 @@ type Probe struct {
 	HasStream       bool // the key "stream" is there, whatever its value
 }
 
-// ProbeBody checks a body and looks at its top-level keys. The error is that of ParseObject.
-func ProbeBody(body []byte) (Probe, error) {
-	object, err := ParseObject(body)
+// Probe looks at the top-level keys of a body. The error is that of Object.
+func (r *Request) Probe() (Probe, error) {
+	object, err := r.Object()
 	if err != nil {
 		return Probe{}, err
 	}

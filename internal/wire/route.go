@@ -85,6 +85,23 @@ type Request struct {
 
 	// Fail is the route's at first. A handler that learns more about the client replaces it.
 	Fail Fail
+
+	object  Object // of Body, once Object was called
+	invalid error
+	checked bool
+}
+
+// SetBody replaces the body, as where it is one part of a form.
+func (r *Request) SetBody(body []byte) { r.Body, r.checked = body, false }
+
+// Object returns the JSON object that the body is, which is checked once, however often it is asked for. The
+// error is that of ParseObject.
+func (r *Request) Object() (Object, error) {
+	if !r.checked {
+		r.object, r.invalid = ParseObject(r.Body)
+		r.checked = true
+	}
+	return r.object, r.invalid
 }
 
 // Media says what the body of a route may be, and who reads it.

@@ -2,14 +2,13 @@
 // judging JSON before anything is built from it, writing a stream of lines to a client that may
 // be slow or gone, and turning an error into a status.
 //
-// A protocol adapter reads and answers like this:
+// A protocol adapter exports its routes (Protocol), and its handlers read and answer like this:
 //
-//	body, err := wire.ReadBody(w, r, wire.DefaultBodyLimit)
-//	object, err := wire.ParseObject(body)
+//	object, err := r.Object() // of the body, which the server has read
 //	stream := wire.NDJSON(w, "application/json-lines")
 //	for event, err := range runner.Run(ctx, request) {
 //		if err := stream.Send(render(stream.Line(), event)); err != nil {
-//			return // the client is gone: leaving the range cancels the turn
+//			return err // the client is gone: leaving the range cancels the turn
 //		}
 //	}
 //

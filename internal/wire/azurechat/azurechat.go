@@ -112,13 +112,15 @@ func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error
 		x := &exchange{form: form, objectErrors: form.SDK || r.IsForm}
 		x.form.Both = form.Both && !r.IsForm && r.Header.Get(wire.ProtocolHeader) == "" // else the client reads this version
 		r.Fail = x.fail
-		body, files := r.Body, []file(nil)
+		var files []file
 		if r.IsForm {
+			var body []byte
 			if body, files, err = splitMultipart(r.Header.Get("Content-Type"), r.Body); err != nil {
 				return err
 			}
+			r.SetBody(body)
 		}
-		if err := h.decode(r, x, body, files); err != nil {
+		if err := h.decode(r, x, files); err != nil {
 			return err
 		}
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)

@@ -18,9 +18,9 @@ type body struct {
 
 // decode fills x from a request. What the shape of an error depends on comes first, so that
 // even a refusal has the shape that the client reads.
-func (h *Handler) decode(r *wire.Request, x *exchange, raw []byte, files []file) error {
+func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	x.req.Principal = r.Who
-	object, err := wire.ParseObject(raw)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // fail answers a request of the form whose handler has not begun: with a body that it may not even take.
 func (f Form) fail(w http.ResponseWriter, r *wire.Request, err error) {
 	x := &exchange{form: f, objectErrors: f.SDK || r.IsForm}
-	if object, err := wire.ParseObject(r.Body); err == nil && f.Version == V0128 {
+	if object, err := r.Object(); err == nil && f.Version == V0128 {
 		context, _ := object.Get("context")
 		_, _, _ = settingsOf(x, context) // recognises the web component
 	}

@@ -36,7 +36,7 @@ func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 
 // decode fills x from a request.
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 // have not changed are to be read anew.
 func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (h *Handler) uploaded(w http.ResponseWriter, r *wire.Request) error {
 
 // deleteUploaded answers POST /delete_uploaded {"filename"}.
 func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

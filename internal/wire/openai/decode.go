@@ -11,7 +11,7 @@ import (
 // decode returns the exchange that a request asks for.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return nil, err
 	}

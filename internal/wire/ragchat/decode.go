@@ -16,7 +16,7 @@ import (
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	x.base, x.home = wire.BaseURL(r.Request, h.cfg.PublicURL, false), h.cfg.Namespace
 	x.req.Namespace, x.req.Principal = h.cfg.Namespace, r.Who
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return err
 	}

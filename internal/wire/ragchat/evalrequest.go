@@ -57,7 +57,7 @@ func (e *evaluation) best(passages []retrieval.Passage) []retrieval.Passage {
 
 // evaluationOf reads the body of an evaluation.
 func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error) {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	if r.Body != nil {
 		x := &exchange{req: chat.Request{Principal: r.Who}}
-		if object, err := wire.ParseObject(r.Body); err == nil {
+		if object, err := r.Object(); err == nil {
 			if settings, err := paramsOf(object); err == nil {
 				x.queryID = queryIDOf(settings)
 			}

@@ -43,7 +43,7 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 
 // searchOf reads the body of a search: the query, how many results are wanted, and which count.
 func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep func(*retrieval.Passage) bool, err error) {
-	object, err := wire.ParseObject(r.Body)
+	object, err := r.Object()
 	if err != nil {
 		return q, 0, nil, err
 	}

@@ -78,7 +78,7 @@ func MountFor(p wire.Protocol, log *slog.Logger, admit func(*http.Request, wire.
 }
 
 func choose(among []wire.Route, r *wire.Request) wire.Route {
-	if probe, err := wire.ProbeBody(r.Body); err == nil && probe.HasStream && len(among) > 1 {
+	if probe, err := r.Probe(); err == nil && probe.HasStream && len(among) > 1 {
 		return among[1]
 	}
 	return among[0]
