@@ -40,6 +40,9 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 	if len(sets) > 0 {
 		return c.judge(ctx, p, sets)
 	}
+	if c.Compare != "" {
+		return usagef("--compare is for sets of answers, and %s holds none", c.Dataset)
+	}
 	d, err := eval.Load(c.Dataset, c.Corpus)
 	if err != nil {
 		return usageError{err}

@@ -15,6 +15,14 @@ func (c evalCmd) judge(ctx context.Context, p *program, sets []*eval.AnswerSet) 
 	if p.given["data"] || c.JSON {
 		return usagef("a report over answers is text, and its indexes are temporary: leave out --data and --json")
 	}
+	var old *os.File // opened first, so that a wrong name is told before the work
+	if c.Compare != "" {
+		var err error
+		if old, err = os.Open(c.Compare); err != nil {
+			return usageError{fmt.Errorf("open the older report: %w", err)}
+		}
+		defer old.Close()
+	}
 	var judged []eval.Judgement
 	for _, set := range sets {
 		some, err := p.judgeSet(ctx, set)
@@ -23,14 +31,9 @@ func (c evalCmd) judge(ctx context.Context, p *program, sets []*eval.AnswerSet) 
 		}
 		judged = append(judged, some...)
 	}
-	if err := eval.WriteAnswers(p.stdout, judged); err != nil || c.Compare == "" {
+	if err := eval.WriteAnswers(p.stdout, judged); err != nil || old == nil {
 		return err
 	}
-	old, err := os.Open(c.Compare)
-	if err != nil {
-		return usageError{fmt.Errorf("open the older report: %w", err)}
-	}
-	defer old.Close()
 	return eval.WriteChanges(p.stdout, old, judged)
 }
 
