@@ -67,7 +67,7 @@ func judge(corpus string, q *FactQuestion, answer string, labels []string) Judge
 	default:
 		j.Verdict = Right
 	}
-	if found > 0 {
+	if j.Verdict == Right || j.Verdict == Partly {
 		j.Superfluous = superfluous(pieces, q.Facts)
 	}
 	return j
