@@ -67,7 +67,7 @@ func TestAskPages_ReachesItsGoals(t *testing.T) {
 	ctx := context.Background()
 	d := load(t, shared(t, "data/northwind"))
 	p := newProduct(t)
-	pool := extract.NewPool(extract.Options{CacheDir: t.TempDir()})
+	pool := extract.NewPool(extract.Options{CacheDir: needs.ParserCache()})
 	defer pool.Close()
 	in := ingest.New(ingest.Config{
 		Corpus: p.Corpus, Store: p.db.Corpus(), Blobs: p.db.Blobs(), Extractor: pool,

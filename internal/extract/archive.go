@@ -20,6 +20,8 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+
+	"parley/internal/extract/codepage"
 )
 
 var (
@@ -100,7 +102,7 @@ func zipNames(archive *container) []string {
 	encoding := nameEncoding(foreign)
 	for i, name := range names {
 		if !utf8.ValidString(name) {
-			names[i] = decodeAs(encoding, []byte(name))
+			names[i] = codepage.As(encoding, []byte(name))
 		}
 	}
 	return names
@@ -110,14 +112,14 @@ func zipNames(archive *container) []string {
 // common in one code page is rare in the others. The last resort is that of DOS.
 func nameEncoding(names []byte) encoding.Encoding {
 	switch {
-	case isShiftJIS(names):
+	case codepage.IsShiftJIS(names):
 		return japanese.ShiftJIS
 	case highBytes(names, func(c byte) bool { return c >= 0x80 && c <= 0xaf || c >= 0xe0 && c <= 0xef }) >= 3:
 		return charmap.CodePage866
 	case isGBK(names):
 		return simplifiedchinese.GBK
 	}
-	switch guessed := guess(names); guessed {
+	switch guessed := codepage.Guess(names); guessed {
 	case simplifiedchinese.GBK, simplifiedchinese.GB18030, traditionalchinese.Big5, korean.EUCKR, japanese.EUCJP:
 		return guessed
 	}
@@ -203,7 +205,7 @@ func addTAR(ctx context.Context, f *file, src io.Reader) (*Document, error) {
 		}
 		name := header.Name
 		if !utf8.ValidString(name) {
-			name = decodeAs(nameEncoding([]byte(name)), []byte(name))
+			name = codepage.As(nameEncoding([]byte(name)), []byte(name))
 		}
 		if err := f.spool.add(ctx, name, archive); err != nil {
 			return nil, err

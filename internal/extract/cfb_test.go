@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/extract/cfb"
 )
 
 // The files of testdata/cfb were made by other programs. What made each lies beside it:
@@ -54,17 +56,17 @@ func TestCompound_ReadsStreamsOfAnySize(t *testing.T) {
 		want[fmt.Sprintf("s%d", size)] = pattern(size)
 	}
 	for _, name := range []string{"poi-streams.cfb", "pyaaf2-streams.cfb"} {
-		root := openedCompound(t, compoundFile(t, name)).root()
+		root := openedCompound(t, compoundFile(t, name)).Root()
 		got := map[string]string{}
-		for _, e := range root.list() {
-			if e.kind == cfbStream {
-				got[e.name] = string(e.bytes(1 << 20))
+		for _, e := range root.List() {
+			if !e.IsStorage() {
+				got[e.Name] = string(e.Bytes(1 << 20))
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if inner := root.named("inner"); inner == nil || string(inner.named("ä").bytes(9)) != "x" {
+		if inner := root.Named("inner"); inner == nil || string(inner.Named("ä").Bytes(9)) != "x" {
 			t.Errorf("%s: the inner storage is not read", name)
 		}
 	}
@@ -72,18 +74,18 @@ func TestCompound_ReadsStreamsOfAnySize(t *testing.T) {
 
 // The table of sectors of this file is too large for its first sector to list.
 func TestCompound_ReadsALargeFile(t *testing.T) {
-	root := openedCompound(t, compoundFile(t, "poi-large.cfb.gz")).root()
-	if zeros := root.named("zeros").bytes(1 << 24); len(zeros) != 8<<20 || bytes.Trim(zeros, "\x00") != nil {
+	root := openedCompound(t, compoundFile(t, "poi-large.cfb.gz")).Root()
+	if zeros := root.Named("zeros").Bytes(1 << 24); len(zeros) != 8<<20 || bytes.Trim(zeros, "\x00") != nil {
 		t.Errorf("%d bytes of 8 MiB of zeros", len(zeros))
 	}
-	if got := string(root.named("last").bytes(1 << 20)); got != pattern(5000) {
+	if got := string(root.Named("last").Bytes(1 << 20)); got != pattern(5000) {
 		t.Errorf("the last stream has %d bytes, or others", len(got))
 	}
 }
 
-func openedCompound(t *testing.T, data []byte) *compound {
+func openedCompound(t *testing.T, data []byte) *cfb.File {
 	t.Helper()
-	c, err := openCompound(bytes.NewReader(data), int64(len(data)))
+	c, err := cfb.Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"strconv"
 	"strings"
+
+	"parley/internal/extract/numfmt"
 )
 
 // The bounds of a chart's table.
@@ -105,7 +107,7 @@ func (c *chartWalker) value(v string) {
 		put(&s.categories, c.point, v)
 	case "val", "yVal":
 		if f, err := strconv.ParseFloat(v, 64); err == nil {
-			v = plainNumber(f)
+			v = numfmt.Plain(f)
 		}
 		put(&s.values, c.point, v)
 	}

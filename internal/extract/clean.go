@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/extract/codepage"
 )
 
 // cleanText brings text of any source to the form that pages have: NFC, lines ended by "\n", no
@@ -87,18 +89,18 @@ func privateUse(r rune) []rune {
 // glue is what joins two lines of one paragraph: nothing between characters of scripts that are
 // written without spaces, else a space.
 func glue(last, first rune) string {
-	if last == 0 || first == 0 || unspaced(last) && unspaced(first) {
+	if last == 0 || first == 0 || codepage.Unspaced(last) && codepage.Unspaced(first) {
 		return ""
 	}
 	return " "
 }
 
-// unspaced holds for scripts that put no space between words, and their punctuation.
-func unspaced(r rune) bool {
-	if r < 0x0e00 {
-		return false
+// decodeText turns the bytes of a text file into clean text, in the charset that the file declares of
+// itself ("" for none) unless the bytes contradict it. Bytes that are not text are Damaged.
+func decodeText(data []byte, declared string) (string, error) {
+	text := codepage.Decode(data, declared)
+	if !codepage.IsProse(text) {
+		return "", damaged("the file is not text in an encoding that is known here")
 	}
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
-		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef && !unicode.Is(unicode.Hangul, r)
+	return cleanText(text), nil
 }

@@ -18,8 +18,7 @@ import (
 	"parley/test/needs"
 )
 
-// testCache keeps PDFium's compiled code between test runs.
-var testCache = filepath.Join(os.TempDir(), "parley-extract-test")
+var testCache = needs.ParserCache()
 
 func TestMain(m *testing.M) {
 	RunWorkerIfAsked(testPost)

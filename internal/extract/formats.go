@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/extract/cfb"
 	"parley/internal/format"
 )
 
@@ -50,7 +51,7 @@ func Supports(name string, head []byte) bool {
 	case head == nil:
 		return known == nil || !known.Sealed
 	}
-	for _, container := range []string{"PK\x03\x04", "PK\x05\x06", cfbMagic} {
+	for _, container := range []string{"PK\x03\x04", "PK\x05\x06", cfb.Magic} {
 		if bytes.HasPrefix(head, []byte(container)) {
 			return true
 		}
@@ -103,7 +104,7 @@ func sniff(f *file) (*format.Format, error) {
 	case bytes.HasPrefix(f.head, []byte("PK\x03\x04")), bytes.HasPrefix(f.head, []byte("PK\x05\x06")):
 		name, err := sniffZIP(f)
 		return format.Named(name), err
-	case bytes.HasPrefix(f.head, []byte(cfbMagic)):
+	case bytes.HasPrefix(f.head, []byte(cfb.Magic)):
 		name, err := sniffOLE(f)
 		return format.Named(name), err
 	}
@@ -232,7 +233,7 @@ func openDocumentType(archive *container) string {
 // sniffOLE looks into a compound file: a message of Outlook, or the old Office formats.
 func sniffOLE(f *file) (string, error) {
 	known := format.ByExtension(f.ext)
-	c, err := openCompound(f.r, f.size)
+	c, err := cfb.Open(f.r, f.size)
 	if err != nil {
 		if known != nil && known.Unread {
 			return known.Name, nil
@@ -243,7 +244,7 @@ func sniffOLE(f *file) (string, error) {
 		{"__properties_version1.0", "Outlook message"}, {"WordDocument", "Word 97–2003"},
 		{"Workbook", "Excel 97–2003"}, {"Book", "Excel 97–2003"}, {"PowerPoint Document", "PowerPoint 97–2003"},
 	} {
-		if c.root().named(sign.stream) != nil {
+		if c.Root().Named(sign.stream) != nil {
 			return sign.format, nil
 		}
 	}

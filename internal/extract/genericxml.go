@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/extract/numfmt"
 )
 
 var (
@@ -320,7 +322,7 @@ func (w *excelXMLWalker) data(d *xml.Decoder, e xml.StartElement) error {
 		value = date
 	}
 	if v, err := strconv.ParseFloat(value, 64); err == nil && xmlAttr(e, "Type") == "Number" {
-		value = plainNumber(v)
+		value = numfmt.Plain(v)
 	}
 	if w.held += int64(len(value)); w.held > w.out.budget.left {
 		return w.out.budget.exceeded()

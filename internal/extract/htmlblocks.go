@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"parley/internal/extract/codepage"
 )
 
 // addHTML appends the blocks of a fragment of HTML, for the HTML inside Markdown.
@@ -204,7 +206,7 @@ func collapse(s string) string {
 			b.WriteString(line[:start])
 			last, _ := utf8.DecodeLastRuneInString(b.String())
 			first, _ := utf8.DecodeRuneInString(rest)
-			if !strings.Contains(space, "\n") || !unspaced(last) || !unspaced(first) {
+			if !strings.Contains(space, "\n") || !codepage.Unspaced(last) || !codepage.Unspaced(first) {
 				b.WriteByte(' ')
 			}
 			line = rest

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/extract/cfb"
 	"parley/test/needs"
 )
 
@@ -203,11 +204,11 @@ func sealed(t *testing.T, name string, data []byte) (from, to int) {
 		}
 		return int(at), int(at) + int(archive.File[0].CompressedSize64)
 	case strings.Contains(name, "agile"):
-		c, err := openCompound(bytes.NewReader(data), int64(len(data)))
+		c, err := cfb.Open(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		pack := c.root().named("EncryptedPackage").bytes(1 << 20)
+		pack := c.Root().Named("EncryptedPackage").Bytes(1 << 20)
 		at := bytes.Index(data, pack)
 		if at < 0 {
 			t.Fatal("the sectors of the package do not lie one behind the other")

@@ -10,6 +10,7 @@ import (
 	"net/mail"
 	"strings"
 
+	"parley/internal/extract/codepage"
 	"parley/internal/format"
 )
 
@@ -176,12 +177,12 @@ func decodeWords(s string) string {
 		if err != nil {
 			return nil, err
 		}
-		return strings.NewReader(decode(data, charset)), nil
+		return strings.NewReader(codepage.Decode(data, charset)), nil
 	}}
 	if text, err := d.DecodeHeader(s); err == nil {
 		s = text
 	}
-	return decode([]byte(s), "")
+	return codepage.Decode([]byte(s), "")
 }
 
 // contentType returns a part's media type and parameters, and makes the best of broken ones.

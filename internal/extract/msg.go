@@ -11,6 +11,8 @@ import (
 
 	utf16 "golang.org/x/text/encoding/unicode"
 
+	"parley/internal/extract/cfb"
+	"parley/internal/extract/codepage"
 	"parley/internal/format"
 )
 
@@ -19,11 +21,11 @@ var _ = reads("Outlook message", reader{read: readMSG})
 // readMSG reads a message of Outlook (MS-OXMSG): who wrote to whom and when, and the body.
 // Attachments are documents of their own; messages among them become mails of the Internet's form.
 func readMSG(ctx context.Context, f *file) (*Document, error) {
-	c, err := openCompound(f.r, f.size)
+	c, err := cfb.Open(f.r, f.size)
 	if err != nil {
 		return nil, damaged("the file is cut off or broken")
 	}
-	m := msgStore{entry: c.root(), header: 32, left: &f.limits.TextBytes}
+	m := msgStore{entry: c.Root(), header: 32, left: &f.limits.TextBytes}
 	if err := m.attach(ctx, f.spool); err != nil {
 		return nil, err
 	}
@@ -60,15 +62,15 @@ const (
 
 // msgStore is a message, or an attachment, as a storage of properties.
 type msgStore struct {
-	entry  *cfbEntry
+	entry  *cfb.Entry
 	header int64  // bytes before the list of the properties of fixed size
 	left   *int64 // bytes of text that may be read of one property
 	outer  string // charset of the message around it, for one that names none
 }
 
 // property returns the stream of a property of a type, nil when it is not there.
-func (m msgStore) property(tag, kind int) *cfbEntry {
-	return m.entry.named(fmt.Sprintf("__substg1.0_%04X%04X", tag, kind))
+func (m msgStore) property(tag, kind int) *cfb.Entry {
+	return m.entry.Named(fmt.Sprintf("__substg1.0_%04X%04X", tag, kind))
 }
 
 // The types of properties.
@@ -84,10 +86,10 @@ func (m msgStore) text(tag int) string { return oneLine(m.string(tag)) }
 
 func (m msgStore) string(tag int) string {
 	if e := m.property(tag, msgUnicode); e != nil {
-		return cleanText(decodeAs(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), e.bytes(*m.left)))
+		return cleanText(codepage.As(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), e.Bytes(*m.left)))
 	}
-	data := bytes.TrimRight(m.property(tag, msgANSI).bytes(*m.left), "\x00")
-	return cleanText(decode(data, m.ansi()))
+	data := bytes.TrimRight(m.property(tag, msgANSI).Bytes(*m.left), "\x00")
+	return cleanText(codepage.Decode(data, m.ansi()))
 }
 
 // ansi is the charset of texts that are not Unicode.
@@ -135,7 +137,7 @@ const maxProperties = 1 << 20
 // fixed returns the value of a property of fixed size (MS-OXMSG section 2.4), 0 when it is not
 // there.
 func (m msgStore) fixed(tag uint16) uint64 {
-	data := m.entry.named("__properties_version1.0").bytes(maxProperties)
+	data := m.entry.Named("__properties_version1.0").Bytes(maxProperties)
 	for at := m.header; at+16 <= int64(len(data)); at += 16 {
 		if binary.LittleEndian.Uint16(data[at+2:]) == tag {
 			return binary.LittleEndian.Uint64(data[at+8:])
@@ -180,15 +182,15 @@ func (m msgStore) fields() []mailField {
 func (m msgStore) body(ctx context.Context) mailBody {
 	b := mailBody{plain: m.string(msgBody)}
 	if e := m.property(msgHTML, msgBinary); e != nil {
-		data := e.bytes(*m.left)
-		b.html = cleanText(decode(data, first(metaCharset(data), m.charset(msgCodePage))))
+		data := e.Bytes(*m.left)
+		b.html = cleanText(codepage.Decode(data, first(metaCharset(data), m.charset(msgCodePage))))
 	} else {
 		b.html = m.string(msgHTML)
 	}
 	if !b.isEmpty() {
 		return b
 	}
-	data := decompressRTF(m.property(msgRTF, msgBinary).bytes(*m.left), *m.left)
+	data := decompressRTF(m.property(msgRTF, msgBinary).Bytes(*m.left), *m.left)
 	out := builder{budget: &budget{left: *m.left}}
 	if _, err := addRTF(ctx, &out, bytes.NewReader(data)); err == nil {
 		b.plain = string(out.text)
@@ -198,15 +200,15 @@ func (m msgStore) body(ctx context.Context) mailBody {
 
 // attach takes the attachments out.
 func (m msgStore) attach(ctx context.Context, s *spool) error {
-	for _, e := range m.entry.list() {
-		if !e.isAttachment() {
+	for _, e := range m.entry.List() {
+		if !isAttachment(e) {
 			continue
 		}
 		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}
 		if a.isFurniture() {
 			continue
 		}
-		if inner := a.property(msgAttachData, msgObject); inner != nil && inner.kind == cfbStorage {
+		if inner := a.property(msgAttachData, msgObject); inner != nil && inner.IsStorage() {
 			if err := a.addMessage(ctx, s, msgStore{entry: inner, header: 24, left: m.left, outer: a.outer}); err != nil {
 				return err
 			}
@@ -216,15 +218,15 @@ func (m msgStore) attach(ctx context.Context, s *spool) error {
 		if data == nil {
 			continue // a link to a file elsewhere
 		}
-		if err := s.add(ctx, first(a.name(), fmt.Sprintf("attachment-%d", len(s.parts)+1)), data.open()); err != nil {
+		if err := s.add(ctx, first(a.name(), fmt.Sprintf("attachment-%d", len(s.parts)+1)), data.Open()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *cfbEntry) isAttachment() bool {
-	return e.kind == cfbStorage && strings.HasPrefix(strings.ToLower(e.name), "__attach_version1.0_")
+func isAttachment(e *cfb.Entry) bool {
+	return e.IsStorage() && strings.HasPrefix(strings.ToLower(e.Name), "__attach_version1.0_")
 }
 
 // isFurniture holds for pictures that are part of the page.

@@ -43,8 +43,8 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 	if err := writePart(w, boundary, "Content-Type: "+media+"; charset=utf-8", strings.NewReader(text)); err != nil {
 		return err
 	}
-	for _, e := range m.entry.list() {
-		if !e.isAttachment() {
+	for _, e := range m.entry.List() {
+		if !isAttachment(e) {
 			continue
 		}
 		a := msgStore{entry: e, header: 8, left: m.left, outer: m.ansi()}
@@ -63,7 +63,7 @@ func (m msgStore) writeAttachment(ctx context.Context, w io.Writer, boundary str
 	if m.isFurniture() {
 		return nil
 	}
-	if inner := m.property(msgAttachData, msgObject); inner != nil && inner.kind == cfbStorage {
+	if inner := m.property(msgAttachData, msgObject); inner != nil && inner.IsStorage() {
 		if _, err := io.WriteString(w, "--"+boundary+"\r\nContent-Type: message/rfc822\r\n\r\n"); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (m msgStore) writeAttachment(ctx context.Context, w io.Writer, boundary str
 	if disposition == "" {
 		disposition = "attachment"
 	}
-	return writePart(w, boundary, "Content-Type: application/octet-stream\r\nContent-Disposition: "+disposition, data.open())
+	return writePart(w, boundary, "Content-Type: application/octet-stream\r\nContent-Disposition: "+disposition, data.Open())
 }
 
 // writePart writes one part in base64.
@@ -138,7 +138,7 @@ func decompressRTF(data []byte, limit int64) []byte {
 	if len(data) < 16 {
 		return nil
 	}
-	size, kind, in := int64(le32(data[4:])), string(data[8:12]), data[16:]
+	size, kind, in := int64(binary.LittleEndian.Uint32(data[4:])), string(data[8:12]), data[16:]
 	if kind == "MELA" {
 		return in[:min(size, int64(len(in)))]
 	}

@@ -16,23 +16,25 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"parley/internal/extract/cfb"
 )
 
 // unlockOffice replaces a document of Office that is encrypted (MS-OFFCRYPTO) by what it is under
 // the first of the passwords that fits. Other files stay as they are.
 func unlockOffice(f *file) error {
-	if !bytes.HasPrefix(f.head, []byte(cfbMagic)) {
+	if !bytes.HasPrefix(f.head, []byte(cfb.Magic)) {
 		return nil
 	}
-	c, err := openCompound(f.r, f.size)
+	c, err := cfb.Open(f.r, f.size)
 	if err != nil {
 		return nil //nolint:nilerr // what it is shows later
 	}
-	pack, info := c.root().named("EncryptedPackage"), c.root().named("EncryptionInfo")
+	pack, info := c.Root().Named("EncryptedPackage"), c.Root().Named("EncryptionInfo")
 	if pack == nil {
 		return nil
 	}
-	scheme := readScheme(info.bytes(1 << 20))
+	scheme := readScheme(info.Bytes(1 << 20))
 	if scheme == nil {
 		return &Error{Reason: Encrypted, Detail: "the document is encrypted in a way that is not known here"}
 	}
@@ -41,7 +43,7 @@ func unlockOffice(f *file) error {
 		if !ok {
 			continue
 		}
-		data := pack.bytes(lockedBytes)
+		data := pack.Bytes(lockedBytes)
 		if data == nil {
 			return tooLarge("the document is encrypted, and at most %s of such are read", megabytes(lockedBytes))
 		}
@@ -315,14 +317,14 @@ func readStandard(data []byte) lockScheme {
 	if len(data) < 4 {
 		return nil
 	}
-	size := int64(le32(data))
+	size := int64(binary.LittleEndian.Uint32(data))
 	if data = data[4:]; size < 32 || int64(len(data)) < size+4+16+16+4+32 {
 		return nil
 	}
-	algorithm, bits := le32(data[8:]), int(le32(data[16:]))
+	algorithm, bits := binary.LittleEndian.Uint32(data[8:]), int(binary.LittleEndian.Uint32(data[16:]))
 	verifier := data[size:]
 	const aes128, aes192, aes256 = 0x660e, 0x660f, 0x6610
-	if algorithm != aes128 && algorithm != aes192 && algorithm != aes256 || bits != 128 && bits != 192 && bits != 256 || le32(verifier) != 16 {
+	if algorithm != aes128 && algorithm != aes192 && algorithm != aes256 || bits != 128 && bits != 192 && bits != 256 || binary.LittleEndian.Uint32(verifier) != 16 {
 		return nil
 	}
 	return &standardLock{keyBytes: bits / 8, salt: verifier[4:20], verifier: verifier[20:36], hash: verifier[40:72]}

@@ -3,6 +3,8 @@ package extract
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/extract/codepage"
 )
 
 // pdfGlyph is the box in which a font sets a character. Lengths are in points, up is positive.
@@ -74,7 +76,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	size, gap := r.current.size, g.left-r.last.right
 	if r.spaced {
 		before, _ := utf8.DecodeLastRune(r.line.text[:n-1])
-		if r.made && (abs(gap) < touching*size || gap < size && (unspaced(before) && unspaced(char) || r.isPair(index))) {
+		if r.made && (abs(gap) < touching*size || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index))) {
 			r.line.mapped = r.line.slice(0, n-1)
 			r.spaced = false
 		}
@@ -91,7 +93,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 		case raised != r.raised, (gap > .2*size || gap < -size) && r.textObject(r.lastIndex) != r.textObject(index):
 			r.putSpace()
 		}
-	case gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || unspaced(before) || unspaced(char):
+	case gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || codepage.Unspaced(before) || codepage.Unspaced(char):
 	case r.textObject(r.lastIndex) != r.textObject(index):
 		r.putSpace()
 	}

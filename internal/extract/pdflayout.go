@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/extract/codepage"
 )
 
 // pdfLayout makes blocks of lines. It holds what the whole document says about its typography.
@@ -218,7 +220,7 @@ func (l *pdfLayout) endsShort(lines []pdfLine, i int) bool {
 	}
 	first, _ := utf8.DecodeRune(next.text)
 	word := next.first
-	if unspaced(first) {
+	if codepage.Unspaced(first) {
 		word = next.size
 	}
 	room := float32(0)

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+
+	"parley/internal/extract/codepage"
 )
 
 // rtfEncoding is the code page of a font.
@@ -29,7 +31,7 @@ func (e rtfEncoding) decode(b []byte) string {
 	if e.page == nil {
 		e.page = charmap.Windows1252
 	}
-	return decodeAs(e.page, b)
+	return codepage.As(e.page, b)
 }
 
 // rtfEncodings are the code pages by number.

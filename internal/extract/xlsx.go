@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/extract/numfmt"
 )
 
 var _ = reads("Excel", reader{read: readXLSX})
@@ -57,7 +59,7 @@ type xlsxReader struct {
 	out     builder
 	limit   int64    // bytes of the shared strings
 	strings []string // shared by all sheets
-	formats []numberFormat
+	formats []numfmt.Format
 	epoch   time.Time // the day that dates count from
 }
 
@@ -149,12 +151,12 @@ func decodeInto(d *xml.Decoder, e xml.StartElement, text *strings.Builder) error
 
 // readStyles reads how cells show numbers, by the cells' style.
 func (x *xlsxReader) readStyles() error {
-	custom := map[string]numberFormat{}
+	custom := map[string]numfmt.Format{}
 	inCells := false
 	err := eachElement(x.archive, x.part("styles", "xl/styles.xml"), func(_ *xml.Decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
-			custom[xmlAttr(e, "numFmtId")] = parseNumberFormat(xmlAttr(e, "formatCode"))
+			custom[xmlAttr(e, "numFmtId")] = numfmt.Parse(xmlAttr(e, "formatCode"))
 		case "cellXfs":
 			inCells = true
 		case "cellStyles", "dxfs":
@@ -167,7 +169,7 @@ func (x *xlsxReader) readStyles() error {
 			f, known := custom[id]
 			if !known {
 				n, _ := strconv.Atoi(id)
-				f = parseNumberFormat(builtinFormats[n])
+				f = numfmt.Parse(numfmt.Builtin[n])
 			}
 			x.formats = append(x.formats, f)
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"strconv"
 	"strings"
+
+	"parley/internal/extract/numfmt"
 )
 
 // maxColumns is the number of columns of a sheet.
@@ -107,11 +109,11 @@ func (w *sheetWalker) shown() string {
 	if err != nil {
 		return cleanText(raw)
 	}
-	format := general
+	format := numfmt.General
 	if s := w.cell.style; s >= 0 && s < len(w.x.formats) {
 		format = w.x.formats[s]
 	}
-	return cleanText(format.format(v, w.x.epoch)) // the format may add text
+	return cleanText(format.Text(v, w.x.epoch)) // the format may add text
 }
 
 // columnOf returns the column of a reference such as "AB12", from 0; -1 when it has none.

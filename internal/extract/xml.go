@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 	utf16 "golang.org/x/text/encoding/unicode"
+
+	"parley/internal/extract/codepage"
 )
 
 // newXML returns a decoder for a part of a document. It knows no entities but the five of XML
@@ -37,16 +39,16 @@ func newXML(r io.Reader) *xml.Decoder {
 // labelled decodes what declares an encoding. Of an encoding that is not known by this name the bytes
 // decide.
 func labelled(label string, in io.Reader) (io.Reader, error) {
-	label = charsetAlias(label)
+	label = codepage.Alias(label)
 	if enc, _ := charset.Lookup(label); enc != nil {
 		return enc.NewDecoder().Reader(in), nil
 	}
 	ahead := bufio.NewReaderSize(in, 64<<10)
 	sample, _ := ahead.Peek(64 << 10) // an error comes again with the first token
-	if utf8.Valid(sample[:len(sample)-incomplete(sample)]) {
+	if utf8.Valid(sample[:len(sample)-codepage.Incomplete(sample)]) {
 		return ahead, nil
 	}
-	return guess(sample).NewDecoder().Reader(ahead), nil
+	return codepage.Guess(sample).NewDecoder().Reader(ahead), nil
 }
 
 // eachToken calls visit for every token of a part until its error. The error is visit's, ctx's,

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"parley/internal/extract"
+	"parley/test/needs"
 )
 
 // realBench has a bench read files as the program does, in workers.
 func realBench(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	pool := extract.NewPool(extract.Options{Workers: 1})
+	pool := extract.NewPool(extract.Options{Workers: 1, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	b.cfg.Extractor, b.cfg.Workers = pool, 1
 	return b

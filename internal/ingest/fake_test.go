@@ -21,6 +21,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -232,7 +233,7 @@ func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extrac
 		return nil, err
 	}
 	if bytes.HasPrefix(data, []byte("PK\x03\x04")) || strings.HasSuffix(name, ".eml") {
-		x := extract.Extractor{Limits: extract.Limits{Parts: r.Parts, PartsBytes: r.PartsBytes}}
+		x := extract.Extractor{CacheDir: needs.ParserCache(), Limits: extract.Limits{Parts: r.Parts, PartsBytes: r.PartsBytes}}
 		doc, err := x.File(ctx, extract.Input{
 			Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Spool: r.Spool, Passwords: r.Passwords,
 		})

@@ -40,7 +40,7 @@ func newWhole(t *testing.T) *whole {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := extract.NewPool(extract.Options{})
+	pool := extract.NewPool(extract.Options{CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	return &whole{t: t, dir: t.TempDir(), data: data, db: db, corpus: corpus, in: ingest.New(ingest.Config{
 		Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(), Extractor: pool,

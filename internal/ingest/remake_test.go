@@ -18,6 +18,7 @@ import (
 	"parley/internal/extract"
 	"parley/internal/ingest"
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 // stored is all that is kept of a document, but for revision and time.
@@ -119,7 +120,7 @@ func TestRebuild_MakesTheSameOfEverything(t *testing.T) {
 }
 
 func newPool(t *testing.T) *extract.Pool {
-	pool := extract.NewPool(extract.Options{Workers: 2})
+	pool := extract.NewPool(extract.Options{Workers: 2, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	return pool
 }

@@ -11,6 +11,7 @@ import (
 	"parley/internal/extract"
 	"parley/internal/format"
 	"parley/internal/lexical/lexicaltest"
+	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -56,7 +57,7 @@ func TestFormats_AreReadAsWhatTheyAre(t *testing.T) {
 	for i := range passages {
 		passages[i] = g.Passage()
 	}
-	x := &extract.Extractor{CacheDir: t.TempDir()}
+	x := &extract.Extractor{CacheDir: needs.ParserCache()}
 	defer x.Close()
 	for _, f := range measured() {
 		t.Run(f.format+" "+f.ext, func(t *testing.T) {
@@ -109,7 +110,7 @@ func BenchmarkExtract(b *testing.B) {
 		passages[i] = g.Passage()
 		text += len(passages[i])
 	}
-	x := &extract.Extractor{CacheDir: b.TempDir()}
+	x := &extract.Extractor{CacheDir: needs.ParserCache()}
 	defer x.Close()
 	for _, f := range measured() {
 		data, err := f.make(passages)

@@ -1,4 +1,7 @@
-package extract
+// Package cfb reads compound files (MS-CFB 1.9): a file system in one file, in which Outlook and the
+// old Office formats keep their streams. A broken file never makes it panic or loop: its tables are
+// believed only as far as the file reaches.
+package cfb
 
 import (
 	"encoding/binary"
@@ -8,9 +11,8 @@ import (
 	"unicode/utf16"
 )
 
-// compound is a compound file (MS-CFB 1.9): a file system in a file, in which Outlook and the
-// Office of old keep streams. All its tables are believed as far as the file reaches.
-type compound struct {
+// File is an open compound file.
+type File struct {
 	r          io.ReaderAt
 	size       int64
 	sector     int64 // bytes
@@ -22,61 +24,64 @@ type compound struct {
 	homes      []uint32 // the sectors of the mini stream; nil until it is used
 	cached     []byte   // one of these
 	cachedHome int64
-	entries    []cfbEntry
+	entries    []Entry
 }
 
-// cfbEntry is a storage or a stream.
-type cfbEntry struct {
-	file               *compound
-	name               string
+// Entry is a storage or a stream of a file.
+type Entry struct {
+	Name string
+
+	file               *File
 	kind               byte
 	left, right, child uint32
 	start              uint32
 	size               int64
-	children           []*cfbEntry
+	children           []*Entry
 	listed             bool // children are complete
 }
 
 // The kinds of entry.
 const (
-	cfbStorage = 1
-	cfbStream  = 2
-	cfbRoot    = 5
+	storage     = 1
+	stream      = 2
+	rootStorage = 5
 )
 
 // The signs in tables that stand for no sector.
 const (
-	cfbLast   = 0xfffffffa // sector numbers end before it
-	cfbNobody = 0xffffffff
+	lastSector = 0xfffffffa // sector numbers end before it
+	noEntry    = 0xffffffff
 )
 
 const (
 	miniSector = 64
-	cfbEntries = 100_000
+	maxEntries = 100_000
 )
 
-var errCompound = errors.New("the compound file is broken")
+var errBroken = errors.New("the compound file is broken")
 
-const cfbMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+// Magic is what compound files begin with.
+const Magic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-// openCompound reads the tables of a compound file.
-func openCompound(r io.ReaderAt, size int64) (*compound, error) {
-	head, err := readStart(r, min(size, 512))
-	if err != nil || len(head) < 512 || string(head[:8]) != cfbMagic {
-		return nil, errCompound
+// Open reads the tables of a compound file.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	head := make([]byte, 512)
+	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), head); err != nil || string(head[:8]) != Magic {
+		return nil, errBroken
 	}
-	c := &compound{r: r, size: size, cutoff: int64(le32(head[56:]))}
+	c := &File{r: r, size: size, cutoff: int64(le32(head[56:]))}
 	switch binary.LittleEndian.Uint16(head[30:]) {
 	case 9:
 		c.sector = 512
 	case 12:
 		c.sector = 4096
 	default:
-		return nil, errCompound
+		return nil, errBroken
 	}
 	if err := c.readFAT(head); err != nil {
 		return nil, err
 	}
+	var err error
 	if c.miniFAT, err = c.table(le32(head[60:])); err != nil {
 		return nil, err
 	}
@@ -86,29 +91,29 @@ func openCompound(r io.ReaderAt, size int64) (*compound, error) {
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
 // sectors is how many sectors the file can have.
-func (c *compound) sectors() int64 { return (c.size-1)/c.sector + 1 }
+func (c *File) sectors() int64 { return (c.size-1)/c.sector + 1 }
 
 // readSector returns a sector; the last one may be cut.
-func (c *compound) readSector(n uint32) ([]byte, error) {
+func (c *File) readSector(n uint32) ([]byte, error) {
 	off := (int64(n) + 1) * c.sector
-	if n >= cfbLast || off >= c.size {
-		return nil, errCompound
+	if n >= lastSector || off >= c.size {
+		return nil, errBroken
 	}
 	b := make([]byte, c.sector)
 	if got, err := c.r.ReadAt(b, off); got == 0 {
-		return nil, errors.Join(errCompound, err)
+		return nil, errors.Join(errBroken, err)
 	}
 	return b, nil
 }
 
 // readFAT reads the table of sectors, whose own sectors are listed in the header and in a chain of
 // further lists.
-func (c *compound) readFAT(head []byte) error {
+func (c *File) readFAT(head []byte) error {
 	list, next := head[76:512], le32(head[68:])
 	for range c.sectors() + 1 {
 		for i := 0; i+4 <= len(list); i += 4 {
 			n := le32(list[i:])
-			if n >= cfbLast || int64(len(c.fat)) >= c.sectors() {
+			if n >= lastSector || int64(len(c.fat)) >= c.sectors() {
 				continue
 			}
 			sector, err := c.readSector(n)
@@ -117,7 +122,7 @@ func (c *compound) readFAT(head []byte) error {
 			}
 			c.fat = appendWords(c.fat, sector)
 		}
-		if next >= cfbLast {
+		if next >= lastSector {
 			return nil
 		}
 		sector, err := c.readSector(next)
@@ -126,7 +131,7 @@ func (c *compound) readFAT(head []byte) error {
 		}
 		list, next = sector[:c.sector-4], le32(sector[c.sector-4:])
 	}
-	return errCompound
+	return errBroken
 }
 
 func appendWords(words []uint32, b []byte) []uint32 {
@@ -137,7 +142,7 @@ func appendWords(words []uint32, b []byte) []uint32 {
 }
 
 // table reads a chain of sectors as numbers.
-func (c *compound) table(start uint32) ([]uint32, error) {
+func (c *File) table(start uint32) ([]uint32, error) {
 	var words []uint32
 	err := c.chain(start, func(sector []byte) bool {
 		words = appendWords(words, sector)
@@ -148,9 +153,9 @@ func (c *compound) table(start uint32) ([]uint32, error) {
 
 // chain calls visit for the sectors of a chain until it returns false. A chain that leads nowhere
 // just ends; one that goes in a circle is an error.
-func (c *compound) chain(start uint32, visit func([]byte) bool) error {
+func (c *File) chain(start uint32, visit func([]byte) bool) error {
 	for range c.sectors() + 1 {
-		if start >= cfbLast {
+		if start >= lastSector {
 			return nil
 		}
 		sector, err := c.readSector(start)
@@ -162,27 +167,27 @@ func (c *compound) chain(start uint32, visit func([]byte) bool) error {
 		}
 		start = c.fat[start]
 	}
-	return errCompound
+	return errBroken
 }
 
-func (c *compound) readDirectory(start uint32) error {
+func (c *File) readDirectory(start uint32) error {
 	err := c.chain(start, func(sector []byte) bool {
 		for i := 0; i+128 <= len(sector); i += 128 {
 			c.entries = append(c.entries, c.entry(sector[i:i+128]))
 		}
-		return len(c.entries) < cfbEntries
+		return len(c.entries) < maxEntries
 	})
 	if err != nil {
 		return err
 	}
-	if len(c.entries) == 0 || c.entries[0].kind != cfbRoot {
-		return errCompound
+	if len(c.entries) == 0 || c.entries[0].kind != rootStorage {
+		return errBroken
 	}
 	c.miniStart, c.miniLength = c.entries[0].start, c.entries[0].size
 	return nil
 }
 
-func (c *compound) entry(b []byte) cfbEntry {
+func (c *File) entry(b []byte) Entry {
 	var name []uint16
 	for i := 0; i+2 < min(int(binary.LittleEndian.Uint16(b[64:])), 64); i += 2 {
 		name = append(name, binary.LittleEndian.Uint16(b[i:]))
@@ -191,17 +196,21 @@ func (c *compound) entry(b []byte) cfbEntry {
 	if c.sector == 512 {
 		size &= 0xffffffff // the upper half may hold anything (section 2.6.1)
 	}
-	return cfbEntry{
-		file: c, name: string(utf16.Decode(name)), kind: b[66], start: le32(b[116:]),
+	return Entry{
+		file: c, Name: string(utf16.Decode(name)), kind: b[66], start: le32(b[116:]),
 		left: le32(b[68:]), right: le32(b[72:]), child: le32(b[76:]), size: min(max(size, 0), c.size),
 	}
 }
 
-func (c *compound) root() *cfbEntry { return &c.entries[0] }
+// Root returns the storage that holds all others.
+func (c *File) Root() *Entry { return &c.entries[0] }
 
-// list returns what lies in a storage.
-func (e *cfbEntry) list() []*cfbEntry {
-	if e.listed || e.kind == cfbStream {
+// IsStorage reports whether the entry holds others, as a folder does. Otherwise it is a stream.
+func (e *Entry) IsStorage() bool { return e.kind == storage }
+
+// List returns the entries of a storage.
+func (e *Entry) List() []*Entry {
+	if e.listed || e.kind == stream {
 		return e.children
 	}
 	e.listed = true
@@ -209,44 +218,44 @@ func (e *cfbEntry) list() []*cfbEntry {
 	for len(open) > 0 {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
-		if n == cfbNobody || int64(n) >= int64(len(e.file.entries)) || n == 0 || seen[n] {
+		if n == noEntry || int64(n) >= int64(len(e.file.entries)) || n == 0 || seen[n] {
 			continue
 		}
 		seen[n] = true
 		child := &e.file.entries[n]
 		open = append(open, child.left, child.right)
-		if child.kind == cfbStorage || child.kind == cfbStream {
+		if child.kind == storage || child.kind == stream {
 			e.children = append(e.children, child)
 		}
 	}
 	return e.children
 }
 
-// named returns what lies in a storage under a name, nil when nothing does. Case makes no difference
-// between names (section 2.6.4): some programs write all of them in capitals.
-func (e *cfbEntry) named(name string) *cfbEntry {
-	for _, c := range e.list() {
-		if strings.EqualFold(c.name, name) {
+// Named returns the entry of a storage with a name, nil if there is none. Case makes no difference
+// (section 2.6.4): some programs write all names in capitals.
+func (e *Entry) Named(name string) *Entry {
+	for _, c := range e.List() {
+		if strings.EqualFold(c.Name, name) {
 			return c
 		}
 	}
 	return nil
 }
 
-// open returns the content of a stream.
-func (e *cfbEntry) open() io.Reader {
-	if e.size < e.file.cutoff && e.kind != cfbRoot {
+// Open returns the content of a stream.
+func (e *Entry) Open() io.Reader {
+	if e.size < e.file.cutoff && e.kind != rootStorage {
 		return io.LimitReader(&miniReader{c: e.file, next: e.start}, e.size)
 	}
 	return io.LimitReader(&chainReader{c: e.file, next: e.start}, e.size)
 }
 
-// bytes returns the content of a stream of at most limit bytes, nil of a longer one.
-func (e *cfbEntry) bytes(limit int64) []byte {
+// Bytes returns the content of a stream of at most limit bytes, nil if it is longer or cannot be read.
+func (e *Entry) Bytes(limit int64) []byte {
 	if e == nil || e.size > limit {
 		return nil
 	}
-	data, err := io.ReadAll(e.open())
+	data, err := io.ReadAll(e.Open())
 	if err != nil {
 		return nil
 	}
@@ -255,7 +264,7 @@ func (e *cfbEntry) bytes(limit int64) []byte {
 
 // chainReader reads the sectors of a chain one after the other.
 type chainReader struct {
-	c       *compound
+	c       *File
 	next    uint32
 	pending []byte
 	count   int64
@@ -263,18 +272,18 @@ type chainReader struct {
 
 func (r *chainReader) Read(p []byte) (int, error) {
 	if len(r.pending) == 0 {
-		if r.next >= cfbLast {
+		if r.next >= lastSector {
 			return 0, io.ErrUnexpectedEOF
 		}
 		if r.count++; r.count > r.c.sectors() {
-			return 0, errCompound
+			return 0, errBroken
 		}
 		var err error
 		if r.pending, err = r.c.readSector(r.next); err != nil {
 			return 0, err
 		}
 		if int64(r.next) >= int64(len(r.c.fat)) {
-			r.next = cfbNobody
+			r.next = noEntry
 		} else {
 			r.next = r.c.fat[r.next]
 		}
@@ -286,7 +295,7 @@ func (r *chainReader) Read(p []byte) (int, error) {
 
 // miniReader reads a chain of the small sectors that lie in the mini stream.
 type miniReader struct {
-	c       *compound
+	c       *File
 	next    uint32
 	pending []byte
 	count   int64
@@ -298,7 +307,7 @@ func (r *miniReader) Read(p []byte) (int, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 		if r.count++; r.count > int64(len(r.c.miniFAT)) {
-			return 0, errCompound
+			return 0, errBroken
 		}
 		var err error
 		if r.pending, err = r.c.miniSector(r.next); err != nil {
@@ -312,11 +321,11 @@ func (r *miniReader) Read(p []byte) (int, error) {
 }
 
 // miniSector returns a small sector.
-func (c *compound) miniSector(n uint32) ([]byte, error) {
+func (c *File) miniSector(n uint32) ([]byte, error) {
 	off := int64(n) * miniSector
 	home := off / c.sector
 	if off >= c.miniLength || home >= int64(len(c.miniHomes())) {
-		return nil, errCompound
+		return nil, errBroken
 	}
 	if c.cached == nil || c.cachedHome != home {
 		sector, err := c.readSector(c.homes[home])
@@ -330,11 +339,11 @@ func (c *compound) miniSector(n uint32) ([]byte, error) {
 }
 
 // miniHomes returns the sectors in which the mini stream lies.
-func (c *compound) miniHomes() []uint32 {
+func (c *File) miniHomes() []uint32 {
 	if c.homes != nil {
 		return c.homes
 	}
-	for next := c.miniStart; next < cfbLast && int64(len(c.homes)) < c.sectors(); next = c.fat[next] {
+	for next := c.miniStart; next < lastSector && int64(len(c.homes)) < c.sectors(); next = c.fat[next] {
 		c.homes = append(c.homes, next)
 		if int64(next) >= int64(len(c.fat)) {
 			break

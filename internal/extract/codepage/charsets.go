@@ -1,4 +1,4 @@
-package extract
+package codepage
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// charsetAliases are names of encodings that programs write and the web does not know.
-var charsetAliases = map[string]string{
+// aliases are names of encodings that programs write and the web does not know.
+var aliases = map[string]string{
 	"cp932": "shift_jis", "ms932": "shift_jis", "sjis": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
 	"cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr", "ms949": "euc-kr", "uhc": "euc-kr", "euckr": "euc-kr", "cp950": "big5",
 	"iso2022jp": "iso-2022-jp", "cp866": "ibm866", "koi8r": "koi8-r", "koi8u": "koi8-u",
@@ -18,16 +18,16 @@ var charsetAliases = map[string]string{
 	"macroman": "macintosh", "xmacroman": "macintosh", "maccyrillic": "x-mac-cyrillic",
 }
 
-// charsetAlias is the name by which the web knows the encoding of a label. What could be read so far as
+// Alias is the name by which the web knows the encoding of a label. What could be read so far as
 // to declare that it is in UTF-16 or UTF-32 is not, and has none.
-func charsetAlias(label string) string {
+func Alias(label string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {
 			return -1
 		}
 		return unicode.ToLower(r)
 	}, label)
-	if name, ok := charsetAliases[plain]; ok {
+	if name, ok := aliases[plain]; ok {
 		return name
 	}
 	for _, wide := range []string{"utf16", "utf32", "ucs2", "ucs4", "iso10646", "unicode"} {
@@ -44,8 +44,8 @@ func charsetAlias(label string) string {
 	return label
 }
 
-// incomplete is how many bytes at the end of b begin a character that goes on behind it.
-func incomplete(b []byte) int {
+// Incomplete is how many bytes at the end of b begin a character that goes on behind it.
+func Incomplete(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
 			if utf8.FullRune(tail) {
@@ -72,7 +72,7 @@ const wordy = .6
 // better. Statistics know neither the code pages of DOS nor of the Macintosh, and take short texts in
 // them for Chinese.
 func moreWordy(enc encoding.Encoding, sample []byte) encoding.Encoding {
-	best := wordiness(decodeAs(enc, sample))
+	best := wordiness(As(enc, sample))
 	switch {
 	case best < wordy:
 	case enc == charmap.Windows1252 && isTurkish(sample):
@@ -83,7 +83,7 @@ func moreWordy(enc encoding.Encoding, sample []byte) encoding.Encoding {
 	const clearly = .2
 	best += clearly
 	for _, other := range singleByte {
-		if score := wordiness(decodeAs(other, sample)); score > best {
+		if score := wordiness(As(other, sample)); score > best {
 			enc, best = other, score
 		}
 	}
@@ -130,8 +130,8 @@ func fits(before, r, after rune) float64 {
 	switch {
 	case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Co, r):
 		return -3
-	case unspaced(r) || unicode.Is(unicode.Hangul, r):
-		if isASCIILetter(before) && !unspaced(after) || isASCIILetter(after) && !unspaced(before) {
+	case Unspaced(r) || unicode.Is(unicode.Hangul, r):
+		if isASCIILetter(before) && !Unspaced(after) || isASCIILetter(after) && !Unspaced(before) {
 			return -1 // one ideograph in a word
 		}
 		return 1
@@ -163,3 +163,14 @@ func strange(a, b rune) bool {
 }
 
 func isASCIILetter(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
+
+// Unspaced reports whether a character belongs to a script that puts no space between words, or to its
+// punctuation.
+func Unspaced(r rune) bool {
+	if r < 0x0e00 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
+		r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef && !unicode.Is(unicode.Hangul, r)
+}

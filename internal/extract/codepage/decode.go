@@ -1,4 +1,5 @@
-package extract
+// Package codepage finds the encoding of a text and decodes it.
+package codepage
 
 import (
 	"bytes"
@@ -18,32 +19,23 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// decodeText turns the bytes of a text file into clean text. In falling order of trust it follows a
-// byte order mark, the charset that the file declares of itself ("" for none) unless the bytes speak
-// against it, the shape of UTF-16 and of ISO-2022, the validity as UTF-8, and the statistics of its
-// bytes. What is not text in any encoding known here is Damaged.
-func decodeText(data []byte, declared string) (string, error) {
-	text := decode(data, declared)
-	if !isProse(text) {
-		return "", damaged("the file is not text in an encoding that is known here")
-	}
-	return cleanText(text), nil
-}
-
-func decode(data []byte, declared string) string {
+// Decode turns bytes into text. In falling order of trust it follows a byte order mark, the declared
+// charset ("" for none) unless the bytes contradict it, the shape of UTF-16 and ISO-2022, validity as
+// UTF-8, and statistics of the bytes.
+func Decode(data []byte, declared string) string {
 	text, enc := decodeDeclared(data, declared)
 	if mark, n := byteOrderMark(data); mark != nil && (enc == nil || n > 2 || bytes.IndexByte(bytes.TrimRight(data, "\x00"), 0) >= 0) {
-		return decodeAs(mark, data[n:]) // two bytes alone may be letters of the declared charset
+		return As(mark, data[n:]) // two bytes alone may be letters of the declared charset
 	}
 	if enc != nil && !speaksAgainst(data, enc, text) {
 		return text
 	}
 	if enc := bareUTF16(data); enc != nil {
-		return decodeAs(enc, data)
+		return As(enc, data)
 	}
 	if isISO2022JP(data) {
 		if enc, err := htmlindex.Get("iso-2022-jp"); err == nil {
-			return decodeAs(enc, data)
+			return As(enc, data)
 		}
 	}
 	if utf8.Valid(data) {
@@ -55,16 +47,16 @@ func decode(data []byte, declared string) string {
 	if enc != nil {
 		return text
 	}
-	return decodeAs(guess(data), data)
+	return As(Guess(data), data)
 }
 
 // decodeDeclared decodes data in a declared charset; enc is nil if it is not known or does not fit.
 func decodeDeclared(data []byte, declared string) (text string, enc encoding.Encoding) {
-	enc, err := htmlindex.Get(charsetAlias(declared))
+	enc, err := htmlindex.Get(Alias(declared))
 	if err != nil {
 		return "", nil
 	}
-	if text = decodeAs(enc, data); brokenShare(text) >= .002 {
+	if text = As(enc, data); brokenShare(text) >= .002 {
 		return "", nil
 	}
 	return text, enc
@@ -117,9 +109,9 @@ func allLetters(western []byte) bool {
 	return true
 }
 
-// decodeAs decodes with replacement characters for what is not valid; the decoders of x/text
+// As decodes with replacement characters for what is not valid; the decoders of x/text
 // fail on nothing else.
-func decodeAs(enc encoding.Encoding, data []byte) string {
+func As(enc encoding.Encoding, data []byte) string {
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
 		return strings.ToValidUTF8(string(data), "\ufffd")
@@ -222,11 +214,11 @@ func mostlyUTF8(data []byte) bool {
 	return valid >= 8*invalid
 }
 
-// guess finds the encoding by statistics, and Windows-1252 where those say nothing, unless its words
+// Guess finds the encoding by statistics, and Windows-1252 where those say nothing, unless its words
 // read clearly better in another one.
-func guess(data []byte) encoding.Encoding {
+func Guess(data []byte) encoding.Encoding {
 	sample := foreignWords(data)
-	if isShiftJIS(sample) {
+	if IsShiftJIS(sample) {
 		return japanese.ShiftJIS // of which short texts look like GBK to statistics
 	}
 	return moreWordy(likeliest(data, sample), sample)
@@ -247,16 +239,16 @@ func likeliest(data, sample []byte) encoding.Encoding {
 		if err != nil || c.Confidence < 10 {
 			continue
 		}
-		if text := decodeAs(enc, data); brokenShare(text) < .002 {
+		if text := As(enc, data); brokenShare(text) < .002 {
 			return enc
 		}
 	}
 	return charmap.Windows1252
 }
 
-// isShiftJIS reports whether all that is not ASCII are kana and common ideographs of Shift JIS, and
+// IsShiftJIS reports whether all that is not ASCII are kana and common ideographs of Shift JIS, and
 // there are several.
-func isShiftJIS(b []byte) bool {
+func IsShiftJIS(b []byte) bool {
 	pairs := 0
 	for i := 0; i < len(b); i++ {
 		if b[i] < utf8.RuneSelf {
@@ -304,9 +296,9 @@ func brokenShare(text string) float64 {
 	return float64(broken) / float64(utf8.RuneCountInString(text))
 }
 
-// isProse reports whether decoded text can be read at all: at most a fiftieth of its start are
+// IsProse reports whether decoded text can be read at all: at most a fiftieth of its start are
 // control and replacement characters.
-func isProse(text string) bool {
+func IsProse(text string) bool {
 	bad, n := 0, 0
 	for _, r := range text[:min(len(text), 1<<16)] {
 		n++

@@ -1,4 +1,5 @@
-package extract
+// Package numfmt shows numbers as spreadsheets do.
+package numfmt
 
 import (
 	"math"
@@ -8,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// numberFormat is how a spreadsheet shows a number (ECMA-376 part 1, section 18.8.31), as far as
+// Format is how a spreadsheet shows a number (ECMA-376 part 1, section 18.8.31), as far as
 // it matters to a reader: dates come out in the form of ISO 8601, all else as in the cell.
-type numberFormat struct {
+type Format struct {
 	date, clock bool // shows a date, a time of day
 	day         bool // the date has a day, not only year and month
 	elapsed     bool // hours beyond 24
@@ -23,10 +24,10 @@ type numberFormat struct {
 	suffix      string
 }
 
-var general = numberFormat{decimals: -1}
+var General = Format{decimals: -1}
 
-// builtinFormats are the formats that files refer to by number only (section 18.8.30).
-var builtinFormats = map[int]string{
+// Builtin are the formats that files refer to by number only (section 18.8.30).
+var Builtin = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%",
 	14: "m/d/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm", 19: "h:mm:ss", 20: "h:mm", 21: "h:mm:ss",
 	22: "m/d/yyyy h:mm", 27: "yyyy/m/d", 28: "m/d", 29: "m/d", 30: "m-d-yy", 31: "yyyy-m-d", 32: "h:mm", 33: "h:mm:ss",
@@ -34,11 +35,11 @@ var builtinFormats = map[int]string{
 	50: "yyyy/m/d", 57: "yyyy/m/d",
 }
 
-// parseNumberFormat reads the section of a format for positive numbers.
-func parseNumberFormat(code string) numberFormat {
-	p := formatParser{numberFormat: numberFormat{decimals: -1}}
+// Parse reads the section of a format for positive numbers.
+func Parse(code string) Format {
+	p := parser{Format: Format{decimals: -1}}
 	if strings.EqualFold(code, "general") || code == "@" {
-		return general
+		return General
 	}
 	for rest := code; rest != "" && !p.done; {
 		rest = p.take(rest)
@@ -47,17 +48,17 @@ func parseNumberFormat(code string) numberFormat {
 	case p.date || p.clock:
 		p.prefix, p.suffix = "", ""
 	case p.exponent || p.digits == 0:
-		return general
+		return General
 	default:
 		p.decimals = max(p.decimals, 0)
 		p.thousands += p.scaled
 	}
-	return p.numberFormat
+	return p.Format
 }
 
-// formatParser reads a format's code from left to right.
-type formatParser struct {
-	numberFormat
+// parser reads a format's code from left to right.
+type parser struct {
+	Format
 	digits   int  // placeholders so far
 	year     bool // the date has a year
 	exponent bool
@@ -66,7 +67,7 @@ type formatParser struct {
 }
 
 // take reads what code begins with, and returns the rest.
-func (p *formatParser) take(code string) string {
+func (p *parser) take(code string) string {
 	switch c := code[0]; c {
 	case ';':
 		p.done = true
@@ -127,7 +128,7 @@ func (p *formatParser) take(code string) string {
 }
 
 // bracket reads a currency, as in [$€-407], or hours that go on beyond a day, as in [h].
-func (p *formatParser) bracket(inside string) {
+func (p *parser) bracket(inside string) {
 	if symbol, ok := strings.CutPrefix(inside, "$"); ok {
 		symbol, _, _ = strings.Cut(symbol, "-")
 		p.literal(symbol)
@@ -139,7 +140,7 @@ func (p *formatParser) bracket(inside string) {
 	}
 }
 
-func (p *formatParser) literal(text string) {
+func (p *parser) literal(text string) {
 	if p.digits == 0 {
 		p.prefix += text
 	} else {
@@ -154,7 +155,7 @@ func cutRune(s string) (first, rest string) {
 }
 
 // format shows a number; epoch is the day that the file counts from.
-func (n numberFormat) format(v float64, epoch time.Time) string {
+func (n Format) Text(v float64, epoch time.Time) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""
 	}
@@ -162,13 +163,13 @@ func (n numberFormat) format(v float64, epoch time.Time) string {
 		if text := n.formatTime(v, epoch); text != "" {
 			return text
 		}
-		return plainNumber(v)
+		return Plain(v)
 	}
 	if n.percent {
 		v *= 100
 	}
 	v /= math.Pow10(3 * n.thousands)
-	text := plainNumber(v)
+	text := Plain(v)
 	if n.decimals >= 0 {
 		text = fixed(v, min(n.decimals, 15), n.least)
 	}
@@ -185,7 +186,7 @@ func (n numberFormat) format(v float64, epoch time.Time) string {
 	return strings.TrimSpace(sign + n.prefix + text + n.suffix)
 }
 
-func (n numberFormat) formatTime(v float64, epoch time.Time) string {
+func (n Format) formatTime(v float64, epoch time.Time) string {
 	const lastDay = 2_958_465 // the last day of the year 9999
 	if v < 0 || v > lastDay {
 		return ""
@@ -228,9 +229,9 @@ func clockText(h, m, s int64) string {
 	return two(h) + ":" + two(m) + ":" + two(s)
 }
 
-// plainNumber writes a number as a calculator does: at most 15 digits, which hides what binary
+// Plain writes a number as a calculator does: at most 15 digits, which hides what binary
 // fractions add.
-func plainNumber(v float64) string {
+func Plain(v float64) string {
 	if math.Abs(v) >= 1e15 || v != 0 && math.Abs(v) < 1e-6 {
 		return strconv.FormatFloat(v, 'g', 15, 64)
 	}
