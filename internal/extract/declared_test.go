@@ -18,7 +18,7 @@ func TestMSG_ReadsNamesInTheDeclaredCodePage(t *testing.T) {
 	} {
 		in := input("a.msg", compoundFile(t, fmt.Sprintf("poi-names-%d.msg", page)))
 		in.Spool = t.TempDir()
-		doc, err := (&Extractor{}).File(t.Context(), in)
+		doc, err := (&Extractor{CacheDir: testCache}).File(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func TestDOCX_ReadsUpToTheDamage(t *testing.T) {
 }
 
 func TestDOCX_StopsBombs(t *testing.T) {
-	bomb := makeZIP(t, "word/document.xml", docxStart+para("", strings.Repeat("a", 300<<20))+docxEnd)
+	bomb := bombZIP(t, "word/document.xml", docxStart+"<w:p><w:r><w:t>", "a", 300<<20, "</w:t></w:r></w:p>"+docxEnd)
 	wantReason(t, "a.docx", bomb, Limits{}, TooLarge)
 
 	var many []string

@@ -36,7 +36,7 @@ func textOf(t testing.TB, name string, data []byte, passwords ...string) (string
 	t.Helper()
 	in := input(name, data)
 	in.Spool, in.Passwords = filepath.Join(t.TempDir(), "spool"), passwords
-	x := &Extractor{}
+	x := &Extractor{CacheDir: testCache}
 	defer x.Close()
 	doc, err := x.File(t.Context(), in)
 	if err != nil {

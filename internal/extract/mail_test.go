@@ -15,7 +15,7 @@ func parts(t *testing.T, name string, data []byte, passwords ...string) (doc *Do
 	t.Helper()
 	in := input(name, data)
 	in.Spool, in.Passwords = filepath.Join(t.TempDir(), "spool"), passwords
-	doc, err := (&Extractor{}).File(t.Context(), in)
+	doc, err := (&Extractor{CacheDir: testCache}).File(t.Context(), in)
 	if err != nil {
 		t.Fatalf("File(%s) = %v", name, err)
 	}

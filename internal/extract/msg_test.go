@@ -12,7 +12,7 @@ import (
 func TestMSG_ReadsTheMessageAndTakesAttachmentsOut(t *testing.T) {
 	in := input("a.msg", compoundFile(t, "poi-message.msg"))
 	in.Spool = t.TempDir()
-	doc, err := (&Extractor{}).File(t.Context(), in)
+	doc, err := (&Extractor{CacheDir: testCache}).File(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestMSG_ReadsTheMessageAndTakesAttachmentsOut(t *testing.T) {
 	}
 	in = input("Inner.eml", mail)
 	in.Spool = t.TempDir()
-	if doc, err = (&Extractor{}).File(t.Context(), in); err != nil {
+	if doc, err = (&Extractor{CacheDir: testCache}).File(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
 	want = "P From: Bob⏎Subject: Inner\nP Inner body, on one line.\nP Attachments: deep.txt\n"
@@ -49,7 +49,7 @@ func TestMSG_ReadsWhatAnotherProgramWrote(t *testing.T) {
 	} {
 		in := input(name, compoundFile(t, name))
 		in.Spool = t.TempDir()
-		doc, err := (&Extractor{}).File(t.Context(), in)
+		doc, err := (&Extractor{CacheDir: testCache}).File(t.Context(), in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func TestWikiDump_MakesADocumentOfEachPage(t *testing.T) {
 		page("Help:A/B", "12", "<revision><text>Help.</text></revision>") + `</mediawiki>`
 	in := input("dump.xml", []byte(dump))
 	in.Spool = t.TempDir()
-	doc, err := (&Extractor{}).File(t.Context(), in)
+	doc, err := (&Extractor{CacheDir: testCache}).File(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
