@@ -24,6 +24,7 @@ const (
 // defines; each is searched for, alone and as the next question of the conversation, and kept only
 // if the answerer would answer both, and say something that the answer did not say.
 func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
+	in = shortened(in)
 	near, err := in.Search(ctx, in.Query, nil)
 	if err != nil {
 		return nil, err
@@ -58,6 +59,17 @@ func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 		questions = append(questions, q)
 	}
 	return questions, nil
+}
+
+// shortened returns the input with the beginnings of long questions: reading a text of 30,000 bytes anew
+// for each use here would cost more than the answer did.
+func shortened(in chat.SuggestInput) chat.SuggestInput {
+	in.Question, in.Query = beginning(in.Question), beginning(in.Query)
+	in.Previous = slices.Clone(in.Previous)
+	for i, q := range in.Previous {
+		in.Previous[i] = beginning(q)
+	}
+	return in
 }
 
 // historyOf returns the conversation up to the answer, as far as it is known.

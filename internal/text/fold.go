@@ -29,9 +29,14 @@ func fold(s string) string {
 		}
 		return strings.ToLower(s)
 	}
-	if isHangul(s) {
-		return s // which decomposes, and is composed again
+	if isFolded(s) {
+		return s
 	}
+	return foldEach(s)
+}
+
+// foldEach folds what is not ASCII, character by character.
+func foldEach(s string) string {
 	var b strings.Builder
 	var parts norm.Iter
 	parts.InitString(norm.NFKD, s)
@@ -54,10 +59,11 @@ func fold(s string) string {
 // maxFolded is about how many bytes are left of what is folded: one character may stand for eighteen.
 const maxFolded = 2 * maxWord
 
-// isHangul reports whether s is made of syllables of Hangul.
-func isHangul(s string) bool {
+// isFolded reports whether s is made of syllables of Hangul, which decompose and are composed again, or
+// of Chinese characters, which have one form.
+func isFolded(s string) bool {
 	for _, r := range s {
-		if r < 0xAC00 || 0xD7A3 < r {
+		if (r < 0xAC00 || 0xD7A3 < r) && (r < 0x4E00 || 0x9FFF < r) {
 			return false
 		}
 	}

@@ -1,0 +1,12 @@
+package text
+
+import "testing"
+
+// What fold passes through as it is, it would leave as it is.
+func TestFold_LeavesWhatItPassesThrough(t *testing.T) {
+	for r := rune(0x80); r < 0x30000; r++ {
+		if s := string(r); isFolded(s) && foldEach(s) != s {
+			t.Fatalf("%q is folded to %q", s, foldEach(s))
+		}
+	}
+}
