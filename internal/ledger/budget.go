@@ -70,12 +70,12 @@ func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*Amount{}}
 }
 
-// LimitsMoney reports whether any budget is one of money.
-func (b *Budgets) LimitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
+// limitsMoney reports whether any budget is one of money.
+func (b *Budgets) limitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
 
 // RefusesUnpriced reports whether models without a known price are refused: a budget of money would not
 // limit them, and nothing is assumed of their price.
-func (b *Budgets) RefusesUnpriced() bool { return b.LimitsMoney() && b.opts.Assumed == 0 }
+func (b *Budgets) RefusesUnpriced() bool { return b.limitsMoney() && b.opts.Assumed == 0 }
 
 // Micros returns what a call counts against budgets of money.
 func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
@@ -186,7 +186,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 			}
 		}
 	}
-	if b.used == nil && b.LimitsMoney() && b.opts.Assumed > 0 {
+	if b.used == nil && b.limitsMoney() && b.opts.Assumed > 0 {
 		if err := b.addUnpriced(ctx, used, window); err != nil {
 			return err
 		}

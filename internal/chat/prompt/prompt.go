@@ -26,8 +26,8 @@ import (
 //go:embed default
 var embedded embed.FS
 
-// DefaultDomain is the domain of requests that name none.
-const DefaultDomain = "default"
+// defaultDomain is the domain of requests that name none.
+const defaultDomain = "default"
 
 // Name names a prompt of a domain. Its file is the name with ".txt".
 type Name string
@@ -104,7 +104,7 @@ func Load(folder string) (*Set, error) {
 	for _, domain := range p.domains {
 		for _, name := range names {
 			if _, ok := domain[name]; !ok {
-				domain[name] = p.domains[DefaultDomain][name]
+				domain[name] = p.domains[defaultDomain][name]
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (p *Set) read(folder fs.FS, name string) error {
 		if info, err := fs.Stat(folder, e.Name()); err != nil {
 			return fmt.Errorf("read the prompts: %w", err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("%s: prompts stand in folders, one for each domain, such as %s", at, filepath.Join(name, DefaultDomain))
+			return fmt.Errorf("%s: prompts stand in folders, one for each domain, such as %s", at, filepath.Join(name, defaultDomain))
 		}
 		if !domainName.MatchString(e.Name()) {
 			return fmt.Errorf("%s: name a prompt domain with lowercase letters, digits, - and _", at)
@@ -283,7 +283,7 @@ func (p *Set) Missing(domain, why string) (string, error) {
 
 func (p *Set) find(domain string, name Name) prompt {
 	if domain == "" {
-		domain = DefaultDomain
+		domain = defaultDomain
 	}
 	return p.domains[domain][name]
 }
