@@ -174,6 +174,9 @@ const (
 	maxUnknown  = 0.3 // share of the question that no document holds: what it is about may not be there
 )
 
+// closeScore is how near to the best block another one must be to be quoted too, because either may answer.
+const closeScore = 0.2
+
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
 
@@ -333,7 +336,9 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			}
 			g := u.score
 			if len(chosen) > 0 {
-				if g = n.gain(u, covered, most); g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first {
+				g = n.gain(u, covered, most)
+				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-closeScore
+				if !second && (g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first) {
 					continue
 				}
 				g += u.score
