@@ -75,7 +75,8 @@ func (w *odfWalker) document(broken bool) (*Document, error) {
 func checkODFEncryption(archive *container) error {
 	return ignoreSyntax(eachElement(archive, "META-INF/manifest.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "encryption-data" {
-			return &Error{Reason: Encrypted, Detail: "the document needs a password"}
+			return &Error{Reason: Encrypted, Detail: "the document is encrypted in OpenDocument's way, which is not supported: " +
+				"save it without a password, or with one as a DOCX, XLSX or PPTX file"}
 		}
 		return nil
 	}))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"parley/internal/lexical"
 	"parley/internal/text"
@@ -20,13 +21,14 @@ const wholeShare = 0.25
 // chunk of its search: so that the passages answer every part, not the part with the rarest
 // words alone. Matched counts the chunks with a score above zero.
 func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int, err error) {
-	names, err := namesIn(ctx, v, q.Text)
+	opening := beginning(q.Text)
+	names, err := namesIn(ctx, v, opening)
 	if err != nil {
 		return nil, 0, err
 	}
 	about := v.Subjects(ctx, subjectTerms(q.Text, terms))
 	hits, matched, err = v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(terms)...), about, k)
-	parts := clauses(without(q.Text, instructions(q.Text)))
+	parts := clauses(without(opening, instructions(opening)))
 	if err != nil || len(parts) < 2 || len(hits) == 0 {
 		return hits, matched, err
 	}
@@ -61,6 +63,22 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	return hits[:min(k, len(hits))], matched, nil
+}
+
+// maxOpening is how many bytes of a question are looked at for names and clauses. People ask in fewer;
+// a longer text is found by its words alone.
+const maxOpening = 4 << 10
+
+// beginning returns the first maxOpening bytes of a question, up to the end of a character.
+func beginning(s string) string {
+	if len(s) <= maxOpening {
+		return s
+	}
+	n := maxOpening
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // clauseStart finds where a further question begins within a question.
