@@ -143,8 +143,8 @@ var groundWeights = grounds{-1.55, .28, .29, .5, .57, .31, -.37, -.52, -.01, -.2
 
 // How likely the best block must be to answer; docs/decisions.md has what other values give.
 const (
-	wordedChance = 0.45 // where the words of the question are there, and a reader has read the block
-	readChance   = 0.5  // where they are not
+	wordedChance = 0.25 // where the words of the question are there, and a reader has read the block
+	readChance   = 0.45 // where they are not
 	minChance    = 0.7  // where they are not, and no reader has read the block
 )
 
