@@ -8,7 +8,7 @@ import (
 // Subjects says by how much the chunks of each revision gain because a query names their document.
 type Subjects map[int64]float32
 
-// The parameters of subjects; TestSubjects in internal/eval says what they were measured to give.
+// The parameters of subjects; docs/measurements.md has what they give on reports.
 const (
 	leading      = 2   // chunks at the beginning of a document that say what it is about
 	leastChunks  = 8   // of a document whose chunks do not all say what it is about
