@@ -100,7 +100,7 @@ func smallLetters(s string, all []text.Span) bool {
 func blocks(p *llm.Passage, all []piece) []block {
 	var out []block
 	lead, asked, askedAt := -1, -1, -1
-	for i := 0; i < len(all); i++ {
+	for i := range all {
 		q := &all[i]
 		s := p.Text[q.Start:q.End]
 		switch {
@@ -120,9 +120,9 @@ func blocks(p *llm.Passage, all []piece) []block {
 			lead = i
 			switch listed := listAfter(all, i+1); {
 			case listed > i+1:
-				out = appendBlock(out, p, all, block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
+				out = appendBlock(out, all, block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
 			case i+1 < len(all) && quotable(all[i+1]):
-				out = appendBlock(out, p, all, block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
+				out = appendBlock(out, all, block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
 			}
 			continue
 		case !q.item && lead >= 0 && (all[lead].kind == lends || !q.after):
@@ -137,11 +137,11 @@ func blocks(p *llm.Passage, all []piece) []block {
 		for b.first > 0 && all[b.first].leans && all[b.first].after && quotable(all[b.first-1]) && b.last-b.first < 2 {
 			b.first--
 		}
-		out = appendBlock(out, p, all, b, maxPiece)
+		out = appendBlock(out, all, b, maxPiece)
 		if goesOn := i + 1; goesOn < len(all) && all[goesOn].leans && all[goesOn].after && quotable(all[goesOn]) && !q.item {
 			on := b
 			on.last = goesOn
-			out = appendBlock(out, p, all, on, maxPiece)
+			out = appendBlock(out, all, on, maxPiece)
 		}
 		if b.direct {
 			end, section := i, all[askedAt].kind == heading
@@ -151,12 +151,12 @@ func blocks(p *llm.Passage, all []piece) []block {
 			if end > i {
 				below := b
 				below.last = end
-				out = appendBlock(out, p, all, below, maxParagraph)
+				out = appendBlock(out, all, below, maxParagraph)
 			}
 		}
 		if q.item && (i == 0 || !all[i-1].item) && (lead < 0 || all[lead].kind != lends) {
 			if end := listAfter(all, i); end > i+1 {
-				out = appendBlock(out, p, all, block{first: i, last: end - 1, lead: lead, asked: asked, list: true, direct: b.direct}, maxList)
+				out = appendBlock(out, all, block{first: i, last: end - 1, lead: lead, asked: asked, list: true, direct: b.direct}, maxList)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func listAfter(all []piece, from int) int {
 	return end
 }
 
-func appendBlock(out []block, p *llm.Passage, all []piece, b block, limit int) []block {
+func appendBlock(out []block, all []piece, b block, limit int) []block {
 	if all[b.last].End-all[b.first].Start > limit || slices.ContainsFunc(out, func(o block) bool { return o.first == b.first && o.last == b.last }) {
 		return out
 	}

@@ -191,11 +191,13 @@ const (
 	StageEmbed      Stage = "embed"      // of no turn: documents are embedded
 )
 
-// The types of citations are those of package cite.
 type (
-	Citation  = cite.Citation
+	// Citation is a cited passage, with the words in it that bear the answer out.
+	Citation = cite.Citation
+	// CitedSpan is where cited words stand.
 	CitedSpan = cite.Span
-	Doubt     = cite.Doubt
+	// Doubt is a citation that was removed, or that does not support its sentence.
+	Doubt = cite.Doubt
 )
 
 // The kinds of Doubt.

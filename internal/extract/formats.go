@@ -30,7 +30,7 @@ var readers = map[string]reader{}
 
 // reads registers the reader of a format, so that a format needs no more than its row in
 // format.Table and its own file here. It panics if the table has no such format.
-func reads(name string, r reader) reader {
+func reads(name string, r reader) reader { //nolint:unparam // the result lets a declaration of a variable call it
 	if f := format.Named(name); f == nil || f.Unread || readers[name].read != nil {
 		panic("extract: a reader for " + name + ", which is not a row of its own in format.Table")
 	}

@@ -566,7 +566,7 @@ func TestRunner_BoundsTheJobsThatWait(t *testing.T) {
 	}
 	total := own
 	for i := 0; !full.All; i++ {
-		n := 0
+		var n int
 		n, full = fill(fmt.Sprint("other", i))
 		total += n
 	}

@@ -24,6 +24,7 @@ type Format struct {
 	suffix      string
 }
 
+// General is the format of cells that have none.
 var General = Format{decimals: -1}
 
 // Builtin are the formats that files refer to by number only (section 18.8.30).
@@ -154,7 +155,7 @@ func cutRune(s string) (first, rest string) {
 	return s[:n], s[n:]
 }
 
-// format shows a number; epoch is the day that the file counts from.
+// Text shows a number; epoch is the day that the file counts from.
 func (n Format) Text(v float64, epoch time.Time) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

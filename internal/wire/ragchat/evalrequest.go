@@ -111,16 +111,16 @@ func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) e
 		key string
 		set func(wire.Value) string
 	}{
-		{"top_k", func(v wire.Value) string { return setCount(&e.k, v, 1, maxTop) }},
-		{"k", func(v wire.Value) string { return setCount(&e.k, v, 1, maxTop) }},
+		{"top_k", func(v wire.Value) string { return setCount(&e.k, v, maxTop) }},
+		{"k", func(v wire.Value) string { return setCount(&e.k, v, maxTop) }},
 		{"search_mode", func(v wire.Value) string { return setModes(&modes, v) }},
 		{"modes", func(v wire.Value) string { return setModes(&modes, v) }},
 		{"enable_query_rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
 		{"rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
 		{"enable_cross_encoder_rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
 		{"rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
-		{"reranked_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, 1, maxTop) }},
-		{"cross_encoder_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, 1, maxTop) }},
+		{"reranked_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, maxTop) }},
+		{"cross_encoder_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, maxTop) }},
 		{"with_payload", func(v wire.Value) string { return setBool(&e.payload, v) }},
 		{"use_colbert", func(v wire.Value) string { return setBool(&e.colbert, v) }},
 		{"details", func(v wire.Value) string { return setBool(&e.details, v) }},
@@ -320,10 +320,10 @@ func goldOf(v wire.Value) (label string, grade int, want string) {
 		return "", 0, should
 	}
 	page := 0
-	if v, _ := object.Get("page"); isGiven(v) && setCount(&page, v, 1, 1<<30) != "" {
+	if v, _ := object.Get("page"); isGiven(v) && setCount(&page, v, 1<<30) != "" {
 		return "", 0, should
 	}
-	if v, _ := object.Get("grade"); isGiven(v) && setCount(&grade, v, 1, maxGrade) != "" {
+	if v, _ := object.Get("grade"); isGiven(v) && setCount(&grade, v, maxGrade) != "" {
 		return "", 0, should
 	}
 	if page > 0 {

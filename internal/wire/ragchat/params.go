@@ -210,14 +210,11 @@ func setName(to *string, v wire.Value) string {
 	return ""
 }
 
-// setCount takes a whole number that is not too small; one that is too large becomes the largest.
-func setCount(to *int, v wire.Value, least, most int) string {
+// setCount takes a whole number over 0; one that is too large becomes the largest.
+func setCount(to *int, v wire.Value, most int) string {
 	n, ok := v.Number()
-	if !ok || n != math.Trunc(n) || n < float64(least) {
-		if least == 1 {
-			return "a whole number over 0"
-		}
-		return "a whole number"
+	if !ok || n != math.Trunc(n) || n < 1 {
+		return "a whole number over 0"
 	}
 	*to = int(min(n, float64(most)))
 	return ""
