@@ -33,6 +33,7 @@ func gramsOf(question string) (pieces []string) {
 			pieces = append(pieces, s)
 		}
 	}
+	question = beginning(question)
 	toks, _ := text.AnalyzeQuestion(question)
 	for _, t := range toks {
 		word := []rune(strings.ToLower(question[t.Start:t.End]))
