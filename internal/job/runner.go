@@ -66,8 +66,7 @@ type Runner struct {
 	tasks   []*Task          // being carried out, the one first that began first
 	served  map[string]int64 // when owners, and callers, had their last turn, counted in turns
 	turns   int64
-	ended   map[string]bool // jobs that have ended since the store was last asked which have not
-	changed chan struct{}   // closed, and made anew, when a job has changed
+	changed chan struct{} // closed, and made anew, when a job has changed
 	drained chan struct{}
 	once    sync.Once
 }
@@ -82,7 +81,7 @@ func NewRunner(opts Options) *Runner {
 	}
 	return &Runner{
 		opts: opts, wake: make(chan struct{}, 1), changed: make(chan struct{}), drained: make(chan struct{}),
-		served: map[string]int64{}, ended: map[string]bool{},
+		served: map[string]int64{},
 	}
 }
 
@@ -325,9 +324,7 @@ func (r *Runner) Run(ctx context.Context) {
 
 // start begins the jobs whose turn it is.
 func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
-	r.mu.Lock()
-	clear(r.ended)
-	r.mu.Unlock()
+	busy := r.busy() // before the jobs are read: whoever's job ends meanwhile is looked at next time
 	all, err := r.opts.Store.Unfinished(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -338,7 +335,7 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 	if ctx.Err() != nil {
 		return
 	}
-	for _, j := range r.choose(all) {
+	for _, j := range r.choose(all, busy) {
 		inner, cancel := context.WithCancelCause(ctx)
 		t := &Task{runner: r, id: j.ID, job: j, cancel: cancel}
 		r.begun(t)
@@ -357,21 +354,17 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 }
 
 // choose returns the jobs to begin, of those that have not ended, as many as there is room for: one of
-// each owner without a running job, whose caller's last turn was longest ago, and of that caller's the
+// each owner who is not busy, whose caller's last turn was longest ago, and of that caller's the
 // one that waits longest.
-func (r *Runner) choose(all []Job) []Job {
+func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := map[string]bool{}
-	for _, t := range r.tasks {
-		busy[t.owner()] = true
-	}
 	var next []Job
 	places := map[string]int{} // in next, of owners
 	waiting := map[string]bool{}
 	for _, j := range all {
 		waiting[j.Owner], waiting[callerOf(j)] = true, true
-		if busy[j.Owner] || r.ended[j.ID] {
+		if busy[j.Owner] {
 			continue
 		}
 		if at, known := places[j.Owner]; !known {
@@ -391,6 +384,17 @@ func (r *Runner) choose(all []Job) []Job {
 		r.served[j.Owner], r.served[callerOf(j)] = r.turns, r.turns
 	}
 	return next
+}
+
+// busy returns the owners of the running jobs.
+func (r *Runner) busy() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	owners := make(map[string]bool)
+	for _, t := range r.tasks {
+		owners[t.owner()] = true
+	}
+	return owners
 }
 
 // callerOf is the owner of a job at an origin, as a key of Runner.served.
@@ -428,7 +432,6 @@ func (r *Runner) begun(t *Task) {
 func (r *Runner) finished(t *Task) {
 	r.mu.Lock()
 	r.tasks = slices.DeleteFunc(r.tasks, func(other *Task) bool { return other == t })
-	r.ended[t.id] = true
 	r.mu.Unlock()
 	r.stir()
 }
