@@ -36,6 +36,11 @@ var anyNumber = regexp.MustCompile(`(?i)[\p{Nd}\p{Nl}\p{No}]|[一二三四五六
 // money finds an amount of money, or what stands for one.
 var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|(?:^|[^\pL])(?:` + numberWords + `)(?:[^\pL]|$)`)
 
+// measure finds a number with a unit. A year is none.
+var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `)) ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
+	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
+	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
+
 // quantities are looked at in their order; the first that a question asks for counts. Questions for a time
 // may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
@@ -43,6 +48,10 @@ var quantities = []quantity{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
 		money,
+	},
+	{
+		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie (?:hoch|tief|breit|dick|weit|schwer|heiß|kalt)\b|多[高深宽厚远重]`),
+		measure,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
