@@ -120,17 +120,20 @@ func FuzzAnswer_CitesWhatItQuotes(f *testing.F) {
 		if forgeries := forgedIn(got.Text, own); len(forgeries) > 0 {
 			t.Errorf("forged %q in %q", forgeries, got.Text)
 		}
-		if got.Text == Refusal {
+		if isRefusal(got.Text) {
 			return
 		}
-		flat := onOneLine(document)
+		flat := withoutTags.Replace(onOneLine(document))
 		for part := range strings.SplitSeq(strings.TrimSuffix(got.Text, " ["+own+"]"), " ["+own+"] ") {
-			if !strings.Contains(flat, part) {
+			if !strings.Contains(flat, withoutTags.Replace(part)) {
 				t.Errorf("%q does not stand in %q", part, document)
 			}
 		}
 	})
 }
+
+// withoutTags levels the space that package cite puts behind a "<" that could begin a tag.
+var withoutTags = strings.NewReplacer("< ", "<")
 
 var documentMark = regexp.MustCompile(`(?i)\[([^\[\]\n]*(?:#page=|[^\s.]\.(?:pdf|docx)\]))[^\[\]\n]*\]?`)
 

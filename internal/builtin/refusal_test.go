@@ -31,8 +31,12 @@ type answerable struct {
 
 // refuses reports whether a turn ended without an answer.
 func refuses(turn *chat.Turn) bool {
-	said := turn.Messages[0].Text
-	return said == Refusal || slices.Contains(slices.Collect(maps.Values(refusals)), said)
+	return isRefusal(turn.Messages[0].Text)
+}
+
+// isRefusal reports whether an answer is one of the refusals, in any language.
+func isRefusal(answer string) bool {
+	return answer == Refusal || slices.Contains(slices.Collect(maps.Values(refusals)), answer)
 }
 
 // checkRefusals asks what the corpus does not hold.
