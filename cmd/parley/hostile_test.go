@@ -509,6 +509,9 @@ var oneOfEach = map[string]func(n int) string{
 // a turn on. What costs so little at the greatest size need not be
 // measured for how it grows, and it ends soon after its client has left; for what waits, see test/hardening.
 func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
+	if needs.Race {
+		t.Skip("it measures processor time, of which the race detector takes most; it runs without it too")
+	}
 	s := newWholeServer(t)
 	all := operation{http.MethodPost, "/chat", []string{`{"messages":[{"role":"user","content":"What is the deductible?"},{"role":"assistant","content":"$500"},
 		{"role":"user","content":"Who pays it?"}],"context":{"overrides":{"retrieval_mode":"text","semantic_ranker":true,"semantic_captions":true,
@@ -520,7 +523,7 @@ func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 		for _, body := range op.bodies {
 			for place := range places(t, body) {
 				for name, value := range oneOfEach {
-					if !slices.Contains(usual, name) && (!needs.All() || needs.Race) {
+					if !slices.Contains(usual, name) && !needs.All() {
 						continue
 					}
 					s.growth(t, op, name, 30<<10, func(n int) string { return replaced(t, body, place, value(n)) })
@@ -536,8 +539,7 @@ func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 // usual are those that are always tried; the others cost minutes.
 var usual = []string{"underscores", "a word apart", "brackets"}
 
-// longest is the processor time that a request may take: 50 ms, or on a slower machine, or with the race
-// detector, as long as it takes to read five documents of a MiB.
+// longest is the processor time that a request may take: 50 ms, or on a slower machine as long as it takes to read five documents of a MiB.
 var longest = sync.OnceValue(func() time.Duration {
 	document := []byte("[" + strings.Repeat(`{"role":"user","content":"A question of some words?"},`, 20_000) + "{}]")
 	return max(50*time.Millisecond, fastest(5, func() {

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -99,6 +98,13 @@ func smallLetters(s string, all []text.Span) bool {
 // leads to it, and what stands below a question.
 func blocks(p *llm.Passage, all []piece) []block {
 	var out []block
+	known := make(map[[2]int]bool)
+	add := func(b block, limit int) {
+		if span := [2]int{b.first, b.last}; all[b.last].End-all[b.first].Start <= limit && !known[span] {
+			known[span] = true
+			out = append(out, b)
+		}
+	}
 	lead, asked, askedAt := -1, -1, -1
 	for i := range all {
 		q := &all[i]
@@ -120,9 +126,9 @@ func blocks(p *llm.Passage, all []piece) []block {
 			lead = i
 			switch listed := listAfter(all, i+1); {
 			case listed > i+1:
-				out = appendBlock(out, all, block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
+				add(block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
 			case i+1 < len(all) && quotable(all[i+1]):
-				out = appendBlock(out, all, block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
+				add(block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
 			}
 			continue
 		case !q.item && lead >= 0 && (all[lead].kind == lends || !q.after):
@@ -137,11 +143,11 @@ func blocks(p *llm.Passage, all []piece) []block {
 		for b.first > 0 && all[b.first].leans && all[b.first].after && quotable(all[b.first-1]) && b.last-b.first < 2 {
 			b.first--
 		}
-		out = appendBlock(out, all, b, maxPiece)
+		add(b, maxPiece)
 		if goesOn := i + 1; goesOn < len(all) && all[goesOn].leans && all[goesOn].after && quotable(all[goesOn]) && !q.item {
 			on := b
 			on.last = goesOn
-			out = appendBlock(out, all, on, maxPiece)
+			add(on, maxPiece)
 		}
 		if b.direct {
 			end, section := i, all[askedAt].kind == heading
@@ -151,12 +157,12 @@ func blocks(p *llm.Passage, all []piece) []block {
 			if end > i {
 				below := b
 				below.last = end
-				out = appendBlock(out, all, below, maxParagraph)
+				add(below, maxParagraph)
 			}
 		}
 		if q.item && (i == 0 || !all[i-1].item) && (lead < 0 || all[lead].kind != lends) {
 			if end := listAfter(all, i); end > i+1 {
-				out = appendBlock(out, all, block{first: i, last: end - 1, lead: lead, asked: asked, list: true, direct: b.direct}, maxList)
+				add(block{first: i, last: end - 1, lead: lead, asked: asked, list: true, direct: b.direct}, maxList)
 			}
 		}
 	}
@@ -175,13 +181,6 @@ func listAfter(all []piece, from int) int {
 		}
 	}
 	return end
-}
-
-func appendBlock(out []block, all []piece, b block, limit int) []block {
-	if all[b.last].End-all[b.first].Start > limit || slices.ContainsFunc(out, func(o block) bool { return o.first == b.first && o.last == b.last }) {
-		return out
-	}
-	return append(out, b)
 }
 
 // trimLabel returns the start of what stands behind the label of an answer: "A: Yes."

@@ -7,6 +7,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/text"
 	"parley/internal/text/texttest"
+	"parley/test/needs"
 )
 
 func TestBuiltin_TakesTimeInProportionToWhatItReads(t *testing.T) {
@@ -17,6 +18,10 @@ func TestBuiltin_TakesTimeInProportionToWhatItReads(t *testing.T) {
 		return terms
 	}
 	asked := terms("what is the deductible of the plan")
+	size := 16 << 10
+	if needs.Race {
+		size = 4 << 10
+	}
 	for name, read := range map[string]func(string){
 		"question": func(s string) {
 			Rewrite(t.Context(), []chat.Message{chat.TextMessage(llm.User, "What is the Northwind Plan?")}, s)
@@ -32,7 +37,7 @@ func TestBuiltin_TakesTimeInProportionToWhatItReads(t *testing.T) {
 		},
 	} {
 		for _, s := range texttest.Shapes {
-			t.Run(name+"/"+s.Name, func(t *testing.T) { texttest.Linear(t, s, 4<<10, read) })
+			t.Run(name+"/"+s.Name, func(t *testing.T) { texttest.Linear(t, s, size, read) })
 		}
 	}
 }
