@@ -26,7 +26,7 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 	if err != nil {
 		return nil, 0, err
 	}
-	about := v.Subjects(ctx, subjectTerms(q.Text, terms))
+	about := v.Subjects(ctx, subjectTerms(opening))
 	hits, matched, err = v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(terms)...), about, k)
 	parts := clauses(without(opening, instructions(opening)))
 	if err != nil || len(parts) < 2 || len(hits) == 0 {

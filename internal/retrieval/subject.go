@@ -4,39 +4,86 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"parley/internal/lexical"
 	"parley/internal/text"
 )
 
-// subjectTerms returns what a query may name a document by: its words, years that it writes together
-// with what they are of ("FY2018", "2Q23"), and neighbouring words as one, as file names often have them.
-func subjectTerms(query string, terms []Term) []lexical.Term {
-	subject := lexicalTerms(terms)
+// subjectTerms returns what a query may name a document by: its names and numbers, years that it writes
+// together with what they are of ("FY2018", "2Q23"), and names with their neighbours as one word, as file
+// names often have them. Other words tell what is asked, not of which document: nearly every one stands at
+// the beginning of some document that is about something else.
+func subjectTerms(query string) []lexical.Term {
+	var subject []lexical.Term
 	seen := make(map[string]bool)
-	for _, t := range terms {
-		seen[t.Text] = true
-	}
-	add := func(term string, weight float64) {
-		if !seen[term] {
-			seen[term] = true
-			subject = append(subject, lexical.Term{Text: term, Weight: weight})
+	add := func(s string) {
+		for _, t := range text.Analyze(s) {
+			if !seen[t.Term] {
+				seen[t.Term] = true
+				subject = append(subject, lexical.Term{Text: t.Term, Weight: 1})
+			}
 		}
 	}
-	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := wordsOf(query)
 	for i, w := range words[:min(len(words), maxTerms)] {
-		if year := yearIn(w); year != "" {
-			add(year, 1)
+		if w.name {
+			add(w.text)
 		}
-		joined := w
+		if year := yearIn(w.text); year != "" {
+			add(year)
+		}
+		joined, named := w.text, w.name
 		for j := i + 1; j < min(len(words), i+maxJoined); j++ {
-			joined += words[j]
-			for _, t := range text.Analyze(joined) {
-				add(t.Term, 1)
+			joined += words[j].text
+			if named = named || words[j].name; named {
+				add(strings.ToLower(joined)) // in small letters it is one word
 			}
 		}
 	}
 	return subject
+}
+
+// word is a word of a query. It is a name if it has a digit or a capital, but not if it is a German noun
+// or one of the usual words that a sentence begins with.
+type word struct {
+	text string
+	name bool
+}
+
+// auxiliaries are words without weight of their own that questions begin with, and that text.Terms keeps.
+var auxiliaries = regexp.MustCompile(`(?i)^(?:does|did|has|have|had|may|might|must|should|would|could|shall)$`)
+
+// usual reports whether questions about anything may begin with a word: "Does", "Which".
+func usual(word string) bool { return len(text.Terms(word)) == 0 || auxiliaries.MatchString(word) }
+
+// wordsOf returns the words of a query in their order.
+func wordsOf(query string) (words []word) {
+	nouns := text.LanguageOf(query) == "de"
+	begins, start := true, -1
+	end := func(at int) {
+		if start < 0 {
+			return
+		}
+		w := word{text: query[start:at]}
+		first, size := utf8.DecodeRuneInString(w.text)
+		w.name = strings.ContainsFunc(w.text, unicode.IsDigit) || strings.ContainsFunc(w.text[size:], unicode.IsUpper) ||
+			unicode.IsUpper(first) && !nouns && !(begins && usual(w.text))
+		words, start, begins = append(words, w), -1, false
+	}
+	for i, r := range query {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if start < 0 {
+				start = i
+			}
+		default:
+			end(i)
+			begins = begins || strings.ContainsRune(".?!:\n", r)
+		}
+	}
+	end(len(query))
+	return words
 }
 
 // maxJoined is how many words a file name may write as one.
