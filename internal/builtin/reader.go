@@ -20,7 +20,7 @@ type Reader struct {
 
 const (
 	maxRead   = 24      // blocks of one question that are read: those that have most of its words
-	maxKnown  = 4 << 10 // texts of which vectors are kept, with 1.5 KiB each
+	maxKnown  = 4 << 10 // most texts whose vectors are kept; a vector has 1.5 KiB
 	maxLooked = 500     // bytes that are read of a block
 )
 

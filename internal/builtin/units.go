@@ -282,10 +282,13 @@ var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta
 // subject is what a sentence says something of.
 var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?)(?: (?:is|are|was|were|means?|refers? to) |: )`)
 
+// denies finds what begins by saying what something is not.
+var denies = regexp.MustCompile(`(?i)^(?:not|never|no)\b`)
+
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
 func (n need) defines(s string) bool {
-	if m := subject.FindStringSubmatch(s); m != nil && n.names(m[1]) {
+	if m := subject.FindStringSubmatchIndex(s); m != nil && n.names(s[m[2]:m[3]]) && !denies.MatchString(s[m[1]:]) {
 		return true
 	}
 	return n.spellsOut(s)

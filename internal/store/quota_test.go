@@ -139,7 +139,7 @@ func TestMakeRoom_BoundsEachOrigin(t *testing.T) {
 			for i := range 150 { // more than one batch
 				k.chat("", "flood", fmt.Sprint("f", i), len(text))
 				k.say("", "flood", fmt.Sprint("g", i), text)
-				k.chat("alice", "flood", fmt.Sprint("a", i), len(text)) // who has signed in
+				k.chat("alice", "flood", fmt.Sprint("a", i), len(text)) // a signed-in user
 			}
 			for i := range 3 {
 				k.chat("", "home", fmt.Sprint("h", i), len(text))

@@ -105,7 +105,7 @@ func TestBudgets_AreOfOneUserOrNamespaceEach(t *testing.T) {
 		want int
 	}{
 		{named("alice", "", "ns"), 1},
-		{named("alice", "someone else", "ns"), 0}, // who has signed in is who they are
+		{named("alice", "someone else", "ns"), 0}, // the sign-in counts, not the name given
 		{named("alice", "", "other"), 0},
 		{named("", "alice", "ns"), 1}, // a name is not a sign-in
 		{named("", "u", "ns"), 1},

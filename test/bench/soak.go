@@ -24,8 +24,8 @@ const (
 
 	shortestSoak = 5 * time.Minute
 
-	// The warm-up ends once the last half of warmRounds rounds of load took no more anonymous memory than the half before,
-	// but for warmLevel: caches and pools are full then. The rounds are long, because garbage comes and goes.
+	// The warm-up ends when caches and pools are full: when the second half of the last warmRounds rounds of load took at
+	// most warmLevel more anonymous memory than the first. The rounds are long, because garbage comes and goes.
 	warmRound  = 2 * time.Minute
 	warmRounds = 4
 	warmLevel  = .01

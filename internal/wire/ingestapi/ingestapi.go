@@ -29,7 +29,7 @@ type Config struct {
 	Namespace string // "" means "default"
 	PublicURL string // as in wire.BaseURL; "" is what the request says
 	MaxUpload int64  // bytes of an upload, all its files together; 0 for 200 MiB
-	MaxBody   int64  // bytes of a JSON body, but for a file in it; 0 for wire.DefaultBodyLimit
+	MaxBody   int64  // bytes of a JSON body, not counting a file in it; 0 for wire.DefaultBodyLimit
 	// Cost returns what embedding so many tokens costs in US dollars; false when the price is unknown.
 	Cost func(tokens int) (float64, bool)
 	Wait time.Duration // for a job to end before it is answered with 202; 0 for 25 s

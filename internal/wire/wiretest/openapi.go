@@ -20,7 +20,7 @@ type Document struct {
 	Components struct {
 		PathItems map[string]*PathItem   `json:"pathItems"`
 		Responses map[string]APIResponse `json:"responses"`
-		Schemas   map[string]any         `json:"schemas"`
+		Schemas   object                 `json:"schemas"`
 	} `json:"components"`
 }
 
@@ -227,7 +227,7 @@ func values(contentType, body string) (all []string) {
 // so that no rule goes unchecked. So is a member that the schema does not describe, unless it allows others
 // by additionalProperties.
 func (d *Document) Validate(schema, v any) error {
-	s, ok := schema.(map[string]any)
+	s, ok := schema.(object)
 	if !ok {
 		return fmt.Errorf("%v is not a schema", schema)
 	}
@@ -262,10 +262,11 @@ func (d *Document) members(schema any) (all object, open bool) {
 	return all, s["additionalProperties"] != nil
 }
 
+// object is a JSON object: schemas are walked as they stand in the document.
 type object = map[string]any
 
-func (d *Document) keyword(s map[string]any, keyword string, rule, v any) error {
-	object, isObject := v.(map[string]any)
+func (d *Document) keyword(s object, keyword string, rule, v any) error {
+	members, isObject := v.(object)
 	array, isArray := v.([]any)
 	switch keyword {
 	case "description":
@@ -298,34 +299,21 @@ func (d *Document) keyword(s map[string]any, keyword string, rule, v any) error 
 		}
 	case "required":
 		for _, key := range rule.([]any) {
-			if _, ok := object[key.(string)]; isObject && !ok {
+			if _, ok := members[key.(string)]; isObject && !ok {
 				return fmt.Errorf("%v is missing", key)
 			}
 		}
 	case "properties":
-		for key, schema := range rule.(map[string]any) {
-			if member, ok := object[key]; ok {
+		for key, schema := range rule.(object) {
+			if member, ok := members[key]; ok {
 				if err := d.Validate(schema, member); err != nil {
 					return fmt.Errorf("%s: %w", key, err)
 				}
 			}
 		}
 	case "additionalProperties":
-		if rule == true {
-			return nil
-		}
-		known, _ := s["properties"].(map[string]any)
-		for key := range object {
-			if _, ok := known[key]; ok {
-				continue
-			}
-			if rule == false {
-				return fmt.Errorf("%s is not described", key)
-			}
-			if err := d.Validate(rule, object[key]); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
-			}
-		}
+		known, _ := s["properties"].(object)
+		return d.others(known, rule, members)
 	case "items":
 		for i, element := range array {
 			if err := d.Validate(rule, element); err != nil {
@@ -333,21 +321,46 @@ func (d *Document) keyword(s map[string]any, keyword string, rule, v any) error 
 			}
 		}
 	case "allOf":
-		for _, part := range rule.([]any) {
-			open := map[string]any{"additionalProperties": true}
-			if name, ok := part.(map[string]any)["$ref"].(string); ok {
-				part = d.Components.Schemas[strings.TrimPrefix(name, "#/components/schemas/")]
-			}
-			maps.Copy(open, part.(map[string]any))
-			if err := d.Validate(open, v); err != nil {
-				return err
-			}
-		}
+		return d.all(rule.([]any), v)
 	case "maxLength": // in descriptions only
 	case "oneOf", "anyOf":
 		return d.some(keyword == "oneOf", rule.([]any), v)
 	default:
 		return fmt.Errorf("the validator does not know %q", keyword)
+	}
+	return nil
+}
+
+// others checks the members of an object that properties do not name.
+func (d *Document) others(known object, rule any, members object) error {
+	if rule == true {
+		return nil
+	}
+	for key, member := range members {
+		if _, ok := known[key]; ok {
+			continue
+		}
+		if rule == false {
+			return fmt.Errorf("%s is not described", key)
+		}
+		if err := d.Validate(rule, member); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// all checks v against each part, which does not know the members of the others.
+func (d *Document) all(parts []any, v any) error {
+	for _, part := range parts {
+		open := object{"additionalProperties": true}
+		if name, ok := part.(object)["$ref"].(string); ok {
+			part = d.Components.Schemas[strings.TrimPrefix(name, "#/components/schemas/")]
+		}
+		maps.Copy(open, part.(object))
+		if err := d.Validate(open, v); err != nil {
+			return err
+		}
 	}
 	return nil
 }
