@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -26,7 +26,7 @@ func TestREADME_ShowsWhatTheProgramAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(out), string(shown[2])) {
+	if !bytes.HasPrefix(out, shown[2]) {
 		t.Errorf("README.md shows\n%s\nthe program answers\n%s", shown[2], out)
 	}
 }

@@ -68,7 +68,7 @@ func wordsOf(query string) (words []word) {
 		w := word{text: query[start:at]}
 		first, size := utf8.DecodeRuneInString(w.text)
 		w.name = strings.ContainsFunc(w.text, unicode.IsDigit) || strings.ContainsFunc(w.text[size:], unicode.IsUpper) ||
-			unicode.IsUpper(first) && !nouns && !(begins && usual(w.text))
+			unicode.IsUpper(first) && !nouns && (!begins || !usual(w.text))
 		words, start, begins = append(words, w), -1, false
 	}
 	for i, r := range query {
