@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"parley/internal/chat"
-	"parley/internal/intake"
+	"parley/internal/documents"
 	"parley/internal/store"
 )
 
@@ -75,7 +75,7 @@ func (s *serving) reading(namespace string) (done, total int, running bool) {
 		return done, total, true
 	}
 	for _, j := range s.intake.Jobs().Running() {
-		if j.Namespace == namespace && j.Kind != intake.Reindex { // the document that is read anew is found meanwhile
+		if j.Namespace == namespace && j.Kind != documents.Reindex { // the document that is read anew is found meanwhile
 			done, total, running = done+j.Counts.Done, total+j.Counts.Total, true
 		}
 	}

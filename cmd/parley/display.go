@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 )
 
 // display shows the progress of an ingestion or an embedding: a bar on a terminal, plain lines

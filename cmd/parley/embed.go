@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/builtin"
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"

@@ -11,10 +11,10 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/fetch"
 	"parley/internal/format"
-	"parley/internal/ingest"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"

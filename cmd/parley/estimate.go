@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 )

@@ -11,8 +11,8 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/eval"
-	"parley/internal/ingest"
 	"parley/internal/llm"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 )
 
 // ingestCmd brings files, folders and web sites into the corpus.

@@ -10,20 +10,20 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/upload"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/intake"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
-	"parley/internal/upload"
 	"parley/internal/wire/ingestapi"
 )
 
 // newIntake returns what takes in uploads and addresses.
-func (p *program) newIntake(in *instance) *intake.Service {
+func (p *program) newIntake(in *instance) *documents.Service {
 	s := &intakeSources{program: p, instance: in}
-	return intake.New(intake.Config{
+	return documents.New(documents.Config{
 		Jobs:   in.db.Jobs(),
 		Lock:   func() (func(), error) { return ingest.LockJobs(in.cfg.Data) },
 		Files:  upload.New(filepath.Join(in.cfg.Data, "uploads")),
@@ -32,7 +32,7 @@ func (p *program) newIntake(in *instance) *intake.Service {
 		Ingest: s.ingestUploads, IngestFile: s.ingestFile, Survey: s.surveyFile,
 		Crawl: s.crawl, SurveySites: s.surveySites, Forget: s.forget,
 		IsFull:    store.IsFull,
-		Quota:     intake.Quota{All: int64(in.cfg.UploadsQuota), Owner: int64(in.cfg.UploadsOwnerQuota)},
+		Quota:     documents.Quota{All: int64(in.cfg.UploadsQuota), Owner: int64(in.cfg.UploadsOwnerQuota)},
 		Retention: time.Duration(in.cfg.Retention),
 		Logger:    p.log,
 	})
@@ -57,7 +57,7 @@ func (s *intakeSources) ofScope(at upload.Scope, pool *extract.Pool, outcome fun
 // manyFiles is for how many files it is worth to start all processes at once.
 const manyFiles = 4
 
-func (s *intakeSources) ingestUploads(ctx context.Context, r intake.Run) (ingest.Report, error) {
+func (s *intakeSources) ingestUploads(ctx context.Context, r documents.Run) (ingest.Report, error) {
 	pool := newPool(s.cfg, s.cfg.readers(), r.Files >= manyFiles)
 	defer pool.Close()
 	c := s.ofScope(r.Scope, pool, r.Outcome)
@@ -66,13 +66,13 @@ func (s *intakeSources) ingestUploads(ctx context.Context, r intake.Run) (ingest
 	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
 }
 
-func (s *intakeSources) ingestFile(ctx context.Context, f intake.File) (ingest.Report, error) {
+func (s *intakeSources) ingestFile(ctx context.Context, f documents.File) (ingest.Report, error) {
 	pool := newPool(s.cfg, 1, false)
 	defer pool.Close()
 	return ingest.New(s.ofScope(upload.Scope{Namespace: f.Namespace}, pool, f.Outcome)).Run(ctx, []string{f.Path}, nil)
 }
 
-func (s *intakeSources) crawl(ctx context.Context, c intake.Crawl) (ingest.Report, error) {
+func (s *intakeSources) crawl(ctx context.Context, c documents.Crawl) (ingest.Report, error) {
 	pool := newPool(s.cfg, s.cfg.readers(), false)
 	defer pool.Close()
 	return ingest.New(s.ofScope(c.Scope, pool, c.Outcome)).RunSites(ctx, []ingest.Site{c.Site}, nil)
@@ -82,13 +82,13 @@ func (s *intakeSources) forget(ctx context.Context, namespace, url string) (int,
 	return ingest.New(s.ofScope(upload.Scope{Namespace: namespace}, nil, nil)).Forget(ctx, url)
 }
 
-func (s *intakeSources) surveyFile(ctx context.Context, namespace, path string) (intake.Estimate, error) {
+func (s *intakeSources) surveyFile(ctx context.Context, namespace, path string) (documents.Estimate, error) {
 	return s.survey(ctx, namespace, func(in *ingest.Ingester, add func(retrieval.Put) error) (ingest.Report, error) {
 		return in.Survey(ctx, []string{path}, add, nil)
 	})
 }
 
-func (s *intakeSources) surveySites(ctx context.Context, namespace string, sites []ingest.Site) (intake.Estimate, error) {
+func (s *intakeSources) surveySites(ctx context.Context, namespace string, sites []ingest.Site) (documents.Estimate, error) {
 	return s.survey(ctx, namespace, func(in *ingest.Ingester, add func(retrieval.Put) error) (ingest.Report, error) {
 		return in.SurveySites(ctx, sites, add, nil)
 	})
@@ -96,7 +96,7 @@ func (s *intakeSources) surveySites(ctx context.Context, namespace string, sites
 
 // survey adds up what read says would be indexed.
 func (s *intakeSources) survey(ctx context.Context, namespace string,
-	read func(*ingest.Ingester, func(retrieval.Put) error) (ingest.Report, error)) (e intake.Estimate, err error) {
+	read func(*ingest.Ingester, func(retrieval.Put) error) (ingest.Report, error)) (e documents.Estimate, err error) {
 	planner, err := retrieval.NewPlanner(ctx, s.db.Corpus(), s.cfg.Embedding, s.cfg.EmbeddingDimensions)
 	if err != nil {
 		return e, err

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 	"parley/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 )
 
 // How often a server looks for documents without vectors, and how long it waits after a failure:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/store"
 )
 

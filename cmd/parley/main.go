@@ -29,8 +29,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 )
 
 // The exit codes.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/wire/webapi"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 )
 
 // reindexCmd makes all documents anew.

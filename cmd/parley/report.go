@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
 )

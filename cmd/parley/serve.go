@@ -13,9 +13,9 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/intake"
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/store"
@@ -150,8 +150,8 @@ type serving struct {
 	metrics *server.Metrics
 	display *display
 	url     string
-	uploads bool            // documents may come in over the network
-	intake  *intake.Service // takes them in, and carries out the jobs of that
+	uploads bool               // documents may come in over the network
+	intake  *documents.Service // takes them in, and carries out the jobs of that
 
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
@@ -168,7 +168,7 @@ func (s *serving) server() *server.Server {
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
-		Protocols: s.protocols(), Documents: documents{s.db}, Status: s,
+		Protocols: s.protocols(), Documents: originals{s.db}, Status: s,
 		Admit: s.admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
 	})
 }

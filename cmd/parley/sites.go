@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
+	"parley/internal/documents/ingest"
 	"parley/internal/fetch"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 )
 
 func TestWrapper_BreaksAtSpacesHoweverTheTextComes(t *testing.T) {

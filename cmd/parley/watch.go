@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/watch"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/watch"
 )
 
 // watchFolders makes the corpus follow all that was ingested from this disk, be it by other commands

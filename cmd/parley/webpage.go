@@ -8,9 +8,9 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/ingest"
-	"parley/internal/intake"
-	"parley/internal/job"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/wire/azurechat"
@@ -43,9 +43,9 @@ func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval
 	switch {
 	case queued:
 		err = ingestapi.TooManyJobs(queue)
-	case errors.Is(err, intake.ErrSite):
+	case errors.Is(err, documents.ErrSite):
 		err = &chat.Error{Kind: chat.Conflict, Msg: "A page of the web is read anew with its site."}
-	case errors.Is(err, intake.ErrNotFound):
+	case errors.Is(err, documents.ErrNotFound):
 		err = &chat.Error{Kind: chat.Conflict, Msg: "Nothing is known of the file that the document was read from."}
 	}
 	return j.ID, err

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"

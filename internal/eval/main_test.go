@@ -10,8 +10,8 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"

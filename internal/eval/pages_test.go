@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )

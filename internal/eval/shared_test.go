@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/test/needs"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"parley/internal/access"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/format"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 )

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/ingest"
-	"parley/internal/intake"
-	"parley/internal/job"
-	"parley/internal/job/jobtest"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/job/jobtest"
+	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
 )
@@ -37,7 +37,7 @@ func (q *quickJobs) Add(ctx context.Context, j job.Job) error {
 }
 
 // shelf is what the intake of tests finds in the corpus.
-type shelf struct{ intake.Store }
+type shelf struct{ documents.Store }
 
 func (shelf) Document(context.Context, retrieval.Filter, string) (retrieval.Document, error) {
 	return retrieval.Document{}, retrieval.ErrNotFound
@@ -67,9 +67,9 @@ func intakeOf(t testing.TB) wire.Protocol {
 	jobs := &quickJobs{}
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	for _, j := range []job.Job{
-		{ID: stored, Kind: intake.Upload, State: job.Failed, Error: "It failed.", EndedAt: at,
+		{ID: stored, Kind: documents.Upload, State: job.Failed, Error: "It failed.", EndedAt: at,
 			Files: []job.File{{Name: "a.pdf", State: job.FileFailed, Reason: "damaged", Detail: "It is."}}},
-		{ID: waitingJob, Kind: intake.Upload, State: job.Queued},
+		{ID: waitingJob, Kind: documents.Upload, State: job.Queued},
 	} {
 		j.Namespace, j.CreatedAt, j.QueuedAt = "default", at, at
 		j.Count()
@@ -77,10 +77,10 @@ func intakeOf(t testing.TB) wire.Protocol {
 			t.Fatal(err)
 		}
 	}
-	service := intake.New(intake.Config{
+	service := documents.New(documents.Config{
 		Jobs: jobs, Files: upload.New(t.TempDir()), Store: shelf{}, Corpus: sink{},
-		SurveySites: func(context.Context, string, []ingest.Site) (intake.Estimate, error) {
-			return intake.Estimate{Documents: 1, Chunks: 3, Tokens: 500, Cost: .01, CostKnown: true}, nil
+		SurveySites: func(context.Context, string, []ingest.Site) (documents.Estimate, error) {
+			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 500, Cost: .01, CostKnown: true}, nil
 		},
 		IsFull: func(error) bool { return false },
 	})

@@ -3,8 +3,8 @@ package store_test
 import (
 	"testing"
 
-	"parley/internal/job"
-	"parley/internal/job/jobtest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/job/jobtest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/store/storetest"

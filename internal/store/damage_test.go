@@ -16,7 +16,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/job"
+	"parley/internal/documents/job"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/retrieval"

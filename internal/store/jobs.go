@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 )
 
 // Jobs keeps the work that goes on behind requests. It implements job.Store.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/store/storetest"

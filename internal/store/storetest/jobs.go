@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 )
 
 // Jobs tests a job.Store.

@@ -20,12 +20,12 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/upload"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/intake"
 	"parley/internal/retrieval"
 	"parley/internal/store"
-	"parley/internal/upload"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
 	"parley/internal/wire/wiretest"
@@ -75,7 +75,7 @@ type site struct {
 	data     string
 	db       *store.DB
 	corpus   *retrieval.Corpus
-	service  *intake.Service
+	service  *documents.Service
 	http     http.Handler
 	closed   bool
 	protocol wire.Protocol
@@ -86,10 +86,10 @@ type site struct {
 
 func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
 	t.Helper()
-	return newSiteWith(t, intake.Quota{}, change)
+	return newSiteWith(t, documents.Quota{}, change)
 }
 
-func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config)) *site {
+func newSiteWith(t *testing.T, quota documents.Quota, change func(*ingestapi.Config)) *site {
 	t.Helper()
 	s := &site{t: t, data: t.TempDir(), reader: &reader{gate: make(chan struct{}), read: make(chan string, 100)}}
 	var err error
@@ -99,10 +99,10 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 	if s.corpus, err = retrieval.Open(t.Context(), s.db.Corpus(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s.service = intake.New(intake.Config{
+	s.service = documents.New(documents.Config{
 		Jobs: s.db.Jobs(), Files: upload.New(filepath.Join(s.data, "uploads")), Store: s.db.Corpus(), Corpus: s.corpus,
 		Ingest: s.ingest,
-		Crawl: func(_ context.Context, c intake.Crawl) (ingest.Report, error) {
+		Crawl: func(_ context.Context, c documents.Crawl) (ingest.Report, error) {
 			switch {
 			case strings.Contains(c.Site.URL, "gone"):
 				c.Outcome(ingest.Outcome{Path: c.Site.URL, First: true, Reason: extract.Unreadable, Detail: "the server answered with 404"})
@@ -113,18 +113,18 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 			}
 			return ingest.Report{}, nil
 		},
-		SurveySites: func(context.Context, string, []ingest.Site) (intake.Estimate, error) {
-			return intake.Estimate{Documents: 1, Chunks: 3, Tokens: 70, Cost: .5}, nil
+		SurveySites: func(context.Context, string, []ingest.Site) (documents.Estimate, error) {
+			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 70, Cost: .5}, nil
 		},
-		Survey: func(_ context.Context, _, path string) (intake.Estimate, error) {
+		Survey: func(_ context.Context, _, path string) (documents.Estimate, error) {
 			data, err := os.ReadFile(path)
 			data = bytes.TrimPrefix(data, []byte(pdfStart))
 			if bytes.HasPrefix(data, []byte("DAMAGED")) {
-				return intake.Estimate{Refused: []ingest.FileResult{
+				return documents.Estimate{Refused: []ingest.FileResult{
 					{Path: path, Reason: extract.Damaged, Detail: "it is broken"}, {Path: path + "/in.bin", Reason: extract.Unsupported},
 				}}, nil
 			}
-			return intake.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
+			return documents.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
 		},
 		IsFull: func(err error) bool { return errors.Is(err, errFull) },
 		Quota:  quota,
@@ -161,7 +161,7 @@ func newSiteWith(t *testing.T, quota intake.Quota, change func(*ingestapi.Config
 
 var errFull = errors.New("no space left on device")
 
-func (s *site) ingest(ctx context.Context, r intake.Run) (ingest.Report, error) {
+func (s *site) ingest(ctx context.Context, r documents.Run) (ingest.Report, error) {
 	if s.busy != nil {
 		if err := s.busy(); err != nil {
 			return ingest.Report{}, err

@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"parley/internal/chat"
-	"parley/internal/ingest"
-	"parley/internal/intake"
-	"parley/internal/job"
-	"parley/internal/upload"
+	"parley/internal/documents"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/wire"
 )
 
@@ -77,9 +77,9 @@ func optionsOf(o wire.Object) (opts options, err error) {
 
 // index answers POST /index {urls, …}.
 func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
-	return h.sites(w, r, intake.Index, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
+	return h.sites(w, r, documents.Index, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		read := fields{o: o}
-		urls := read.texts("urls", intake.MaxSites)
+		urls := read.texts("urls", documents.MaxSites)
 		kind := read.text("doc_type")
 		crawl := read.flag("force_crawl")
 		site := ingest.Site{
@@ -107,7 +107,7 @@ func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
 
 // mediaWiki answers POST /mediawiki/url {url, …}.
 func (h *Handler) mediaWiki(w http.ResponseWriter, r *wire.Request) error {
-	return h.sites(w, r, intake.MediaWiki, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
+	return h.sites(w, r, documents.MediaWiki, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		site, err := siteOf(o, opts)
 		site.MediaWiki = true
 		return []ingest.Site{site}, false, err
@@ -180,7 +180,7 @@ func siteFailure(err error) error {
 	return failure(err)
 }
 
-func (h *Handler) estimated(e intake.Estimate) estimate {
+func (h *Handler) estimated(e documents.Estimate) estimate {
 	out := estimate{Message: "Estimate only", ChunksPlanned: e.Chunks, TokensUsed: e.Tokens, Errors: []refused{}}
 	if e.CostKnown {
 		out.EmbeddingCost = &e.Cost
@@ -232,7 +232,7 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	}
 	defer leave()
 	// The file comes before it is known where it goes: a batch is not told of that until then.
-	batch := h.cfg.Service.Begin(upload.Scope{}, intake.PDF)
+	batch := h.cfg.Service.Begin(upload.Scope{}, documents.PDF)
 	kept := false
 	defer func() {
 		if !kept {
@@ -264,7 +264,7 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 		if err != nil {
 			return err
 		}
-		return h.readSites(w, r, at, intake.PDFPage, []ingest.Site{site}, opts, false)
+		return h.readSites(w, r, at, documents.PDFPage, []ingest.Site{site}, opts, false)
 	}
 	if name, err = pdfName(name, address); err == nil {
 		err = batch.Settle(at, name, opts.skipSections, opts.maxChunks)
@@ -299,7 +299,7 @@ const unnamed = "upload.pdf"
 const pdfStart = 1024
 
 // receivePDF reads the body; a file in it goes to the batch.
-func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *intake.Batch) (wire.Object, error) {
+func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *documents.Batch) (wire.Object, error) {
 	body := wire.NewPaced(w, r.Request, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
 	rest, err := divert(body, "file", h.cfg.MaxBody, func(content io.Reader) error {

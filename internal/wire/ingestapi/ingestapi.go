@@ -15,17 +15,17 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/intake"
-	"parley/internal/job"
+	"parley/internal/documents"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 	"parley/internal/wire"
 	"parley/internal/wire/ragchat"
 )
 
 // Config is what a Handler works with. Service is required.
 type Config struct {
-	Service   *intake.Service
+	Service   *documents.Service
 	Namespace string // "" means "default"
 	PublicURL string // as in wire.BaseURL; "" is what the request says
 	MaxUpload int64  // bytes of an upload, all its files together; 0 for 200 MiB
@@ -138,7 +138,7 @@ func unprocessable(format string, args ...any) error {
 }
 
 // overQuota refuses an upload for which a quota has no room.
-func overQuota(e *intake.QuotaError) error {
+func overQuota(e *documents.QuotaError) error {
 	whose := "your uploaded files"
 	if e.All {
 		whose = "all uploaded files of this server"
@@ -160,7 +160,7 @@ func TooManyJobs(e *job.QueueError) error {
 // failure gives an error of the service its status.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
-	quota, exceeded := errors.AsType[*intake.QuotaError](err)
+	quota, exceeded := errors.AsType[*documents.QuotaError](err)
 	queue, queued := errors.AsType[*job.QueueError](err)
 	switch {
 	case err == nil:
@@ -169,15 +169,15 @@ func failure(err error) error {
 		return wire.Invalidf("%s", sentence(name.Error()))
 	case exceeded:
 		return overQuota(quota)
-	case errors.Is(err, intake.ErrFull):
+	case errors.Is(err, documents.ErrFull):
 		return &chat.Error{Kind: chat.Full, Err: err}
-	case errors.Is(err, intake.ErrTooMany):
-		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", intake.MaxFiles)}
+	case errors.Is(err, documents.ErrTooMany):
+		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("An upload may have %d files at most.", documents.MaxFiles)}
 	case queued:
 		return TooManyJobs(queue)
-	case errors.Is(err, intake.ErrTwice):
+	case errors.Is(err, documents.ErrTwice):
 		return wire.Invalidf("Two files of the upload would have the same name.")
-	case errors.Is(err, intake.ErrNotFound):
+	case errors.Is(err, documents.ErrNotFound):
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
 	case errors.Is(err, job.ErrNotFound):
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such job."}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
-	"parley/internal/job"
+	"parley/internal/documents/job"
 	"parley/internal/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"parley/internal/access"
-	"parley/internal/intake"
+	"parley/internal/documents"
 )
 
 // wantQuota says that an upload was refused for a quota, and that nothing of it is left.
@@ -31,7 +31,7 @@ func (s *site) wantDone(w *httptest.ResponseRecorder) {
 }
 
 func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
-	s := newSiteWith(t, intake.Quota{Owner: 1000}, nil)
+	s := newSiteWith(t, documents.Quota{Owner: 1000}, nil)
 	s.who = access.Principal{Subject: "ann"}
 	text := func(n int) string { return strings.Repeat("word ", n/5) }
 	s.wantDone(s.upload(file{"a.md", text(600)}))
@@ -55,7 +55,7 @@ func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
 }
 
 func TestUpload_StopsAtTheQuotaOfAll(t *testing.T) {
-	s := newSiteWith(t, intake.Quota{All: 1000, Owner: 800}, nil)
+	s := newSiteWith(t, documents.Quota{All: 1000, Owner: 800}, nil)
 	for _, who := range []string{"ann", "bob"} {
 		s.who = access.Principal{Subject: who}
 		s.wantDone(s.upload(file{"a.md", strings.Repeat("x", 450)}))
@@ -66,7 +66,7 @@ func TestUpload_StopsAtTheQuotaOfAll(t *testing.T) {
 
 // Files that wait for their job count, in whatever state that is, and can be deleted in each.
 func TestUpload_WhatWaitsCountsForTheQuota(t *testing.T) {
-	s := newSiteWith(t, intake.Quota{Owner: 1000}, nil)
+	s := newSiteWith(t, documents.Quota{Owner: 1000}, nil)
 	s.who = access.Principal{Subject: "ann"}
 	id := s.decode(s.upload(file{"a.md", "WAIT" + strings.Repeat("x", 796)}), 200).JobID
 	over := func() {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"parley/internal/chat"
-	"parley/internal/intake"
-	"parley/internal/job"
+	"parley/internal/documents"
+	"parley/internal/documents/job"
 	"parley/internal/wire"
 )
 
@@ -33,7 +33,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	defer leave()
-	batch := h.cfg.Service.Begin(at, intake.Upload)
+	batch := h.cfg.Service.Begin(at, documents.Upload)
 	j, err := h.receive(w, r, batch, boundary)
 	if err != nil {
 		batch.Discard()
@@ -58,7 +58,7 @@ func boundaryOf(r *wire.Request) (string, error) {
 }
 
 // receive takes the files of a form and makes a job of them.
-func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *intake.Batch, boundary string) (job.Job, error) {
+func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *documents.Batch, boundary string) (job.Job, error) {
 	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
 	defer body.Drain()
 	if err := takeParts(r, batch, multipart.NewReader(body, boundary)); err != nil {
@@ -78,7 +78,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *intake.
 }
 
 // takeParts takes the parts of a form that are files. Fields are passed over.
-func takeParts(r *wire.Request, batch *intake.Batch, parts *multipart.Reader) error {
+func takeParts(r *wire.Request, batch *documents.Batch, parts *multipart.Reader) error {
 	for fields := 0; ; {
 		part, err := parts.NextRawPart()
 		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
@@ -140,7 +140,7 @@ func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
 	if err == nil {
 		err = h.cfg.Service.DeleteUpload(r.Context(), at, name)
 	}
-	if errors.Is(err, intake.ErrNotFound) {
+	if errors.Is(err, documents.ErrNotFound) {
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no uploaded file of this name."}
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/retrieval"
 )
 

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/access"
-	"parley/internal/job"
-	"parley/internal/job/jobtest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/job/jobtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

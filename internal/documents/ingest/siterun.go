@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )

@@ -2,12 +2,12 @@
 // addresses of pages. What takes time is a job, durable before anybody is told of it, which a Service
 // carries out with the same ingestion that reads folders, the jobs of one owner one after another.
 //
-//	s := intake.New(intake.Config{Jobs: db.Jobs(), Files: upload.New(dir), …})
+//	s := documents.New(documents.Config{Jobs: db.Jobs(), Files: upload.New(dir), …})
 //	go s.Run(ctx)
-//	batch := s.Begin(upload.Scope{Namespace: "default"}, intake.Upload)
+//	batch := s.Begin(upload.Scope{Namespace: "default"}, documents.Upload)
 //	err := batch.Add(ctx, "report.pdf", body)
 //	j, err := batch.Commit(ctx) // or batch.Discard()
-package intake
+package documents
 
 import (
 	"context"
@@ -18,11 +18,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/job"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 )
 
 // The kinds of jobs.

@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"parley/internal/crawl"
-	"parley/internal/ingest"
-	"parley/internal/job"
-	"parley/internal/upload"
+	"parley/internal/documents/crawl"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 )
 
 // The kinds of jobs that read the web.

@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"parley/internal/access"
-	"parley/internal/ingest"
-	"parley/internal/job"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 )
 
 // Reindex is the kind of jobs that read a document anew.

@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/crawl"
-	"parley/internal/ingest"
+	"parley/internal/documents/crawl"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 )
 
 // DeleteAddress deletes the documents of an address: those that a URL leads to, or the one of that

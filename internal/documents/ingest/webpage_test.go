@@ -3,7 +3,7 @@ package ingest
 import (
 	"testing"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/fetch"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/upload"
+	"parley/internal/documents/upload"
 )
 
 func TestClean_MakesNamesThatCanBeCitedAndStored(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/access"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/test/needs"
@@ -150,7 +150,7 @@ func TestIngestion_OfTheNorthwindHandbooks(t *testing.T) {
 	if needs.Race {
 		t.Skip("compiling PDFium takes minutes with the race detector")
 	}
-	dir, err := filepath.Abs("../../../shared/data/northwind")
+	dir, err := filepath.Abs("../../../../shared/data/northwind")
 	if err != nil {
 		t.Fatal(err)
 	}

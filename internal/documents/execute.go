@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/job"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 )
 
 // execute carries out a job.

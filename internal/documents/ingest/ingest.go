@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/extract"
 	"parley/internal/format"
 	"parley/internal/retrieval"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/ingest"
+	"parley/internal/documents/ingest"
 	"parley/internal/retrieval"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 )
 
 // Memory is a job.Store in memory. The zero value is empty and ready.

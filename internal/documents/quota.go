@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"parley/internal/job"
+	"parley/internal/documents/job"
 )
 
 // Quota is how many bytes uploads may take, waiting ones included; 0 for no limit.

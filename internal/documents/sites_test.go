@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/extract"
-	"parley/internal/ingest"
-	"parley/internal/job"
 	"parley/internal/store"
-	"parley/internal/upload"
 )
 
 // patience bounds what a test waits for.

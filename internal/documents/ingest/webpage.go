@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/text/encoding/htmlindex"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/fetch"
 	"parley/internal/format"
 )

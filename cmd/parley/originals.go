@@ -9,17 +9,17 @@ import (
 	"parley/internal/store"
 )
 
-// documents finds originals for the HTTP side.
-type documents struct{ db *store.DB }
+// originals finds originals for the HTTP side.
+type originals struct{ db *store.DB }
 
-var _ server.Documents = documents{}
+var _ server.Documents = originals{}
 
 // Document returns the document of that name that the filter lets through.
-func (d documents) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
+func (d originals) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	return d.db.Corpus().Document(ctx, f, name)
 }
 
 // OpenBlob opens the original with that hash. The caller closes it.
-func (d documents) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
+func (d originals) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	return d.db.Blobs().Open(sha256)
 }

@@ -1,4 +1,4 @@
-package intake
+package documents
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/ingest"
-	"parley/internal/job"
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
-	"parley/internal/upload"
 )
 
 // MaxFiles is how many files one upload may have.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )

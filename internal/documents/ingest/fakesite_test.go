@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/crawl"
+	"parley/internal/documents/crawl"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/fetch"
-	"parley/internal/ingest"
 	"parley/internal/retrieval"
 	"parley/test/needs"
 )
