@@ -38,6 +38,7 @@ type Stream struct {
 	prefix      string // before each line
 	suffix      string // after each line
 	buf         []byte
+	head        int // bytes of the line that stand before its JSON
 	begun       bool
 	timeout     time.Duration // for one write
 	renewed     time.Time     // when the write deadline was last moved on
@@ -55,8 +56,8 @@ func NDJSON(w http.ResponseWriter, contentType string) *Stream {
 	return newStream(w, contentType, "", "\n")
 }
 
-// SSE returns a stream of unnamed server-sent events (HTML standard, section 9.2), one data
-// line each.
+// SSE returns a stream of server-sent events (HTML standard, section 9.2), one data line each. They have
+// no names but those that Event gives them.
 func SSE(w http.ResponseWriter) *Stream {
 	return newStream(w, "text/event-stream", "data: ", "\n\n")
 }
@@ -76,7 +77,20 @@ func (s *Stream) Line() []byte {
 	return s.line()
 }
 
-func (s *Stream) line() []byte { return append(s.buf[:0], s.prefix...) }
+func (s *Stream) line() []byte {
+	line := append(s.buf[:0], s.prefix...)
+	s.head = len(line)
+	return line
+}
+
+// Event is Line for a server-sent event with a name.
+func (s *Stream) Event(name string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := append(append(append(append(s.buf[:0], "event: "...), name...), '\n'), s.prefix...)
+	s.head = len(line)
+	return line
+}
 
 // Send writes and flushes a line that was begun with Line. The first one commits the status 200
 // and the headers.
@@ -218,7 +232,7 @@ func (s *Stream) Begun() bool {
 var errTwoLines = errors.New("a line holds a newline")
 
 func (s *Stream) writeLine(line []byte) error {
-	if bytes.IndexByte(line, '\n') >= 0 {
+	if bytes.IndexByte(line[s.head:], '\n') >= 0 {
 		return s.fail(errTwoLines)
 	}
 	return s.write(append(line, s.suffix...))

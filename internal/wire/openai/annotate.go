@@ -11,18 +11,22 @@ import (
 	"parley/internal/wire"
 )
 
-// annotation is a url_citation: a mark in the answer and what it points to.
-type annotation struct {
-	start, end int // of the mark, in Unicode code points; end is behind it
-	title, url string
+// Annotation is a url_citation: a mark in the answer and what it points to.
+type Annotation struct {
+	Start, End int // of the mark, in Unicode code points; End is behind it
+	Title, URL string
 }
 
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// annotationsOf returns an annotation for each mark in the text of an answer that is one of its
-// citations, in the order of the text.
-func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []annotation {
+func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []Annotation {
+	return h.catalog.Annotations(m, x.base, x.req.Namespace)
+}
+
+// Annotations returns an annotation for each mark in the text of an answer from a namespace that is one of
+// its citations, in the order of the text. Their URLs begin with base, the server's.
+func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []Annotation {
 	if len(m.Citations) == 0 {
 		return nil
 	}
@@ -30,17 +34,17 @@ func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []annotatio
 	for i := range m.Citations {
 		cited[m.Citations[i].Label] = &m.Citations[i]
 	}
-	var list []annotation
+	var list []Annotation
 	runes, counted := 0, 0 // how many code points there are before byte counted
 	index := func(offset int) int {
 		runes += utf8.RuneCountInString(m.Text[counted:offset])
 		counted = offset
 		return runes
 	}
-	for s, c := range marks(m.Text, cited) {
-		list = append(list, annotation{
-			start: index(s.start), end: index(s.end),
-			title: cmp.Or(c.Title, c.Name), url: h.linkOf(x, c),
+	for s, at := range marks(m.Text, cited) {
+		list = append(list, Annotation{
+			Start: index(s.start), End: index(s.end),
+			Title: cmp.Or(at.Title, at.Name), URL: c.link(at, base, namespace),
 		})
 	}
 	return list
@@ -118,30 +122,29 @@ func parts(list string) iter.Seq[span] {
 	}
 }
 
-// linkOf returns the absolute URL at which this server shows the page that a citation points to.
+// link returns the absolute URL at which this server shows the page that a citation points to.
 // Documents of a namespace other than the server's are asked for by its name.
-func (h *Handler) linkOf(x *exchange, c *chat.Citation) string {
-	other := ""
-	if x.req.Namespace != h.cfg.Namespace {
-		other = x.req.Namespace
+func (c Catalog) link(to *chat.Citation, base, namespace string) string {
+	if namespace == c.Own {
+		namespace = ""
 	}
-	link := wire.ContentURLIn(x.base, c.Name, other)
-	if c.Page > 0 {
-		link += "#page=" + strconv.Itoa(c.Page)
+	link := wire.ContentURLIn(base, to.Name, namespace)
+	if to.Page > 0 {
+		link += "#page=" + strconv.Itoa(to.Page)
 	}
 	return link
 }
 
-func appendAnnotations(dst []byte, list []annotation) []byte {
+func appendAnnotations(dst []byte, list []Annotation) []byte {
 	dst = append(dst, '[')
 	for i, a := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = strconv.AppendInt(append(dst, `{"type":"url_citation","url_citation":{"start_index":`...), int64(a.start), 10)
-		dst = strconv.AppendInt(append(dst, `,"end_index":`...), int64(a.end), 10)
-		dst = wire.AppendString(append(dst, `,"title":`...), a.title)
-		dst = wire.AppendString(append(dst, `,"url":`...), a.url)
+		dst = strconv.AppendInt(append(dst, `{"type":"url_citation","url_citation":{"start_index":`...), int64(a.Start), 10)
+		dst = strconv.AppendInt(append(dst, `,"end_index":`...), int64(a.End), 10)
+		dst = wire.AppendString(append(dst, `,"title":`...), a.Title)
+		dst = wire.AppendString(append(dst, `,"url":`...), a.URL)
 		dst = append(dst, `}}`...)
 	}
 	return append(dst, ']')

@@ -23,12 +23,12 @@ func FuzzAnnotations(f *testing.F) {
 		}}
 		behind, length := 0, utf8.RuneCountInString(answer)
 		for _, a := range h.annotationsOf(&exchange{base: "http://x"}, m) {
-			if a.start < behind || a.end <= a.start || a.end > length {
+			if a.Start < behind || a.End <= a.Start || a.End > length {
 				t.Fatalf("%q has the annotation %+v behind %d", answer, a, behind)
 			}
-			behind = a.end
-			mark := string([]rune(answer)[a.start:a.end])
-			if utf8.ValidString(answer) && mark != a.title && mark != "["+a.title+"]" && a.title != "b.pdf" {
+			behind = a.End
+			mark := string([]rune(answer)[a.Start:a.End])
+			if utf8.ValidString(answer) && mark != a.Title && mark != "["+a.Title+"]" && a.Title != "b.pdf" {
 				t.Fatalf("%q has the annotation %+v on %q", answer, a, mark)
 			}
 		}

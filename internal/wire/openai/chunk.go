@@ -71,7 +71,7 @@ func (e *encoder) call(dst []byte, index int, c llm.ToolCall) []byte {
 }
 
 // annotations is the chunk of the citations of the whole answer.
-func (e *encoder) annotations(dst []byte, list []annotation, unsupported []string) []byte {
+func (e *encoder) annotations(dst []byte, list []Annotation, unsupported []string) []byte {
 	dst = append(append(dst, e.delta...), `{"annotations":`...)
 	dst = appendUnsupported(appendAnnotations(dst, list), unsupported)
 	return append(append(dst, '}'), e.tail...)

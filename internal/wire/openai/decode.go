@@ -19,7 +19,7 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	if err := x.readMembers(object); err != nil {
 		return nil, err
 	}
-	if x.req.Namespace, err = h.namespaceOf(r.Context(), x.req.Principal, x.model); err != nil {
+	if x.req.Namespace, err = h.catalog.NamespaceOf(r.Context(), x.req.Principal, x.model); err != nil {
 		return nil, err
 	}
 	messages, _ := object.Get("messages")
@@ -144,14 +144,14 @@ func (x *exchange) readStop(v wire.Value) error {
 	return nil
 }
 
-// efforts are the efforts of the API by those of models: some models know more of them.
-var efforts = map[string]string{
+// Efforts are the efforts of models by those of the API, which knows more of them.
+var Efforts = map[string]string{
 	"none": "minimal", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high",
 }
 
 func (x *exchange) readEffort(v wire.Value) error {
 	name, _ := v.Text()
-	effort, ok := efforts[name]
+	effort, ok := Efforts[name]
 	if !ok {
 		return refusef("reasoning_effort", invalid, `"reasoning_effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
 	}
@@ -159,8 +159,8 @@ func (x *exchange) readEffort(v wire.Value) error {
 	return nil
 }
 
-// anyObject is the schema of an answer that is to be any JSON object.
-var anyObject = json.RawMessage(`{"type":"object"}`)
+// AnyObject is the schema of an answer that is to be any JSON object.
+var AnyObject = json.RawMessage(`{"type":"object"}`)
 
 func (x *exchange) readResponseFormat(v wire.Value) error {
 	const param = "response_format"
@@ -173,7 +173,7 @@ func (x *exchange) readResponseFormat(v wire.Value) error {
 	case "text":
 		return nil
 	case "json_object":
-		x.req.Options.Schema = anyObject
+		x.req.Options.Schema = AnyObject
 		return nil
 	case "json_schema":
 		value, _ := format.Get("json_schema")

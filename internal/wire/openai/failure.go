@@ -13,25 +13,39 @@ import (
 
 // What the member "code" of an error says of a parameter; the values are OpenAI's.
 const (
-	missing          = "missing_required_parameter"
-	invalid          = "invalid_value"
-	unsupported      = "unsupported_parameter"
-	unsupportedValue = "unsupported_value"
+	missing          = Missing
+	invalid          = Invalid
+	unsupported      = Unsupported
+	unsupportedValue = UnsupportedValue
 )
 
-// paramError is a refusal that names the parameter which it is about.
-type paramError struct {
-	param string // path of a member, for example messages[0].content
-	code  string
+// The codes that other APIs of OpenAI share.
+const (
+	Missing          = "missing_required_parameter"
+	Invalid          = "invalid_value"
+	Unsupported      = "unsupported_parameter"
+	UnsupportedValue = "unsupported_value"
+)
+
+// ParamError is a refusal that names the parameter which it is about.
+type ParamError struct {
+	Param string // path of a member, for example messages[0].content
+	Code  string
 	err   *chat.Error
 }
 
-func (e *paramError) Error() string { return e.err.Error() }
+func (e *ParamError) Error() string { return e.err.Error() }
 
-func (e *paramError) Unwrap() error { return e.err }
+// Unwrap returns the error that says how to answer.
+func (e *ParamError) Unwrap() error { return e.err }
 
 func refusef(param, code, format string, args ...any) error {
-	return &paramError{param: param, code: code, err: &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}}
+	return Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
+}
+
+// Refuse returns a ParamError of a kind, with a sentence for the client.
+func Refuse(kind chat.Kind, param, code, text string) error {
+	return &ParamError{Param: param, Code: code, err: &chat.Error{Kind: kind, Msg: text}}
 }
 
 // fail answers with an error in the API's shape.
@@ -69,8 +83,8 @@ func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 // the official clients throw when an event has a member "error".
 func appendError(dst []byte, err error) []byte {
 	f := wire.FailureOf(err).OpenAI()
-	if e, ok := errors.AsType[*paramError](err); ok {
-		return appendFailure(dst, f, e.param, e.code)
+	if e, ok := errors.AsType[*ParamError](err); ok {
+		return appendFailure(dst, f, e.Param, e.Code)
 	}
 	return appendFailure(dst, f, "", f.Code)
 }

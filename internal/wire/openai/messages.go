@@ -188,15 +188,21 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 	}
 	value, _ = image.Get("url")
 	url, _ := value.Text()
+	return llm.Part{Image: url}, CheckImage(url, h.cfg.Vision, param)
+}
+
+// CheckImage refuses an image that no model is given. param names the member that has its URL, and vision says whether
+// the server's model reads images.
+func CheckImage(url string, vision bool, param string) error {
 	switch {
 	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
-		return llm.Part{}, refusef(param, unsupported, `"%s.url" must be a data: URL: this server fetches no images for its clients.`, param)
+		return refusef(param, unsupported, "%q must have a data: URL: this server fetches no images for its clients.", param)
 	case !isImageData(url):
-		return llm.Part{}, refusef(param, invalid, `"%s.url" must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.`, param)
-	case !h.cfg.Vision:
-		return llm.Part{}, refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
+		return refusef(param, invalid, "%q must have a data: URL of a PNG, JPEG, GIF or WebP image in base64.", param)
+	case !vision:
+		return refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
 	}
-	return llm.Part{Image: url}, nil
+	return nil
 }
 
 // isImageData reports whether a URL holds an image of a kind that every model that sees reads.

@@ -17,6 +17,15 @@ import (
 // the model of the namespace of that name.
 const ownModel = "parley"
 
+// Catalog says which namespaces are models.
+type Catalog struct {
+	// Namespaces returns the namespaces that a caller may ask, beside Own, which is always one. Nil means
+	// that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Own string // namespace of the model "parley"
+}
+
 // models answers GET /v1/models.
 func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 	names, err := h.list(r)
@@ -33,7 +42,7 @@ func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 // model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
 func (h *Handler) model(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/models/")
-	if _, err := h.namespaceOf(r.Context(), r.Who, id); err != nil {
+	if _, err := h.catalog.NamespaceOf(r.Context(), r.Who, id); err != nil {
 		return err
 	}
 	return wire.WriteJSON(w, http.StatusOK, h.appendModel(nil, id))
@@ -48,7 +57,7 @@ func (h *Handler) appendModel(dst []byte, id string) []byte {
 // list returns what the caller may ask, the server's own namespace first.
 func (h *Handler) list(r *wire.Request) ([]string, error) {
 	names := []string{h.cfg.Namespace}
-	others, err := h.others(r.Context(), r.Who)
+	others, err := h.catalog.others(r.Context(), r.Who)
 	for _, name := range others {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -57,36 +66,41 @@ func (h *Handler) list(r *wire.Request) ([]string, error) {
 	return names, err
 }
 
-func (h *Handler) others(ctx context.Context, p access.Principal) ([]string, error) {
-	if h.cfg.Namespaces == nil {
+func (c Catalog) others(ctx context.Context, p access.Principal) ([]string, error) {
+	if c.Namespaces == nil {
 		return nil, nil
 	}
-	names, err := h.cfg.Namespaces(ctx, p)
+	names, err := c.Namespaces(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces: %w", err)
 	}
 	return names, nil
 }
 
-// namespaceOf returns the namespace whose model has the id.
-func (h *Handler) namespaceOf(ctx context.Context, p access.Principal, id string) (string, error) {
-	name, ok := strings.CutPrefix(id, ownModel+"/")
-	if id == ownModel || ok && name == h.cfg.Namespace {
-		return h.cfg.Namespace, nil
+// NamespaceOf returns the namespace whose model has the id.
+func (c Catalog) NamespaceOf(ctx context.Context, p access.Principal, id string) (string, error) {
+	if id == ownModel {
+		return c.Own, nil
 	}
-	if ok {
-		others, err := h.others(ctx, p)
-		if err != nil {
-			return "", err
-		}
-		if slices.Contains(others, name) {
-			return name, nil
+	if name, ok := strings.CutPrefix(id, ownModel+"/"); ok {
+		ok, err := c.Has(ctx, p, name)
+		if ok || err != nil {
+			return name, err
 		}
 	}
-	return "", &paramError{param: "model", code: "model_not_found", err: &chat.Error{
+	return "", &ParamError{Param: "model", Code: "model_not_found", err: &chat.Error{
 		Kind: chat.NotFound,
 		Msg:  "The model " + strconv.Quote(clip(id)) + " does not exist. GET /v1/models lists those that do.",
 	}}
+}
+
+// Has reports whether a caller may ask the namespace of that name.
+func (c Catalog) Has(ctx context.Context, p access.Principal, name string) (bool, error) {
+	if name == c.Own {
+		return true, nil
+	}
+	others, err := c.others(ctx, p)
+	return slices.Contains(others, name), err
 }
 
 // clip shortens what a client sent to what belongs in a sentence.

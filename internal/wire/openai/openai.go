@@ -41,8 +41,9 @@ const defaultMaxMessages = 1000
 
 // Handler answers the requests of the API. It is safe for concurrent use.
 type Handler struct {
-	cfg   Config
-	since int64 // when the models came to be, in Unix seconds: the start of the server
+	cfg     Config
+	catalog Catalog
+	since   int64 // when the models came to be, in Unix seconds: the start of the server
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -56,7 +57,7 @@ func New(cfg Config) *Handler {
 		cfg.NewID = ident.New
 	}
 	cfg.Defaults.FollowUps = false // the API has no place for them
-	return &Handler{cfg: cfg, since: cfg.Now().Unix()}
+	return &Handler{cfg: cfg, catalog: Catalog{cfg.Namespaces, cfg.Namespace}, since: cfg.Now().Unix()}
 }
 
 // exchange is one request for a completion with what its answer depends on.
