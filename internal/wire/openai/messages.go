@@ -188,17 +188,17 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 	}
 	value, _ = image.Get("url")
 	url, _ := value.Text()
-	return llm.Part{Image: url}, CheckImage(url, h.cfg.Vision, param)
+	return llm.Part{Image: url}, CheckImage(url, h.cfg.Vision, param, param+".url")
 }
 
-// CheckImage refuses an image that no model is given. param names the member that has its URL, and vision says whether
-// the server's model reads images.
-func CheckImage(url string, vision bool, param string) error {
+// CheckImage refuses an image that no model is given. param names the member that is the image, and at the one that has
+// its URL; vision says whether the server's model reads images.
+func CheckImage(url string, vision bool, param, at string) error {
 	switch {
 	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
-		return refusef(param, unsupported, "%q must have a data: URL: this server fetches no images for its clients.", param)
+		return refusef(param, unsupported, "%q must be a data: URL: this server fetches no images for its clients.", at)
 	case !isImageData(url):
-		return refusef(param, invalid, "%q must have a data: URL of a PNG, JPEG, GIF or WebP image in base64.", param)
+		return refusef(param, invalid, "%q must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.", at)
 	case !vision:
 		return refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
 	}
