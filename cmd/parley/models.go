@@ -228,60 +228,42 @@ func register(r *llm.Router, name string, opened any) {
 	}
 }
 
-// makeResilient sets what every model is wrapped in, from the inside out: each call is entered in
-// the ledger, goes through the breaker of its endpoint, which is a provider and a model, is tried
-// again within the budget of its provider, and, if it is a completion, is replaced by the next
-// model of its stage.
+// makeResilient sets what stands between the pipeline and every model: an endpoint, which is a provider
+// and a model, has a breaker, and a provider a budget of retries. A completion that fails all the same is
+// asked of the next model of its stage.
 func (p *program) makeResilient(r *llm.Router, cfg Config, books *ledger.Ledger) {
-	g := guards{books: books, breakers: llm.NewBreakers(llm.BreakerOptions{}), retriers: map[string]*llm.Retrier{}}
+	r.Breakers = llm.NewBreakers(llm.BreakerOptions{})
+	retriers := map[string]*llm.Retrier{}
 	for _, provider := range p.providersOf(cfg) {
-		g.retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
+		retriers[provider.name] = llm.NewRetrier(llm.RetryOptions{})
 	}
-	r.Breakers = g.breakers
-	r.Wrap = p.withFallback(cfg, r.Providers, g, r.Window)
-	r.WrapEmbedder, r.WrapReranker = g.embedder, g.reranker
-}
-
-// guards are what stands between the pipeline and the providers.
-type guards struct {
-	books    *ledger.Ledger
-	breakers *llm.Breakers
-	retriers map[string]*llm.Retrier // by provider
-}
-
-func (g guards) model(m llm.Model, key string) llm.Model {
-	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].Wrap(g.breakers.Wrap(g.books.Meter(name, m), key))
-}
-
-func (g guards) embedder(e llm.Embedder, key string) llm.Embedder {
-	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].WrapEmbedder(g.breakers.WrapEmbedder(g.books.MeterEmbedder(name, e), key))
-}
-
-func (g guards) reranker(m llm.Reranker, key string) llm.Reranker {
-	name, _, _ := strings.Cut(key, ":")
-	return g.retriers[name].WrapReranker(g.breakers.WrapReranker(g.books.MeterReranker(name, m), key))
+	guards := func(key string) llm.Guards {
+		name, _, _ := strings.Cut(key, ":")
+		return llm.Guards{Endpoint: key, Retrier: retriers[name], Breakers: r.Breakers, Meter: books.Of(name)}
+	}
+	r.Wrap = p.withFallback(cfg, r, books, guards)
+	r.WrapEmbedder = func(e llm.Embedder, key string) llm.Embedder { return guards(key).Embedder(e) }
+	r.WrapReranker = func(m llm.Reranker, key string) llm.Reranker { return guards(key).Reranker(m) }
 }
 
 // withFallback returns what wraps the models that answer, for a stage and a key.
-func (p *program) withFallback(cfg Config, models map[string]llm.Model, g guards, window func(context.Context, string) int) func(llm.Model, string, string) llm.Model {
+func (p *program) withFallback(cfg Config, r *llm.Router, books *ledger.Ledger, guards func(key string) llm.Guards) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
-		m := models[name]
+		m := r.Providers[name]
 		if name == ledger.Builtin {
-			m = g.books.Meter(name, m)
+			m = books.Meter(name, m)
 		} else {
-			m = g.model(m, key)
+			m = guards(key).Model(m)
 		}
-		return llm.Link{Model: m, Name: model, Key: key, Window: func(ctx context.Context) int { return window(ctx, key) }}
+		return llm.Link{Model: m, Name: model, Key: key, Window: func(ctx context.Context) int { return r.Window(ctx, key) }}
 	}
 	failed := func(ctx context.Context, from, to llm.Link, err error) {
 		p.log.WarnContext(ctx, "model failed, asking the next", "model", from.Key, "next", to.Key, "error", err)
 	}
 	return func(m llm.Model, stage, key string) llm.Model {
 		if isBuiltin(key) {
-			return g.books.Meter(ledger.Builtin, m)
+			return books.Meter(ledger.Builtin, m)
 		}
 		links := []llm.Link{link(key)}
 		for _, next := range cfg.fallbacks(stage) {

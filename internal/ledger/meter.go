@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
+	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/llm"
 )
@@ -13,55 +13,78 @@ import (
 // Builtin is the provider whose models run in this process and cost nothing.
 const Builtin = "builtin"
 
-// Meter returns a model that enters each call of m in the ledger. The turn and the stage come
+// Of returns what enters calls of a provider's models in the ledger. The turn and the stage come
 // from the context (see WithTab).
 //
-// The call is not made when its intent cannot be committed: nothing is spent off the record. A
-// model of Builtin spends nothing: it needs no intent, and its entry is committed with the turn.
+// A call is not made when its intent cannot be committed: nothing is spent off the record. A
+// model of Builtin spends nothing: its completions need no intent, and their entries are committed with the
+// turn; what it embeds or reranks is not entered.
+func (l *Ledger) Of(provider string) llm.Meter { return meter{l, provider} }
+
+// Meter returns a model that enters each call of m in the ledger, see Of.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
-	return &metered{ledger: l, provider: provider, model: m}
+	return llm.Guards{Meter: l.Of(provider)}.Model(m)
 }
 
-type metered struct {
-	ledger   *Ledger
+type meter struct {
+	*Ledger
 	provider string
-	model    llm.Model
 }
 
-// Stream commits the intent, passes the model's chunks on, and settles when the stream ends,
-// before the range over it does.
-func (m *metered) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		c, err := m.begin(ctx, &req)
-		if err != nil {
-			yield(llm.Chunk{}, &llm.Error{Err: err})
-			return
-		}
-		// Deferred, so that a panic of whoever reads the stream is settled too.
-		defer c.settle(ctx)
-		for chunk, err := range llm.Start(ctx, m.model, &req) {
-			if err != nil {
-				c.fail(ctx, err)
-				yield(chunk, err)
-				return
-			}
-			c.add(&chunk)
-			if !yield(chunk, nil) {
-				return
-			}
-		}
-		c.status = Completed
-	}
-}
-
-// begin commits the intent of a completion.
-func (m *metered) begin(ctx context.Context, req *llm.Request) (*call, error) {
-	c, err := m.ledger.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(*req)})
+// Completion commits the intent of a completion.
+func (m meter) Completion(ctx context.Context, req *llm.Request) (llm.Metering, error) {
+	c, err := m.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: llm.EstimateInput(*req)})
 	if err != nil {
 		return nil, err
 	}
 	c.input = func() int { return countInput(*req, c.counter()) }
 	return c, nil
+}
+
+// Embedding commits the intent of an embedding. Outside a turn, its stage is chat.StageEmbed.
+func (m meter) Embedding(ctx context.Context, req *llm.EmbedRequest) (llm.Metering, error) {
+	if m.provider == Builtin {
+		return llm.Unmetered, nil
+	}
+	estimate := llm.EmbedUsage(*req, llm.Usage{})
+	c, err := m.begin(ctx, Entry{Provider: m.provider, Model: req.Model, Stage: chat.StageEmbed, EstimatedInput: estimate.Input})
+	if err != nil {
+		return nil, err
+	}
+	c.recount = func(u llm.Usage) llm.Usage { return m.count(llm.EmbedUsage(*req, u), req.Texts, "") }
+	return c, nil
+}
+
+// Ranking commits the intent of a reranking.
+func (m meter) Ranking(ctx context.Context, req *llm.RerankRequest) (llm.Metering, error) {
+	if m.provider == Builtin {
+		return llm.Unmetered, nil
+	}
+	estimate := llm.RerankUsage(*req, llm.Usage{})
+	c, err := m.begin(ctx, Entry{Provider: m.provider, Model: req.Model, EstimatedInput: estimate.Input})
+	if err != nil {
+		return nil, err
+	}
+	c.recount = func(u llm.Usage) llm.Usage { return m.count(llm.RerankUsage(*req, u), req.Documents, req.Query) }
+	return c, nil
+}
+
+// count returns a usage that an upstream reported, or a better count than an estimate: of the
+// texts, with each of which the query is read.
+func (l *Ledger) count(u llm.Usage, texts []string, query string) llm.Usage {
+	if !u.Estimated {
+		return u
+	}
+	room := maxCounted - len(query)
+	u.Input = len(texts) * l.opts.Count(query)
+	for _, text := range texts {
+		if room -= len(text); room < 0 {
+			u.Input += llm.EstimateTokens(text)
+			continue
+		}
+		u.Input += l.opts.Count(text)
+	}
+	return u
 }
 
 // call is a model call that is being made.
@@ -70,10 +93,11 @@ type call struct {
 	tab      *Tab
 	at       place
 	entry    Entry
-	status   Status     // how it would end now
-	refused  bool       // the upstream answered with an error and nothing else
-	received bool       // a chunk has come
-	input    func() int // counts the prompt; nil for a call that is answered in one piece
+	status   Status                    // how it would end now
+	refused  bool                      // the upstream answered with an error and nothing else
+	received bool                      // a chunk has come
+	input    func() int                // counts the prompt; nil for a call that is answered in one piece
+	recount  func(llm.Usage) llm.Usage // of such a call
 	text     tally
 	thought  tally      // reasoning
 	usage    *llm.Usage // the upstream's last word
@@ -106,9 +130,9 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	return c, nil
 }
 
-// add takes note of a chunk. A usage that cannot be true is taken out of it, so that nobody
-// stores or bills it, and one that the provider has estimated gives way to a better count.
-func (c *call) add(chunk *llm.Chunk) {
+// Add takes note of a chunk. A usage that cannot be true does not count, so that nobody stores or
+// bills it, and one that the provider has estimated gives way to a better count.
+func (c *call) Add(chunk llm.Chunk) *llm.Usage {
 	c.received = true
 	c.text.add(chunk.Text)
 	c.thought.add(chunk.Reasoning)
@@ -119,17 +143,27 @@ func (c *call) add(chunk *llm.Chunk) {
 	if chunk.Text != "" || chunk.Reasoning != "" || len(chunk.ToolCalls) > 0 {
 		c.stale = true
 	}
-	if chunk.Usage != nil && !plausible(*chunk.Usage) {
-		chunk.Usage = nil
-	}
-	if chunk.Usage != nil && chunk.Usage.Estimated {
+	usage := chunk.Usage
+	switch {
+	case usage == nil || !plausible(*usage):
+		return nil
+	case usage.Estimated:
 		counted := c.count()
-		chunk.Usage = &counted
+		usage = &counted
 	}
-	if chunk.Usage != nil {
-		c.usage, c.stale = chunk.Usage, false
-	}
+	c.usage, c.stale = usage, false
+	return usage
 }
+
+// Answer takes note of the usage of a call that is answered in one piece.
+func (c *call) Answer(u llm.Usage) llm.Usage {
+	u = c.recount(u)
+	c.usage = &u
+	return u
+}
+
+// Complete says that the answer is complete.
+func (c *call) Complete() { c.status = Completed }
 
 // maxTokens is more than any call can have.
 const maxTokens = 100_000_000
@@ -139,7 +173,8 @@ func plausible(u llm.Usage) bool {
 		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output
 }
 
-func (c *call) fail(ctx context.Context, err error) {
+// Fail says that the call ended with an error.
+func (c *call) Fail(ctx context.Context, err error) {
 	c.status = Failed
 	if errors.Is(ctx.Err(), context.Canceled) {
 		c.status = Cancelled
@@ -148,10 +183,10 @@ func (c *call) fail(ctx context.Context, err error) {
 	c.refused = ok && e.Status >= 400 && !c.received
 }
 
-// settle writes the end of the call, or leaves it to the turn, which is saved in a moment: one
+// Settle writes the end of the call, or leaves it to the turn, which is saved in a moment: one
 // transaction does for both. The client may be gone, so writing has a context of its own. An entry
 // that cannot be settled stays an intent, which the next start makes an estimate.
-func (c *call) settle(ctx context.Context) {
+func (c *call) Settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
 	c.tab.spend(c.at, c.entry)

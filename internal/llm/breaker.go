@@ -1,10 +1,8 @@
 package llm
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"sync"
@@ -64,98 +62,35 @@ func NewBreakers(opts BreakerOptions) *Breakers {
 	return &Breakers{opts: opts, down: map[string]*circuit{}, past: map[string]*record{}, live: map[string]int{}}
 }
 
-// Wrap returns a model whose calls go through the breaker of the endpoint: what fails together. A
-// call that does not go through has an *Error, which is not retryable.
-func (b *Breakers) Wrap(m Model, endpoint string) Model { return &broken{b, m, endpoint} }
-
-type broken struct {
-	*Breakers
-	model    Model
-	endpoint string
+// enter returns an *Error that is not retryable when the breaker keeps a call from being made.
+func (g *Guards) enter() error {
+	if g.Breakers == nil {
+		return nil
+	}
+	return g.Breakers.enter(g.Endpoint)
 }
 
-// Stream implements Model.
-func (m *broken) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		if err := m.enter(m.endpoint); err != nil {
-			yield(Chunk{}, err)
-			return
-		}
-		begun := false
-		for c, err := range Start(ctx, m.model, &req) {
-			if err != nil {
-				if isDown(err) {
-					m.fail(m.endpoint, begun)
-				}
-				yield(Chunk{}, err)
-				return
-			}
-			if !begun && says(&c) {
-				begun = true
-				m.answer(m.endpoint)
-				defer m.end(m.endpoint)
-			}
-			if !yield(c, nil) {
-				return
-			}
-		}
-		m.complete(m.endpoint)
+// failed counts a call that failed, before or after it had begun to answer.
+func (g *Guards) failed(err error, begun bool) {
+	if g.Breakers != nil && isDown(err) {
+		g.Breakers.fail(g.Endpoint, begun)
 	}
 }
 
-// WrapEmbedder is Wrap for an embedder.
-func (b *Breakers) WrapEmbedder(e Embedder, endpoint string) Embedder {
-	return &brokenEmbedder{b, e, endpoint}
-}
-
-type brokenEmbedder struct {
-	*Breakers
-	embedder Embedder
-	endpoint string
-}
-
-// Embed implements Embedder.
-func (e *brokenEmbedder) Embed(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
-	err = e.guard(e.endpoint, func() error {
-		out, err = e.embedder.Embed(ctx, req)
-		return err
-	})
-	return out, err
-}
-
-// WrapReranker is Wrap for a reranker.
-func (b *Breakers) WrapReranker(r Reranker, endpoint string) Reranker {
-	return &brokenReranker{b, r, endpoint}
-}
-
-type brokenReranker struct {
-	*Breakers
-	reranker Reranker
-	endpoint string
-}
-
-// Rerank implements Reranker.
-func (r *brokenReranker) Rerank(ctx context.Context, req RerankRequest) (out Ranking, err error) {
-	err = r.guard(r.endpoint, func() error {
-		out, err = r.reranker.Rerank(ctx, req)
-		return err
-	})
-	return out, err
-}
-
-// guard makes a call that is answered in one piece.
-func (b *Breakers) guard(endpoint string, call func() error) error {
-	if err := b.enter(endpoint); err != nil {
-		return err
+// answered counts a stream that has begun to answer. The caller calls ended when it has ended.
+func (g *Guards) answered() (ended func()) {
+	if g.Breakers == nil {
+		return func() {}
 	}
-	err := call()
-	switch {
-	case err == nil:
-		b.complete(endpoint)
-	case isDown(err):
-		b.fail(endpoint, false)
+	g.Breakers.answer(g.Endpoint)
+	return func() { g.Breakers.end(g.Endpoint) }
+}
+
+// completed counts a call that was answered to its end.
+func (g *Guards) completed() {
+	if g.Breakers != nil {
+		g.Breakers.complete(g.Endpoint)
 	}
-	return err
 }
 
 func isDown(err error) bool {

@@ -67,7 +67,7 @@ func TestBreaker_LetsThroughWhatCanSucceed(t *testing.T) {
 		for seed := range uint64(storms) {
 			run := func(breakers *llm.Breakers, c *clock) storm {
 				f := &flaky{rate: rate, random: rand.New(rand.NewPCG(seed, 1))}
-				return f.storm(t, c, retrier(c).Wrap(breakers.Wrap(f, "e")), requests)
+				return f.storm(t, c, llm.Guards{Endpoint: "e", Retrier: retrier(c), Breakers: breakers}.Model(f), requests)
 			}
 			c := &clock{}
 			s := run(llm.NewBreakers(llm.BreakerOptions{Now: c.Now}), c)
@@ -95,7 +95,7 @@ func TestBreaker_RecoversWithinTheTimeOfAProbe(t *testing.T) {
 		c := &clock{}
 		f := &flaky{rate: before, random: rand.New(rand.NewPCG(7, 7))}
 		breakers := llm.NewBreakers(llm.BreakerOptions{Now: c.Now})
-		m := retrier(c).Wrap(breakers.Wrap(f, "e"))
+		m := llm.Guards{Endpoint: "e", Retrier: retrier(c), Breakers: breakers}.Model(f)
 		f.storm(t, c, m, 1000)
 		f.rate = 1
 		down := f.storm(t, c, m, 3000)
@@ -127,11 +127,11 @@ func TestBreaker_CountsAStreamThatBeginsAsAnAnswer(t *testing.T) {
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})
 	for range 50 {
 		for range 4 {
-			if got := llmtest.Ask(t.Context(), breakers.Wrap(llmtest.Fails(broke), "e"), llm.Request{}); !errors.Is(got.Err, broke) {
+			if got := llmtest.Ask(t.Context(), llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Fails(broke)), llm.Request{}); !errors.Is(got.Err, broke) {
 				t.Fatalf("error = %v", got.Err)
 			}
 		}
-		next, stop := iter.Pull2(breakers.Wrap(llmtest.Says("long ", "answer"), "e").Stream(t.Context(), llm.Request{}))
+		next, stop := iter.Pull2(llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Says("long ", "answer")).Stream(t.Context(), llm.Request{}))
 		defer stop()
 		if _, err, ok := next(); err != nil || !ok {
 			t.Fatalf("the stream does not begin: %v", err)

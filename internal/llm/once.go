@@ -5,45 +5,70 @@ import "context"
 // maxHeld is how many chunks that say nothing yet are held back.
 const maxHeld = 16
 
-// outcome is what became of one try of a completion.
+// outcome is what became of one attempt at a completion.
 type outcome struct {
-	begun bool  // something of the answer was passed on, so that nothing may be tried again
+	begun bool  // a part of the answer was passed on, so that nothing may be tried again
 	left  bool  // the consumer broke out of the range
 	err   error // how the stream ended, nil when it was complete
 }
 
-// once passes a model's stream on, but for its error. Chunks that have only names are held back
-// until one says something: what fails before that has shown nothing to anybody.
-func once(ctx context.Context, m Model, req *Request, yield func(Chunk, error) bool) (o outcome) {
-	var held []Chunk
-	release := func() bool {
-		o.begun = true
-		for _, c := range held {
-			if !yield(c, nil) {
-				return false
-			}
+// consumer is who ranges over a completion. Chunks that have only names are held back until one says
+// something: an attempt that fails before that has shown nothing to anybody.
+type consumer struct {
+	outcome
+	yield func(Chunk, error) bool
+	held  []Chunk
+}
+
+// pass hands on a chunk, and reports whether the consumer wants more.
+func (o *consumer) pass(c *Chunk) bool {
+	if !o.begun {
+		if !says(c) && len(o.held) < maxHeld {
+			o.held = append(o.held, *c)
+			return true
 		}
-		held = nil
-		return true
+		if !o.release() {
+			return false
+		}
 	}
+	o.left = !o.yield(*c, nil)
+	return !o.left
+}
+
+// release hands on what was held back.
+func (o *consumer) release() bool {
+	o.begun = true
+	for _, c := range o.held {
+		if !o.yield(c, nil) {
+			o.left = true
+			return false
+		}
+	}
+	o.held = nil
+	return true
+}
+
+// end hands on what a complete stream has left.
+func (o *consumer) end() {
+	if !o.begun {
+		o.release()
+	}
+}
+
+// once passes a model's stream on, except for its error.
+func once(ctx context.Context, m Model, req *Request, yield func(Chunk, error) bool) outcome {
+	o := consumer{yield: yield}
 	for c, err := range Start(ctx, m, req) {
 		if err != nil {
 			o.err = err
-			return o
+			return o.outcome
 		}
-		if !o.begun && !says(&c) && len(held) < maxHeld {
-			held = append(held, c)
-			continue
-		}
-		if !o.begun && !release() || !yield(c, nil) {
-			o.left = true
-			return o
+		if !o.pass(&c) {
+			return o.outcome
 		}
 	}
-	if !o.begun {
-		o.left = !release()
-	}
-	return o
+	o.end()
+	return o.outcome
 }
 
 // says reports whether a chunk has a part of an answer.

@@ -60,7 +60,7 @@ var broke = &llm.Error{Status: 500, Retryable: true, Err: errors.New("broke")}
 func TestRetry_WaitsAsLongAsTheUpstreamAsksFor(t *testing.T) {
 	m, up := upstreamModel(t, func(n int) string { return []string{"429", "503", "none"}[n] })
 	c := &clock{}
-	got := llmtest.Ask(t.Context(), retrier(c).Wrap(m), llmtest.Question("m"))
+	got := llmtest.Ask(t.Context(), llm.Guards{Retrier: retrier(c)}.Model(m), llmtest.Question("m"))
 	if got.Err != nil || got.Text == "" || up.Calls() != 3 {
 		t.Errorf("%q, %v after %d calls", got.Text, got.Err, up.Calls())
 	}
@@ -73,7 +73,7 @@ func TestRetry_WaitsAsLongAsTheUpstreamAsksFor(t *testing.T) {
 func TestRetry_EndsAfterThreeAttempts(t *testing.T) {
 	m, up := upstreamModel(t, func(int) string { return "500" })
 	c := &clock{}
-	got := llmtest.Ask(t.Context(), retrier(c).Wrap(m), llmtest.Question("m"))
+	got := llmtest.Ask(t.Context(), llm.Guards{Retrier: retrier(c)}.Model(m), llmtest.Question("m"))
 	if e, ok := errors.AsType[*llm.Error](got.Err); !ok || e.Status != 500 || up.Calls() != 3 {
 		t.Errorf("%v after %d calls", got.Err, up.Calls())
 	}
@@ -86,7 +86,7 @@ func TestRetry_EndsAfterThreeAttempts(t *testing.T) {
 func TestRetry_NeverAfterTheFirstToken(t *testing.T) {
 	for _, fault := range []string{"cut", "eof", "errchunk", "garbage"} {
 		m, up := upstreamModel(t, func(int) string { return fault })
-		got := llmtest.Ask(t.Context(), retrier(&clock{}).Wrap(m), llmtest.Question("m"))
+		got := llmtest.Ask(t.Context(), llm.Guards{Retrier: retrier(&clock{})}.Model(m), llmtest.Question("m"))
 		if got.Err == nil || got.Text != "tok0 tok1 tok2 tok3 tok4 " || up.Calls() != 1 {
 			t.Errorf("%s: %q, %v after %d calls", fault, got.Text, got.Err, up.Calls())
 		}
@@ -96,7 +96,7 @@ func TestRetry_NeverAfterTheFirstToken(t *testing.T) {
 func TestRetry_AfterAnEventThatSaidNothing(t *testing.T) {
 	m := llmtest.Fails(broke)
 	m.Steps = append([]llmtest.Step{{Chunk: llm.Chunk{Model: "m", Vendor: &llm.Vendor{ID: "first"}}}}, m.Steps...)
-	got := llmtest.Ask(t.Context(), retrier(&clock{}).Wrap(m), llm.Request{})
+	got := llmtest.Ask(t.Context(), llm.Guards{Retrier: retrier(&clock{})}.Model(m), llm.Request{})
 	if got.Chunks != 0 || len(m.Requests()) != 3 || !errors.Is(got.Err, broke) {
 		t.Errorf("%d chunks, %v after %d calls", got.Chunks, got.Err, len(m.Requests()))
 	}
@@ -111,7 +111,7 @@ func TestRetry_TriesNothingAgainThatCannotHelp(t *testing.T) {
 		"another error":   errors.New("bad"),
 	} {
 		m := llmtest.Fails(err)
-		got := llmtest.Ask(t.Context(), retrier(&clock{}).Wrap(m), llm.Request{})
+		got := llmtest.Ask(t.Context(), llm.Guards{Retrier: retrier(&clock{})}.Model(m), llm.Request{})
 		if !errors.Is(got.Err, err) || len(m.Requests()) != 1 {
 			t.Errorf("%s: %v after %d calls", name, got.Err, len(m.Requests()))
 		}
@@ -127,7 +127,7 @@ func TestRetry_TriesNothingAgainThatCannotHelp(t *testing.T) {
 		if name == "the caller left" {
 			m.Steps = append([]llmtest.Step{{Do: cancel}}, m.Steps...)
 		}
-		if got := llmtest.Ask(ctx, retrier(&clock{}).Wrap(m), llm.Request{}); got.Err == nil || len(m.Requests()) != 1 {
+		if got := llmtest.Ask(ctx, llm.Guards{Retrier: retrier(&clock{})}.Model(m), llm.Request{}); got.Err == nil || len(m.Requests()) != 1 {
 			t.Errorf("%s: %v after %d calls", name, got.Err, len(m.Requests()))
 		}
 		cancel()
@@ -137,7 +137,7 @@ func TestRetry_TriesNothingAgainThatCannotHelp(t *testing.T) {
 func TestRetry_EndsItsWaitWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := llm.NewRetrier(llm.RetryOptions{Base: time.Hour, Random: func() float64 { cancel(); return 0.5 }})
-	if got := llmtest.Ask(ctx, r.Wrap(llmtest.Fails(broke)), llm.Request{}); got.Err == nil {
+	if got := llmtest.Ask(ctx, llm.Guards{Retrier: r}.Model(llmtest.Fails(broke)), llm.Request{}); got.Err == nil {
 		t.Error("no error")
 	}
 }
@@ -155,7 +155,7 @@ func TestRetry_KeepsToItsBudgetInAStorm(t *testing.T) {
 		}
 		return "none"
 	})
-	m = retrier(&clock{}).Wrap(m)
+	m = llm.Guards{Retrier: retrier(&clock{})}.Model(m)
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
@@ -178,8 +178,8 @@ func TestBreakerAndChain_AnswerWhileAnEndpointIsDown(t *testing.T) {
 	retries, breakers := retrier(c), llm.NewBreakers(llm.BreakerOptions{Now: c.Now})
 	var failed []string
 	m := llm.Chain([]llm.Link{
-		{Model: retries.Wrap(breakers.Wrap(first, "openai:big")), Name: "big", Key: "openai:big"},
-		{Model: retries.Wrap(breakers.Wrap(second, "other:small")), Name: "small", Key: "other:small"},
+		{Model: llm.Guards{Endpoint: "openai:big", Retrier: retries, Breakers: breakers}.Model(first), Name: "big", Key: "openai:big"},
+		{Model: llm.Guards{Endpoint: "other:small", Retrier: retries, Breakers: breakers}.Model(second), Name: "small", Key: "other:small"},
 	}, func(_ context.Context, from, to llm.Link, _ error) { failed = append(failed, from.Key+" "+to.Key) })
 	for i := range 100 {
 		got := llmtest.Ask(t.Context(), m, llmtest.Question("big"))
@@ -202,7 +202,7 @@ func TestBreakerAndChain_AnswerWhileAnEndpointIsDown(t *testing.T) {
 func TestBreaker_ClosesWithTheFirstAnswer(t *testing.T) {
 	c := &clock{}
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: c.Now})
-	down, up := breakers.Wrap(llmtest.Fails(broke), "e"), breakers.Wrap(llmtest.Says("hi"), "e")
+	down, up := llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Fails(broke)), llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Says("hi"))
 	for range 5 {
 		_ = llmtest.Ask(t.Context(), down, llm.Request{})
 	}
@@ -215,7 +215,7 @@ func TestBreaker_ClosesWithTheFirstAnswer(t *testing.T) {
 	if open := router.Open(); len(open) != 1 || open[0] != "e" {
 		t.Errorf("open are %q", open)
 	}
-	if got := llmtest.Ask(t.Context(), breakers.Wrap(llmtest.Says("hi"), "other"), llm.Request{}); got.Err != nil {
+	if got := llmtest.Ask(t.Context(), llm.Guards{Endpoint: "other", Breakers: breakers}.Model(llmtest.Says("hi")), llm.Request{}); got.Err != nil {
 		t.Errorf("another endpoint: %v", got.Err)
 	}
 	_ = c.Sleep(t.Context(), 10*time.Second)
@@ -233,13 +233,15 @@ func TestBreaker_LetsOneProbeThrough(t *testing.T) {
 	c := &clock{}
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: c.Now})
 	for range 5 {
-		_ = llmtest.Ask(t.Context(), breakers.Wrap(llmtest.Fails(broke), "e"), llm.Request{})
+		_ = llmtest.Ask(t.Context(), llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Fails(broke)), llm.Request{})
 	}
 	_ = c.Sleep(t.Context(), 10*time.Second)
 	m := llmtest.Fails(broke)
 	var wg sync.WaitGroup
 	for range 50 {
-		wg.Go(func() { _ = llmtest.Ask(t.Context(), breakers.Wrap(m, "e"), llm.Request{}) })
+		wg.Go(func() {
+			_ = llmtest.Ask(t.Context(), llm.Guards{Endpoint: "e", Breakers: breakers}.Model(m), llm.Request{})
+		})
 	}
 	wg.Wait()
 	if n := len(m.Requests()); n != 1 {
@@ -259,7 +261,7 @@ func TestBreaker_CountsWhatMeansThatAnEndpointIsDown(t *testing.T) {
 		"filtered requests": {llmtest.Fails(&llm.Error{Filtered: true, Retryable: true, Err: errors.New("no")}), false},
 		"callers that left": {llmtest.Fails(context.Canceled), false},
 	} {
-		m := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now}).Wrap(c.model, "e")
+		m := llm.Guards{Endpoint: "e", Breakers: llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})}.Model(c.model)
 		for range 20 {
 			_ = llmtest.Ask(t.Context(), m, llm.Request{})
 		}
@@ -274,7 +276,7 @@ func TestBreaker_CountsWhatMeansThatAnEndpointIsDown(t *testing.T) {
 func TestBreaker_WaitsForTheStreamsThatMayYetEndTheRow(t *testing.T) {
 	const streams, row = 20, 12 // failures are no fewer than the streams left from the tenth on
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})
-	cut := breakers.Wrap(llmtest.Fails(broke, "half "), "e")
+	cut := llm.Guards{Endpoint: "e", Breakers: breakers}.Model(llmtest.Fails(broke, "half "))
 	var under []func() (llm.Chunk, error, bool)
 	for range streams {
 		next, stop := iter.Pull2(cut.Stream(t.Context(), llm.Request{}))
@@ -302,7 +304,7 @@ func TestBreaker_WaitsForTheStreamsThatMayYetEndTheRow(t *testing.T) {
 func TestBreaker_HoldsNoMoreThanItMust(t *testing.T) {
 	breakers := llm.NewBreakers(llm.BreakerOptions{})
 	for i := range 5000 {
-		_ = llmtest.Ask(t.Context(), breakers.Wrap(llmtest.Fails(broke), fmt.Sprint("e", i)), llm.Request{})
+		_ = llmtest.Ask(t.Context(), llm.Guards{Endpoint: fmt.Sprint("e", i), Breakers: breakers}.Model(llmtest.Fails(broke)), llm.Request{})
 	}
 	if n := breakers.Len(); n > 1000 {
 		t.Errorf("%d endpoints are held", n)
@@ -333,7 +335,7 @@ func TestChain_EndsWithTheLastError(t *testing.T) {
 
 func TestChain_StopsWhenTheConsumerLeaves(t *testing.T) {
 	first, second := llmtest.Says("a", "b"), llmtest.Says("c")
-	m := llm.Chain([]llm.Link{{Model: retrier(&clock{}).Wrap(first)}, {Model: second}}, nil)
+	m := llm.Chain([]llm.Link{{Model: llm.Guards{Retrier: retrier(&clock{})}.Model(first)}, {Model: second}}, nil)
 	for range m.Stream(t.Context(), llm.Request{}) {
 		break
 	}
@@ -372,14 +374,14 @@ func tries(errs ...error) (e embedder, r reranker, calls *int) {
 // in breakers, and asked once.
 var pieces = map[string]func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, m reranker) error{
 	"embedder": func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, _ reranker) error {
-		out, err := r.WrapEmbedder(b.WrapEmbedder(e, "e")).Embed(ctx, llm.EmbedRequest{Texts: []string{"a"}})
+		out, err := llm.Guards{Endpoint: "e", Retrier: r, Breakers: b}.Embedder(e).Embed(ctx, llm.EmbedRequest{Texts: []string{"a"}})
 		if err == nil && len(out.Vectors) != 1 {
 			return errors.New("the answer was lost")
 		}
 		return err
 	},
 	"reranker": func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, _ embedder, m reranker) error {
-		out, err := r.WrapReranker(b.WrapReranker(m, "e")).Rerank(ctx, twoDocuments)
+		out, err := llm.Guards{Endpoint: "e", Retrier: r, Breakers: b}.Reranker(m).Rerank(ctx, twoDocuments)
 		if err == nil && len(out.Scores) != 1 {
 			return errors.New("the answer was lost")
 		}
@@ -421,7 +423,7 @@ func TestRetry_SharesItsBudgetAmongAllKindsOfCalls(t *testing.T) {
 	r := retrier(&clock{})
 	failing := func() (embedder, reranker, *int) { return tries(slices.Repeat([]error{broke}, 1000)...) }
 	for range 5 { // two retries each
-		_ = llmtest.Ask(t.Context(), r.Wrap(llmtest.Fails(broke)), llm.Request{})
+		_ = llmtest.Ask(t.Context(), llm.Guards{Retrier: r}.Model(llmtest.Fails(broke)), llm.Request{})
 	}
 	total := 0
 	for range 10 {

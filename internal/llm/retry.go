@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"iter"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -66,63 +65,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Wrap returns a model that tries m again.
-func (r *Retrier) Wrap(m Model) Model { return &retried{r, m} }
-
-type retried struct {
-	*Retrier
-	model Model
-}
-
-// Stream implements Model. After the last attempt the error is that of the upstream.
-func (m *retried) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		err := m.try(ctx, func() (final bool, err error) {
-			o := once(ctx, m.model, &req, yield)
-			return o.begun || o.left, o.err
-		})
-		if err != nil {
-			yield(Chunk{}, err)
-		}
+// retry makes a call until it succeeds, is final, or must not be made again.
+func (g *Guards) retry(ctx context.Context, call func() (final bool, err error)) error {
+	r := g.Retrier
+	if r == nil {
+		_, err := call()
+		return err
 	}
-}
-
-// WrapEmbedder returns an embedder that tries e again.
-func (r *Retrier) WrapEmbedder(e Embedder) Embedder { return &retriedEmbedder{r, e} }
-
-type retriedEmbedder struct {
-	*Retrier
-	embedder Embedder
-}
-
-// Embed implements Embedder. After the last attempt the error is that of the upstream.
-func (e *retriedEmbedder) Embed(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
-	err = e.try(ctx, func() (bool, error) {
-		out, err = e.embedder.Embed(ctx, req)
-		return false, err
-	})
-	return out, err
-}
-
-// WrapReranker returns a reranker that tries m again.
-func (r *Retrier) WrapReranker(m Reranker) Reranker { return &retriedReranker{r, m} }
-
-type retriedReranker struct {
-	*Retrier
-	reranker Reranker
-}
-
-// Rerank implements Reranker. After the last attempt the error is that of the upstream.
-func (m *retriedReranker) Rerank(ctx context.Context, req RerankRequest) (out Ranking, err error) {
-	err = m.try(ctx, func() (bool, error) {
-		out, err = m.reranker.Rerank(ctx, req)
-		return false, err
-	})
-	return out, err
-}
-
-// try makes a call until it succeeds, is final, or is not to be made again.
-func (r *Retrier) try(ctx context.Context, call func() (final bool, err error)) error {
 	r.earn()
 	for attempt := 1; ; attempt++ {
 		final, err := call()

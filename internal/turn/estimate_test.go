@@ -81,13 +81,13 @@ func (gives) Rerank(context.Context, llm.RerankRequest) (llm.Ranking, error) {
 func TestMeter_CountsTheTextsOfAnEmbedderAndAReranker(t *testing.T) {
 	s := open(t).State()
 	l := ledger.New(s, ledger.Options{Count: words})
-	out, err := l.MeterEmbedder("openai", gives{}).Embed(t.Context(), llm.EmbedRequest{Texts: []string{"a b", "c"}})
+	out, err := llm.Guards{Meter: l.Of("openai")}.Embedder(gives{}).Embed(t.Context(), llm.EmbedRequest{Texts: []string{"a b", "c"}})
 	if want := (llm.Usage{Input: 3, Estimated: true}); err != nil || out.Usage != want || settled(t, s) != want {
 		t.Errorf("embedder: %+v, %v", out.Usage, err)
 	}
 	s = open(t).State()
 	l = ledger.New(s, ledger.Options{Count: words})
-	ranking, err := l.MeterReranker("openai", gives{}).Rerank(t.Context(), llm.RerankRequest{Query: "q r", Documents: []string{"a b", "c"}})
+	ranking, err := llm.Guards{Meter: l.Of("openai")}.Reranker(gives{}).Rerank(t.Context(), llm.RerankRequest{Query: "q r", Documents: []string{"a b", "c"}})
 	if want := (llm.Usage{Input: 3 + 2*2, Estimated: true}); err != nil || ranking.Usage != want || settled(t, s) != want {
 		t.Errorf("reranker: %+v, %v", ranking.Usage, err)
 	}

@@ -32,12 +32,12 @@ var metered = map[string]struct {
 	call  func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error)
 }{
 	"embedder": {chat.StageEmbed, func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error) {
-		out, err := l.MeterEmbedder(provider, p).Embed(ctx,
+		out, err := llm.Guards{Meter: l.Of(provider)}.Embedder(p).Embed(ctx,
 			llm.EmbedRequest{Model: "large", Texts: []string{"twenty-four bytes, all !", "and twenty-four more ..."}})
 		return out.Usage, err
 	}},
 	"reranker": {"", func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error) {
-		out, err := l.MeterReranker(provider, p).Rerank(ctx,
+		out, err := llm.Guards{Meter: l.Of(provider)}.Reranker(p).Rerank(ctx,
 			llm.RerankRequest{Model: "large", Query: "sixteen bytes ..", Documents: []string{"twelve bytes", "four"}})
 		return out.Usage, err
 	}},

@@ -119,7 +119,7 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 	return &llm.Router{
 		Default: "up:m", Providers: map[string]llm.Model{"up": model},
 		Wrap: func(m llm.Model, _, key string) llm.Model {
-			return retrier.Wrap(breakers.Wrap(books.Meter("up", m), key))
+			return llm.Guards{Endpoint: key, Retrier: retrier, Breakers: breakers, Meter: books.Of("up")}.Model(m)
 		},
 	}
 }

@@ -1,0 +1,192 @@
+package llm
+
+import (
+	"context"
+	"iter"
+)
+
+// Guards stand between the pipeline and one endpoint, which is a provider and a model. Every attempt of
+// a call passes the breaker and is entered in the ledger; an attempt that failed is repeated within the
+// provider's retry budget. A field that is nil is left out.
+type Guards struct {
+	Endpoint string // provider:model
+	Retrier  *Retrier
+	Breakers *Breakers
+	Meter    Meter
+}
+
+// Meter enters calls of one provider's models in a ledger. Each method is called before an attempt is
+// made; its error keeps the attempt from being made. A nil Metering means that the call costs nothing
+// and is not entered.
+type Meter interface {
+	Completion(ctx context.Context, req *Request) (Metering, error)
+	Embedding(ctx context.Context, req *EmbedRequest) (Metering, error)
+	Ranking(ctx context.Context, req *RerankRequest) (Metering, error)
+}
+
+// Metering is the entry of a call that is being made. It is used by one goroutine.
+type Metering interface {
+	// Add takes note of a chunk and returns the usage that counts in place of the chunk's own.
+	Add(c Chunk) *Usage
+	// Answer takes note of the usage of a call that is answered in one piece, and returns the one that
+	// counts.
+	Answer(u Usage) Usage
+	Fail(ctx context.Context, err error) // the upstream's error ended the call
+	Complete()                           // the answer is complete
+	Settle(ctx context.Context)          // called once, last, however the call ended
+}
+
+// Model returns a model whose calls pass the guards. After the last attempt the error is that of the
+// upstream, or an *Error that is not retryable when the breaker or the ledger kept the call from being
+// made.
+func (g Guards) Model(m Model) Model { return &guarded{g, m} }
+
+// guarded is a model behind its guards.
+type guarded struct {
+	Guards
+	model Model
+}
+
+// Stream implements Model.
+func (m *guarded) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		err := m.retry(ctx, func() (final bool, err error) {
+			o := m.attempt(ctx, &req, yield)
+			return o.begun || o.left, o.err
+		})
+		if err != nil {
+			yield(Chunk{}, err)
+		}
+	}
+}
+
+// attempt makes a completion once.
+func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, error) bool) (o outcome) {
+	if o.err = m.enter(); o.err != nil {
+		return o
+	}
+	metering, err := m.completion(ctx, req)
+	if err != nil {
+		o.err = &Error{Err: err}
+		return o
+	}
+	// Deferred, so that a panic of whoever reads the stream is settled too.
+	defer metering.Settle(ctx)
+	out, answered := consumer{yield: yield}, false
+	for c, err := range Start(ctx, m.model, req) {
+		if err != nil {
+			metering.Fail(ctx, err)
+			m.failed(err, answered)
+			out.err = err
+			return out.outcome
+		}
+		c.Usage = metering.Add(c)
+		if !answered && says(&c) {
+			answered = true
+			defer m.answered()()
+		}
+		if !out.pass(&c) {
+			return out.outcome
+		}
+	}
+	metering.Complete()
+	m.completed()
+	out.end()
+	return out.outcome
+}
+
+// completion enters a completion in the ledger.
+func (g *Guards) completion(ctx context.Context, req *Request) (Metering, error) {
+	if g.Meter == nil {
+		return unmetered{}, nil
+	}
+	return g.Meter.Completion(ctx, req)
+}
+
+// Embedder is Model for an embedder.
+func (g Guards) Embedder(e Embedder) Embedder {
+	return EmbedderFunc(func(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
+		enter := func(m Meter) (Metering, error) { return m.Embedding(ctx, &req) }
+		err = g.piece(ctx, enter, func() (*Usage, error) {
+			out, err = e.Embed(ctx, req)
+			return &out.Usage, err
+		})
+		return out, err
+	})
+}
+
+// Reranker is Model for a reranker.
+func (g Guards) Reranker(r Reranker) Reranker {
+	return RerankerFunc(func(ctx context.Context, req RerankRequest) (out Ranking, err error) {
+		enter := func(m Meter) (Metering, error) { return m.Ranking(ctx, &req) }
+		err = g.piece(ctx, enter, func() (*Usage, error) {
+			out, err = r.Rerank(ctx, req)
+			return &out.Usage, err
+		})
+		return out, err
+	})
+}
+
+// piece makes a call that is answered in one piece. The usage that ask returns is corrected in place.
+func (g *Guards) piece(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
+	return g.retry(ctx, func() (bool, error) {
+		if err := g.enter(); err != nil {
+			return false, err
+		}
+		err := g.entered(ctx, enter, ask)
+		if err != nil {
+			g.failed(err, false)
+		} else {
+			g.completed()
+		}
+		return false, err
+	})
+}
+
+// entered makes such a call once, with an entry in the ledger.
+func (g *Guards) entered(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
+	metering := Metering(unmetered{})
+	if g.Meter != nil {
+		m, err := enter(g.Meter)
+		if err != nil {
+			return &Error{Err: err}
+		}
+		metering = m
+	}
+	defer metering.Settle(ctx) // also after a panic
+	usage, err := ask()
+	if err != nil {
+		metering.Fail(ctx, err)
+		return err
+	}
+	*usage = metering.Answer(*usage)
+	metering.Complete()
+	return nil
+}
+
+// EmbedderFunc is a function that embeds.
+type EmbedderFunc func(ctx context.Context, req EmbedRequest) (Embeddings, error)
+
+// Embed implements Embedder.
+func (f EmbedderFunc) Embed(ctx context.Context, req EmbedRequest) (Embeddings, error) {
+	return f(ctx, req)
+}
+
+// RerankerFunc is a function that reranks.
+type RerankerFunc func(ctx context.Context, req RerankRequest) (Ranking, error)
+
+// Rerank implements Reranker.
+func (f RerankerFunc) Rerank(ctx context.Context, req RerankRequest) (Ranking, error) {
+	return f(ctx, req)
+}
+
+// Unmetered is the Metering of calls that are not entered in a ledger.
+var Unmetered Metering = unmetered{}
+
+type unmetered struct{}
+
+func (unmetered) Add(c Chunk) *Usage          { return c.Usage }
+func (unmetered) Answer(u Usage) Usage        { return u }
+func (unmetered) Fail(context.Context, error) {}
+func (unmetered) Complete()                   {}
+func (unmetered) Settle(context.Context)      {}
