@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/access"
@@ -81,26 +82,29 @@ const maxBody = 256 << 10
 // GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
 func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(wire.Route{
-		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: fail, Handle: h.serve,
+		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: failAs(invalidRequest, nil), Handle: h.serve,
 	})}
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 	if err := wire.Check(r.Body); err != nil {
+		r.Fail = failAs(parseError, nil)
+		return err
+	}
+	id, err := checkEnvelope(r.Body)
+	if err != nil {
+		r.Fail = failAs(invalidRequest, id)
 		return err
 	}
 	c := caller{r.Who, wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	again := r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 	again.Body = io.NopCloser(bytes.NewReader(r.Body))
-	h.http.ServeHTTP(w, again)
+	again.Header = r.Header.Clone()
+	again.Header.Set("Content-Type", "application/json") // all that the route lets through is
+	t := &translator{ResponseWriter: w, id: id}
+	h.http.ServeHTTP(t, again)
+	t.end()
 	return nil
-}
-
-// fail answers with an error of JSON-RPC 2.0 for a message of which not even the id is known.
-func fail(w http.ResponseWriter, _ *wire.Request, err error) {
-	const invalidRequest = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":`
-	f := wire.FailureOf(err)
-	f.Write(w, append(wire.AppendString([]byte(invalidRequest), f.Text), "}}"...))
 }
 
 // callerKey is the key of a caller in the context of a request: the SDK makes the server itself.
@@ -195,7 +199,7 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 		if params != nil && params.Cursor != "" {
 			b, err := base64.RawURLEncoding.DecodeString(params.Cursor)
 			if err != nil {
-				return nil, errors.New("the cursor is not one of this server")
+				return nil, &jsonrpc.Error{Code: invalidParams, Message: "The cursor is not one of this server's."}
 			}
 			after = string(b)
 		}
