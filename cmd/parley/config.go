@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/internal/builtin"
+	"parley/internal/documents/ingest"
 	"parley/internal/llm/ollama"
 	"parley/internal/retrieval"
 )
@@ -74,12 +75,14 @@ type Config struct {
 	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English. By default none: search is by words alone."`
 	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
 
-	IngestWatch      bool     `section:"Read files" name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Let the server follow all files and folders that were ingested from its disk: changes are indexed, and deleted files forgotten, at once."`
-	IngestImages     bool     `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Also ingest image files (PNG, JPEG, GIF, WebP), found by their names and descriptions, for models that read images."`
-	IngestNamespaces []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that files, sidecar files and the parley.yaml of folders may name, besides the one that is ingested into. An asterisk at the end stands for any text; none allows no other. Uploaded files may name none."`
-	ExtractWorkers   int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion. 0 means one for each CPU, at most four."`
-	ExtractTimeout   duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
-	ExtractMemory    size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
+	IngestWatch        bool     `section:"Read files" name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Let the server follow all files and folders that were ingested from its disk: changes are indexed, and deleted files forgotten, at once."`
+	IngestImages       bool     `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Also ingest image files (PNG, JPEG, GIF, WebP), found by their names and descriptions, for models that read images."`
+	IngestNamespaces   []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that files, sidecar files and the parley.yaml of folders may name, besides the one that is ingested into. An asterisk at the end stands for any text; none allows no other. Uploaded files may name none."`
+	IngestChunkSize    int      `name:"ingest-chunk-size" env:"PARLEY_INGEST_CHUNK_SIZE" yaml:"ingest.chunk_size" default:"1000" help:"Target size of the chunks into which documents are cut, in characters, from 200 to 8000. After a change, the next ingestion cuts documents again. Embedding models read only the beginning of a chunk that is too long for them."`
+	IngestChunkOverlap int      `name:"ingest-chunk-overlap" env:"PARLEY_INGEST_CHUNK_OVERLAP" yaml:"ingest.chunk_overlap" default:"100" help:"Most characters of whole sentences that a chunk repeats from the one before; at most half of ingest.chunk_size. 0 means none."`
+	ExtractWorkers     int      `name:"extract-workers" env:"PARLEY_EXTRACT_WORKERS" yaml:"extract.workers" default:"0" help:"Processes that read files during ingestion. 0 means one for each CPU, at most four."`
+	ExtractTimeout     duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
+	ExtractMemory      size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
 
 	IngestSchedule    duration `section:"Read web sites" name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; at least 1m. 0 means never."`
 	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads. It is part of the User-Agent header."`
@@ -177,6 +180,8 @@ func (c *Config) validate() *settingError {
 		{"models-allow", c.checkAllow()},
 		{"namespace", retrieval.CheckNamespace(c.Namespace)},
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
+		{"ingest-chunk-size", ingest.CheckChunkSize(c.IngestChunkSize)},
+		{"ingest-chunk-overlap", ingest.CheckChunkOverlap(c.IngestChunkOverlap, c.IngestChunkSize)},
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 			"%q is not one of debug, info, warn and error", c.LogLevel)},

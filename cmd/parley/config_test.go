@@ -208,6 +208,8 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		"origin with path":     {args: []string{"--cors-origins", "https://a.example/chat"}, want: `--cors-origins: "https://a.example/chat" is neither an origin`},
 		"public URL":           {args: []string{"--public-url", "parley.example"}, want: `--public-url: "parley.example" is not an absolute http or https URL`},
 		"missing file":         {args: []string{"--config", "/nonexistent/parley.yaml"}, want: "there is no configuration file /nonexistent/parley.yaml"},
+		"chunks too small":     {file: "ingest: {chunk_size: 50}", want: "parley.yaml:1: must be between 200 and 8000 characters"},
+		"too much overlap":     {args: []string{"--ingest-chunk-size", "400", "--ingest-chunk-overlap", "300"}, want: "--ingest-chunk-overlap: must be between 0 and half of ingest.chunk_size (200 characters)"},
 		"unknown flag":         {args: []string{"--frobnicate"}, want: "unknown flag --frobnicate"},
 	}
 	for name, c := range cases {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,8 +203,13 @@ func (p *program) ingestConfig(in *instance, pool *extract.Pool) ingest.Config {
 		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
 		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
 		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
-		Crawler: newCrawler(in.cfg, in.web), MayName: in.cfg.mayName,
+		Crawler: newCrawler(in.cfg, in.web), MayName: in.cfg.mayName, Split: in.cfg.split(),
 	}
+}
+
+// split returns how documents are cut into chunks.
+func (c *Config) split() ingest.SplitOptions {
+	return ingest.SplitOptions{Size: c.IngestChunkSize, Overlap: cmp.Or(c.IngestChunkOverlap, -1)}
 }
 
 // badPath makes a usage error of one that is about a path or address of the command line.

@@ -48,7 +48,7 @@ func Index(ctx context.Context, env Env, d *Dataset) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	root := retrieval.Root{Path: "/eval/" + hash + "/" + ingest.Generation}
+	root := retrieval.Root{Path: "/eval/" + hash + "/" + ingest.SplitOptions{}.Generation()}
 	roots, err := env.Corpus.Store().Roots(ctx, env.Namespace)
 	if err != nil {
 		return 0, fmt.Errorf("read what is indexed: %w", err)

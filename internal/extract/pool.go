@@ -52,6 +52,8 @@ type Request struct {
 	Parts      int      // most files inside it; 0 for what the pool's Limits say
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
 
+	Post []byte // passed to the function given to RunWorkerIfAsked
+
 	TextBytes int64         // most text taken out of it; 0 for what the pool's Limits say
 	Time      time.Duration // for reading it; 0 for what the pool's Limits say
 }

@@ -26,7 +26,7 @@ var eaten [][]byte
 
 // testPost is what the workers of the tests do with documents: a text that asks for it makes
 // them misbehave, any other comes back in capitals.
-func testPost(doc *Document) ([]byte, error) {
+func testPost(doc *Document, _ []byte) ([]byte, error) {
 	asked++
 	text := doc.Pages[0].Text
 	switch strings.TrimSpace(text) {

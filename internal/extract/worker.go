@@ -21,11 +21,15 @@ const (
 	exitBroken = 4 // its pipes broke
 )
 
+// PostFunc does something with a document in the worker that read it. Options are Request.Post; what
+// it returns becomes Result.Post. An *Error from it refuses the file.
+type PostFunc func(doc *Document, options []byte) ([]byte, error)
+
 // RunWorkerIfAsked makes the process a worker of a Pool when it was started as one, and then does
 // not return. The main function of a program that uses a Pool, and TestMain, call it first, with
 // what is to be done with each document in the worker; its result comes back from Pool.Extract.
-// Post may be nil. An *Error from post refuses the file.
-func RunWorkerIfAsked(post func(*Document) ([]byte, error)) {
+// Post may be nil.
+func RunWorkerIfAsked(post PostFunc) {
 	if os.Getenv(workerVariable) != "1" {
 		return
 	}
@@ -35,7 +39,7 @@ func RunWorkerIfAsked(post func(*Document) ([]byte, error)) {
 }
 
 // serveJobs answers jobs until its input ends.
-func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)) int {
+func serveJobs(in io.Reader, out io.Writer, post PostFunc) int {
 	jobs := make(chan job)
 	go func() { // ends with the process, at once when the parent is gone
 		for {
@@ -76,7 +80,7 @@ func serveJobs(in io.Reader, out io.Writer, post func(*Document) ([]byte, error)
 }
 
 // answer does one job. It calls begin when the parser is loaded.
-func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byte, error)) outcome {
+func answer(x *Extractor, j job, begin func() error, post PostFunc) outcome {
 	if j.Render != nil {
 		var img *Image
 		err := withFile(x, j, begin, func(ctx context.Context, o *opened) (err error) {
@@ -102,7 +106,7 @@ func answer(x *Extractor, j job, begin func() error, post func(*Document) ([]byt
 	})
 	if err == nil && post != nil && len(doc.Pages) > 0 {
 		var result []byte
-		if result, err = postProcess(post, doc); err == nil {
+		if result, err = postProcess(post, doc, j.Post); err == nil {
 			return outcome{Document: doc, Post: result}
 		}
 	}
@@ -170,13 +174,13 @@ func openDocument(path string) (*os.File, error) {
 	return f, nil
 }
 
-func postProcess(post func(*Document) ([]byte, error), doc *Document) (result []byte, err error) {
+func postProcess(post PostFunc, doc *Document, options []byte) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &Error{Reason: Crashed, Detail: fmt.Sprintf("processing its text panicked: %.200v", p)}
 		}
 	}()
-	return post(doc)
+	return post(doc, options)
 }
 
 func timeoutError(l Limits) *Error {

@@ -84,7 +84,7 @@ func amplifiers(t *testing.T) map[string]string {
 				many(100_000, "<w:p><w:r><w:t>"+words+"</w:t></w:r></w:p>")+`</w:body></w:document>`),
 		"text.zip":     packed(t, "a.txt", text),
 		"same.zip":     nested(t, 1, 12, "a.txt", many(10_000, words)),
-		"deep.zip":     nested(t, 3, 16, "a.txt", many(10_000, words)),
+		"deep.zip":     nested(t, 3, 8, "a.txt", many(3000, words)),
 		"archives.zip": nested(t, 2, 30, "a.ods", packed(t, "mimetype", "application/vnd.oasis.opendocument.spreadsheet", "content.xml", sheet)),
 		"csv.zip":      packed(t, "a.csv", "a,b\n"+many(150_000, "one,two\n")+many(30_000, words+",x\n")),
 		"json.zip":     packed(t, "a.json", "["+many(60_000, `{"a":"`+words+`"},`)+"1]"),
@@ -112,7 +112,7 @@ func TestRun_KeepsAnOutermostFileWithinABudgetOfItsSize(t *testing.T) {
 					stored += len(c.Text)
 				}
 			}
-			limit := newBudget(int64(len(data)), defaultParts, defaultPartsBytes)
+			limit := newBudget(int64(len(data)), New(Config{}).cfg)
 			t.Logf("%d bytes gave %d chunks of %d bytes in %v: %s", len(data), chunks, stored, report.Duration, outcomes[name].Detail)
 			if int64(chunks) > limit.chunks+1 || int64(stored) > limit.stored {
 				t.Errorf("%d bytes gave %d chunks of %d bytes", len(data), chunks, stored)

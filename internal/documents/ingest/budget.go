@@ -36,21 +36,26 @@ type budget struct {
 	text   int64
 	stored int64 // bytes of chunks
 	chunks int64
-	time   time.Duration  // of a processor
-	spent  *extract.Error // why nothing more is read; nil while there is room
+
+	maxChunks int64          // what chunks was at first
+	time      time.Duration  // of a processor
+	spent     *extract.Error // why nothing more is read; nil while there is room
 }
 
-// newBudget is what a file of a size may cost, within what the configuration allows any file.
-func newBudget(size int64, maxParts int, maxBytes int64) *budget {
+// newBudget is what a file of a size may cost, within what the configuration allows any file. Chunks
+// smaller than the default may be more in proportion.
+func newBudget(size int64, cfg Config) *budget {
 	text := textFloor + textShare*size
+	chunks := chunksFloor + size/chunksShare
+	chunks = chunks * defaultSize / int64(min(cfg.Split.withDefaults().Size, defaultSize))
 	return &budget{
 		of:     size,
-		parts:  int(min(int64(maxParts), partsFloor+size/partsShare)),
-		bytes:  min(maxBytes, unpackFloor+unpackShare*size),
+		parts:  int(min(int64(cfg.MaxParts), partsFloor+size/partsShare)),
+		bytes:  min(cfg.MaxPartsBytes, unpackFloor+unpackShare*size),
 		text:   text,
 		stored: storedShare * text,
-		chunks: chunksFloor + size/chunksShare,
-		time:   timeFloor + time.Duration(float64(timeShare)*float64(size)/(1<<20)),
+		chunks: chunks, maxChunks: chunks,
+		time: timeFloor + time.Duration(float64(timeShare)*float64(size)/(1<<20)),
 	}
 }
 
@@ -97,7 +102,7 @@ func (b *budget) keep(chunks []retrieval.Chunk) error {
 	}
 	switch {
 	case b.chunks < 0:
-		b.exceeded("make more than %d chunks", chunksFloor+b.of/chunksShare)
+		b.exceeded("make more than %d chunks", b.maxChunks)
 	case b.stored < 0:
 		b.exceeded("make chunks of more than %s", amount(storedShare*(textFloor+textShare*b.of)))
 	default:

@@ -268,7 +268,7 @@ func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extrac
 		}
 		result := &extract.Result{Document: d}
 		if len(text)%2 == 0 { // both ways must give the same
-			if result.Post, err = Post(d); err != nil {
+			if result.Post, err = Post(d, r.Post); err != nil {
 				return nil, err
 			}
 		}

@@ -31,10 +31,6 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Generation names what makes chunks of files. Documents of another generation are read again
-// at the next ingestion; change it with every change of extractors or splitter that shows.
-const Generation = "extract-5/split-2"
-
 // Corpus takes the batches; revisions and segments are left to it.
 type Corpus interface {
 	Apply(ctx context.Context, b retrieval.Batch) error
@@ -84,6 +80,7 @@ type Config struct {
 	// and 1 GiB.
 	MaxParts      int
 	MaxPartsBytes int64
+	Split         SplitOptions   // how documents are cut into chunks
 	Crawler       *crawl.Crawler // reads web sites; nil when there is none
 	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
 	Logger        *slog.Logger   // nil discards
@@ -97,7 +94,8 @@ type Config struct {
 	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
 	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
 
-	pause func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
+	generation string                                     // of Split
+	pause      func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
 }
 
 // Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use. Of the runs
@@ -126,6 +124,7 @@ func New(cfg Config) *Ingester {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	cfg.generation = cfg.Split.Generation()
 	return &Ingester{cfg: cfg}
 }
 
@@ -289,7 +288,7 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
 		t.attach(known)
 		for _, c := range t.candidates {
-			if c.unchanged() {
+			if c.unchanged(r.cfg.generation) {
 				r.keep(c)
 				continue
 			}

@@ -43,7 +43,7 @@ func TestRun_IndexesAFolder(t *testing.T) {
 	want := retrieval.Put{
 		Document: retrieval.Document{
 			Namespace: "default", Name: "sub/b.txt", Title: "b", MediaType: "text/plain", Size: 5, Chunks: 1,
-			Generation: Generation,
+			Generation: generation,
 		},
 		Pages:  []retrieval.Page{{Text: "Beta."}},
 		Chunks: []retrieval.Chunk{{Text: "Beta.", Spans: []retrieval.Span{{End: 5}}, Tokens: CountTokens("Beta.")}},
@@ -120,6 +120,37 @@ func TestRun_ReadsAgainWhatAnotherGenerationMade(t *testing.T) {
 		b.corpus.files[key] = f
 	}
 	b.want(b.run(), counts{Updated: 1})
+}
+
+func TestRun_ReadsAgainWhatWasCutIntoOtherChunks(t *testing.T) {
+	b := newBench(t)
+	b.write("a.md", strings.Repeat("The moon has no air, and the sea is far away. ", 100)) // cut in a worker
+	b.write("b.md", strings.Repeat("The moon has no air, and the sea is far away. ", 100)+"Odd.")
+	b.run()
+	cut := func() (chunks int) {
+		for _, put := range b.corpus.docs {
+			chunks += len(put.Chunks)
+		}
+		return chunks
+	}
+	before := cut()
+	for _, c := range []struct {
+		options SplitOptions
+		want    counts
+		more    bool
+	}{
+		{SplitOptions{Size: 1000, Overlap: 100}, counts{Unchanged: 2}, false}, // the defaults
+		{SplitOptions{Size: 300, Overlap: 100}, counts{Updated: 2}, true},
+		{SplitOptions{Size: 300, Overlap: -1}, counts{Updated: 2}, true},
+		{SplitOptions{Size: 300, Overlap: -1}, counts{Unchanged: 2}, true},
+		{SplitOptions{}, counts{Updated: 2}, false},
+	} {
+		b.cfg.Split = c.options
+		b.want(b.run(), c.want)
+		if more := cut() > 2*before; more != c.more {
+			t.Errorf("%+v: %d chunks, %d with the defaults", c.options, cut(), before)
+		}
+	}
 }
 
 func TestRun_DeletesWhatIsGone(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 func TestSplit_TakesTimeInProportionToThePage(t *testing.T) {
 	for _, s := range texttest.Shapes {
 		t.Run(s.Name, func(t *testing.T) {
-			texttest.Linear(t, s, 32<<10, func(text string) {
+			texttest.Linear(t, s, 8<<10, func(text string) {
 				Split(&extract.Document{Pages: []extract.Page{{Number: 1, Text: text}}}, SplitOptions{})
 			})
 		})

@@ -171,7 +171,7 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 func (r *run) refused(m *candidate, why *extract.Error) result {
 	res := result{from: m, format: why.Format, file: retrieval.File{
 		FileKey: retrieval.FileKey{Root: m.target.root.Path, Path: m.key}, Namespace: r.cfg.Namespace,
-		Size: m.size, ModTime: m.modTime, Generation: Generation,
+		Size: m.size, ModTime: m.modTime, Generation: r.cfg.generation,
 	}}
 	return res.failed(why.Reason, why.Detail)
 }

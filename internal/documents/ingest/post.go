@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -10,11 +12,17 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Post cuts a document into chunks in the process that extracted it: the main function gives it
-// to extract.RunWorkerIfAsked, and Run understands what it returns. It takes the blocks out of
-// the document, which nobody needs any more.
-func Post(doc *extract.Document) ([]byte, error) {
-	chunks := Split(doc, SplitOptions{})
+// Post cuts a document into chunks in the process that extracted it. The main function passes it to
+// extract.RunWorkerIfAsked; Run decodes what it returns. Options are SplitOptions as JSON, or nil for
+// the defaults. Post removes the blocks from the document, since nothing needs them any more.
+func Post(doc *extract.Document, options []byte) ([]byte, error) {
+	var o SplitOptions
+	if options != nil {
+		if err := json.Unmarshal(options, &o); err != nil {
+			return nil, fmt.Errorf("read the options of the splitter: %w", err)
+		}
+	}
+	chunks := Split(doc, o)
 	if len(chunks) == 0 {
 		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no text"}
 	}
@@ -57,12 +65,12 @@ var errChunks = errors.New("its chunks do not fit its text")
 
 // decodeChunks unpacks what encodeChunks packed. It believes nothing: a parser that a hostile
 // file has taken over may have written it.
-func decodeChunks(b []byte, pages []extract.Page) ([]retrieval.Chunk, error) {
+func decodeChunks(b []byte, pages []extract.Page, options SplitOptions) ([]retrieval.Chunk, error) {
 	if len(b) < 2 || b[0] != chunksVersion {
 		return nil, errChunks
 	}
 	r := chunkReader{rest: b[1:], pages: pages}
-	most := SplitOptions{}.withDefaults().limit() * utf8.UTFMax
+	most := options.withDefaults().limit() * utf8.UTFMax
 	var chunks []retrieval.Chunk
 	for len(r.rest) > 0 {
 		c := retrieval.Chunk{Key: retrieval.ChunkKey{Ordinal: len(chunks)}, Tokens: r.number(most)}

@@ -13,11 +13,11 @@ func TestPost_GivesTheChunksOfSplit(t *testing.T) {
 		page(1, "h1: Title", "p: "+prose("left", 30)+" The plan covers"),
 		page(2, "p: glasses. "+prose("right", 2), "th: A | B", "tr: 1 | 2"))
 	want := Split(d, SplitOptions{})
-	b, err := Post(d)
+	b, err := Post(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decodeChunks(b, d.Pages)
+	got, err := decodeChunks(b, d.Pages, SplitOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,21 +26,21 @@ func TestPost_GivesTheChunksOfSplit(t *testing.T) {
 	}
 	for n := range b {
 		// A cut may fall between two chunks, but must not give anything else.
-		if chunks, err := decodeChunks(b[:n], d.Pages); err == nil && !cmp.Equal(chunks, want[:len(chunks)]) {
+		if chunks, err := decodeChunks(b[:n], d.Pages, SplitOptions{}); err == nil && !cmp.Equal(chunks, want[:len(chunks)]) {
 			t.Errorf("the first %d bytes gave %+v", n, chunks)
 		}
 	}
 }
 
 func TestPost_RefusesADocumentWithoutText(t *testing.T) {
-	if _, err := Post(doc(page(1))); err == nil {
+	if _, err := Post(doc(page(1)), nil); err == nil {
 		t.Error("no error")
 	}
 }
 
 func FuzzDecodeChunks(f *testing.F) {
 	d := doc(page(1, "h1: Title", "p: "+prose("left", 30)), page(2, "p: "+prose("right", 3)))
-	b, err := Post(d)
+	b, err := Post(d, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func FuzzDecodeChunks(f *testing.F) {
 	f.Add([]byte{1, 5, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 3})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, pages := range [][]extract.Page{d.Pages, nil} {
-			chunks, err := decodeChunks(b, pages)
+			chunks, err := decodeChunks(b, pages, SplitOptions{})
 			if err != nil {
 				continue
 			}

@@ -56,7 +56,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	s := &spool{dir: r.spoolDir()}
 	res := result{from: c, file: retrieval.File{
 		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key}, Namespace: r.cfg.Namespace,
-		Size: c.size, ModTime: c.modTime, Generation: Generation,
+		Size: c.size, ModTime: c.modTime, Generation: r.cfg.generation,
 	}}
 	if c.page != nil {
 		res.first, res.file.State = c.page.first, c.page.state
@@ -74,7 +74,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	}
 	res.file.Size, res.file.ModTime = original.size, original.modTime
 	res.file.SHA256 = original.seen + res.file.SHA256
-	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == Generation && !k.adopted && !c.mayPass() {
+	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == r.cfg.generation && !k.adopted && !c.mayPass() {
 		res.same = true
 		res.file.DocumentID, res.file.PutIn, res.file.Reason, res.file.Detail = k.DocumentID, k.PutIn, k.Reason, k.Detail
 		return res, s
@@ -112,7 +112,7 @@ func (r *run) describe(c *candidate, res *result) (about, error) {
 // makeDocument extracts the stored original, and makes of it what is to be stored.
 func (r *run) makeDocument(ctx context.Context, res result, o original, said about, s *spool) result {
 	c := res.from
-	if res.budget = newBudget(o.bytes, r.cfg.MaxParts, r.cfg.MaxPartsBytes); c.part != nil {
+	if res.budget = newBudget(o.bytes, r.cfg); c.part != nil {
 		res.budget = c.part.budget
 	}
 	x, err := r.extract(ctx, res, o, said, s)
@@ -170,7 +170,7 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 			ID: res.file.DocumentID, Namespace: res.namespace, Name: c.name,
 			Title: m.title, URL: m.url, Category: m.category, Access: m.access,
 			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
-			Chunks: len(x.chunks), Generation: Generation, Notes: res.file.Detail, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
+			Chunks: len(x.chunks), Generation: r.cfg.generation, Notes: res.file.Detail, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
 		},
 		Chunks: x.chunks,
 	}
@@ -385,6 +385,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 	}
 	request := extract.Request{
 		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.limits(said).SkipSections,
+		Post: r.cfg.Split.encode(),
 	}
 	res.budget.limit(&request)
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -413,7 +414,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 // a stranger makes the splitter trip over is a failed file, not a crash.
 func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err error) {
 	if result.Post != nil {
-		if chunks, err = decodeChunks(result.Post, result.Document.Pages); err != nil {
+		if chunks, err = decodeChunks(result.Post, result.Document.Pages, r.cfg.Split); err != nil {
 			return nil, &extract.Error{Reason: extract.Crashed, Detail: err.Error()}
 		}
 		return chunks, nil
@@ -424,7 +425,7 @@ func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err erro
 			err = &extract.Error{Reason: extract.Crashed, Detail: "its text cannot be cut into chunks"}
 		}
 	}()
-	chunks = Split(result.Document, SplitOptions{})
+	chunks = Split(result.Document, r.cfg.Split)
 	if len(chunks) == 0 {
 		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no text"}
 	}

@@ -66,7 +66,7 @@ func (r *rebuild) all(ctx context.Context) error {
 	if err := r.makeAll(ctx, pending); err != nil {
 		return err
 	}
-	if r.report.Switched, err = r.aside.SwitchAside(ctx, r.cfg.Namespace, Generation); err != nil {
+	if r.report.Switched, err = r.aside.SwitchAside(ctx, r.cfg.Namespace, r.cfg.generation); err != nil {
 		return fmt.Errorf("switch to the new documents: %w", err)
 	}
 	slices.SortFunc(r.report.Kept, func(a, b FileResult) int { return cmp.Compare(a.Path, b.Path) })
@@ -87,7 +87,7 @@ func (r *rebuild) pending(ctx context.Context) ([]retrieval.Document, error) {
 	}
 	done := make(map[string]bool, len(made))
 	for _, d := range made {
-		done[d.ID] = d.Generation == Generation
+		done[d.ID] = d.Generation == r.cfg.generation
 	}
 	var pending []retrieval.Document
 	for _, d := range current {

@@ -79,7 +79,7 @@ func TestRebuild_MakesDocumentsAnewFromTheirOriginals(t *testing.T) {
 	b.remove("a.md") // the file is not looked at
 	b.write("b.md", "Changed.")
 	r := b.rebuild(a)
-	if r.Switched != 3 || r.Pages != 3 || r.Chunks != 3 || len(r.Kept) > 0 || a.switched != Generation {
+	if r.Switched != 3 || r.Pages != 3 || r.Chunks != 3 || len(r.Kept) > 0 || a.switched != generation {
 		t.Errorf("%+v, switched to %q", r, a.switched)
 	}
 	for _, p := range b.corpus.docs {

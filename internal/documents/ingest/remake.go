@@ -31,7 +31,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 		m.error = err
 		return m
 	}
-	x, err := r.readAgain(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections})
+	x, err := r.readAgain(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections, Post: r.cfg.Split.encode()})
 	var chunks []retrieval.Chunk
 	if err == nil {
 		chunks, err = r.chunks(x)
@@ -47,7 +47,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	m.put.Document, m.put.Chunks = d, chunks[:limits.most(len(chunks))]
 	n := &m.put.Document
 	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
-	n.Generation, n.IndexedAt = Generation, time.Now().UTC().Truncate(time.Microsecond)
+	n.Generation, n.IndexedAt = r.cfg.generation, time.Now().UTC().Truncate(time.Microsecond)
 	n.Notes = notesOf(x.Document)
 	m.put.Pages, n.Pages = pagesOf(x.Document)
 	return m

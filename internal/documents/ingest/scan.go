@@ -68,11 +68,12 @@ func (t *target) base() string {
 	return t.path
 }
 
-// unchanged reports whether the last run saw the file as it is now.
-func (c *candidate) unchanged() bool {
+// unchanged reports whether the last run saw the file as it is now, and made chunks of it as this
+// generation does.
+func (c *candidate) unchanged(generation string) bool {
 	k := c.known
 	_, said, _ := strings.Cut(k.SHA256, "+")
-	return k.Generation == Generation && !k.adopted &&
+	return k.Generation == generation && !k.adopted &&
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
 }
 

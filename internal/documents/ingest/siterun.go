@@ -109,7 +109,7 @@ func (s *siteRun) remembered(f retrieval.File, inside []retrieval.File) crawl.Re
 	}
 	m.Live = f.DocumentID != "" || len(inside) > 0
 	m.Skip = f.Reason == string(removed) && (f.Path != s.site.URL || s.site.Again) && !s.site.Force
-	m.Stale = s.site.Force || f.Generation != Generation || passing(extract.Reason(f.Reason)) ||
+	m.Stale = s.site.Force || f.Generation != s.cfg.generation || passing(extract.Reason(f.Reason)) ||
 		f.Reason == string(removed) || m.Live && !strings.HasSuffix(f.SHA256, sha+s.site.suffix())
 	return m
 }
@@ -165,7 +165,7 @@ func (s *siteRun) produce(ctx context.Context, read func(*candidate) bool, done 
 func (s *siteRun) visited(ctx context.Context, v crawl.Visit, read func(*candidate) bool, done func(result) bool) bool {
 	known, row := s.rows[v.URL], retrieval.File{
 		FileKey: retrieval.FileKey{Root: s.target.root.Path, Path: v.URL}, Namespace: s.cfg.Namespace,
-		Generation: Generation, Reason: string(v.Reason), Detail: v.Detail,
+		Generation: s.cfg.generation, Reason: string(v.Reason), Detail: v.Detail,
 	}
 	c := &candidate{target: s.target, path: crawl.Name(v.URL), key: v.URL, known: knownFile{File: known}, inside: s.inside[v.URL]}
 	var err error
@@ -203,7 +203,7 @@ func (s *siteRun) fetched(ctx context.Context, c *candidate, v crawl.Visit, read
 	}
 	known := c.known.File
 	given := known.DocumentID != "" || len(c.inside) > 0 || isOfExtraction(extract.Reason(known.Reason))
-	if given && known.SHA256 == v.SHA256+s.site.suffix() && known.Generation == Generation && !s.site.Force && !c.mayPass() {
+	if given && known.SHA256 == v.SHA256+s.site.suffix() && known.Generation == s.cfg.generation && !s.site.Force && !c.mayPass() {
 		row := known
 		row.State = p.state
 		return s.keepAll(c, row, v.First, done)

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"parley/internal/extract"
@@ -9,30 +11,82 @@ import (
 
 // SplitOptions says how large chunks are. A zero field means its default.
 type SplitOptions struct {
-	Size    int // characters aimed at; 1000. A fifth more is the limit.
-	Overlap int // most characters of whole sentences that a chunk repeats; 100, negative for none
-	Min     int // characters below which a section or page joins the next one; 250
-	Tokens  int // most tokens of a chunk; 512
+	Size    int // target size in characters; 1000. The limit is a fifth more.
+	Overlap int // most characters of whole sentences repeated from the chunk before; 100, negative for none
+	Min     int // a section or page with fewer characters joins the next one; 250, or a quarter of a larger Size
+	Tokens  int // most tokens of a chunk; 512, or more in proportion to a larger Size
 }
 
-// minSize keeps tests and configurations from asking for chunks that hold no word.
-const minSize = 16
+// The defaults of SplitOptions, and the smallest size and token limit, below which a chunk might
+// hold no word.
+const (
+	defaultSize    = 1000
+	defaultOverlap = 100
+	defaultTokens  = 512
+	minSize        = 16
+)
+
+// The limits of the setting ingest.chunk_size. Smaller chunks say too little to be found, and larger
+// ones leave no room for others in a prompt.
+const (
+	minChunkSize = 200
+	maxChunkSize = 8000
+)
+
+// CheckChunkSize returns an error if people may not set this size.
+func CheckChunkSize(size int) error {
+	if size < minChunkSize || size > maxChunkSize {
+		return fmt.Errorf("must be between %d and %d characters", minChunkSize, maxChunkSize)
+	}
+	return nil
+}
+
+// CheckChunkOverlap returns an error if chunks of a size cannot overlap so far.
+func CheckChunkOverlap(overlap, size int) error {
+	if overlap < 0 || overlap > size/2 {
+		return fmt.Errorf("must be between 0 and half of ingest.chunk_size (%d characters)", size/2)
+	}
+	return nil
+}
+
+// encode writes the options for Post, in another process.
+func (o SplitOptions) encode() []byte {
+	data, err := json.Marshal(o)
+	if err != nil {
+		panic(fmt.Sprintf("ingest: four numbers are not JSON: %v", err))
+	}
+	return data
+}
+
+// Generation names what makes the chunks of a document: the extractors, the splitter, and these
+// options unless they are the defaults. Documents of another generation are read again at the next
+// ingestion.
+func (o SplitOptions) Generation() string {
+	o = o.withDefaults()
+	if o == (SplitOptions{}).withDefaults() {
+		return generation
+	}
+	return fmt.Sprintf("%s/%d-%d-%d-%d", generation, o.Size, max(o.Overlap, 0), o.Min, o.Tokens)
+}
+
+// generation changes with each change of the extractors or the splitter that shows in chunks.
+const generation = "extract-5/split-2"
 
 func (o SplitOptions) withDefaults() SplitOptions {
 	if o.Size <= 0 {
-		o.Size = 1000
+		o.Size = defaultSize
 	}
 	o.Size = max(o.Size, minSize)
 	if o.Overlap == 0 {
-		o.Overlap = 100
+		o.Overlap = defaultOverlap
 	}
 	o.Overlap = min(o.Overlap, o.Size/2)
 	if o.Min <= 0 {
-		o.Min = 250
+		o.Min = max(o.Size, defaultSize) / 4
 	}
 	o.Min = min(o.Min, o.Size/2)
 	if o.Tokens <= 0 {
-		o.Tokens = 512
+		o.Tokens = defaultTokens * max(o.Size, defaultSize) / defaultSize
 	}
 	o.Tokens = max(o.Tokens, minSize)
 	return o

@@ -8,9 +8,11 @@ import (
 
 // What Linear compares, and what it lets pass: four times the text may take eight times as long, which
 // leaves room for caches and for n·log n, but not for squares. Work shorter than tooShort says nothing.
+// A first measurement of at most fineTimes needs no second one.
 const (
 	factor    = 4
 	mostTimes = 8
+	fineTimes = 5
 	tooShort  = 3 * time.Millisecond
 )
 
@@ -22,7 +24,9 @@ func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	onSmall, onLarge := func() { f(small) }, func() { f(large) }
 	// The clock on the wall is quick to read, and right unless the machine is busy.
 	start := time.Now()
-	if onLarge(); time.Since(start) < tooShort {
+	onLarge()
+	first := time.Since(start)
+	if first < tooShort || first <= fineTimes*min(once(onSmall), once(onSmall)) {
 		return
 	}
 	one, four := least(onSmall), least(onLarge)
@@ -35,6 +39,12 @@ func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	}
 }
 
+func once(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
 // slow is how long a run takes that is not repeated.
 const slow = 100 * time.Millisecond
 
@@ -42,9 +52,7 @@ const slow = 100 * time.Millisecond
 func least(f func()) time.Duration {
 	best := time.Duration(0)
 	for i := range 3 {
-		start := time.Now()
-		f()
-		if took := time.Since(start); i == 0 || took < best {
+		if took := once(f); i == 0 || took < best {
 			best = took
 		}
 		if i > 0 && best > slow { // the first time fills caches
