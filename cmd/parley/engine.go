@@ -19,6 +19,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
+	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/tokens"
@@ -35,6 +36,7 @@ type instance struct {
 	tools  *toolbox      // empty but where openTools has filled it
 	web    *fetch.Client // reads web sites to ingest
 	pages  *extract.Pool // draws pages; holds no process until it is asked to
+	viewer *pageview.Viewer
 	engine *chat.Engine
 	crew   chat.Runner // the engine, with the team round it
 	keys   *turn.Keys
@@ -73,6 +75,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	in.lacks = &coverage{corpus: db.Corpus(), namespace: cfg.Namespace, log: p.log}
 	in.web = newWebClient(cfg)
 	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
+	in.viewer = pageview.New(db.Blobs(), in.pages)
 	config := chat.Config{
 		Retriever:    in.corpus,
 		Models:       models,
@@ -81,7 +84,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Capabilities: models.Capabilities,
 		Window:       models.Window,
 		CountExactly: tokens.Count,
-		PageImage:    newPageImages(db.Blobs(), in.pages).url,
+		PageImage:    in.viewer.DataURL,
 		Tools:        in.tools,
 		OnRequest:    cfg.onRequest(),
 		Writes:       in.tools.writes,

@@ -25,7 +25,7 @@ func (s *serving) webAPI() *webapi.Handler {
 		Namespaces: s.namespaces,
 		Namespace:  s.cfg.Namespace,
 		Catalog:    s.db.Corpus(),
-		Pictures:   newPictures(s.db.Blobs(), s.pages),
+		Pictures:   s.viewer,
 		Turns:      s.runner,
 		Records:    s.db.State(),
 		Settings:   s.webSettings,

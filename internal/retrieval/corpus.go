@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/internal/lru"
 )
 
 // Corpus searches and changes the documents of a store. It is safe for concurrent use; searches
@@ -16,9 +18,9 @@ import (
 type Corpus struct {
 	store     Store
 	log       *slog.Logger
-	embedding *Embedding // nil when there are no vectors
-	questions questions
-	mu        sync.Mutex // guards spaces
+	embedding *Embedding                         // nil when there are no vectors
+	questions *lru.Cache[questionKey, []float32] // their vectors
+	mu        sync.Mutex                         // guards spaces
 	spaces    map[string]*space
 	write     sync.Mutex  // one change at a time in this process
 	late      atomic.Bool // an incomplete index serves as it is until Repair has completed it
@@ -31,7 +33,10 @@ func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c := &Corpus{store: store, log: log, spaces: make(map[string]*space)}
+	c := &Corpus{
+		store: store, log: log, spaces: make(map[string]*space),
+		questions: lru.New[questionKey, []float32](maxQuestions, nil),
+	}
 	for _, set := range options {
 		set(c)
 	}

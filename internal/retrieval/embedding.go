@@ -1,12 +1,10 @@
 package retrieval
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/internal/llm"
@@ -76,7 +74,7 @@ func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) ques
 		return question{note: noteNoVectors}
 	}
 	key := questionKey{g.ID, text}
-	if v, ok := c.questions.get(key); ok {
+	if v, ok := c.questions.Get(key); ok {
 		return question{vector: v, generation: g.ID, share: c.embedding.share(g.Model)}
 	}
 	embedder, name, err := c.embedding.Embedders.ResolveEmbedder(g.Model)
@@ -100,7 +98,7 @@ func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) ques
 		return q
 	}
 	q.vector, q.generation, q.share = out.Vectors[0], g.ID, c.embedding.share(g.Model)
-	c.questions.put(key, q.vector)
+	c.questions.Put(key, q.vector)
 	return q
 }
 
@@ -156,43 +154,3 @@ type questionKey struct {
 
 // maxQuestions is how many vectors of questions are remembered: a few megabytes at most.
 const maxQuestions = 256
-
-// questions remembers the vectors of the latest questions. The zero value is empty.
-type questions struct {
-	mu     sync.Mutex
-	byKey  map[questionKey]*list.Element
-	recent list.List // of remembered, the latest in front
-}
-
-type remembered struct {
-	key    questionKey
-	vector []float32
-}
-
-func (q *questions) get(key questionKey) ([]float32, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e, ok := q.byKey[key]
-	if !ok {
-		return nil, false
-	}
-	q.recent.MoveToFront(e)
-	return e.Value.(remembered).vector, true
-}
-
-func (q *questions) put(key questionKey, v []float32) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if _, ok := q.byKey[key]; ok {
-		return
-	}
-	if q.byKey == nil {
-		q.byKey = make(map[questionKey]*list.Element)
-	}
-	q.byKey[key] = q.recent.PushFront(remembered{key, v})
-	if q.recent.Len() > maxQuestions {
-		last := q.recent.Back()
-		delete(q.byKey, last.Value.(remembered).key)
-		q.recent.Remove(last)
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ledger"
+	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -112,14 +113,14 @@ func (s *bookcase) Stats(_ context.Context, namespace string) (st retrieval.Stat
 }
 
 // The pictures of every page are the same.
-func (s *bookcase) Picture(context.Context, retrieval.Document, int, int) (webapi.Picture, error) {
-	return webapi.Picture{Data: []byte("\xff\xd8\xff picture"), MediaType: "image/jpeg"}, nil
+func (s *bookcase) Picture(context.Context, retrieval.Document, int, int) (pageview.Picture, error) {
+	return pageview.Picture{Data: []byte("\xff\xd8\xff picture"), MediaType: "image/jpeg"}, nil
 }
 
-func (s *bookcase) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []webapi.Range) (webapi.Measure, error) {
-	m := webapi.Measure{Width: 612, Height: 792}
+func (s *bookcase) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []pageview.Range) (pageview.Measure, error) {
+	m := pageview.Measure{Width: 612, Height: 792}
 	for i := range ranges {
-		m.Boxes = append(m.Boxes, webapi.Box{X: .1, Y: .2, Width: .3, Height: .04, Range: i})
+		m.Boxes = append(m.Boxes, pageview.Box{X: .1, Y: .2, Width: .3, Height: .04, Range: i})
 	}
 	return m, nil
 }

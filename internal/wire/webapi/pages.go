@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"parley/internal/format"
+	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -233,8 +234,8 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	out := struct {
-		Boxes []Box `json:"boxes"`
-	}{Boxes: []Box{}}
+		Boxes []pageview.Box `json:"boxes"`
+	}{Boxes: []pageview.Box{}}
 	if d.MediaType == pdfType && len(p.Map) > 0 && len(ranges) > 0 {
 		m, err := h.cfg.Pictures.Measure(r.Context(), d, p, ranges)
 		if err != nil {
@@ -246,12 +247,12 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // rangesOf reads pairs of start and end, in UTF-16 code units of a text.
-func rangesOf(r *wire.Request, text string) ([]Range, error) {
+func rangesOf(r *wire.Request, text string) ([]pageview.Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
 	if len(starts) != len(ends) || len(starts) > maxRanges {
 		return nil, invalid("start and end must come in pairs, at most %d", maxRanges)
 	}
-	out := make([]Range, len(starts))
+	out := make([]pageview.Range, len(starts))
 	for i := range starts {
 		start, err := strconv.Atoi(starts[i])
 		end, endErr := strconv.Atoi(ends[i])
@@ -259,7 +260,7 @@ func rangesOf(r *wire.Request, text string) ([]Range, error) {
 			return nil, invalid("start and end must be whole numbers, and end not less than start")
 		}
 		o := offsets{text}
-		out[i] = Range{o.bytes(start), o.bytes(end)}
+		out[i] = pageview.Range{Start: o.bytes(start), End: o.bytes(end)}
 	}
 	return out, nil
 }

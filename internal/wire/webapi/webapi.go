@@ -25,6 +25,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ledger"
+	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -39,37 +40,10 @@ type Catalog interface {
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
 }
 
-// Pictures draws pages. Both methods return a *chat.Error: NotFound where there is no picture,
-// Unavailable where there is no time for it.
+// Pictures draws pages, as pageview.Viewer does.
 type Pictures interface {
-	// Picture returns a page of a PDF about width pixels wide, or an image file as it is.
-	Picture(ctx context.Context, d retrieval.Document, page, width int) (Picture, error)
-	// Measure returns the size of a page, and where ranges of its text stand, in bytes.
-	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []Range) (Measure, error)
-}
-
-// Picture is an image in a form that browsers show.
-type Picture struct {
-	Data      []byte
-	MediaType string
-}
-
-// Range is a part of a text, in bytes, End exclusive.
-type Range struct{ Start, End int }
-
-// Measure is the geometry of a page as it is shown.
-type Measure struct {
-	Width, Height float64 // points, or pixels of an image file
-	Boxes         []Box
-}
-
-// Box is a rectangle on a page, in fractions of its size from the top left corner.
-type Box struct {
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
-	Width  float64 `json:"width"`
-	Height float64 `json:"height"`
-	Range  int     `json:"range"` // which of the ranges that were asked for
+	Picture(ctx context.Context, d retrieval.Document, page, width int) (pageview.Picture, error)
+	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []pageview.Range) (pageview.Measure, error)
 }
 
 // Turns finds turns.

@@ -18,6 +18,7 @@ import (
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/turn"
@@ -84,14 +85,14 @@ func newSite(t *testing.T) *site {
 // drawn has a picture of every page, 100 by 200, and a box of each range that says which bytes it is.
 type drawn struct{}
 
-func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (webapi.Picture, error) {
-	return webapi.Picture{Data: fmt.Appendf(nil, "%s %d %d", d.Name, page, width), MediaType: "image/jpeg"}, nil
+func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (pageview.Picture, error) {
+	return pageview.Picture{Data: fmt.Appendf(nil, "%s %d %d", d.Name, page, width), MediaType: "image/jpeg"}, nil
 }
 
-func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []webapi.Range) (webapi.Measure, error) {
-	m := webapi.Measure{Width: 100, Height: 200}
+func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []pageview.Range) (pageview.Measure, error) {
+	m := pageview.Measure{Width: 100, Height: 200}
 	for i, r := range ranges {
-		m.Boxes = append(m.Boxes, webapi.Box{X: float64(r.Start), Y: float64(r.End), Range: i})
+		m.Boxes = append(m.Boxes, pageview.Box{X: float64(r.Start), Y: float64(r.End), Range: i})
 	}
 	return m, nil
 }

@@ -1,0 +1,311 @@
+// Package pageview shows pages of stored originals: as pictures for the web page and for models that read
+// images, and as the places on a page where its text stands.
+package pageview
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // for image.DecodeConfig, as are the next two
+	_ "image/jpeg"
+	_ "image/png"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"parley/internal/chat"
+	"parley/internal/documents/ingest"
+	"parley/internal/extract"
+	"parley/internal/lru"
+	"parley/internal/retrieval"
+)
+
+// Picture is an image in a form that browsers show.
+type Picture struct {
+	Data      []byte
+	MediaType string
+}
+
+// Range is a part of a text, in bytes, End exclusive.
+type Range struct{ Start, End int }
+
+// Measure is the geometry of a page as it is shown.
+type Measure struct {
+	Width, Height float64 // points, or pixels of an image file
+	Boxes         []Box
+}
+
+// Box is a rectangle on a page, in fractions of its size from the top left corner.
+type Box struct {
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	Range  int     `json:"range"` // which of the ranges that were asked for
+}
+
+// Limits of what is drawn and kept.
+const (
+	keptBytes     = 16 << 20 // of pictures and measures
+	keptURLBytes  = 64 << 20 // of data: URLs
+	maxFileBytes  = 32 << 20 // of an image file that a browser shows
+	maxModelBytes = 5 << 20  // of an image file that a model reads; providers take about as much
+	modelPixels   = 1500     // the longer side of a page that a model reads, enough for small print
+	maxDrawing    = 32       // pages that are being drawn or wait for it
+	drawTime      = 30 * time.Second
+)
+
+var (
+	errNoPicture  = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
+	errNotDrawn   = &chat.Error{Kind: chat.Unavailable, Msg: "The page could not be drawn in time. Please try again."}
+	errTooMany    = &chat.Error{Kind: chat.Unavailable, Msg: "Too many pages are being drawn. Please try again in a moment."}
+	errNoOriginal = &chat.Error{Kind: chat.NotFound, Msg: "The original of the document is no longer there."}
+)
+
+// Originals opens the original that has a SHA-256 hash, in hex. The error wraps fs.ErrNotExist if there is none.
+type Originals interface {
+	Open(sha256 string) (*os.File, error)
+}
+
+// Viewer draws and measures pages. Pages that several callers ask for at once are drawn once. It is safe for
+// concurrent use.
+type Viewer struct {
+	originals Originals
+	pool      *extract.Pool
+
+	kept    *lru.Cache[string, any]    // Picture or Measure
+	urls    *lru.Cache[string, string] // data: URLs
+	flights singleflight.Group
+	drawing chan struct{} // a slot for each page that is being drawn
+}
+
+// New returns a viewer that draws with the processes of a pool.
+func New(originals Originals, pool *extract.Pool) *Viewer {
+	return &Viewer{
+		originals: originals, pool: pool,
+		kept:    lru.New(keptBytes, sizeOf),
+		urls:    lru.New(keptURLBytes, func(key, url string) int { return len(key) + len(url) }),
+		drawing: make(chan struct{}, maxDrawing),
+	}
+}
+
+// sizeOf returns about how many bytes a kept value takes.
+func sizeOf(key string, value any) int {
+	const overhead, boxBytes = 200, 40
+	switch v := value.(type) {
+	case Picture:
+		return overhead + len(key) + len(v.Data)
+	case Measure:
+		return overhead + len(key) + boxBytes*len(v.Boxes)
+	}
+	return overhead + len(key)
+}
+
+// Picture returns a page of a PDF about width pixels wide, or an image file as it is. The error is a
+// *chat.Error: NotFound if there is no picture, Unavailable if there was no time to draw it.
+func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width int) (Picture, error) {
+	if isImage(d) {
+		data, _, err := v.imageFile(d)
+		return Picture{Data: data, MediaType: d.MediaType}, err
+	}
+	size, err := v.Measure(ctx, d, retrieval.Page{Number: page}, nil)
+	if err != nil {
+		return Picture{}, err
+	}
+	pixels := max(1, int(float64(width)*max(1, size.Height/size.Width)))
+	return once(ctx, v, fmt.Sprintf("picture %s %d %d", d.SHA256, page, pixels), func(ctx context.Context) (out Picture, err error) {
+		err = v.withOriginal(d, func(r extract.Request) error {
+			img, err := v.pool.Render(ctx, r, page, pixels)
+			if err == nil {
+				out = Picture{Data: img.Data, MediaType: img.MediaType}
+			}
+			return err
+		})
+		return out, err
+	})
+}
+
+// Measure returns the size of a page, and where ranges of its text stand, in bytes. Its errors are those of
+// Picture.
+func (v *Viewer) Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []Range) (Measure, error) {
+	if isImage(d) {
+		_, config, err := v.imageFile(d)
+		return Measure{Width: float64(config.Width), Height: float64(config.Height)}, err
+	}
+	runs, err := ingest.DecodeRuns(page.Map)
+	if err != nil {
+		return Measure{}, fmt.Errorf("read the character map of page %d of %s: %w", page.Number, d.ID, err)
+	}
+	text := extract.Page{Text: page.Text, Chars: runs}
+	chars := make([][]int, len(ranges))
+	for i, r := range ranges {
+		chars[i] = text.CharIndexes(r.Start, r.End)
+	}
+	key := fmt.Sprintf("measure %s %d %d %v", d.SHA256, d.Revision, page.Number, ranges)
+	return once(ctx, v, key, func(ctx context.Context) (out Measure, err error) {
+		err = v.withOriginal(d, func(r extract.Request) error {
+			g, err := v.pool.Measure(ctx, r, page.Number, chars)
+			if err != nil {
+				return err
+			}
+			out.Width, out.Height = g.Width, g.Height
+			for _, b := range g.Boxes {
+				out.Boxes = append(out.Boxes, Box{X: b.X, Y: b.Y, Width: b.Width, Height: b.Height, Range: b.Range})
+			}
+			return nil
+		})
+		return out, err
+	})
+}
+
+// DataURL returns a page, or an image file, as a data: URL for a model that reads images.
+func (v *Viewer) DataURL(ctx context.Context, d retrieval.Document, page int) (string, error) {
+	key := fmt.Sprintf("%s#%d", d.SHA256, page)
+	if url, ok := v.urls.Get(key); ok {
+		return url, nil
+	}
+	f, err := v.originals.Open(d.SHA256)
+	if err != nil {
+		return "", fmt.Errorf("open the original: %w", err)
+	}
+	defer f.Close()
+	var p Picture
+	if isImage(d) {
+		p, err = readImage(f)
+	} else {
+		var img *extract.Image
+		if img, err = v.pool.Render(ctx, extract.Request{Name: pdfName, Path: f.Name()}, page, modelPixels); err == nil {
+			p = Picture{Data: img.Data, MediaType: img.MediaType}
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
+	v.urls.Put(key, url)
+	return url, nil
+}
+
+func isImage(d retrieval.Document) bool { return strings.HasPrefix(d.MediaType, "image/") }
+
+// pdfName tells the pool the format of an original, whose file is named by its hash.
+const pdfName = "original.pdf"
+
+// withOriginal calls do with the original of a PDF.
+func (v *Viewer) withOriginal(d retrieval.Document, do func(extract.Request) error) error {
+	if d.MediaType != "application/pdf" {
+		return errNoPicture
+	}
+	f, err := v.open(d)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(extract.Request{Name: pdfName, Path: f.Name()})
+}
+
+func (v *Viewer) open(d retrieval.Document) (*os.File, error) {
+	f, err := v.originals.Open(d.SHA256)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoOriginal
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the original of %s: %w", d.ID, err)
+	}
+	return f, nil
+}
+
+// imageFile returns an image file and its size in pixels, which is zero for formats that only browsers know.
+func (v *Viewer) imageFile(d retrieval.Document) ([]byte, image.Config, error) {
+	f, err := v.open(d)
+	if err != nil {
+		return nil, image.Config{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, image.Config{}, fmt.Errorf("read the original of %s: %w", d.ID, err)
+	}
+	if len(data) > maxFileBytes {
+		return nil, image.Config{}, errNoPicture
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		config = image.Config{}
+	}
+	return data, config, nil
+}
+
+// readImage returns an image file as it is. Its media type is that of its bytes, since models refuse a wrong one.
+func readImage(r io.Reader) (Picture, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxModelBytes+1))
+	if err != nil {
+		return Picture{}, fmt.Errorf("read the image: %w", err)
+	}
+	if len(data) > maxModelBytes {
+		return Picture{}, fmt.Errorf("the image is larger than %d bytes", maxModelBytes)
+	}
+	switch media := http.DetectContentType(data); media {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return Picture{Data: data, MediaType: media}, nil
+	default:
+		return Picture{}, fmt.Errorf("models do not read %s", media)
+	}
+}
+
+// once returns what draw makes for a key: what is kept, or what another caller is having drawn already. The
+// drawing goes on when the caller who asked first leaves, for those who wait with them.
+func once[T any](ctx context.Context, v *Viewer, key string, draw func(context.Context) (T, error)) (T, error) {
+	var none T
+	if kept, ok := v.kept.Get(key); ok {
+		return kept.(T), nil
+	}
+	drawn := v.flights.DoChan(key, func() (any, error) {
+		select {
+		case v.drawing <- struct{}{}:
+			defer func() { <-v.drawing }()
+		default:
+			return none, errTooMany
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drawTime)
+		defer cancel()
+		value, err := draw(ctx)
+		if err == nil {
+			v.kept.Put(key, value)
+		}
+		return value, told(err)
+	})
+	select {
+	case out := <-drawn:
+		if out.Err != nil {
+			return none, out.Err
+		}
+		return out.Val.(T), nil
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// told returns what to tell those who wait for a page.
+func told(err error) error {
+	refused, ok := errors.AsType[*extract.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, extract.ErrClosed):
+		return errNotDrawn
+	case !ok:
+		return err
+	case refused.Reason == extract.Timeout, refused.Reason == extract.Busy:
+		return errNotDrawn
+	}
+	return errNoPicture
+}
