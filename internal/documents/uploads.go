@@ -153,9 +153,21 @@ func (s *Service) waiting(ctx context.Context, at upload.Scope) ([]job.Job, erro
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that wait: %w", err)
 	}
-	return slices.DeleteFunc(all, func(j job.Job) bool {
-		return scopeOf(j) != at || j.Kind != Upload && j.Kind != PDF
-	}), nil
+	var whole []job.Job
+	for _, j := range all {
+		if scopeOf(j) != at || j.Kind != Upload && j.Kind != PDF {
+			continue
+		}
+		j, err := s.cfg.Jobs.Job(ctx, j.Owner, j.ID)
+		if errors.Is(err, job.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a job that waits: %w", err)
+		}
+		whole = append(whole, j)
+	}
+	return whole, nil
 }
 
 func scopeOf(j job.Job) upload.Scope { return upload.Scope{Namespace: j.Namespace, Owner: j.Owner} }

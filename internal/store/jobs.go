@@ -124,12 +124,15 @@ func (s *Jobs) Jobs(ctx context.Context, l job.List) (all []job.Job, err error) 
 	return all, s.db.fail("list jobs", err)
 }
 
-// Unfinished returns the jobs that have not ended, the one first that waits longest.
+// Unfinished returns the jobs that have not ended without Request and Files, the one first that waits longest.
 func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
-	rows, err := s.db.read.QueryContext(ctx, `SELECT `+jobFull+` FROM jobs
+	rows, err := s.db.read.QueryContext(ctx, `SELECT id, kind, namespace, owner, origin, state, queued_at FROM jobs
 		WHERE finished = 0 ORDER BY queued_at, id`)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
-		j, err := scanJob(r, true)
+		var j job.Job
+		var queued int64
+		err := r.Scan(&j.ID, &j.Kind, &j.Namespace, &j.Owner, &j.Origin, &j.State, &queued)
+		j.QueuedAt = fromMicros(queued)
 		all = append(all, j)
 		return err
 	})

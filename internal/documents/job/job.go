@@ -201,7 +201,8 @@ type Store interface {
 	Job(ctx context.Context, owner, id string) (Job, error)
 	// Jobs returns an owner's jobs without Files, newest first.
 	Jobs(ctx context.Context, l List) ([]Job, error)
-	// Unfinished returns the jobs that have not ended, whoever's, the one first that waits longest.
+	// Unfinished returns the jobs that have not ended, whoever's, the one first that waits longest. It is asked
+	// every few seconds, so it returns only ID, Kind, Namespace, Owner, Origin, State and QueuedAt.
 	Unfinished(ctx context.Context) ([]Job, error)
 	// CountUnfinished returns how many jobs have not ended: of everybody, and of an owner at an origin.
 	CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error)

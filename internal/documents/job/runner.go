@@ -336,6 +336,14 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 		return
 	}
 	for _, j := range r.choose(all, busy) {
+		j, err := r.opts.Store.Job(ctx, j.Owner, j.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && j.State.Final() {
+			continue // it was cancelled a moment ago
+		}
+		if err != nil {
+			r.opts.Logger.Error("read a job", "job_id", j.ID, "error", err)
+			continue
+		}
 		inner, cancel := context.WithCancelCause(ctx)
 		t := &Task{runner: r, id: j.ID, job: j, cancel: cancel}
 		r.begun(t)

@@ -107,12 +107,16 @@ func (m *Memory) Jobs(_ context.Context, l job.List) ([]job.Job, error) {
 func (m *Memory) Unfinished(context.Context) ([]job.Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sorted(func(a, b job.Job) int {
+	all := m.sorted(func(a, b job.Job) int {
 		if c := a.QueuedAt.Compare(b.QueuedAt); c != 0 {
 			return c
 		}
 		return strings.Compare(a.ID, b.ID)
-	}, func(j job.Job) bool { return !j.State.Final() }), m.Fail
+	}, func(j job.Job) bool { return !j.State.Final() })
+	for i, j := range all {
+		all[i] = job.Job{ID: j.ID, Kind: j.Kind, Namespace: j.Namespace, Owner: j.Owner, Origin: j.Origin, State: j.State, QueuedAt: j.QueuedAt}
+	}
+	return all, m.Fail
 }
 
 // CountUnfinished counts the jobs that have not ended, of everybody and of one caller.
