@@ -12,7 +12,7 @@ import (
 // conversations, and turns without a conversation.
 type Quota struct {
 	Room        // of everybody together
-	Origin Room // of each origin but "", in chats and conversations; see access.Origin
+	Origin Room // of each origin but ""; see access.Origin
 }
 
 // Room is how much may be stored. A zero field is no limit.
@@ -54,7 +54,7 @@ func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
 	}{
 		{"chats", func() (int, error) { return db.evictThreads(ctx, chatsTable, q) }},
 		{"conversations", func() (int, error) { return db.evictThreads(ctx, conversationsTable, q) }},
-		{"turns", func() (int, error) { return db.evictTurns(ctx, q) }},
+		{"turns", func() (int, error) { return db.evictThreads(ctx, turnsTable, q.forTurns()) }},
 		{"accounts", func() (int, error) { return db.evictOldest(ctx, oldestAccounts, "accounts", maxAccounts) }},
 		{"keys", func() (int, error) { return db.evictOldest(ctx, oldestKeys, "idempotency", maxKeys) }},
 	} {
@@ -69,21 +69,33 @@ func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
 	return all, nil
 }
 
-// threads is a table of what is evicted as a whole, with its messages.
+// threads are rows that are evicted as a whole, with their messages.
 type threads struct {
-	table, key string
-	remove     func(ctx context.Context, tx *sql.Tx, id string) error
+	table, key, used string // used is the column that says when a row was last used
+	where            string
+	remove           func(ctx context.Context, tx *sql.Tx, id string) error
 }
 
 var (
-	chatsTable = threads{"transcripts", "key", func(ctx context.Context, tx *sql.Tx, key string) error {
+	chatsTable = threads{"transcripts", "key", "updated_at", "owner = ''", func(ctx context.Context, tx *sql.Tx, key string) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE key = ?", key)
 		return err
 	}}
-	conversationsTable = threads{"conversations", "id", func(ctx context.Context, tx *sql.Tx, id string) error {
+	conversationsTable = threads{"conversations", "id", "updated_at", "owner = ''", func(ctx context.Context, tx *sql.Tx, id string) error {
 		return deleteConversation(ctx, tx, "", id)
 	}}
+	turnsTable = threads{"turns", "id", "finished_at", "conversation_id IS NULL AND owner = ''", func(ctx context.Context, tx *sql.Tx, id string) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM turns WHERE id = ?", id)
+		return err
+	}}
 )
+
+// forTurns returns the quota of turns without a conversation.
+func (q Quota) forTurns() Quota {
+	q.Chats *= turnsPerChat
+	q.Origin.Chats *= turnsPerChat
+	return q
+}
 
 // evictBatch is how many threads or rows one transaction deletes, so that it does not hold up others.
 const evictBatch = 100
@@ -127,8 +139,8 @@ type holding struct {
 // origin that has most of it, by number or by bytes; and the room that there is for it.
 func (t threads) tooMuch(ctx context.Context, tx *sql.Tx, q Quota) (holding, Room, error) {
 	var all, own, most, largest holding
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT origin, COUNT(*), SUM(bytes + %d), MIN(updated_at) FROM %s
-		WHERE owner = '' GROUP BY origin`, leastRow, t.table))
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT origin, COUNT(*), SUM(bytes + %d), MIN(%s) FROM %s
+		WHERE %s GROUP BY origin`, leastRow, t.used, t.table, t.where))
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var h holding
 		err := r.Scan(&h.origin, &h.count, &h.bytes, &h.since)
@@ -162,8 +174,8 @@ type thread struct {
 
 // oldest returns what was not used for longest of an origin.
 func (t threads) oldest(ctx context.Context, tx *sql.Tx, origin string) (all []thread, err error) {
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE owner = '' AND origin = ?
-		ORDER BY updated_at, %[1]s LIMIT ?`, t.key, leastRow, t.table), origin, evictBatch)
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE %s AND origin = ?
+		ORDER BY %s, %[1]s LIMIT ?`, t.key, leastRow, t.table, t.where, t.used), origin, evictBatch)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var o thread
 		err := r.Scan(&o.key, &o.bytes)
@@ -177,33 +189,6 @@ func (r Room) overCount(count int64) bool { return r.Chats > 0 && count > int64(
 
 func (r Room) over(count, bytes int64) bool {
 	return r.overCount(count) || r.Bytes > 0 && bytes > r.Bytes
-}
-
-// evictTurns deletes the oldest turns without a conversation.
-func (d *database) evictTurns(ctx context.Context, q Quota) (total int, err error) {
-	q.Chats *= turnsPerChat
-	var count, bytes int64
-	err = d.read.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), COALESCE(SUM(bytes + %d), 0) FROM turns
-		WHERE conversation_id IS NULL AND owner = ''`, leastRow)).Scan(&count, &bytes)
-	for err == nil && q.over(count, bytes) {
-		n, freed := 0, int64(0)
-		err = d.update(ctx, "evict turns", func(tx *sql.Tx) error {
-			n, freed = 0, 0
-			rows, err := tx.QueryContext(ctx, `DELETE FROM turns WHERE id IN (SELECT id FROM turns
-				WHERE conversation_id IS NULL AND owner = '' ORDER BY finished_at LIMIT ?) RETURNING bytes`, evictBatch)
-			return scanAll(rows, err, func(r *sql.Rows) error {
-				var b int64
-				err := r.Scan(&b)
-				n, freed = n+1, freed+b+leastRow
-				return err
-			})
-		})
-		if err != nil || n == 0 {
-			break
-		}
-		total, count, bytes = total+n, count-int64(n), bytes-freed
-	}
-	return total, d.fail("evict turns", err)
 }
 
 // The deletion of the oldest rows. Totals of stored conversations go with those.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,17 +196,32 @@ func TestMakeRoom_LeavesWhatSignedInUsersStore(t *testing.T) {
 	}
 }
 
+// Turns without a conversation have quotas too, so that one origin cannot push out those to which others come back.
 func TestMakeRoom_BoundsTurnsWithoutAConversation(t *testing.T) {
-	k := newQuotaKeeper(t)
-	for i := range 25 {
-		k.say("", "", "", fmt.Sprint(i))
-	}
-	if got := k.makeRoom(Quota{Room: Room{Chats: 2}}); got["turns"] == 0 {
-		t.Errorf("%v were deleted", got)
-	}
-	n, err := column[int](k.db.state.db.read.QueryContext(t.Context(), "SELECT COUNT(*) FROM turns"))
-	if err != nil || n[0] > 2*turnsPerChat {
-		t.Errorf("%v turns are left, %v", n, err)
+	for name, c := range map[string]struct {
+		quota Quota
+		left  []string // origins of the turns, oldest first
+	}{
+		"of everybody": {Quota{Room: Room{Chats: 2}}, slices.Concat(slices.Repeat([]string{"home"}, 3), slices.Repeat([]string{"flood"}, 17))},
+		"of an origin": {Quota{Room: Room{Chats: 100}, Origin: Room{Chats: 1}}, slices.Concat(slices.Repeat([]string{"home"}, 3), slices.Repeat([]string{"flood"}, 10))},
+		"in bytes": {Quota{Room: Room{Chats: 100}, Origin: Room{Bytes: 5*leastRow + 50}},
+			slices.Concat(slices.Repeat([]string{"home"}, 3), slices.Repeat([]string{"flood"}, 5))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newQuotaKeeper(t)
+			for i := range 3 {
+				k.say("", "home", "", fmt.Sprint(i))
+			}
+			for i := range 25 {
+				k.say("", "flood", "", fmt.Sprint(i))
+			}
+			k.say("", "flood", "a conversation", "not counted here")
+			k.makeRoom(c.quota)
+			left, err := column[string](k.db.state.db.read.QueryContext(t.Context(), "SELECT origin FROM turns WHERE conversation_id IS NULL ORDER BY finished_at"))
+			if diff := cmp.Diff(c.left, left); diff != "" || err != nil {
+				t.Errorf("%v, left (-want +got): %s", err, diff)
+			}
+		})
 	}
 }
 

@@ -97,7 +97,7 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 		if err != nil {
 			return err
 		}
-		if err := insertTurn(ctx, tx.StmtContext(ctx, into.turns), r, position); err != nil {
+		if err := insertTurn(ctx, tx.StmtContext(ctx, into.turns), r, position, origin); err != nil {
 			return err
 		}
 		messages := tx.StmtContext(ctx, into.messages)
@@ -213,8 +213,8 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record, origin stri
 
 const insertTurns = `INSERT INTO turns (id, namespace, owner, conversation_id, position,
 	status, error_kind, query, requested_model, model, input_tokens, output_tokens, cached_tokens,
-	reasoning_tokens, estimated, stages, first_token, started_at, finished_at, bytes)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	reasoning_tokens, estimated, stages, first_token, started_at, finished_at, bytes, origin)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // storedStage is a chat.StageFinished as it is stored.
 type storedStage struct {
@@ -226,7 +226,7 @@ type storedStage struct {
 	Note     string        `json:"note,omitempty"`
 }
 
-func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int64) error {
+func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int64, origin string) error {
 	stored := make([]storedStage, len(r.Stages))
 	for i, s := range r.Stages {
 		stored[i] = storedStage(s)
@@ -239,7 +239,7 @@ func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int
 	_, err = into.ExecContext(ctx, r.ID, r.Scope.Namespace, r.Scope.Owner, conversation, position, string(r.Status),
 		int(r.ErrorKind), r.Query, r.Requested, r.Model, r.Usage.Input, r.Usage.Output, r.Usage.Cached,
 		r.Usage.Reasoning, flag(r.Usage.Estimated), string(stages), r.FirstToken.Microseconds(),
-		micros(r.StartedAt), micros(r.FinishedAt), weightOf(r))
+		micros(r.StartedAt), micros(r.FinishedAt), weightOf(r), origin)
 	if isUnique(err) {
 		return fmt.Errorf("turn %s is there already: %w", r.ID, err)
 	}
