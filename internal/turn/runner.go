@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/ledger"
@@ -29,7 +30,7 @@ type Options struct {
 	Now          func() time.Time      // nil means time.Now
 
 	Allow    chat.Allowlist  // the models that requests may name
-	MaxTurns int             // turns in progress at one time, above which turns are refused; 0 means any number
+	MaxTurns int             // turns in progress at one time, above which turns are refused, of one origin above 3/4; 0 means any number
 	Keep     bool            // turns go on when their clients leave, as their Policy says; Drain waits for them
 	Observe  func() Observer // called for each turn that is asked for, refused ones included. Optional.
 	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.
@@ -40,7 +41,7 @@ type Runner struct {
 	engine chat.Runner
 	store  Store
 	opts   Options
-	places chan struct{} // taken by the turns in progress; nil for any number
+	places *places // nil: any number
 	keeper *keeper
 	locks  locks
 	live   live
@@ -77,7 +78,7 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	}
 	r := &Runner{engine: engine, store: store, opts: opts, keeper: newKeeper()}
 	if opts.MaxTurns > 0 {
-		r.places = make(chan struct{}, opts.MaxTurns)
+		r.places = newPlaces(opts.MaxTurns)
 	}
 	return r
 }
@@ -117,13 +118,12 @@ func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log
 		defer func() { w.observer.End(w.status) }()
 	}
 	if r.places != nil {
-		select {
-		case r.places <- struct{}{}:
-			defer func() { <-r.places }()
-		default:
+		leave, ok := r.places.take(access.Origin(ctx))
+		if !ok {
 			w.fail(errBusy)
 			return
 		}
+		defer leave()
 	}
 	if claim.repeats() {
 		for n, err := range unpack(claim.answered.Events) {

@@ -401,6 +401,29 @@ func TestMaxTurns_RefusesTurnsAboveTheLimitAndFreesPlaces(t *testing.T) {
 	}
 }
 
+// Whoever asks most leaves a quarter of the places to others.
+func TestMaxTurns_LeavesPlacesToOthers(t *testing.T) {
+	const most = 8
+	for _, c := range []struct {
+		origin string
+		begun  int
+	}{{"greedy", 6}, {"", most}} { // "" may be a proxy
+		r := turn.NewRunner(answering(), open(t).State(), turn.Options{MaxTurns: most})
+		ctx := access.WithOrigin(t.Context(), c.origin)
+		for i := range most + 2 {
+			next, stop := iter.Pull2(r.Run(ctx, new(ask("", "why?"))))
+			defer stop()
+			if _, err, _ := next(); (err == nil) != (i < c.begun) || err != nil && chat.KindOf(err) != chat.RateLimited {
+				t.Errorf("turn %d of %q: %v", i, c.origin, err)
+			}
+		}
+		err := run(access.WithOrigin(t.Context(), "other"), r, ask("", "why?"))
+		if (err == nil) != (c.begun < most) {
+			t.Errorf("a turn of another beside %d of %q: %v", c.begun, c.origin, err)
+		}
+	}
+}
+
 func TestAllow_RefusesBeforeAnyEvent(t *testing.T) {
 	req := ask("", "why?")
 	req.Options.Models.Inference = "openai:big"
