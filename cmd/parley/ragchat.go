@@ -16,7 +16,7 @@ import (
 func (s *serving) ragChat() *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
-		Runner:   s.runner,
+		Runner: s.runner, Log: s.runner.Log,
 		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
 		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) }, Document: s.db.Corpus().Document,

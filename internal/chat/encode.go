@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // eventVersion is the version of the JSON encoding of events. It grows when a reader of the
@@ -17,6 +18,7 @@ type eventEnvelope struct {
 	Seq   int             `json:"seq"`
 	Type  string          `json:"type"`
 	Event json.RawMessage `json:"event"`
+	At    int64           `json:"at"`
 }
 
 // Numbered is an event with its place in a turn.
@@ -24,9 +26,11 @@ type Numbered struct {
 	Turn  string // turn id
 	Seq   int    // from 1
 	Event Event
+	At    time.Time // when the event came; zero where that is not known, as for deltas
 }
 
-// MarshalJSON encodes the event as {"v","turn","seq","type","event"}.
+// MarshalJSON encodes the event as {"v","turn","seq","type","event"}, with "at" in microseconds of Unix
+// time behind them if At is set.
 func (n Numbered) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil) }
 
 // AppendJSON appends what MarshalJSON returns to b. It goes over the event once, which json.Marshal
@@ -50,8 +54,11 @@ func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	if err := json.NewEncoder(&out).Encode(n.Event); err != nil {
 		return b, fmt.Errorf("encode event %s: %w", name, err)
 	}
-	out[len(out)-1] = '}' // in place of the line end
-	return out, nil
+	out = out[:len(out)-1] // without the line end
+	if !n.At.IsZero() {
+		out = strconv.AppendInt(append(out, `,"at":`...), n.At.UnixMicro(), 10)
+	}
+	return append(out, '}'), nil
 }
 
 // sink appends what is written to it, so that what is encoded is not copied once more.
@@ -76,6 +83,9 @@ func (n *Numbered) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*n = Numbered{Turn: env.Turn, Seq: env.Seq, Event: e}
+	if env.At != 0 {
+		n.At = time.UnixMicro(env.At).UTC()
+	}
 	return nil
 }
 

@@ -97,6 +97,7 @@ func ragChatOf(runner chat.Runner, log *slog.Logger) wire.Protocol {
 	engine.Models.Inference = "builtin:extractive"
 	return ragchat.New(ragchat.Config{
 		Runner:   runner,
+		Log:      func(context.Context, string, string) (*turn.Log, error) { return nil, turn.ErrNotFound },
 		Sessions: m, Ledger: m, Engine: engine, Logger: log,
 		Search: func(context.Context, retrieval.Query) (retrieval.Result, error) {
 			return retrieval.Result{Passages: []retrieval.Passage{{

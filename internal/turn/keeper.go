@@ -65,8 +65,7 @@ func (r *Runner) Drain(ctx context.Context, cause error) {
 }
 
 // follow starts a turn that goes on when its client leaves, and passes on what its log says.
-func (r *Runner) follow(ctx context.Context, req *chat.Request, c *Claim, yield func(chat.Event, error) bool) {
-	l := newLog(req.TurnID, Scope{})
+func (r *Runner) follow(ctx context.Context, req *chat.Request, c *Claim, l *Log, yield func(chat.Event, error) bool) {
 	if c != nil {
 		c.users.Add(1)
 	}
@@ -74,6 +73,7 @@ func (r *Runner) follow(ctx context.Context, req *chat.Request, c *Claim, yield 
 		if c != nil {
 			c.Release()
 		}
+		l.End(errClosed)
 		yield(nil, errClosed)
 		return
 	}
@@ -89,7 +89,7 @@ func (r *Runner) finish(ctx context.Context, req *chat.Request, c *Claim, l *Log
 	defer func() {
 		if v := recover(); v != nil {
 			r.opts.Log.ErrorContext(ctx, "turn panicked", "turn_id", req.TurnID, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			l.end(errPanicked)
+			l.End(errPanicked)
 		}
 		if c != nil {
 			c.Release()
@@ -97,9 +97,9 @@ func (r *Runner) finish(ctx context.Context, req *chat.Request, c *Claim, l *Log
 	}()
 	r.admit(ctx, req, c, l, func(_ chat.Event, err error) bool {
 		if err != nil {
-			l.end(err)
+			l.End(err)
 		}
 		return true
 	})
-	l.end(errUnfinished) // which it has by now, if it was a turn
+	l.End(errUnfinished) // which it has by now, if it was a turn
 }

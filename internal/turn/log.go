@@ -36,6 +36,7 @@ type Log struct {
 // entry is an event, or a run of deltas of one message.
 type entry struct {
 	event   chat.Event // nil for deltas
+	at      int64      // of an event: when it came, in microseconds of Unix time
 	thought bool       // of deltas: they are reasoning
 	message string     // of deltas: its id
 	vendor  *llm.Vendor
@@ -57,11 +58,39 @@ var errTooLong = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."
 
 func newLog(id string, scope Scope) *Log { return &Log{id: id, scope: scope} }
 
+// NewLog returns the log of a turn that has not begun, for Logged.
+func NewLog(id string) *Log { return newLog(id, Scope{}) }
+
+// Logged runs a turn whose log is the given one, so that a protocol can show it while the turn runs. A Runner
+// writes to it what it would write to a log of its own; of any other runner Logged writes the events, with
+// the times of now. The log of a turn that is not kept (Options.Keep) has ended when the sequence has.
+func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log, now func() time.Time) iter.Seq2[chat.Event, error] {
+	if r, ok := runner.(*Runner); ok {
+		return r.runInto(ctx, req, log)
+	}
+	return func(yield func(chat.Event, error) bool) {
+		defer log.End(errUnfinished)
+		for e, err := range runner.Run(ctx, req) {
+			if err != nil {
+				log.End(err)
+			} else {
+				log.add(e, now())
+			}
+			if !yield(e, err) {
+				return
+			}
+			if _, last := e.(chat.TurnFinished); last {
+				log.End(nil)
+			}
+		}
+	}
+}
+
 // Scope says whose turn it is.
 func (l *Log) Scope() Scope { return l.scope }
 
-// add appends an event, and reports whether there was room for it.
-func (l *Log) add(e chat.Event) bool {
+// add appends an event that came at a time, and reports whether there was room for it.
+func (l *Log) add(e chat.Event, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.bytes += sizeOf(e); l.bytes > maxLog {
@@ -74,7 +103,7 @@ func (l *Log) add(e chat.Event) bool {
 		l.addText(entry{message: e.ID, thought: true}, e.Text)
 	default:
 		l.at++
-		l.entries = append(l.entries, entry{event: e, end: l.at})
+		l.entries = append(l.entries, entry{event: e, at: at.UnixMicro(), end: l.at})
 	}
 	l.wake()
 	return true
@@ -129,8 +158,8 @@ func (e *entry) length() int {
 	return len(e.text)
 }
 
-// end ends the log, once.
-func (l *Log) end(err error) {
+// End ends the log with the error that ended the turn, nil for none. Only the first call counts.
+func (l *Log) End(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.ended {
@@ -173,7 +202,7 @@ func (l *Log) Over(after int) bool {
 func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Seq2[chat.Numbered, error] {
 	return func(yield func(chat.Numbered, error) bool) {
 		for {
-			n, changed, err := l.behind(after)
+			n, changed, err := l.Behind(after)
 			switch {
 			case err != nil:
 				yield(n, err)
@@ -217,9 +246,9 @@ func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (lat
 	}
 }
 
-// behind returns the event behind a position, else the error with which the turn ended, else what
-// tells of a change, which is nil when there will be none.
-func (l *Log) behind(after int) (n chat.Numbered, changed <-chan struct{}, err error) {
+// Behind returns the event behind a position without waiting: else the error with which the turn ended,
+// else a channel that is closed at the next change, which is nil when there will be none.
+func (l *Log) Behind(after int) (n chat.Numbered, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].end > after }); i < len(l.entries); i++ {
@@ -244,7 +273,7 @@ func (l *Log) behind(after int) (n chat.Numbered, changed <-chan struct{}, err e
 // that no client was given may be inside a character; such a character is left out.
 func (e *entry) behind(after int) (n chat.Numbered, ok bool) {
 	if e.event != nil {
-		return chat.Numbered{Seq: e.end, Event: e.event}, true
+		return chat.Numbered{Seq: e.end, Event: e.event, At: time.UnixMicro(e.at).UTC()}, true
 	}
 	rest := e.text[max(0, after-(e.end-len(e.text))):]
 	for len(rest) > 0 && !utf8.RuneStart(rest[0]) {

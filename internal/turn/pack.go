@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"time"
 
 	"parley/internal/chat"
 )
@@ -35,11 +36,12 @@ func (p *packer) putBack() {
 	}
 }
 
-func (p *packer) add(seq int, e chat.Event) {
+// add packs an event with the time at which it came, if that is not zero.
+func (p *packer) add(seq int, e chat.Event, at time.Time) {
 	if p.err != nil {
 		return
 	}
-	p.lines, p.err = chat.Numbered{Seq: seq, Event: e}.AppendJSON(p.lines)
+	p.lines, p.err = chat.Numbered{Seq: seq, Event: e, At: at}.AppendJSON(p.lines)
 	p.lines = append(p.lines, '\n')
 }
 

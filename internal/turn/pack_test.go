@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,7 +33,7 @@ func TestPacker_CompressesWhatIsLarge(t *testing.T) {
 			{Seq: 2 + size, Event: chat.TurnFinished{}},
 		}
 		for _, n := range want {
-			p.add(n.Seq, n.Event)
+			p.add(n.Seq, n.Event, n.At)
 		}
 		packed, err := p.bytes()
 		if err != nil {
@@ -52,7 +53,7 @@ func TestUnpack_ReadsWhatIsCompressedThoughItIsSmall(t *testing.T) {
 	var p packer
 	want := []chat.Numbered{{Seq: 1, Event: chat.TextDelta{ID: "m", Text: "few"}}, {Seq: 2, Event: chat.TurnFinished{}}}
 	for _, n := range want {
-		p.add(n.Seq, n.Event)
+		p.add(n.Seq, n.Event, n.At)
 	}
 	var packed bytes.Buffer
 	w, err := flate.NewWriter(&packed, flate.BestSpeed)
@@ -73,11 +74,11 @@ func TestUnpack_ReadsWhatIsCompressedThoughItIsSmall(t *testing.T) {
 func TestLog_PacksDeltasTogetherWhateverTheirProviderSays(t *testing.T) {
 	l := newLog("t", Scope{})
 	for i, text := range []string{"Grö", "ße", ", ", "ok"} {
-		l.add(chat.TextDelta{ID: "m", Text: text, Vendor: &llm.Vendor{ID: strings.Repeat("v", i)}})
+		l.add(chat.TextDelta{ID: "m", Text: text, Vendor: &llm.Vendor{ID: strings.Repeat("v", i)}}, time.Time{})
 	}
-	l.add(chat.ReasoningDelta{ID: "m", Text: "hm"})
-	l.add(chat.TextDelta{ID: "n", Text: strings.Repeat("ü", maxDelta)})
-	packed, err := l.pack(&packer{}, chat.TurnFinished{})
+	l.add(chat.ReasoningDelta{ID: "m", Text: "hm"}, time.Time{})
+	l.add(chat.TextDelta{ID: "n", Text: strings.Repeat("ü", maxDelta)}, time.Time{})
+	packed, err := l.pack(&packer{}, chat.TurnFinished{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestLog_PacksDeltasTogetherWhateverTheirProviderSays(t *testing.T) {
 	if diff := cmp.Diff(want, unpacked(t, packed)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if first, _, _ := l.behind(0); first.Event == nil || first.Event.(chat.TextDelta).Text != "Grö" {
+	if first, _, _ := l.Behind(0); first.Event == nil || first.Event.(chat.TextDelta).Text != "Grö" {
 		t.Errorf("packing has changed the log: %v", first)
 	}
 }
@@ -102,9 +103,9 @@ func TestLog_KeepsALongTextOfShortDeltasWhole(t *testing.T) {
 	for i := range 1000 {
 		text := strings.Repeat("ü", i%50) + "."
 		said.WriteString(text)
-		l.add(chat.TextDelta{ID: "m", Text: text})
+		l.add(chat.TextDelta{ID: "m", Text: text}, time.Time{})
 	}
-	l.end(nil)
+	l.End(nil)
 	want := said.String()
 	if got := l.text("m"); got != want {
 		t.Errorf("the text is %d bytes, want %d", len(got), len(want))
@@ -119,7 +120,7 @@ func TestLog_KeepsALongTextOfShortDeltasWhole(t *testing.T) {
 	if followed.String() != want {
 		t.Errorf("followed are %d bytes, want %d", followed.Len(), len(want))
 	}
-	packed, err := l.pack(&packer{}, nil)
+	packed, err := l.pack(&packer{}, nil, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,8 @@ func TestLog_FollowsATurnFromAnyPositionWhileItRunsAndAfterwards(t *testing.T) {
 	dir := t.TempDir()
 	db := openAt(t, dir)
 	on := make(chan struct{})
-	r := turn.NewRunner(gated(on), db.State(), turn.Options{})
+	now := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	r := turn.NewRunner(gated(on), db.State(), turn.Options{Now: func() time.Time { return now }})
 	whole := make(chan []chat.Numbered)
 	var running *turn.Log
 	for e, err := range r.Run(t.Context(), new(askTurn("", "why?"))) {
@@ -107,6 +108,11 @@ func TestLog_FollowsATurnFromAnyPositionWhileItRunsAndAfterwards(t *testing.T) {
 	}
 	for i := range want {
 		want[i].Turn = turnID
+		switch want[i].Event.(type) {
+		case chat.TextDelta, chat.ReasoningDelta:
+		default:
+			want[i].At = now
+		}
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("from the beginning (-want +got):\n%s", diff)

@@ -87,6 +87,11 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 // the range, cancelling ctx, or Log.Stop cancels it, and it has been saved by then. With
 // Options.Keep a turn may instead go on when the caller leaves.
 func (r *Runner) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
+	return r.runInto(ctx, req, nil)
+}
+
+// runInto is Run with the log to write to; nil for a new one.
+func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		own := *req
 		if own.TurnID == "" {
@@ -95,13 +100,17 @@ func (r *Runner) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Even
 		if own.Namespace == "" {
 			own.Namespace = r.opts.Namespace
 		}
+		if log == nil {
+			log = NewLog(own.TurnID)
+		}
 		steering := steeringOf(ctx)
 		claim := steering.Claim.take()
 		if r.opts.Keep && steering.finishes(&own) && !claim.repeats() {
-			r.follow(ctx, &own, claim, yield)
+			r.follow(ctx, &own, claim, log, yield)
 			return
 		}
-		r.admit(ctx, &own, claim, newLog(own.TurnID, Scope{}), yield)
+		defer log.End(errUnfinished) // which it has by now
+		r.admit(ctx, &own, claim, log, yield)
 	}
 }
 
@@ -120,6 +129,7 @@ func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log
 	if r.places != nil {
 		leave, ok := r.places.take(access.Origin(ctx))
 		if !ok {
+			log.End(errBusy)
 			w.fail(errBusy)
 			return
 		}
@@ -128,13 +138,16 @@ func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log
 	if claim.repeats() {
 		for n, err := range unpack(claim.answered.Events) {
 			if err != nil {
+				log.End(err)
 				w.fail(err)
 				return
 			}
+			log.add(n.Event, r.opts.Now())
 			if !w.pass(n.Event) {
 				return
 			}
 		}
+		log.End(nil)
 		return
 	}
 	r.run(ctx, req, claim, log, w)
@@ -151,7 +164,7 @@ func (r *Runner) run(ctx context.Context, req *chat.Request, claim *Claim, log *
 	t.log = log
 	defer r.live.enter(log, t.record.Scope, cancel)()
 	if err := r.prepared(ctx, req, t, w); err != nil {
-		log.end(why(ctx, err))
+		log.End(why(ctx, err))
 		w.fail(reason(ctx, err))
 	}
 }
@@ -187,17 +200,18 @@ func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, w *wat
 		if err != nil {
 			return r.fail(ctx, t, err)
 		}
-		t.add(e, r.opts.Now())
+		now := r.opts.Now()
+		t.add(e, now)
 		if last, ok := e.(chat.TurnFinished); ok {
 			if err := r.complete(ctx, t, last); err != nil {
 				return err
 			}
-			t.log.add(e)
-			t.log.end(nil)
+			t.log.add(e, now)
+			t.log.End(nil)
 			w.pass(e)
 			return nil
 		}
-		if !t.log.add(e) {
+		if !t.log.add(e, now) {
 			return r.fail(ctx, t, errTooLong)
 		}
 		if !w.pass(e) {
@@ -309,7 +323,7 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 	t.end(chat.StatusCancelled, chat.Internal)
 	err := why(ctx, errLeft)
 	_ = r.save(ctx, t, nil, err) // it has logged its error, and nobody is left to tell
-	t.log.end(err)
+	t.log.End(err)
 }
 
 // save commits the turn, once, with its last event or the error that ended it. Its context is detached from the client's, which may be gone by

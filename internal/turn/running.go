@@ -21,9 +21,10 @@ type running struct {
 	began   []time.Time // of turn.Messages
 	total   *llm.Usage  // of TurnFinished
 	log     *Log
-	claim   *Claim  // of the request's key; nil for none
-	packed  *packer // of a turn with a claim
-	seq     int     // of what is packed last
+	claim   *Claim    // of the request's key; nil for none
+	packed  *packer   // of a turn with a claim
+	seq     int       // of what is packed last
+	seen    time.Time // when the last event came
 }
 
 // begin returns the fold of a turn before its first event.
@@ -60,12 +61,12 @@ func identify(m *chat.Message, now time.Time) {
 
 // add folds one event into the turn.
 func (t *running) add(e chat.Event, now time.Time) {
-	t.started = true
+	t.started, t.seen = true, now
 	t.tab.Note(e)
 	t.fold(e)
 	if t.packed != nil {
 		t.seq++
-		t.packed.add(t.seq, e)
+		t.packed.add(t.seq, e, time.Time{})
 	}
 	for len(t.began) < len(t.turn.Messages) {
 		t.began = append(t.began, trim(now))

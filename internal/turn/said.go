@@ -99,7 +99,7 @@ func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	if last != nil {
 		said.Err = nil
 	}
-	events, err := t.log.pack(p, last)
+	events, err := t.log.pack(p, last, t.seen)
 	if err != nil {
 		return nil, fmt.Errorf("pack what was said: %w", err)
 	}
@@ -123,8 +123,8 @@ func told(err error) *chat.Error {
 }
 
 // pack returns the events that are stored, with deltas run together, and last behind them
-// where it is not nil. It packs them with p.
-func (l *Log) pack(p *packer, last chat.Event) ([]byte, error) {
+// where it is not nil, which came at a time. It packs them with p.
+func (l *Log) pack(p *packer, last chat.Event, at time.Time) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := 0; i < len(l.entries); {
@@ -135,12 +135,12 @@ func (l *Log) pack(p *packer, last chat.Event) ([]byte, error) {
 			if !ok {
 				break
 			}
-			p.add(next.Seq, kept(next.Event))
+			p.add(next.Seq, kept(next.Event), next.At)
 			after = next.Seq
 		}
 	}
 	if last != nil {
-		p.add(l.at+1, kept(last))
+		p.add(l.at+1, kept(last), at)
 	}
 	return p.bytes()
 }
@@ -171,12 +171,12 @@ func unpackLog(id string, said Said) (*Log, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.add(n.Event)
+		l.add(n.Event, n.At)
 	}
 	if said.Err != nil {
-		l.end(said.Err)
+		l.End(said.Err)
 	} else {
-		l.end(nil)
+		l.End(nil)
 	}
 	return l, nil
 }

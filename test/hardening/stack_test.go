@@ -131,7 +131,7 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults}).Protocol(),
 		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		ragchat.New(ragchat.Config{
-			Runner: runner, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
+			Runner: runner, Log: runner.Log, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
 			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
 		}).Protocol(),
 		webapi.New(webapi.Config{

@@ -16,6 +16,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/store"
 	"parley/internal/transcript"
+	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/wiretest"
@@ -30,12 +31,11 @@ func BenchmarkTurn(b *testing.B) {
 	b.Run("chatui", func(b *testing.B) {
 		measure(b, func(w http.ResponseWriter, _ *http.Request) {
 			now := time.Unix(1706301586, 0)
-			board := &board{now: time.Now, changed: make(chan struct{}, 1), byID: map[string]*entry{}}
+			board := newBoard(turn.NewLog("t"))
 			h := handlerOf(nil, func(c *Config) { c.Now = func() time.Time { return now } })
 			s := &session{h: h, x: &exchange{partials: true}, board: board, stream: wire.SSE(w)}
 			sent, seen := 0, 0
-			for e := range wiretest.Tokens(total).Run(b.Context(), &chat.Request{}) {
-				board.add(e)
+			for range turn.Logged(b.Context(), wiretest.Tokens(total), &chat.Request{}, board.log, time.Now) {
 				for seen++; sent < events && sent*total < seen*events; sent++ {
 					now = now.Add(s.h.cfg.pace.event)
 					if line, _, _ := s.next(now); line != nil {

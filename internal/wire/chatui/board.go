@@ -4,31 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
-// board holds the state of a reply. The goroutine that ranges over the turn writes to it and never
-// waits for the client; who answers the request reads from it when it is time to send something.
-// So a token costs the same whether or not it gets an event of its own, and a slow client slows
-// neither its turn nor anything else.
+// board is the state of a reply: a view of the turn's log, which is brought up to date when something may
+// be sent. So a token costs the same whether or not it gets an event of its own, and a slow client slows
+// neither its turn nor anything else. It is used by the goroutine that answers the request.
 type board struct {
-	now     func() time.Time
-	changed chan struct{} // of capacity 1: something is new
-	ended   chan struct{} // closed when the goroutine has ended
+	log  *turn.Log
+	seen int // position in the log
 
-	mu       sync.Mutex
-	entries  []*entry // in the order of their beginning
-	byID     map[string]*entry
-	over     bool  // the turn has ended, err says how
-	err      error // nil when it ended well
-	panicked any   // what the turn panicked with
+	entries []*entry // in the order of their beginning
+	byID    map[string]*entry
+	over    bool  // the reply is fixed, err says how it ended
+	err     error // nil when it ended well
+
+	ended chan struct{} // closed when the turn has ended, after which the following may be read
+	turn  outcome
+}
+
+// outcome is how a turn ended.
+type outcome struct {
+	err      error // nil when it completed
+	panicked error // what it panicked with
+	at       time.Time
 }
 
 // entry is a message as far as it came.
@@ -47,35 +52,34 @@ type entry struct {
 	closed bool // its terminal event was sent
 }
 
-// start ranges over a turn in a goroutine that ends with the turn.
-func start(ctx context.Context, now func() time.Time, events iter.Seq2[chat.Event, error]) *board {
-	b := &board{now: now, changed: make(chan struct{}, 1), ended: make(chan struct{}), byID: map[string]*entry{}}
-	go b.follow(ctx, events)
+// start runs a turn in a goroutine that ends with the turn.
+func start(ctx context.Context, now func() time.Time, runner chat.Runner, req *chat.Request) *board {
+	b := newBoard(turn.NewLog(req.TurnID))
+	go func() {
+		defer close(b.ended)
+		defer func() {
+			if v := recover(); v != nil {
+				b.turn.panicked = fmt.Errorf("panic in a turn: %v\n%s", v, debug.Stack())
+			}
+			b.turn.at = now()
+		}()
+		b.turn.err = wire.ErrEndedEarly
+		for e, err := range turn.Logged(ctx, runner, req, b.log, now) {
+			_, last := e.(chat.TurnFinished)
+			if err != nil {
+				err = causeOf(ctx, err)
+			}
+			if err != nil || last {
+				b.turn.err = err
+				return
+			}
+		}
+	}()
 	return b
 }
 
-func (b *board) follow(ctx context.Context, events iter.Seq2[chat.Event, error]) {
-	defer close(b.ended)
-	defer func() {
-		if v := recover(); v != nil {
-			b.mu.Lock()
-			b.panicked = fmt.Errorf("panic in a turn: %v\n%s", v, debug.Stack())
-			b.mu.Unlock()
-			b.end(wire.ErrEndedEarly)
-		}
-	}()
-	for e, err := range events {
-		if err != nil {
-			b.end(causeOf(ctx, err))
-			return
-		}
-		b.add(e)
-		if _, last := e.(chat.TurnFinished); last {
-			b.end(nil)
-			return
-		}
-	}
-	b.end(wire.ErrEndedEarly)
+func newBoard(log *turn.Log) *board {
+	return &board{log: log, ended: make(chan struct{}), byID: map[string]*entry{}}
 }
 
 // causeOf returns why a turn ended in words for its client.
@@ -86,13 +90,32 @@ func causeOf(ctx context.Context, err error) error {
 	return wire.CauseOf(ctx, err)
 }
 
-func (b *board) add(e chat.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.over {
-		return
+// update reads what is new in the log, and fixes the reply when the turn has ended. It returns a channel
+// that is closed when there is more to read, nil when there will be nothing.
+func (b *board) update() (changed <-chan struct{}) {
+	ended := false
+	select {
+	case <-b.ended: // so the log is complete
+		ended = true
+	default:
 	}
-	switch e := e.(type) {
+	for !b.over {
+		n, more, _ := b.log.Behind(b.seen) // its error is that of the turn
+		if n.Event == nil {
+			changed = more
+			break
+		}
+		b.add(n)
+		b.seen = n.Seq
+	}
+	if ended {
+		b.end(b.turn.err, b.turn.at)
+	}
+	return changed
+}
+
+func (b *board) add(n chat.Numbered) {
+	switch e := n.Event.(type) {
 	case chat.MessageStarted:
 		b.begin(e)
 	case chat.TextDelta:
@@ -107,11 +130,8 @@ func (b *board) add(e chat.Event) {
 		if m == nil || m.current != e.ID {
 			return // taken back
 		}
-		m.ended, m.err, m.at = &e, wire.MessageError(e), b.now()
-	default:
-		return
+		m.ended, m.err, m.at = &e, wire.MessageError(e), n.At
 	}
-	b.tell()
 }
 
 // begin adds a message, or empties the one whose place it takes.
@@ -134,12 +154,10 @@ func appendContent(dst []byte, text string) []byte {
 	return append(dst[:from], dst[from+1:len(dst)-1]...)
 }
 
-// end fixes the reply: the turn has ended, or is not waited for any more. Messages that are open
-// fail with its error. Where none is, something failed behind the last one, which is then not
+// end fixes the reply: the turn has ended, or is not waited for any longer. Messages that are open
+// fail with its error. If none is open, something failed after the last one, which is then not
 // known to stay. Only the first call counts.
-func (b *board) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *board) end(err error, at time.Time) {
 	if b.over {
 		return
 	}
@@ -148,13 +166,12 @@ func (b *board) end(err error) {
 	for _, m := range b.entries {
 		if m.ended == nil {
 			open = true
-			m.fail(err, b.now())
+			m.fail(err, at)
 		}
 	}
 	if last := len(b.entries) - 1; err != nil && !open && last >= 0 && !b.entries[last].closed {
-		b.entries[last].fail(err, b.now())
+		b.entries[last].fail(err, at)
 	}
-	b.tell()
 }
 
 func (m *entry) fail(err error, at time.Time) {
@@ -162,13 +179,6 @@ func (m *entry) fail(err error, at time.Time) {
 		err = wire.ErrEndedEarly
 	}
 	m.ended, m.err, m.at = &chat.MessageFinished{Status: chat.StatusFailed}, err, at
-}
-
-func (b *board) tell() {
-	select {
-	case b.changed <- struct{}{}:
-	default:
-	}
 }
 
 // message returns an entry as it is now. Its content is the entry's own buffer.

@@ -18,19 +18,27 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	select {
 	case <-b.ended:
 	case <-timer.C:
-		b.end(errTooLong)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.panicked != nil {
+	if b.update(); b.panicked() {
 		return nil // see run
 	}
+	b.end(errTooLong, h.cfg.Now())
 	if err := b.failure(); err != nil {
 		x.fail(h, b.lastEntry())(w, r, err)
 		return err
 	}
 	b.arrange(h.cfg.Agents)
-	return wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x))
+	return wire.WriteJSON(w, http.StatusOK, b.appendReply(nil, x, h.cfg.Now()))
+}
+
+// panicked reports whether the turn has ended with a panic.
+func (b *board) panicked() bool {
+	select {
+	case <-b.ended:
+		return b.turn.panicked != nil
+	default:
+		return false
+	}
 }
 
 // failure returns why there is no reply: nothing was said, or every message has failed.
@@ -73,9 +81,9 @@ func (b *board) arrange(agents []string) {
 }
 
 // appendReply appends the reply in the format of the exchange.
-func (b *board) appendReply(dst []byte, x *exchange) []byte {
+func (b *board) appendReply(dst []byte, x *exchange, now time.Time) []byte {
 	if !x.team && x.format == full {
-		m := b.entries[0].message(x, b.now())
+		m := b.entries[0].message(x, now)
 		wide := m.appendWide(nil)
 		dst = append(append(dst, wide...), `,"messages":[`...)
 		return append(append(dst, wide...), `}]}`...)
@@ -88,7 +96,7 @@ func (b *board) appendReply(dst []byte, x *exchange) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		m := e.message(x, b.now())
+		m := e.message(x, now)
 		dst = append(m.appendWide(dst), '}')
 	}
 	dst = append(dst, ']')

@@ -15,12 +15,12 @@ var errTooLong = &chat.Error{Kind: chat.Unavailable, Msg: "The answer took too l
 // it still runs, returns when it has ended, and panics if it did, where the server expects it.
 func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), h.cfg.pace.answer, errTooLong)
-	b = start(ctx, h.cfg.Now, h.cfg.Runner.Run(ctx, &x.req))
+	b = start(ctx, h.cfg.Now, h.cfg.Runner, &x.req)
 	return b, func() {
 		cancel()
 		<-b.ended
-		if b.panicked != nil {
-			panic(b.panicked)
+		if b.turn.panicked != nil {
+			panic(b.turn.panicked)
 		}
 	}
 }
@@ -35,6 +35,8 @@ type session struct {
 	last   time.Time     // when something was sent last, or the session began
 	quiet  time.Duration // what has to pass after that before the next event; 0 before the first
 	turn   int           // index of the open message that was shown last
+
+	changed <-chan struct{} // closed when the board has more to read; nil when it has not
 }
 
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
@@ -47,10 +49,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	if err := s.run(s.last.Add(h.cfg.pace.giveUp)); err != nil {
 		return err // the client is gone
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	switch err := b.failure(); {
-	case b.panicked != nil: // see run
+	case b.panicked(): // see run
 	case !s.stream.Begun():
 		x.fail(h, b.lastEntry())(w, r, err)
 		return err
@@ -67,7 +67,7 @@ func (s *session) run(giveUp time.Time) error {
 	for {
 		now := s.h.cfg.Now()
 		if !now.Before(giveUp) {
-			s.board.end(errTooLong)
+			s.board.end(errTooLong, now)
 		}
 		line, due, more := s.next(now)
 		switch {
@@ -91,8 +91,7 @@ func (s *session) run(giveUp time.Time) error {
 // next returns the next event when it may be sent, else when it may be. With neither it says
 // whether there will be one.
 func (s *session) next(now time.Time) (line []byte, due time.Time, more bool) {
-	s.board.mu.Lock()
-	defer s.board.mu.Unlock()
+	s.changed = s.board.update()
 	if s.board.over && !s.stream.Begun() && s.board.failure() != nil {
 		return nil, time.Time{}, false // it gets a status of its own
 	}
@@ -179,7 +178,9 @@ func (s *session) wait(now, giveUp time.Time) error {
 	}
 	s.timer.Reset(idle.Sub(now))
 	select {
-	case <-s.board.changed:
+	case <-s.changed:
+		return nil
+	case <-s.board.ended:
 		return nil
 	case <-s.timer.C:
 	}

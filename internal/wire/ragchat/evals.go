@@ -42,7 +42,7 @@ var (
 // evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
 // the original's page has it, or for questions whose documents are known, whose ranks it measures.
 func (h *Handler) evaluate(w http.ResponseWriter, r *wire.Request) error {
-	x := &exchange{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}
+	x := &exchange{view: view{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}}
 	e, err := h.evaluationOf(r, x)
 	if err != nil {
 		return err

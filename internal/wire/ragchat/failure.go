@@ -130,7 +130,7 @@ func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 			}
 		}
 		h.follow(x)
-		x.progress.finish(wire.FailureOf(err).Text, nil)
+		x.steps.end(false, wire.FailureOf(err).Text)
 	}
 	Fail(w, r, err)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,8 +153,10 @@ func (freeBill) ID() string { return "01J0000000000000000000000B" }
 func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
+	turns := &remembered{Runner: runner, logs: map[string]*turn.Log{}}
 	cfg := Config{
-		Runner:   runner,
+		Runner:   turns,
+		Log:      turns.Log,
 		Sessions: b, Ledger: b, Engine: engine,
 		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
 		NewBill:   func() Bill { return freeBill{runner} },
@@ -165,6 +169,32 @@ func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 		change(&cfg)
 	}
 	return New(cfg)
+}
+
+// remembered is a Runner whose turns can be asked for afterwards.
+type remembered struct {
+	chat.Runner
+	mu   sync.Mutex
+	logs map[string]*turn.Log // by the id of the turn
+}
+
+// Run runs a turn, and remembers it.
+func (r *remembered) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
+	log := turn.NewLog(req.TurnID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logs[req.TurnID] = log
+	return turn.Logged(ctx, r.Runner, req, log, func() time.Time { return begun })
+}
+
+// Log returns what a turn has said.
+func (r *remembered) Log(_ context.Context, _, id string) (*turn.Log, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if log := r.logs[id]; log != nil {
+		return log, nil
+	}
+	return nil, turn.ErrNotFound
 }
 
 // found is what a search finds.

@@ -1,6 +1,7 @@
 package ragchat
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,11 +84,16 @@ func askedText(asked []chat.Request) string {
 func stepsText(h *Handler) string {
 	var b strings.Builder
 	for _, r := range h.hub.runs {
-		for _, e := range r.events {
-			fmt.Fprintf(&b, "%s\n", e)
-		}
-		if !r.done {
+		if r.log != nil {
 			b.WriteString("not done\n")
+			continue
+		}
+		err := r.follow(context.Background(), func(e []byte) error {
+			fmt.Fprintf(&b, "%s\n", e)
+			return nil
+		}, func() error { return nil })
+		if err != nil {
+			fmt.Fprintf(&b, "%v\n", err)
 		}
 	}
 	return b.String()

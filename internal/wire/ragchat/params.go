@@ -12,14 +12,10 @@ import (
 
 // params is what the parameters of a request say that is not for the engine.
 type params struct {
-	queryID     string
-	showSteps   bool
-	showSources bool
-	renderHTML  bool
-	stream      bool
-	webSearch   bool
-	pictures    pictures
-	keys        []string // the names of all parameters that were sent
+	queryID  string
+	stream   bool
+	pictures pictures
+	keys     []string // the names of all parameters that were sent
 }
 
 const (

@@ -26,92 +26,119 @@ const (
 	stepDone      = "Done"
 )
 
-// progress turns the events of a turn into its processing steps. It is used by one goroutine.
+// view is what of a request its answer and its steps depend on.
+type view struct {
+	showSteps   bool
+	showSources bool
+	renderHTML  bool
+	webSearch   bool
+	noWeb       string // why the web is not searched although it should be, for the steps; "" when it can be
+	rewrites    bool
+	base        string // URL of the server, for links
+	home        string // its namespace
+	namespace   string // that is searched
+}
+
+// progress turns the events of a turn into its processing steps, and folds them. It is used by one goroutine.
 type progress struct {
-	run    *stepRun // nil when the request has no query id
-	id     string   // the query id
-	now    func() time.Time
-	x      *exchange
-	ranked bool // the reranker ran
+	*view
+	id     string // the query id
+	ranked bool   // the reranker ran
+	turn   chat.Turn
+	ended  bool
 }
 
-// observe adds the steps that an event stands for.
-func (p *progress) observe(e chat.Event) {
-	if p.run == nil || !p.x.showSteps {
-		return
+// observe returns the steps that an event stands for, in the order in which they are sent.
+func (p *progress) observe(n chat.Numbered) [][]byte {
+	var steps [][]byte
+	step := func(name string, more ...byte) {
+		if p.showSteps {
+			steps = append(steps, p.event(n.At, name, more...))
+		}
 	}
-	switch e := e.(type) {
+	switch e := n.Event.(type) {
+	case nil, chat.TextDelta, chat.ReasoningDelta:
+		return nil // the text comes again with the end of the message
 	case chat.StageStarted:
-		p.stage(e.Stage)
+		p.stage(e.Stage, step)
 	case chat.ToolStarted:
-		p.step(stepTool + e.Call.Name)
+		step(stepTool + e.Call.Name)
 	case chat.ClarificationNeeded:
-		p.step(stepClarify)
+		step(stepClarify)
+	case chat.TurnFinished:
+		p.ended = true
 	}
+	p.turn.Add(n.Event)
+	return steps
 }
 
-func (p *progress) stage(s chat.Stage) {
+func (p *progress) stage(s chat.Stage, step func(name string, more ...byte)) {
 	switch s {
 	case chat.StageRewrite:
-		if !p.x.req.Options.Rewrite.Off {
-			p.step(stepRewrite)
+		if p.rewrites {
+			step(stepRewrite)
 		}
 	case chat.StageRetrieve:
-		p.step(stepRetrieve)
+		step(stepRetrieve)
 	case chat.StageRerank:
 		p.ranked = true
-		p.step(stepRerank)
+		step(stepRerank)
 	case chat.StageSummarize:
-		p.step(stepSummarize)
+		step(stepSummarize)
 	case chat.StagePrompt:
 		if !p.ranked {
-			p.step(stepNoRerank)
+			step(stepNoRerank)
 		}
-		if p.x.webSearch {
-			p.webContext()
+		switch {
+		case p.webSearch && p.noWeb == "":
+			step(stepWeb)
+		case p.webSearch:
+			step(stepWeb, wire.AppendString([]byte(`,"status":`), p.noWeb)...)
 		}
-		p.step(stepPrompt)
+		step(stepPrompt)
 	case chat.StageGenerate:
-		p.step(stepGenerate)
+		step(stepGenerate)
 	case chat.StageTools:
-		p.step(stepTools)
+		step(stepTools)
 	case chat.StageSynthesize:
-		p.step(stepSynthesis)
+		step(stepSynthesis)
 	}
-}
-
-// webContext is the step of a turn that is to search the web, with why it cannot where it cannot.
-func (p *progress) webContext() {
-	if p.x.noWeb == "" {
-		p.step(stepWeb)
-		return
-	}
-	p.step(stepWeb, wire.AppendString([]byte(`,"status":`), p.x.noWeb)...)
-}
-
-func (p *progress) step(name string, more ...byte) {
-	p.run.add(p.event(name, more...))
 }
 
 // event returns a step; more is what stands behind its common members.
-func (p *progress) event(name string, more ...byte) []byte {
+func (p *progress) event(at time.Time, name string, more ...byte) []byte {
 	b := wire.AppendString([]byte(`{"type":"stage","stage":`), name)
 	b = wire.AppendString(append(b, `,"id":`...), p.id)
-	b = strconv.AppendFloat(append(b, `,"ts":`...), float64(p.now().UnixMicro())/1e6, 'f', 6, 64)
+	b = strconv.AppendFloat(append(b, `,"ts":`...), float64(at.UnixMicro())/1e6, 'f', 6, 64)
 	return append(append(b, more...), '}')
 }
 
-// finish ends the steps of a turn with its answer, or with the sentence of its error.
-func (p *progress) finish(answer string, html *string) {
-	if p.run == nil {
-		return
+// last returns the last steps of a run, with its answer or the sentence of its error.
+func (p *progress) last(r *stepRun) [][]byte {
+	text, html := r.fail, (*string)(nil)
+	if r.ok && p.ended {
+		text, html = p.answer(&p.turn)
 	}
-	final := wire.AppendString([]byte(`,"final":true,"finalContent":`), answer)
+	final := wire.AppendString([]byte(`,"final":true,"finalContent":`), text)
 	final = append(final, `,"finalHtml":`...)
 	if html == nil {
 		final = append(final, `null`...)
 	} else {
 		final = wire.AppendString(final, *html)
 	}
-	p.run.end(p.event(stepFinal, final...), p.event(stepDone, []byte(`,"final":true`)...))
+	return [][]byte{p.event(r.at, stepFinal, final...), p.event(r.at, stepDone, []byte(`,"final":true`)...)}
+}
+
+// answer returns the answer of a turn with its sources, and as HTML where that was asked for.
+func (v *view) answer(t *chat.Turn) (text string, html *string) {
+	m := t.Messages[len(t.Messages)-1]
+	text = m.Text
+	if v.showSources {
+		text += v.sourceBlock(t, m)
+	}
+	if v.renderHTML {
+		rendered := renderHTML(text)
+		html = &rendered
+	}
+	return text, html
 }

@@ -43,7 +43,7 @@ type Ledger interface {
 	ClearTotals(ctx context.Context, k ledger.AccountKey) (bool, error)
 }
 
-// Config is what a Handler needs. Runner, Sessions, Ledger, Search and NewBill are required.
+// Config is what a Handler needs. Runner, Sessions, Ledger, Search, NewBill and Log are required.
 type Config struct {
 	Runner   chat.Runner
 	Sessions Sessions
@@ -54,6 +54,9 @@ type Config struct {
 	// Document returns a document by its name, or retrieval.ErrNotFound. Nil: evaluations do not say
 	// which documents are not there.
 	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+
+	// Log returns what a turn of an owner has said, for the steps of one that has ended.
+	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 
 	// WebSearch reports whether models may call the tool web_search in a namespace and prompt domain
 	// when a request asks for that. Nil: nowhere.
@@ -99,32 +102,33 @@ func New(cfg Config) *Handler {
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
 	}
-	return &Handler{cfg: cfg, hub: newHub(cfg.Now), evaluations: make(chan struct{}, maxEvaluations)}
+	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log), evaluations: make(chan struct{}, maxEvaluations)}
 }
 
 // exchange is one request for an answer with what its response depends on.
 type exchange struct {
 	session string // id; "" for a stateless request
-	base    string // URL of the server, for links
-	home    string // its namespace
 	req     chat.Request
 	params
-	started  chat.Stage // that began last
-	progress *progress
-	notes    []string // what the client should know
-	noWeb    string   // why the web is not searched although it should be, for the steps; "" when it can be
+	view
+	started chat.Stage // that began last
+	log     *turn.Log  // of its turn
+	steps   *stepRun   // by which the log is found; nil when the request has no query id
+	notes   []string   // what the client should know
 }
 
 // answer answers POST /chat and POST /chat/{session_id}: it runs a turn and says what became of it.
 func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	x := &exchange{session: r.PathValue("session_id")}
 	err := h.decode(r, x)
-	h.follow(x)
-	// On every path, a panic included, those who watch the steps see the end; once only.
-	defer x.progress.finish("", nil)
-	r.Fail = x.fail
 	if err == nil {
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+	}
+	h.follow(x)
+	// On every path, a panic included, those who watch the steps see the end; once only.
+	defer x.steps.end(false, "")
+	r.Fail = x.fail
+	if err == nil {
 		w.Header().Set("X-Turn-Id", x.req.TurnID)
 		h.debug(r.Context(), x, "chat request", x.req.Messages[len(x.req.Messages)-1].Text())
 		if x.stream {
@@ -136,15 +140,16 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		err = wire.CauseOf(r.Context(), x.missing(err))
 		f, _ := failureOf(x, err)
-		x.progress.finish(f.Text, nil)
+		x.steps.end(false, f.Text)
 	}
 	return err
 }
 
 // follow begins the run of the request's processing steps.
 func (h *Handler) follow(x *exchange) {
-	t := topic{owner: x.req.Principal.Subject, queryID: x.queryID}
-	x.progress = &progress{run: h.hub.begin(t), id: x.queryID, now: h.cfg.Now, x: x}
+	x.log = turn.NewLog(x.req.TurnID)
+	x.rewrites, x.namespace = !x.req.Options.Rewrite.Off, x.req.Namespace
+	x.steps = h.hub.begin(topic{owner: x.req.Principal.Subject, queryID: x.queryID}, x.view, x.req.TurnID, x.log)
 }
 
 // reply answers with one JSON object.
@@ -157,7 +162,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	if err != nil {
 		return err
 	}
-	x.progress.finish(res.Answer, res.AnswerHTML)
+	x.steps.end(true, "")
 	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
@@ -169,20 +174,19 @@ func (x *exchange) missing(err error) error {
 	return err
 }
 
-// run ranges over the turn and folds it into the response. Each event goes to the steps, and to
-// each when that is not nil, whose error ends the turn.
+// run ranges over the turn and folds it into the response. Each event goes to each when that is not nil,
+// whose error ends the turn.
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
 	ended := false
 	x.req.Whole = each == nil
-	for e, err := range h.cfg.Runner.Run(ctx, &x.req) {
+	for e, err := range turn.Logged(ctx, h.cfg.Runner, &x.req, x.log, h.cfg.Now) {
 		if err != nil {
 			return nil, err
 		}
 		if s, ok := e.(chat.StageStarted); ok {
 			x.started = s.Stage
 		}
-		x.progress.observe(e)
 		t.Add(e)
 		if each != nil {
 			if err := each(e); err != nil {

@@ -43,20 +43,15 @@ type rewriteReport struct {
 // respond makes the response from a turn that has ended.
 func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *response {
 	m := t.Messages[len(t.Messages)-1]
+	text, html := x.answer(t)
 	entries, sum := h.bill(ctx, x, t)
 	res := &response{
-		Answer: m.Text, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: append([]string{}, t.ToolsUsed("")...),
+		Answer: text, Response: text, AnswerHTML: html, Reasoning: t.Reasoning, Sources: []source{}, ToolsUsed: append([]string{}, t.ToolsUsed("")...),
 		Turn: turnMetricsOf(entries), Rewrite: x.rewriteReportOf(t.Rewrite), Model: m.Model, Notes: x.notes,
 		FollowUps: t.FollowUps,
 	}
 	if x.showSources {
 		res.Sources = x.sourcesOf(t)
-		res.Answer += x.sourceBlock(t, m)
-	}
-	res.Response = res.Answer
-	if x.renderHTML {
-		html := renderHTML(res.Answer)
-		res.AnswerHTML = &html
 	}
 	res.Metrics = metrics{Retrieved: len(t.Retrieved.Passages), Tokens: res.Turn.Tokens, Cost: res.Turn.Cost}
 	res.Totals = totalsOf(sum)

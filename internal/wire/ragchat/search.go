@@ -22,7 +22,7 @@ const maxFiltered = 1000
 
 // search answers POST /search: passages for a query, without an answer.
 func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
-	x := &exchange{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}
+	x := &exchange{view: view{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}}
 	q, limit, keep, err := h.searchOf(r)
 	var found retrieval.Result
 	if err == nil {

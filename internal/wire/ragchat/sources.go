@@ -29,22 +29,22 @@ type payload struct {
 }
 
 // sourcesOf returns the passages of the prompt, best first.
-func (x *exchange) sourcesOf(t *chat.Turn) []source {
+func (v *view) sourcesOf(t *chat.Turn) []source {
 	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
 	all := make([]source, len(sent))
 	for i := range sent {
-		all[i] = x.sourceOf(&sent[i])
+		all[i] = v.sourceOf(&sent[i])
 	}
 	return all
 }
 
-func (x *exchange) sourceOf(p *retrieval.Passage) source {
+func (v *view) sourceOf(p *retrieval.Passage) source {
 	label := cite.LabelOf(p)
 	return source{
 		ID:    sourceID(p),
 		Score: &p.Score,
 		Payload: payload{
-			URL: x.urlOf(p.Document.Namespace, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
+			URL: v.urlOf(p.Document.Namespace, p.Document.URL, label), Title: p.Document.Title, Text: p.Chunk.Text,
 			Section: section(p.Chunk.Headings), Page: pageOf(p.Chunk.Spans[0].Page),
 			ChunkIndex: &p.Chunk.Key.Ordinal, Citation: label,
 		},
@@ -57,8 +57,8 @@ func sourceID(p *retrieval.Passage) string {
 
 // urlOf returns where people find what a label cites in a namespace: the document's own address, or its
 // original on this server.
-func (x *exchange) urlOf(namespace, own, label string) string {
-	return sourceURL(x.base, x.home, namespace, own, label)
+func (v *view) urlOf(namespace, own, label string) string {
+	return sourceURL(v.base, v.home, namespace, own, label)
 }
 
 // sourceURL is urlOf for a server whose base URL and namespace are known.
@@ -83,14 +83,14 @@ func section(headings []string) string { return strings.Join(headings, " > ") }
 
 // sourceBlock returns what is put behind an answer: a line for each document or page that it
 // cites.
-func (x *exchange) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
+func (v *view) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 	if len(m.Citations) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("\n\nSources:")
 	for _, c := range m.Citations {
-		fmt.Fprintf(&b, "\n[%s] %s", c.Label, x.urlOf(x.req.Namespace, c.URL, c.Label))
+		fmt.Fprintf(&b, "\n[%s] %s", c.Label, v.urlOf(v.namespace, c.URL, c.Label))
 		if c.Passage < len(t.Retrieved.Passages) {
 			if s := section(t.Retrieved.Passages[c.Passage].Chunk.Headings); s != "" {
 				fmt.Fprintf(&b, " (Section: %s)", strings.Join(strings.Fields(s), " "))

@@ -2,20 +2,19 @@ package ragchat
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"sync"
 	"time"
+
+	"parley/internal/turn"
 )
 
 // The bounds of what is remembered of processing steps. There are far fewer turns in progress at
-// one time than runs kept, so that only ended runs are ever pushed out.
+// one time than runs kept, so that only runs that have ended are pushed out.
 const (
 	maxRuns       = 1024
-	maxRunEvents  = 200         // of one run, but for its last two
-	maxRunBytes   = 256 << 10   // of one run, but for its last two
-	maxKeptBytes  = 16 << 20    // of ended runs
 	maxWatchers   = 2048        // subscriptions at one time
-	keepEnded     = time.Minute // how long an ended run can be replayed
+	keepEnded     = time.Minute // how long the query id of a run that has ended leads to its turn
 	maxQueryID    = 256         // bytes
 	maxWaiting    = 10 * time.Minute
 	keepAlive     = 12 * time.Second
@@ -26,16 +25,17 @@ const (
 // may choose the same.
 type topic struct{ owner, queryID string }
 
-// hub passes the steps of running turns on to whoever watches them. A turn never waits for a
-// watcher: it appends to a bounded log, from which each watcher reads at its own pace. The methods
-// may be called concurrently.
+// hub leads those who watch processing steps to the log of the turn that they ask for. It stores no
+// steps: each watcher reads them from the turn's log at its own pace, so a turn never waits for a watcher.
+// The methods may be called concurrently.
 type hub struct {
 	now func() time.Time
+	// log finds the log of a turn that has ended.
+	log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 
 	mu       sync.Mutex
 	runs     map[topic]*stepRun // the latest of each topic
 	ended    []*stepRun         // in the order in which they ended
-	kept     int                // bytes of ended
 	waiting  map[topic]map[waiter]struct{}
 	watchers int
 	drained  chan struct{} // closed when draining starts
@@ -45,30 +45,34 @@ type hub struct {
 // for one.
 type waiter chan *stepRun
 
-func newHub(now func() time.Time) *hub {
-	return &hub{now: now, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
+func newHub(now func() time.Time, log func(ctx context.Context, owner, turnID string) (*turn.Log, error)) *hub {
+	return &hub{now: now, log: log, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
 }
 
-// stepRun is the log of one turn's steps. A nil run takes everything and keeps nothing.
+// stepRun is one turn, or one refusal, of a topic. A nil run belongs to a request without a query id.
 type stepRun struct {
-	hub     *hub
-	topic   topic
-	events  [][]byte // JSON texts
-	size    int
-	done    bool
-	doneAt  time.Time
-	changed chan struct{} // closed and replaced when something comes; nil while nobody watches
+	hub   *hub
+	topic topic
+	view  view          // what the steps depend on beside the log
+	ended chan struct{} // closed when the run has ended, after which the following may be read
+	at    time.Time
+	fail  string // sentence of the error; "" for a turn that completed
+	ok    bool
+
+	log    *turn.Log // while the run lasts; guarded by hub.mu
+	turnID string
 }
 
-// begin starts the run of a topic. From now on, its watchers see this run and no older one.
-func (h *hub) begin(t topic) *stepRun {
+// begin starts the run of a topic, whose turn writes to log. From now on, its watchers see this run and
+// no older one.
+func (h *hub) begin(t topic, v view, turnID string, log *turn.Log) *stepRun {
 	if t.queryID == "" {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sweep()
-	r := &stepRun{hub: h, topic: t}
+	r := &stepRun{hub: h, topic: t, view: v, turnID: turnID, log: log, ended: make(chan struct{})}
 	h.runs[t] = r
 	for w := range h.waiting[t] {
 		w <- r
@@ -80,71 +84,47 @@ func (h *hub) begin(t topic) *stepRun {
 // sweep forgets the runs that ended too long ago, and the oldest when there are too many.
 func (h *hub) sweep() {
 	gone := 0
-	for gone < len(h.ended) && (len(h.runs) >= maxRuns || h.kept > maxKeptBytes ||
-		h.now().Sub(h.ended[gone].doneAt) >= keepEnded) {
-		r := h.ended[gone]
-		h.kept -= r.size
-		if h.runs[r.topic] == r {
+	for gone < len(h.ended) && (len(h.runs) >= maxRuns || h.now().Sub(h.ended[gone].at) >= keepEnded) {
+		if r := h.ended[gone]; h.runs[r.topic] == r {
 			delete(h.runs, r.topic)
 		}
 		gone++
 	}
-	h.ended = slices.Delete(h.ended, 0, gone)
+	clear(h.ended[:gone])
+	h.ended = h.ended[gone:]
 }
 
-// add appends a step. What is too much is dropped.
-func (r *stepRun) add(event []byte) {
-	if r == nil {
-		return
-	}
-	r.hub.mu.Lock()
-	defer r.hub.mu.Unlock()
-	if r.done || len(r.events) >= maxRunEvents || r.size+len(event) > maxRunBytes {
-		return
-	}
-	r.append(event)
-}
-
-// end appends the last steps and ends the run; later calls do nothing.
-func (r *stepRun) end(events ...[]byte) {
+// end ends the run with the sentence of its error, or as a turn that completed; later calls do nothing.
+func (r *stepRun) end(ok bool, fail string) {
 	if r == nil {
 		return
 	}
 	h := r.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r.done {
+	if r.log == nil {
 		return
 	}
-	r.done, r.doneAt = true, h.now()
-	r.append(events...)
+	r.log.End(errEnded) // where no turn has begun
+	r.log, r.ok, r.fail, r.at = nil, ok, fail, h.now()
 	h.ended = append(h.ended, r)
-	h.kept += r.size
+	close(r.ended)
 }
 
-func (r *stepRun) append(events ...[]byte) {
-	for _, e := range events {
-		r.events = append(r.events, e)
-		r.size += len(e)
-	}
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
-}
+// errEnded ends the log of a request that was refused before its turn.
+var errEnded = errors.New("the request was refused")
 
-// since returns the events from number n on, whether the run has ended, and if there is neither
-// an event nor an end, a channel that is closed when there is.
-func (r *stepRun) since(n int) (events [][]byte, done bool, changed <-chan struct{}) {
+// read returns the log of the run: of one that has ended, what is stored of it; nil where that is nothing.
+func (r *stepRun) read(ctx context.Context) *turn.Log {
 	r.hub.mu.Lock()
-	defer r.hub.mu.Unlock()
-	if n < len(r.events) || r.done {
-		return r.events[n:], r.done, nil
+	log := r.log
+	r.hub.mu.Unlock()
+	if log != nil || r.turnID == "" {
+		return log
 	}
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	return nil, false, r.changed
+	// What cannot be read has no steps; the answer was given all the same.
+	log, _ = r.hub.log(ctx, r.topic.owner, r.turnID)
+	return log
 }
 
 // admit counts a watcher in; false means that there are too many, or that the server stops.
@@ -165,9 +145,9 @@ func (h *hub) leave() {
 }
 
 // watch sends the steps of one run of a topic: of the one in progress, or else of the next. When
-// neither comes within replayedAfter and a run has ended not long ago, that one is replayed: who
+// neither comes within replayedAfter and a run has ended not long ago, that one is replayed: a client that
 // subscribes before it posts, as clients do, and reuses a query id, so never sees an older run.
-// It calls idle after each keepAlive without a step, and returns when the run has ended, when
+// It calls idle after about each keepAlive without a step, and returns when the run has ended, when
 // nothing began for too long or the server stops (all nil), or with the first error of send, idle
 // or ctx.
 func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle func() error) error {
@@ -175,43 +155,56 @@ func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle 
 	if r == nil || err != nil {
 		return err
 	}
-	quiet := time.NewTimer(keepAlive)
-	defer quiet.Stop()
-	for sent := 0; ; {
-		events, done, changed := r.since(sent)
-		for _, e := range events {
-			if err := send(e); err != nil {
-				return err
-			}
-		}
-		if sent += len(events); done {
-			return nil
-		}
-		if changed == nil {
-			continue
-		}
-		quiet.Reset(keepAlive)
-		if err := await(ctx, changed, quiet, idle); err != nil {
+	return r.follow(ctx, send, idle)
+}
+
+// follow sends the steps of a run as they come.
+func (r *stepRun) follow(ctx context.Context, send func([]byte) error, idle func() error) error {
+	p := progress{view: &r.view, id: r.topic.queryID}
+	if log := r.read(ctx); log != nil {
+		if err := p.follow(ctx, log, send, idle); err != nil {
 			return err
 		}
 	}
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return sendAll(p.last(r), send)
 }
 
-// await waits for the channel, and calls idle each time that it is quiet for too long.
-func await(ctx context.Context, changed <-chan struct{}, quiet *time.Timer, idle func() error) error {
-	for {
-		select {
-		case <-changed:
-			return nil
-		case <-quiet.C:
-			if err := idle(); err != nil {
-				return err
-			}
-			quiet.Reset(keepAlive)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+func sendAll(steps [][]byte, send func([]byte) error) error {
+	for _, step := range steps {
+		if err := send(step); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// follow sends the steps that a log holds and that come to it, until it has ended. Text is not a step, so
+// it asks more often than a client has to hear something.
+func (p *progress) follow(ctx context.Context, log *turn.Log, send func([]byte) error, idle func() error) error {
+	sent := time.Now()
+	for n, err := range log.Follow(ctx, 0, keepAlive/4) {
+		if err != nil {
+			return context.Cause(ctx) // nil when it is the turn's
+		}
+		steps := p.observe(n)
+		if len(steps) == 0 && time.Since(sent) < keepAlive {
+			continue
+		}
+		if sent = time.Now(); len(steps) == 0 {
+			err = idle()
+		} else {
+			err = sendAll(steps, send)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // find waits for the run to watch. It returns nil when there is none.
@@ -255,7 +248,7 @@ func (h *hub) expect(t topic) (running *stepRun, w waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sweep()
-	if r := h.runs[t]; r != nil && !r.done {
+	if r := h.runs[t]; r != nil && r.log != nil {
 		return r, nil
 	}
 	w = make(waiter, 1)

@@ -40,7 +40,7 @@ func (h *Handler) streamTurn(ctx context.Context, x *exchange, s *wire.Stream) e
 	if err != nil {
 		return err
 	}
-	x.progress.finish(res.Answer, res.AnswerHTML)
+	x.steps.end(true, "")
 	line, err := wire.AppendJSON(s.Line(), struct {
 		Type string `json:"type"`
 		*response

@@ -103,7 +103,7 @@ func follow(r *wire.Request, l *turn.Log, after int, stream *wire.Stream) error 
 }
 
 func sendEvent(stream *wire.Stream, n chat.Numbered) error {
-	n.Event = turn.Public(n.Event)
+	n.Event, n.At = turn.Public(n.Event), time.Time{}
 	raw, err := json.Marshal(n)
 	if err != nil {
 		return err
