@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"encoder/*": {"encoder"},
 	"llm":       {},
 	"llm/*":     {"llm", "llm/upstream"},
-	"retrieval": {"lexical", "vector", "text", "llm"},
+	"retrieval": {"lexical", "thesaurus", "vector", "text", "llm"},
 	"rerank":    {"retrieval", "llm", "text"},
 	"chat":      {"chat/cite", "chat/prompt", "retrieval", "rerank", "llm", "text"},
 	"builtin":   {"chat", "encoder", "encoder/*", "retrieval", "llm", "text"},
@@ -51,6 +51,9 @@ var allowed = map[string][]string{
 	"webui":     {},
 	"server":    {"wire", "webui", "turn", "chat", "retrieval"},
 	"eval":      {"chat", "documents/ingest", "retrieval", "extract", "llm", "text"},
+
+	"thesaurus":          {"text"},
+	"thesaurus/generate": {"text"},
 
 	"transcript": {},
 

@@ -32,8 +32,9 @@ type need struct {
 	goesOn  bool    // it has words of its own, and a conversation before it
 	unknown float64 // of an essence: share of its weight that no document knows
 
-	contacts []contact         // that are asked for
-	forms    map[string]string // other forms of words of the question, with the term that stands for both
+	contacts []contact           // that are asked for
+	likes    map[string][]string // words of like meaning, with the terms of the question
+	forms    map[string]string   // other forms of words of the question, with the term that stands for both
 
 	wanted wanted // what an answer must have
 }
@@ -48,9 +49,12 @@ type weighted struct {
 const contextLimit = 0.5
 
 func needOf(terms []llm.Term) need {
-	n := need{forms: make(map[string]string)}
+	n := need{forms: make(map[string]string), likes: make(map[string][]string)}
 	for _, t := range terms {
 		switch last := len(n.terms) - 1; {
+		case t.Like && last >= 0:
+			n.likes[t.Text] = append(n.likes[t.Text], n.terms[last].text)
+			n.terms[last].unknown = false
 		case t.Other && last >= 0:
 			n.forms[t.Text] = n.terms[last].text
 			n.terms[last].weight = min(n.terms[last].weight, t.IDF)
@@ -298,7 +302,7 @@ func (n need) clauses(ev *llm.Evidence) []need {
 	for _, part := range parts {
 		own := n.termSet(part)
 		c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
-		c.forms = n.forms
+		c.forms, c.likes = n.forms, n.likes
 		if c.total >= minEvidence*n.total && len(c.terms) > 0 {
 			clauses = append(clauses, c)
 		}
@@ -310,8 +314,12 @@ func (n need) clauses(ev *llm.Evidence) []need {
 // terms.
 func (n need) held(terms map[string]bool) (share float64, matched int) {
 	for _, t := range n.terms {
-		if terms[t.text] {
+		switch {
+		case terms[t.text]:
 			share += t.weight
+			matched++
+		case terms[likeMark+t.text]:
+			share += t.weight * likeShare
 			matched++
 		}
 	}
@@ -376,6 +384,8 @@ func (n need) gain(u *unit, covered map[string]bool, most limits) (gain float64)
 			share = t.weight / n.total
 		case u.asked[t.text]:
 			share = t.weight / n.total * askedShare
+		case u.terms[likeMark+t.text]:
+			share = t.weight / n.total * likeShare
 		}
 		if covered[t.text] {
 			share *= most.again

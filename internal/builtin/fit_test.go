@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -157,7 +158,7 @@ func ask(t *testing.T, dir string) (all []asked) {
 	}
 	var seen *llm.Evidence
 	engine := chat.NewEngine(chat.Config{
-		Retriever: corpus, Models: &llm.Router{Providers: map[string]llm.Model{"builtin": a}}, Rewrite: Rewrite,
+		Retriever: corpus, Models: &llm.Router{Providers: map[string]llm.Model{"builtin": &listener{Answerer: a, seen: &seen}}}, Rewrite: Rewrite,
 		Read: func(ctx context.Context, ev *llm.Evidence) []int {
 			seen = ev
 			return a.Read(ctx, ev)
@@ -181,11 +182,23 @@ func ask(t *testing.T, dir string) (all []asked) {
 			t.Fatal(err)
 		}
 		talks[q.ID] = append(messages, chat.TextMessage(llm.Assistant, turn.Messages[0].Text))
-		if q.Evidence = seen; seen != nil { // else there are too few passages for a choice
-			all = append(all, q)
-		}
+		q.Evidence = seen
+		all = append(all, q)
 	}
 	return all
+}
+
+// listener keeps the evidence of the last question, unless all that was found is kept already.
+type listener struct {
+	Answerer
+	seen **llm.Evidence
+}
+
+func (l *listener) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	if *l.seen == nil {
+		*l.seen = req.Evidence
+	}
+	return l.Answerer.Stream(ctx, req)
 }
 
 // factsIn returns the share of facts that a text holds, 0 for one that misleads.

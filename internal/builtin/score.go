@@ -98,6 +98,10 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 				f[i] += share
 				break
 			}
+			if terms[likeMark+t.text] {
+				f[i] += share * likeShare
+				break
+			}
 		}
 	}
 	f[inPassage] = v.p.Score

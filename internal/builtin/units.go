@@ -93,6 +93,13 @@ func (n need) termSet(s string) map[string]bool {
 			set[t] = true
 		}
 	}
+	for like, terms := range n.likes {
+		if set[like] {
+			for _, t := range terms {
+				set[likeMark+t] = true
+			}
+		}
+	}
 	for _, c := range n.contacts {
 		if c.looks.MatchString(s) {
 			maps.Copy(set, c.names())
@@ -100,6 +107,13 @@ func (n need) termSet(s string) map[string]bool {
 	}
 	return set
 }
+
+// likeMark stands before a term for which a text has a word of like meaning, and likeShare is what such a word
+// counts, relative to the word itself.
+const (
+	likeMark  = "~"
+	likeShare = 0.6
+)
 
 // contact is a way to reach somebody, which documents give without saying what it is.
 type contact struct {

@@ -119,6 +119,7 @@ type Term struct {
 	IDF    float64 // inverse document frequency in the searched namespace; the maximum when unseen
 	Known  bool    // false when no searchable chunk holds the term
 	Other  bool    // another form of the term before it: one of them is enough
+	Like   bool    // a word of like meaning for the term before it
 }
 
 // Passage is a piece of text that may be quoted and cited.

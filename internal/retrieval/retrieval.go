@@ -141,6 +141,7 @@ type Term struct {
 	IDF    float64 // the largest possible when Known is false
 	Known  bool    // some chunk that the filter lets through holds it
 	Other  bool    // another form of the term before it: one of them is enough
+	Like   bool    // a word of like meaning for the term before it
 }
 
 // Result is the answer to a Query.

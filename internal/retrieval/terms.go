@@ -42,6 +42,7 @@ func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error)
 		terms = appendForms(v, terms, newTerm(v, tok.Term, q.Text[tok.Start:tok.End], weight), forms[tok.Term], at)
 	}
 	terms = strongest(correct(ctx, v, terms, at))
+	terms = withLikes(ctx, v, text.LanguageOf(q.Text), terms, at)
 	terms = append(terms, contextOf(ctx, v, q.Context, at)...)
 	return terms, ctx.Err()
 }

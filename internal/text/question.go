@@ -102,13 +102,44 @@ func (l *language) formsOfAll(toks []Token, words []string) map[string][]string 
 	return forms
 }
 
-// formsOf returns the terms of a folded word with other endings in the place of its own.
-func (l *language) formsOf(word string) []string {
+// Forms returns the term of a word, and those of its other forms by the inflection of a language. There are
+// none for English, whose words are stemmed.
+func Forms(code, word string) []string {
+	own := fold(word)
+	forms := []string{Stem(own)}
+	for _, l := range languages() {
+		if l.code == code {
+			forms = append(forms, l.formsOf(own)...)
+		}
+	}
+	return forms
+}
+
+// englishEndings are those with which an English word may differ from the one in a dictionary.
+var englishEndings = []string{"ing", "ies", "ied", "es", "ed", "s", "d", "e", "y", ""}
+
+// Inflections returns a word, folded, and the forms that it may have with the endings of a language, the
+// shortest first; most of them are no words.
+func Inflections(code, word string) []string {
+	word = fold(word)
+	endings := englishEndings
+	for _, l := range languages() {
+		if l.code == code {
+			endings = l.endings
+		}
+	}
+	forms := inflected(word, endings)
+	slices.Reverse(forms)
+	return append([]string{word}, forms...)
+}
+
+// inflected returns a folded word with other endings in the place of its own.
+func inflected(word string, endings []string) []string {
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return nil
 	}
 	stem := word
-	for _, e := range l.endings { // the longest first
+	for _, e := range endings { // the longest first
 		if rest, ok := strings.CutSuffix(word, e); ok && utf8.RuneCountInString(rest) >= minInflected {
 			stem = rest
 			break
@@ -117,10 +148,21 @@ func (l *language) formsOf(word string) []string {
 	if utf8.RuneCountInString(stem) < minInflected {
 		return nil
 	}
+	var words []string
+	for _, e := range endings {
+		if w := stem + e; w != word {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// formsOf returns the terms of a folded word with other endings in the place of its own.
+func (l *language) formsOf(word string) []string {
 	own := Stem(word)
 	var forms []string
-	for _, e := range l.endings {
-		if form := Stem(stem + e); form != own && !slices.Contains(forms, form) {
+	for _, w := range inflected(word, l.endings) {
+		if form := Stem(w); form != own && !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
 	}
