@@ -62,7 +62,7 @@ var allowed = map[string][]string{
 	"documents/ingest": {"retrieval", "extract", "documents/crawl", "fetch", "text", "tokens"},
 	"documents/job":    {},
 	"documents/upload": {"text"},
-	"documents":        {"documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "retrieval"},
+	"documents":        {"documents/watch", "documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "retrieval"},
 
 	"store/pagesum":   {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},

@@ -286,12 +286,9 @@ func checkNamespacePatterns(patterns []string) error {
 // noNamespaces in place of patterns says that there are none.
 const noNamespaces = "none"
 
-// mayName reports whether files may name a namespace other than that of their ingestion.
-func (c *Config) mayName(namespace string) bool {
-	return slices.ContainsFunc(c.IngestNamespaces, func(pattern string) bool {
-		begin, open := strings.CutSuffix(pattern, "*")
-		return pattern != noNamespaces && namespace == pattern || open && strings.HasPrefix(namespace, begin)
-	})
+// namedNamespaces returns the patterns of the namespaces that files may name.
+func (c *Config) namedNamespaces() []string {
+	return slices.DeleteFunc(slices.Clone(c.IngestNamespaces), func(p string) bool { return p == noNamespaces })
 }
 
 func checkOptionalURL(s string) error {

@@ -74,7 +74,7 @@ func (s *serving) reading(namespace string) (done, total int, running bool) {
 	if running {
 		return done, total, true
 	}
-	for _, j := range s.intake.Jobs().Running() {
+	for _, j := range s.documents.Jobs().Running() {
 		if j.Namespace == namespace && j.Kind != documents.Reindex { // the document that is read anew is found meanwhile
 			done, total, running = done+j.Counts.Done, total+j.Counts.Total, true
 		}

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
-	"parley/internal/documents/ingest"
+	"parley/internal/documents"
 	"parley/internal/extract"
 	"parley/internal/fetch"
-	"parley/internal/format"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
@@ -42,6 +39,8 @@ type instance struct {
 	keys   *turn.Keys
 	prices *price.Table
 	lacks  *coverage // what is not there yet
+
+	documents *documents.Service // brings documents in
 }
 
 // open opens the data folder and what answers from it. The caller closes the instance.
@@ -74,7 +73,11 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	}
 	in.lacks = &coverage{corpus: db.Corpus(), namespace: cfg.Namespace, log: p.log}
 	in.web = newWebClient(cfg)
-	in.models, in.tools, in.pages = models, &toolbox{}, newPool(cfg, pageWorkers, false)
+	in.documents = p.newDocuments(cfg, db, in.corpus, in.web)
+	in.models, in.tools = models, &toolbox{}
+	in.pages = extract.NewPool(extract.Options{
+		Workers: pageWorkers, CacheDir: filepath.Join(cfg.Data, "cache"), Limits: extractLimits(cfg),
+	})
 	in.viewer = pageview.New(db.Blobs(), in.pages)
 	config := chat.Config{
 		Retriever:    in.corpus,
@@ -142,86 +145,9 @@ func (in *instance) Close() error {
 // sees reports whether the model that answers reads images.
 func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }
 
-// supports returns which files are ingested. Images are of use to models that see, and only noise
-// to others.
-func supports(cfg Config) func(name string, head []byte) bool {
-	return func(name string, head []byte) bool {
-		return extract.Supports(name, head) && (cfg.IngestImages || format.NameOf(name) != "image")
-	}
-}
-
 // pageWorkers is how many pages are drawn at once.
 const pageWorkers = 2
 
-// newPool returns a pool of processes that read files. Ahead is for many files: then all start with
-// the first one.
-func newPool(cfg Config, workers int, ahead bool) *extract.Pool {
-	return extract.NewPool(extract.Options{
-		Workers: workers, Ahead: ahead, CacheDir: filepath.Join(cfg.Data, "cache"),
-		Limits: extract.Limits{Time: time.Duration(cfg.ExtractTimeout), MemoryBytes: int64(cfg.ExtractMemory)},
-	})
-}
-
-// blobAge is how long an original without a document is kept, because a document that refers to
-// it may be about to be committed.
-const blobAge = time.Hour
-
-// ingest brings sources into the corpus, files before web sites, which take longer.
-func (p *program) ingest(ctx context.Context, in *instance, from sources, progress func(ingest.Progress)) (report ingest.Report, err error) {
-	pool := newPool(in.cfg, in.cfg.readers(), true)
-	defer pool.Close()
-	ingester := p.ingester(in, pool)
-	if len(from.paths) > 0 {
-		if report, err = ingester.Run(ctx, from.paths, progress); err != nil {
-			return report, badPath(err)
-		}
-	}
-	if len(from.urls) > 0 {
-		sites, err := from.sites(ctx, ingester)
-		if err != nil {
-			return report, badPath(err)
-		}
-		web, err := ingester.RunSites(ctx, sites, progress)
-		report.Add(web)
-		return report, badPath(err)
-	}
-	return report, nil
-}
-
-// readers is how many processes read files for an ingestion.
-func (c *Config) readers() int {
-	if c.ExtractWorkers > 0 {
-		return c.ExtractWorkers
-	}
-	return min(runtime.NumCPU(), 4)
-}
-
-func (p *program) ingester(in *instance, pool *extract.Pool) *ingest.Ingester {
-	return ingest.New(p.ingestConfig(in, pool))
-}
-
-func (p *program) ingestConfig(in *instance, pool *extract.Pool) ingest.Config {
-	return ingest.Config{
-		Corpus: in.corpus, Store: in.db.Corpus(), Blobs: in.db.Blobs(), Extractor: pool,
-		Namespace: in.cfg.Namespace, DataDir: in.cfg.Data, Supports: supports(in.cfg),
-		Sweep:   func(ctx context.Context) (int, error) { return in.db.SweepBlobs(ctx, blobAge) },
-		Workers: in.cfg.readers(), ConfigFile: p.configFile, Logger: p.log,
-		Crawler: newCrawler(in.cfg, in.web), MayName: in.cfg.mayName, Split: in.cfg.split(),
-	}
-}
-
-// split returns how documents are cut into chunks.
-func (c *Config) split() ingest.SplitOptions {
-	return ingest.SplitOptions{Size: c.IngestChunkSize, Overlap: cmp.Or(c.IngestChunkOverlap, -1)}
-}
-
-// badPath makes a usage error of one that is about a path or address of the command line.
-func badPath(err error) error {
-	if _, bad := errors.AsType[*ingest.PathError](err); bad {
-		return usageError{err}
-	}
-	if _, bad := errors.AsType[*ingest.SiteError](err); bad {
-		return usageError{err}
-	}
-	return err
+func extractLimits(cfg Config) extract.Limits {
+	return extract.Limits{Time: time.Duration(cfg.ExtractTimeout), MemoryBytes: int64(cfg.ExtractMemory)}
 }

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/chat"
+	"parley/internal/documents"
 	"parley/internal/documents/ingest"
 	"parley/internal/eval"
 	"parley/internal/llm"
@@ -114,7 +115,7 @@ func (p *program) index(ctx context.Context, in *instance, env eval.Env, d *eval
 		report.Indexing = took.Seconds()
 		return err
 	}
-	r, err := p.ingest(ctx, in, sources{paths: []string{d.Documents}}, display.Update)
+	r, err := in.documents.Ingest(ctx, documents.Sources{Paths: []string{d.Documents}}, display.Update)
 	report.Indexing = r.Duration.Seconds()
 	if err == nil && len(r.Failed) > 0 {
 		display.Finish()

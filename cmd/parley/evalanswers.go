@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"parley/internal/documents"
 	"parley/internal/eval"
 )
 
@@ -51,7 +52,7 @@ func (p *program) judgeSet(ctx context.Context, set *eval.AnswerSet) (judged []e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	r, err := p.ingest(ctx, in, sources{paths: []string{set.Documents}}, display.Update)
+	r, err := in.documents.Ingest(ctx, documents.Sources{Paths: []string{set.Documents}}, display.Update)
 	if err != nil {
 		return nil, err
 	}

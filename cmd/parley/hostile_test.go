@@ -55,7 +55,7 @@ func newWholeServer(t testing.TB) *wholeServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, intake: p.newIntake(in),
+	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
 	w := &wholeServer{Handler: s.server().Handler(), log: log}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/documents"
 	"parley/internal/documents/ingest"
 )
 
@@ -47,12 +48,12 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 }
 
 // once ingests sources and gives them their vectors.
-func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sources, d *display) error {
+func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from documents.Sources, d *display) error {
 	d.Start()
-	report, err := p.ingest(ctx, in, from, d.Update)
+	report, err := in.documents.Ingest(ctx, from, d.Update)
 	d.Finish()
 	if err != nil {
-		return interrupted(err)
+		return interrupted(badPath(err))
 	}
 	writeReport(p.stdout, report)
 	if c.Report {
@@ -72,7 +73,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from sour
 
 // keepFollowing follows changes until it is interrupted, and gives what they bring its vectors.
 func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
-	err := p.watchFolders(ctx, in, func(ingest.Report) {
+	err := in.documents.FollowFiles(ctx, func(ingest.Report) {
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
 			p.log.Error("embed documents; the next change tries again", "error", err)
 		}

@@ -29,20 +29,12 @@ func (c reindexCmd) Run(ctx context.Context, p *program) error {
 	if err := p.announceReindex(ctx, in); err != nil {
 		return err
 	}
-	if err := in.sweepReplaced(ctx); err != nil {
-		return err
-	}
-	pool := newPool(in.cfg, in.cfg.readers(), true)
-	defer pool.Close()
-	report, err := p.ingester(in, pool).Rebuild(ctx, in.corpus, d.Update)
+	report, err := in.documents.Rebuild(ctx, d.Update)
 	d.Finish()
 	if err != nil {
 		return interrupted(err)
 	}
 	writeRebuild(p, report)
-	if err := in.sweepReplaced(ctx); err != nil {
-		return interrupted(err)
-	}
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
 		return interrupted(err)
 	}
@@ -82,17 +74,4 @@ func writeRebuild(p *program, r ingest.RebuildReport) {
 	}
 	fmt.Fprintln(p.stdout, ".")
 	writeResults(p.stdout, "Kept as they are", r.Kept)
-}
-
-// sweepStep is how many documents one transaction removes, so that others get their turn.
-const sweepStep = 20
-
-// sweepReplaced removes what a re-index has replaced.
-func (in *instance) sweepReplaced(ctx context.Context) error {
-	for {
-		n, err := in.db.Corpus().SweepReplaced(ctx, sweepStep)
-		if err != nil || n == 0 {
-			return err
-		}
-	}
 }

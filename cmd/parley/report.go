@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"parley/internal/documents"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/llm/price"
@@ -97,7 +98,7 @@ func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 		}
 	}
 	noun := "file"
-	if !slices.ContainsFunc(results, func(f ingest.FileResult) bool { return !isURL(f.Path) }) {
+	if !slices.ContainsFunc(results, func(f ingest.FileResult) bool { return !documents.IsURL(f.Path) }) {
 		noun = "URL"
 	}
 	if len(known) > 0 {

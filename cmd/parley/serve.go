@@ -41,7 +41,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := checkPaths(from.paths); err != nil {
+	if err := checkPaths(from.Paths); err != nil {
 		return err
 	}
 	d := newDisplay(p.stderr, time.Now)
@@ -75,7 +75,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
 	})
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
-		uploads: uploads, intake: p.newIntake(in)}
+		uploads: uploads}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
 	var beside sync.WaitGroup
 	var ingested, damage error
@@ -86,11 +86,23 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 			stop()
 		}
 	})
-	beside.Go(func() { s.keepSitesFresh(ctx, done) })
-	beside.Go(func() { s.refreshUploads(ctx, done) })
-	beside.Go(func() { s.intake.Run(ctx) })
+	beside.Go(func() {
+		if every := time.Duration(p.config.IngestSchedule); every > 0 && await(ctx, done) {
+			s.documents.KeepSitesFresh(ctx, every)
+		}
+	})
+	beside.Go(func() {
+		if await(ctx, done) {
+			s.logUnless(ctx, "bring the uploaded files up to date", s.documents.RefreshUploads(ctx))
+		}
+	})
+	beside.Go(func() { s.documents.Run(ctx) })
 	if c.Watch || p.config.IngestWatch {
-		beside.Go(func() { s.keepWatching(ctx, done) })
+		beside.Go(func() {
+			if await(ctx, done) {
+				s.logUnless(ctx, "no longer following changes of files", s.documents.FollowFiles(ctx, nil))
+			}
+		})
 	}
 	beside.Go(func() { s.keepEmbedded(ctx, done) })
 	beside.Go(func() {
@@ -114,6 +126,23 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return damage
 	}
 	return err
+}
+
+// await reports whether a channel was closed before ctx ended.
+func await(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// logUnless logs an error of something that goes on beside the server, unless the server is stopping.
+func (s *serving) logUnless(ctx context.Context, doing string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.log.Error(doing, "error", err)
+	}
 }
 
 // checkPaths refuses a path that is missing before anything starts.
@@ -150,8 +179,7 @@ type serving struct {
 	metrics *server.Metrics
 	display *display
 	url     string
-	uploads bool               // documents may come in over the network
-	intake  *documents.Service // takes them in, and carries out the jobs of that
+	uploads bool // documents may come in over the network
 
 	mu         sync.Mutex
 	running    bool // the ingestion, until its report is printed
@@ -247,12 +275,12 @@ func (s *serving) knownConversation(ctx context.Context, who access.Principal, i
 }
 
 // follow ingests sources and reports what came of it.
-func (s *serving) follow(ctx context.Context, from sources) error {
-	if len(from.paths)+len(from.urls) == 0 {
+func (s *serving) follow(ctx context.Context, from documents.Sources) error {
+	if from.Empty() {
 		s.announce(ctx)
 		return nil
 	}
-	report, err := s.ingest(ctx, s.instance, from, func(p ingest.Progress) {
+	report, err := s.documents.Ingest(ctx, from, func(p ingest.Progress) {
 		s.mu.Lock()
 		s.progress = p
 		s.mu.Unlock()
@@ -268,7 +296,7 @@ func (s *serving) follow(ctx context.Context, from sources) error {
 		fmt.Fprintln(s.stderr, "The ingestion was interrupted; what was indexed so far is kept, and the next start continues from there.")
 		return nil // the server is stopping
 	}
-	if isUsage(err) {
+	if err = badPath(err); isUsage(err) {
 		return err
 	}
 	writeReport(s.stdout, report)
@@ -389,9 +417,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))
 			})
 		}
-		s.house(ctx, "forget old jobs", s.intake.Purge)
+		s.house(ctx, "forget old jobs", s.documents.Purge)
 		s.house(ctx, "remove what a re-index has replaced", func(ctx context.Context) (int, error) {
-			return 0, s.sweepReplaced(ctx)
+			return 0, s.documents.SweepReplaced(ctx)
 		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
 		s.house(ctx, "forget what turns said", s.runner.Forget)

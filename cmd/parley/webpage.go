@@ -9,7 +9,6 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/documents"
-	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
@@ -30,15 +29,15 @@ func (s *serving) webAPI() *webapi.Handler {
 		Records:    s.db.State(),
 		Settings:   s.webSettings,
 		Usage:      s.db.State().Usage,
-		Delete:     s.intake.DeleteDocument,
-		Uploaded:   s.uploadedBy,
+		Delete:     s.documents.DeleteDocument,
+		Uploaded:   s.documents.UploadedBy,
 		Reindex:    s.reindex,
 	})
 }
 
 // reindex reads a document anew.
 func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval.Document) (string, error) {
-	j, err := s.intake.Reindex(ctx, who, d)
+	j, err := s.documents.Reindex(ctx, who, d)
 	queue, queued := errors.AsType[*job.QueueError](err)
 	switch {
 	case queued:
@@ -49,19 +48,6 @@ func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval
 		err = &chat.Error{Kind: chat.Conflict, Msg: "Nothing is known of the file that the document was read from."}
 	}
 	return j.ID, err
-}
-
-// uploadedBy returns the ids of the documents of a namespace that an owner has uploaded.
-func (s *serving) uploadedBy(ctx context.Context, namespace, owner string) (map[string]bool, error) {
-	files, err := s.db.Corpus().Files(ctx, namespace, ingest.UploadsRoot(owner))
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[string]bool, len(files))
-	for _, f := range files {
-		ids[f.DocumentID] = true
-	}
-	return ids, nil
 }
 
 // webSettings returns what the web page must know at its start.

@@ -171,7 +171,7 @@ func (f *forgotten) all() []page {
 
 // forget deletes a page, and reports whether that is to be done again, after the run that is at work.
 func (s *Service) forget(ctx context.Context, p page) (again bool, err error) {
-	_, err = s.cfg.Forget(ctx, p.namespace, p.url)
+	_, err = s.reader.Forget(ctx, p.namespace, p.url)
 	switch {
 	case errors.As(err, new(*ingest.LockedError)):
 		return true, nil

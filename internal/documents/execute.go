@@ -38,7 +38,7 @@ func (s *Service) failure(err error) error {
 // readUploads publishes the staged files of a job and has their folder ingested.
 func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 	j := t.Job()
-	at, w := scopeOf(j), newWatch(t)
+	at, w := scopeOf(j), newUploadWatch(t)
 	if len(w.waiting) == 0 {
 		return nil // a run before has come to all of them
 	}
@@ -53,13 +53,7 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 		return s.full(err)
 	}
 	t.Doing("Reading the files.")
-	err = s.follow(ctx, at, published, w.outcome, func(why error) error {
-		err := t.Wait(ctx, "Waiting for another ingestion to end.")
-		if err == nil {
-			t.Doing("Reading the files.")
-		}
-		return err
-	})
+	err = s.follow(ctx, at, published, w.outcome, waiter(ctx, t, "Reading the files."))
 	switch {
 	case errors.Is(context.Cause(ctx), job.ErrCancelled):
 		w.settle()
@@ -68,14 +62,25 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 		return err
 	}
 	w.finish()
-	return s.cfg.Files.Accept(j.ID)
+	return s.files.Accept(j.ID)
+}
+
+// waiter returns what waits for another ingestion to end, and then says what the job does.
+func waiter(ctx context.Context, t *job.Task, doing string) func() error {
+	return func() error {
+		err := t.Wait(ctx, "Waiting for another ingestion to end.")
+		if err == nil {
+			t.Doing(doing)
+		}
+		return err
+	}
 }
 
 // publish makes the files of a job that wait those of their folder, and returns how many there are.
-func (s *Service) publish(t *job.Task, at upload.Scope, w *watch) (int, error) {
+func (s *Service) publish(t *job.Task, at upload.Scope, w *uploadWatch) (int, error) {
 	n := 0
 	for name := range w.waiting {
-		there, err := s.cfg.Files.Publish(at, t.Job().ID, name)
+		there, err := s.files.Publish(at, t.Job().ID, name)
 		if err != nil {
 			return n, err
 		}
@@ -89,7 +94,7 @@ func (s *Service) publish(t *job.Task, at upload.Scope, w *watch) (int, error) {
 }
 
 // tryAgain has the files of a job read again that failed before: somebody has asked for it.
-func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *watch) error {
+func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *uploadWatch) error {
 	rows, err := s.cfg.Store.Files(ctx, at.Namespace, ingest.UploadsRoot(at.Owner))
 	if err != nil {
 		return fmt.Errorf("read what is known of the uploads: %w", err)
@@ -117,12 +122,12 @@ func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *watch) error
 
 // withdraw takes the files back that a job has not come to: a job that was cancelled leaves nothing
 // for the next one to index, and can be tried again. Where a file had an earlier version, that is back.
-func (s *Service) withdraw(at upload.Scope, id string, w *watch) error {
+func (s *Service) withdraw(at upload.Scope, id string, w *uploadWatch) error {
 	var failed error
 	for name := range w.left() {
-		failed = errors.Join(failed, s.cfg.Files.Withdraw(at, id, name))
+		failed = errors.Join(failed, s.files.Withdraw(at, id, name))
 	}
-	return errors.Join(failed, s.cfg.Files.Accept(id))
+	return errors.Join(failed, s.files.Accept(id))
 }
 
 // partly reports whether only a part of a file was read.
@@ -131,9 +136,9 @@ func partly(o ingest.Outcome) bool { return o.Reason == "" && o.Detail != "" }
 // maxMembers is how many of the files inside files a job lists that failed.
 const maxMembers = 1000
 
-// watch follows what becomes of a job's files. Its outcome is called from the goroutine of the
+// uploadWatch follows what becomes of a job's files. Its outcome is called from the goroutine of the
 // ingestion, the rest before and after that.
-type watch struct {
+type uploadWatch struct {
 	task    *job.Task
 	waiting map[string]int // index in Job.Files by name, of those that this run has to come to
 	inside  map[string]*members
@@ -147,8 +152,8 @@ type members struct {
 	refused           ingest.Outcome // the first that gave none
 }
 
-func newWatch(t *job.Task) *watch {
-	w := &watch{task: t, waiting: map[string]int{}, inside: map[string]*members{}, opened: map[string]bool{}}
+func newUploadWatch(t *job.Task) *uploadWatch {
+	w := &uploadWatch{task: t, waiting: map[string]int{}, inside: map[string]*members{}, opened: map[string]bool{}}
 	t.Update(func(j *job.Job) {
 		// A file in which one has to be tried again is read again, and what failed in it comes anew.
 		again := map[string]bool{}
@@ -174,17 +179,17 @@ func newWatch(t *job.Task) *watch {
 	return w
 }
 
-func (w *watch) has(name string) bool {
+func (w *uploadWatch) has(name string) bool {
 	_, ok := w.waiting[name]
 	return ok
 }
 
-func (w *watch) set(name string, f job.File) {
+func (w *uploadWatch) set(name string, f job.File) {
 	w.task.Update(func(j *job.Job) { j.Files[w.waiting[name]] = f })
 }
 
 // outcome enters what became of a file.
-func (w *watch) outcome(o ingest.Outcome) {
+func (w *uploadWatch) outcome(o ingest.Outcome) {
 	name, _, inside := strings.Cut(o.Path, "/")
 	if !w.has(name) {
 		return
@@ -216,7 +221,7 @@ func (w *watch) outcome(o ingest.Outcome) {
 }
 
 // member enters what became of a file inside a file. Only those are listed that failed, or of which a part did.
-func (w *watch) member(name string, o ingest.Outcome) {
+func (w *uploadWatch) member(name string, o ingest.Outcome) {
 	m := w.inside[name]
 	if m == nil {
 		m = &members{}
@@ -247,7 +252,7 @@ func (w *watch) member(name string, o ingest.Outcome) {
 }
 
 // left yields the files that nothing is known of yet.
-func (w *watch) left() map[string]bool {
+func (w *uploadWatch) left() map[string]bool {
 	left := map[string]bool{}
 	for _, f := range w.task.Job().Files {
 		if f.State == job.FileQueued && w.has(f.Name) {
@@ -258,7 +263,7 @@ func (w *watch) left() map[string]bool {
 }
 
 // settle enters what became of the files that hold others.
-func (w *watch) settle() {
+func (w *uploadWatch) settle() {
 	w.task.Update(func(j *job.Job) {
 		for name, m := range w.inside {
 			f, inside := &j.Files[w.waiting[name]], fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
@@ -286,7 +291,7 @@ func (w *watch) settle() {
 }
 
 // finish ends the files of which the ingestion did not speak: they were deleted meanwhile.
-func (w *watch) finish() {
+func (w *uploadWatch) finish() {
 	w.settle()
 	for name := range w.left() {
 		w.set(name, job.File{Name: name, State: job.FileCancelled, Reason: string(ingest.Deleted), Detail: "It was deleted."})

@@ -33,7 +33,7 @@ func (s *Service) Used(ctx context.Context, owner string) (used, limit int64, er
 
 // used returns what the uploads of everybody, and of an owner, take without what is staged for a job.
 func (s *Service) used(ctx context.Context, owner, except string) (all, own int64, err error) {
-	u, err := s.cfg.Files.Usage(owner)
+	u, err := s.files.Usage(owner)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -87,7 +87,7 @@ func (b *Batch) within(ctx context.Context, name string, r io.Reader) (io.Reader
 	if b.over == nil {
 		return r, nil
 	}
-	return &quotaReader{r: r, left: b.left - b.bytes + b.freed + b.service.cfg.Files.Size(b.at, name), over: b.over}, nil
+	return &quotaReader{r: r, left: b.left - b.bytes + b.freed + b.service.files.Size(b.at, name), over: b.over}, nil
 }
 
 // quotaReader fails with the first byte that is too many.
@@ -113,7 +113,7 @@ func (b *Batch) admit(ctx context.Context) error {
 		return err
 	}
 	for _, f := range b.files {
-		left += b.service.cfg.Files.Size(b.at, f.Name)
+		left += b.service.files.Size(b.at, f.Name)
 	}
 	if b.bytes > left {
 		return over

@@ -19,13 +19,6 @@ import (
 // Reindex is the kind of jobs that read a document anew.
 const Reindex = "reindex"
 
-// File is a file of an ingested folder that is to be read.
-type File struct {
-	Namespace string
-	Path      string // of the file, as the system knows it
-	Outcome   func(ingest.Outcome)
-}
-
 // reindexRequest is the Request of such a job: the row of the document's file.
 type reindexRequest struct {
 	Root string `json:"root"`
@@ -89,18 +82,17 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 			j.Counts.Chunks, j.Counts.Tokens = o.Chunks, o.Tokens
 		})
 	}
-	wait := func(error) error {
-		err := t.Wait(ctx, "Waiting for another ingestion to end.")
-		if err == nil {
-			t.Doing("Reading the file.")
-		}
-		return err
-	}
-	t.Doing("Reading the file.")
+	const reading = "Reading the file."
+	wait := waiter(ctx, t, reading)
+	t.Doing(reading)
 	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
 		err = s.follow(ctx, upload.Scope{Namespace: namespace, Owner: owner}, 1, outcome, wait)
 	} else {
-		err = s.readFile(ctx, File{Namespace: namespace, Path: filepath.Join(request.Root, filepath.FromSlash(outermost)), Outcome: outcome}, wait)
+		file := filepath.Join(request.Root, filepath.FromSlash(outermost))
+		err = s.read(ctx, Work{Scope: upload.Scope{Namespace: namespace}, Path: file, Outcome: outcome}, wait)
+	}
+	if bad, ok := errors.AsType[*ingest.PathError](err); ok {
+		return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
 	}
 	if err == nil && !told {
 		gone := job.File{Name: j.Files[0].Name, State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file is not there any more."}
@@ -133,23 +125,4 @@ func (s *Service) lookAgain(ctx context.Context, namespace string, request reind
 		return "", fmt.Errorf("have a file read again: %w", err)
 	}
 	return outermost, nil
-}
-
-// readFile ingests a file of a folder, when no other ingestion is at work.
-func (s *Service) readFile(ctx context.Context, f File, wait func(error) error) error {
-	for {
-		_, err := s.cfg.IngestFile(ctx, f)
-		_, locked := errors.AsType[*ingest.LockedError](err)
-		bad, isBad := errors.AsType[*ingest.PathError](err)
-		switch {
-		case locked:
-			if err := wait(err); err != nil {
-				return err
-			}
-		case isBad:
-			return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
-		default:
-			return s.full(err)
-		}
-	}
 }

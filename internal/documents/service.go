@@ -1,9 +1,14 @@
-// Package intake brings what people hand in over the network into the corpus: uploaded files, and
-// addresses of pages. What takes time is a job, durable before anybody is told of it, which a Service
-// carries out with the same ingestion that reads folders, the jobs of one owner one after another.
+// Package documents brings files and web pages into the corpus and keeps them up to date. A Service is
+// the one door for the rest of the program: commands ingest sources through it, the server follows
+// folders and web sites through it, and people upload, index and delete documents through it.
 //
-//	s := documents.New(documents.Config{Jobs: db.Jobs(), Files: upload.New(dir), …})
-//	go s.Run(ctx)
+// What comes in over the network becomes a job, which is durable before the caller gets an answer. The
+// Service runs it with the same ingestion that reads folders, and the jobs of one owner one at a time.
+//
+//	s := documents.New(documents.Config{Data: dir, Corpus: corpus, Jobs: db.Jobs(), …})
+//	report, err := s.Ingest(ctx, documents.Sources{Paths: []string{"./docs"}}, nil)
+//
+//	go s.Run(ctx) // runs jobs
 //	batch := s.Begin(upload.Scope{Namespace: "default"}, documents.Upload)
 //	err := batch.Add(ctx, "report.pdf", body)
 //	j, err := batch.Commit(ctx) // or batch.Discard()
@@ -14,10 +19,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/documents/upload"
@@ -42,68 +49,64 @@ var (
 
 // Store is what a Service reads of the corpus's store.
 type Store interface {
+	ingest.Store
+	// Namespaces returns the namespaces that hold documents.
 	Namespaces(ctx context.Context) ([]string, error)
-	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
-	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
-	// FilesOf returns the rows of the files that gave a document.
-	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
+	// RootNamespaces returns the namespaces that have roots; some may hold no documents.
+	RootNamespaces(ctx context.Context) ([]string, error)
+	// SweepReplaced deletes up to limit documents that a rebuild has replaced, and returns how many.
+	SweepReplaced(ctx context.Context, limit int) (int, error)
+	// Document returns the document of that name that the filter lets through.
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 	// DocumentsAt returns the documents that have one of these addresses.
 	DocumentsAt(ctx context.Context, f retrieval.Filter, urls []string) ([]retrieval.Document, error)
 }
 
-// Corpus takes changes.
-type Corpus interface {
-	Apply(ctx context.Context, b retrieval.Batch) error
+// Disk is where the database and the originals lie.
+type Disk interface {
+	// SweepBlobs removes the originals without a document that are older than age, and returns how many.
+	SweepBlobs(ctx context.Context, age time.Duration) (int, error)
+	// IsFull reports whether an error says that there is no room left.
+	IsFull(err error) bool
 }
 
-// Run is an ingestion of a scope's folder of uploads.
-type Run struct {
-	upload.Scope
-	Folder  string
-	Files   int // about how many there are to read
-	Outcome func(ingest.Outcome)
-}
-
-// Estimate is what indexing something would take.
-type Estimate struct {
-	Documents, Chunks int
-	Tokens            int     // of the chunks
-	Cost              float64 // US dollars for embedding what is new; 0 without an embedding model
-	CostKnown         bool
-	Refused           []ingest.FileResult // what would give no document
-}
-
-// Config is what a Service works with. All but Lock, Quota, Retention and Logger is required.
+// Config is what a Service works with. A zero field means the default.
 type Config struct {
-	Jobs   job.Store
-	Lock   func() (unlock func(), err error) // see job.Options
-	Files  *upload.Store
-	Store  Store
-	Corpus Corpus
-	// Ingest makes the corpus follow a folder of uploads. A *ingest.LockedError says that another
-	// ingestion is at work.
-	Ingest func(ctx context.Context, r Run) (ingest.Report, error)
-	// IngestFile brings one file of an ingested folder up to date.
-	IngestFile func(ctx context.Context, f File) (ingest.Report, error)
-	// Survey says what indexing the file at a path would take, and changes nothing.
-	Survey func(ctx context.Context, namespace, path string) (Estimate, error)
-	// Crawl reads a web site, SurveySites says what reading some would take, and Forget deletes the
-	// documents of an address and returns how many.
-	Crawl       func(ctx context.Context, c Crawl) (ingest.Report, error)
-	SurveySites func(ctx context.Context, namespace string, sites []ingest.Site) (Estimate, error)
-	Forget      func(ctx context.Context, namespace, url string) (int, error)
-	// IsFull reports whether an error says that there is no room left on the disk.
-	IsFull    func(error) bool
+	Data       string // data folder: it holds the uploads and the locks, and is never ingested
+	Cache      string // folder of compiled parsers; by default in Data
+	Namespace  string // into which Ingest puts documents
+	ConfigFile string // of the program, which is not the parley.yaml of a folder; "" without one
+
+	Store   Store
+	Corpus  ingest.Aside
+	Blobs   ingest.Blobs
+	Disk    Disk
+	Jobs    job.Store
+	Vectors retrieval.VectorStore // for estimates
+	Web     crawl.Getter
+
+	Crawl               crawl.Options
+	Extract             extract.Limits
+	Workers             int                 // processes that read files; by default one for each CPU, at most four
+	Images              bool                // image files are documents
+	Names               []string            // namespaces that files may name; * at the end stands for any text
+	Split               ingest.SplitOptions // how documents are cut into chunks
+	Embedding           string              // model of the vectors; "" for none
+	EmbeddingDimensions int                 // of the vectors; 0 for the model's own
+
 	Quota     Quota         // of uploads
 	Retention time.Duration // how long jobs are kept after their end; 0 for ever
 	Logger    *slog.Logger  // nil discards
+	Reader    Reader        // reads for jobs in place of the Service; for tests
 }
 
-// Service takes in files and addresses. Its methods may be called concurrently.
+// Service brings documents into the corpus. Its methods may be called concurrently.
 type Service struct {
-	cfg    Config
-	runner *job.Runner
+	cfg     Config
+	files   *upload.Store
+	runner  *job.Runner
+	reading *reader // of sources
+	reader  Reader  // for jobs
 
 	admission sync.Mutex   // held while an upload that was received becomes a job
 	forgotten forgotten    // pages that a run may bring back that was at work when they were deleted
@@ -115,8 +118,12 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{cfg: cfg}
-	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: cfg.Lock, Logger: cfg.Logger})
+	s := &Service{cfg: cfg, files: upload.New(filepath.Join(cfg.Data, "uploads")), reading: &reader{cfg}, reader: cfg.Reader}
+	if s.reader == nil {
+		s.reader = s.reading
+	}
+	lock := func() (func(), error) { return ingest.LockJobs(cfg.Data) }
+	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: lock, Logger: cfg.Logger})
 	return s
 }
 
@@ -137,7 +144,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.cfg.Files.Sweep(ids, time.Now().Add(-longestUpload))
+	return s.files.Sweep(ids, time.Now().Add(-longestUpload))
 }
 
 // longestUpload is more than any upload takes to come in.
@@ -158,7 +165,7 @@ func (s *Service) Purge(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 		for _, j := range gone {
-			if err := s.cfg.Files.Discard(j.ID); err != nil {
+			if err := s.files.Discard(j.ID); err != nil {
 				return n, err
 			}
 		}
@@ -177,7 +184,7 @@ func (s *Service) add(ctx context.Context, j job.Job) (job.Job, error) {
 
 // full marks an error that says that the disk is full.
 func (s *Service) full(err error) error {
-	if err != nil && s.cfg.IsFull(err) {
+	if err != nil && s.cfg.Disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err

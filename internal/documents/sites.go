@@ -22,13 +22,6 @@ const (
 // MaxSites is how many addresses one job may have.
 const MaxSites = 100
 
-// Crawl reads a site into a namespace.
-type Crawl struct {
-	upload.Scope
-	Site    ingest.Site
-	Outcome func(ingest.Outcome)
-}
-
 // siteRequest is the Request of a job that reads the web.
 type siteRequest struct {
 	Sites []ingest.Site `json:"sites"`
@@ -77,7 +70,7 @@ func (s *Service) EstimateSites(ctx context.Context, namespace string, sites []i
 			return Estimate{}, err
 		}
 	}
-	e, err := s.cfg.SurveySites(ctx, namespace, sites)
+	e, err := s.reader.Survey(ctx, Work{Scope: upload.Scope{Namespace: namespace}, Sites: sites})
 	return e, s.full(err)
 }
 
@@ -134,7 +127,7 @@ func settlePages(j *job.Job, sites int) {
 func (s *Service) readSite(ctx context.Context, at upload.Scope, site ingest.Site, w *siteWatch) error {
 	for {
 		w.task.Doing("Reading " + site.URL + ".")
-		report, err := s.cfg.Crawl(ctx, Crawl{Scope: at, Site: site, Outcome: w.outcome})
+		report, err := s.reader.Read(ctx, Work{Scope: at, Sites: []ingest.Site{site}, Outcome: w.outcome})
 		bad, isBad := errors.AsType[*ingest.SiteError](err)
 		_, locked := errors.AsType[*ingest.LockedError](err)
 		switch {

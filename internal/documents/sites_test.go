@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -21,10 +20,24 @@ import (
 // patience bounds what a test waits for.
 const patience = 20 * time.Second
 
+// fakeReader is a Reader made of functions.
+type fakeReader struct {
+	Reader // nil: what the tests do not need
+	read   func(context.Context, Work) (ingest.Report, error)
+	forget func(ctx context.Context, namespace, url string) (int, error)
+}
+
+func (r *fakeReader) Read(ctx context.Context, w Work) (ingest.Report, error) { return r.read(ctx, w) }
+
+func (r *fakeReader) Forget(ctx context.Context, namespace, url string) (int, error) {
+	return r.forget(ctx, namespace, url)
+}
+
 // bench runs a Service over a data folder, again and again as if the server was stopped in between.
 type bench struct {
 	*testing.T
 	cfg     Config
+	reader  *fakeReader
 	service *Service
 	stop    func()
 }
@@ -36,9 +49,10 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{T: t, stop: func() {}, cfg: Config{
-		Jobs: db.Jobs(), Files: upload.New(filepath.Join(data, "uploads")), Store: db.Corpus(),
-		IsFull: func(error) bool { return false },
+	r := &fakeReader{}
+	b := &bench{T: t, stop: func() {}, reader: r, cfg: Config{
+		Reader: r,
+		Data:   data, Jobs: db.Jobs(), Store: db.Corpus(), Disk: db,
 	}}
 	t.Cleanup(func() {
 		b.stop()
@@ -106,7 +120,7 @@ func states(j job.Job) map[string]job.FileState {
 func TestReadSites_ASiteThatWasCutShortIsWalkedAgain(t *testing.T) {
 	b := newBench(t)
 	told, runs := make(chan struct{}), 0
-	b.cfg.Crawl = func(ctx context.Context, c Crawl) (ingest.Report, error) {
+	b.reader.read = func(ctx context.Context, c Work) (ingest.Report, error) {
 		runs++
 		c.Outcome(ingest.Outcome{Path: first, First: true, DocumentID: "1", Unchanged: runs > 1})
 		c.Outcome(ingest.Outcome{Path: pageA, DocumentID: "2", Unchanged: runs > 1})
@@ -132,7 +146,7 @@ func TestReadSites_ASiteThatWasCutShortIsWalkedAgain(t *testing.T) {
 func TestReadSites_ARetryReadsThePagesThatFailed(t *testing.T) {
 	b := newBench(t)
 	runs := 0
-	b.cfg.Crawl = func(_ context.Context, c Crawl) (ingest.Report, error) {
+	b.reader.read = func(_ context.Context, c Work) (ingest.Report, error) {
 		runs++
 		c.Outcome(ingest.Outcome{Path: first, First: true, DocumentID: "1", Unchanged: runs > 1})
 		switch runs {
@@ -173,7 +187,7 @@ func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
 	b := newBench(t)
 	errs := []error{errors.Join(&ingest.LockedError{}, errors.New("no such document")), nil}
 	calls := make(chan page, len(errs)+1)
-	b.cfg.Forget = func(_ context.Context, namespace, url string) (int, error) {
+	b.reader.forget = func(_ context.Context, namespace, url string) (int, error) {
 		calls <- page{namespace, url}
 		err := errs[0]
 		errs = slices.Delete(errs, 0, 1)
@@ -196,7 +210,7 @@ func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
 // A page that is deleted while a run is at work, and then asked for, must not be deleted after that run.
 func TestForget_IsNotDoneAgainWhereThePageIsWantedAgain(t *testing.T) {
 	b := newBench(t)
-	b.cfg.Forget = func(context.Context, string, string) (int, error) { return 0, &ingest.LockedError{} }
+	b.reader.forget = func(context.Context, string, string) (int, error) { return 0, &ingest.LockedError{} }
 	b.start()
 	at := upload.Scope{Namespace: "hr"}
 	b.service.forgotten.add(page{"hr", pageA})

@@ -55,12 +55,12 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	if r, err = b.within(ctx, name, r); err != nil {
 		return err
 	}
-	n, err := b.service.cfg.Files.Stage(ctx, b.id, name, r)
+	n, err := b.service.files.Stage(ctx, b.id, name, r)
 	if err != nil {
 		return b.service.full(err)
 	}
 	b.bytes += n
-	b.freed += b.service.cfg.Files.Size(b.at, name)
+	b.freed += b.service.files.Size(b.at, name)
 	b.files = append(b.files, job.File{Name: name, State: job.FileQueued})
 	return nil
 }
@@ -72,7 +72,7 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 	if err != nil {
 		return err
 	}
-	files := b.service.cfg.Files
+	files := b.service.files
 	if name != b.files[0].Name {
 		err = files.Rename(b.id, b.files[0].Name, name)
 	}
@@ -92,7 +92,9 @@ func (b *Batch) Len() int { return len(b.files) }
 // Estimate says what indexing the first file would take. Paths in it begin with the name of the file.
 func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 	name := b.files[0].Name
-	e, err := b.service.cfg.Survey(ctx, b.at.Namespace, b.service.cfg.Files.Staged(b.id, name))
+	e, err := b.service.reader.Survey(ctx, Work{
+		Scope: upload.Scope{Namespace: b.at.Namespace}, Path: b.service.files.Staged(b.id, name),
+	})
 	for i := range e.Refused {
 		// Where the server keeps the file is nobody's business.
 		path := filepath.ToSlash(e.Refused[i].Path)
@@ -105,7 +107,7 @@ func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 // Commit makes a job of the files. When it returns without an error the job is durable.
 func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 	s := b.service
-	if err := s.cfg.Files.Seal(b.id); err != nil {
+	if err := s.files.Seal(b.id); err != nil {
 		return job.Job{}, s.full(err)
 	}
 	s.admission.Lock()
@@ -120,7 +122,7 @@ func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 
 // Discard forgets the upload.
 func (b *Batch) Discard() {
-	if err := b.service.cfg.Files.Discard(b.id); err != nil {
+	if err := b.service.files.Discard(b.id); err != nil {
 		b.service.cfg.Logger.Warn("remove an upload that was not completed", "error", err)
 	}
 }
@@ -128,7 +130,7 @@ func (b *Batch) Discard() {
 // Uploaded returns the names of a scope's files, sorted: those that were ingested and those that wait
 // for it.
 func (s *Service) Uploaded(ctx context.Context, at upload.Scope) ([]string, error) {
-	names, err := s.cfg.Files.List(at)
+	names, err := s.files.List(at)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +185,7 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 	if err != nil {
 		return err
 	}
-	gone, err := s.cfg.Files.Remove(at, name)
+	gone, err := s.files.Remove(at, name)
 	if err != nil {
 		return err
 	}
@@ -202,7 +204,7 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 // unstage removes what is staged under a name for the jobs of a scope, those too that have ended and
 // could be tried again, and reports whether there was something.
 func (s *Service) unstage(ctx context.Context, at upload.Scope, name string) (found bool, err error) {
-	ids, err := s.cfg.Files.StagedJobs()
+	ids, err := s.files.StagedJobs()
 	if err != nil {
 		return false, err
 	}
@@ -214,7 +216,7 @@ func (s *Service) unstage(ctx context.Context, at upload.Scope, name string) (fo
 		if err != nil {
 			return found, fmt.Errorf("look for the owner of an upload: %w", err)
 		}
-		gone, err := s.cfg.Files.Unstage(id, name)
+		gone, err := s.files.Unstage(id, name)
 		if err != nil {
 			return found, err
 		}
@@ -255,53 +257,51 @@ func isOf(path, file string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Refresh brings the folders of uploads up to date that were ingested before: the files may be read
-// otherwise by a new version of the program, or be gone. A *ingest.LockedError says that another
-// ingestion is at work.
-func (s *Service) Refresh(ctx context.Context) error {
-	namespaces, err := s.cfg.Store.Namespaces(ctx)
+// refreshUploads brings the folders of uploads of a namespace up to date.
+func (s *Service) refreshUploads(ctx context.Context, namespace string) error {
+	roots, err := s.cfg.Store.Roots(ctx, namespace)
 	if err != nil {
-		return fmt.Errorf("list namespaces: %w", err)
+		return fmt.Errorf("read the ingested roots: %w", err)
 	}
-	for _, ns := range namespaces {
-		roots, err := s.cfg.Store.Roots(ctx, ns)
-		if err != nil {
-			return fmt.Errorf("read the ingested roots: %w", err)
+	for _, root := range roots {
+		owner, ok := ingest.UploadsOwner(root.Path)
+		if !ok {
+			continue
 		}
-		for _, root := range roots {
-			owner, ok := ingest.UploadsOwner(root.Path)
-			if !ok {
-				continue
-			}
-			at := upload.Scope{Namespace: ns, Owner: owner}
-			if err := s.follow(ctx, at, 0, func(ingest.Outcome) {}, func(locked error) error { return locked }); err != nil {
-				return err
-			}
+		at := upload.Scope{Namespace: namespace, Owner: owner}
+		if err := s.follow(ctx, at, 0, nil, func() error { sleep(ctx, lockInterval); return ctx.Err() }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // follow ingests the folder of a scope, again when something was deleted from it meanwhile. While
-// another ingestion is at work it calls wait, whose error ends it.
-func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcome func(ingest.Outcome), wait func(error) error) error {
-	if err := s.cfg.Files.Make(at); err != nil {
+// another ingestion is running it calls wait, whose error ends it.
+func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcome func(ingest.Outcome), wait func() error) error {
+	if err := s.files.Make(at); err != nil {
 		return s.full(err)
 	}
 	for {
 		before := s.deletions.Load()
-		_, err := s.cfg.Ingest(ctx, Run{Scope: at, Folder: s.cfg.Files.Folder(at), Files: files, Outcome: outcome})
-		if _, locked := errors.AsType[*ingest.LockedError](err); locked {
-			if err := wait(err); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			return s.full(err)
+		if err := s.read(ctx, Work{Scope: at, Uploads: s.files.Folder(at), Files: files, Outcome: outcome}, wait); err != nil {
+			return err
 		}
 		if s.deletions.Load() == before {
 			return nil
+		}
+	}
+}
+
+// read reads what w names. While another ingestion is running it calls wait, whose error ends it.
+func (s *Service) read(ctx context.Context, w Work, wait func() error) error {
+	for {
+		_, err := s.reader.Read(ctx, w)
+		if _, locked := errors.AsType[*ingest.LockedError](err); !locked {
+			return s.full(err)
+		}
+		if err := wait(); err != nil {
+			return err
 		}
 	}
 }

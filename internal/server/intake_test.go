@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"parley/internal/documents"
+	"parley/internal/documents/documentstest"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/documents/job/jobtest"
-	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
@@ -58,7 +58,7 @@ func (shelf) Files(_ context.Context, _, root string) ([]retrieval.File, error) 
 	return []retrieval.File{{FileKey: retrieval.FileKey{Root: root, Path: "travel.md"}, DocumentID: "t"}}, nil
 }
 
-type sink struct{}
+type sink struct{ ingest.Aside }
 
 func (sink) Apply(context.Context, retrieval.Batch) error { return nil }
 
@@ -78,13 +78,13 @@ func intakeOf(t testing.TB) wire.Protocol {
 		}
 	}
 	service := documents.New(documents.Config{
-		Jobs: jobs, Files: upload.New(t.TempDir()), Store: shelf{}, Corpus: sink{},
-		SurveySites: func(context.Context, string, []ingest.Site) (documents.Estimate, error) {
-			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 500, Cost: .01, CostKnown: true}, nil
-		},
-		IsFull: func(error) bool { return false },
+		Data: t.TempDir(), Jobs: jobs, Store: shelf{}, Corpus: sink{}, Disk: documentstest.Disk{},
+		Reader: documentstest.Reader{OnSurvey: func(context.Context, documents.Work) (documents.Estimate, error) {
+			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 500}, nil
+		}},
 	})
-	return ingestapi.New(ingestapi.Config{Service: service}).Protocol()
+	cost := func(tokens int) (float64, bool) { return .01, true }
+	return ingestapi.New(ingestapi.Config{Service: service, Cost: cost}).Protocol()
 }
 
 func isIntake(path string) bool {

@@ -63,3 +63,6 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }
+
+// IsFull calls the function of that name, for those who hold a DB by an interface.
+func (*DB) IsFull(err error) bool { return IsFull(err) }

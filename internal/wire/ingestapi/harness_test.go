@@ -21,8 +21,8 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/documents"
+	"parley/internal/documents/documentstest"
 	"parley/internal/documents/ingest"
-	"parley/internal/documents/upload"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 	"parley/internal/store"
@@ -100,37 +100,12 @@ func newSiteWith(t *testing.T, quota documents.Quota, change func(*ingestapi.Con
 		t.Fatal(err)
 	}
 	s.service = documents.New(documents.Config{
-		Jobs: s.db.Jobs(), Files: upload.New(filepath.Join(s.data, "uploads")), Store: s.db.Corpus(), Corpus: s.corpus,
-		Ingest: s.ingest,
-		Crawl: func(_ context.Context, c documents.Crawl) (ingest.Report, error) {
-			switch {
-			case strings.Contains(c.Site.URL, "gone"):
-				c.Outcome(ingest.Outcome{Path: c.Site.URL, First: true, Reason: extract.Unreadable, Detail: "the server answered with 404"})
-			case strings.Contains(c.Site.URL, "broken"):
-				return ingest.Report{}, errors.New("secret")
-			default:
-				c.Outcome(ingest.Outcome{Path: c.Site.URL, First: true, DocumentID: "d", Chunks: 3, Tokens: 70})
-			}
-			return ingest.Report{}, nil
-		},
-		SurveySites: func(context.Context, string, []ingest.Site) (documents.Estimate, error) {
-			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 70, Cost: .5}, nil
-		},
-		Survey: func(_ context.Context, _, path string) (documents.Estimate, error) {
-			data, err := os.ReadFile(path)
-			data = bytes.TrimPrefix(data, []byte(pdfStart))
-			if bytes.HasPrefix(data, []byte("DAMAGED")) {
-				return documents.Estimate{Refused: []ingest.FileResult{
-					{Path: path, Reason: extract.Damaged, Detail: "it is broken"}, {Path: path + "/in.bin", Reason: extract.Unsupported},
-				}}, nil
-			}
-			return documents.Estimate{Documents: 1, Chunks: 1, Tokens: len(data), CostKnown: true}, err
-		},
-		IsFull: func(err error) bool { return errors.Is(err, errFull) },
-		Quota:  quota,
+		Data: s.data, Jobs: s.db.Jobs(), Store: s.db.Corpus(), Corpus: s.corpus, Disk: documentstest.Disk{Full: errFull}, Quota: quota,
+		Reader: documentstest.Reader{OnRead: s.read, OnSurvey: survey},
 	})
 	cfg := ingestapi.Config{
 		Service: s.service, MaxUpload: 1 << 20, MaxBody: 4 << 10, Wait: patience,
+		Cost: func(tokens int) (float64, bool) { return 0, tokens != unpriced },
 	}
 	if change != nil {
 		change(&cfg)
@@ -161,7 +136,20 @@ func newSiteWith(t *testing.T, quota documents.Quota, change func(*ingestapi.Con
 
 var errFull = errors.New("no space left on device")
 
-func (s *site) ingest(ctx context.Context, r documents.Run) (ingest.Report, error) {
+// read ingests uploads; a site is read as its address says.
+func (s *site) read(ctx context.Context, w documents.Work) (ingest.Report, error) {
+	if len(w.Sites) > 0 {
+		url := w.Sites[0].URL
+		switch {
+		case strings.Contains(url, "gone"):
+			w.Outcome(ingest.Outcome{Path: url, First: true, Reason: extract.Unreadable, Detail: "the server answered with 404"})
+		case strings.Contains(url, "broken"):
+			return ingest.Report{}, errors.New("secret")
+		default:
+			w.Outcome(ingest.Outcome{Path: url, First: true, DocumentID: "d", Chunks: 3, Tokens: 70})
+		}
+		return ingest.Report{}, nil
+	}
 	if s.busy != nil {
 		if err := s.busy(); err != nil {
 			return ingest.Report{}, err
@@ -169,14 +157,31 @@ func (s *site) ingest(ctx context.Context, r documents.Run) (ingest.Report, erro
 	}
 	c := ingest.Config{
 		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: s.reader, Workers: 2,
-		Namespace: r.Namespace, Owner: r.Owner, DataDir: s.data, Uploads: r.Folder, Outcome: r.Outcome,
+		Namespace: w.Namespace, Owner: w.Owner, DataDir: s.data, Uploads: w.Uploads, Outcome: w.Outcome,
 		Supports: func(name string, _ []byte) bool { return !strings.HasSuffix(name, ".bin") },
 	}
-	if r.Owner != "" {
-		c.Access = access.List{Users: []string{r.Owner}}
+	if w.Owner != "" {
+		c.Access = access.List{Users: []string{w.Owner}}
 	}
-	return ingest.New(c).Run(ctx, []string{r.Folder}, nil)
+	return ingest.New(c).Run(ctx, []string{w.Uploads}, nil)
 }
+
+func survey(_ context.Context, w documents.Work) (documents.Estimate, error) {
+	if len(w.Sites) > 0 {
+		return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 70, ToEmbed: unpriced}, nil
+	}
+	data, err := os.ReadFile(w.Path)
+	data = bytes.TrimPrefix(data, []byte(pdfStart))
+	if bytes.HasPrefix(data, []byte("DAMAGED")) {
+		return documents.Estimate{Refused: []ingest.FileResult{
+			{Path: w.Path, Reason: extract.Damaged, Detail: "it is broken"}, {Path: w.Path + "/in.bin", Reason: extract.Unsupported},
+		}}, nil
+	}
+	return documents.Estimate{Documents: 1, Chunks: 1, Tokens: len(data)}, err
+}
+
+// unpriced is a number of tokens of which the price is unknown.
+const unpriced = 1_000_000
 
 // call sends a request to a route, whose method and path it gets unless it has a path of its own.
 func (s *site) call(route string, r *http.Request) *httptest.ResponseRecorder {

@@ -182,8 +182,8 @@ func siteFailure(err error) error {
 
 func (h *Handler) estimated(e documents.Estimate) estimate {
 	out := estimate{Message: "Estimate only", ChunksPlanned: e.Chunks, TokensUsed: e.Tokens, Errors: []refused{}}
-	if e.CostKnown {
-		out.EmbeddingCost = &e.Cost
+	if cost, known := h.cfg.Cost(e.ToEmbed); known {
+		out.EmbeddingCost = &cost
 	}
 	for _, f := range e.Refused {
 		out.Errors = append(out.Errors, refused{URL: f.Path, Reason: string(f.Reason), Error: f.Detail})

@@ -1,0 +1,254 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/internal/documents/ingest"
+	"parley/internal/documents/watch"
+	"parley/internal/extract"
+)
+
+// FollowFiles makes the corpus follow all files and folders that were ingested from this disk, also those
+// that other commands ingest meanwhile, until ctx ends, whose error it returns. After is called with what
+// each change has led to; it may be nil.
+func (s *Service) FollowFiles(ctx context.Context, after func(ingest.Report)) error {
+	pool := s.reading.pool(s.reading.workers(), false)
+	defer pool.Close()
+	f := following{Service: s, pool: pool, after: after}
+	for {
+		roots, err := s.diskRoots(ctx)
+		if err != nil {
+			return err
+		}
+		if len(roots) == 0 {
+			s.cfg.Logger.Warn("there is nothing to watch yet: no folder was ingested")
+		} else {
+			s.cfg.Logger.Info("watching for changes", "roots", len(roots))
+		}
+		if err := f.follow(ctx, roots); err != nil {
+			return err
+		}
+	}
+}
+
+// diskRoots are files and folders that were ingested from this disk, by namespace.
+type diskRoots map[string][]string
+
+func (s *Service) diskRoots(ctx context.Context) (diskRoots, error) {
+	namespaces, err := s.cfg.Store.RootNamespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	roots := diskRoots{}
+	for _, namespace := range namespaces {
+		stored, err := s.cfg.Store.Roots(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range stored {
+			if onDisk(r) {
+				roots[namespace] = append(roots[namespace], r.Path)
+			}
+		}
+	}
+	return roots, nil
+}
+
+// paths returns the paths of all namespaces, each once.
+func (r diskRoots) paths() (all []string) {
+	for _, paths := range r {
+		all = append(all, paths...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// following is a running FollowFiles.
+type following struct {
+	*Service
+	pool  *extract.Pool
+	after func(ingest.Report) // may be nil
+}
+
+// follow follows roots until ctx ends, whose error it returns, or until the ingested roots have changed.
+func (f *following) follow(ctx context.Context, roots diskRoots) error {
+	inner, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		defer stop()
+		f.awaitOthers(inner, roots)
+	})
+	options := watch.Options{Ignore: f.reading.ingester("", f.pool).Ignores, Logger: f.cfg.Logger}
+	err := watch.Follow(inner, roots.paths(), options, func(ctx context.Context, c watch.Changes) error {
+		return f.changed(ctx, roots, c)
+	})
+	stop()
+	beside.Wait()
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// rootsInterval is how often the ingested roots are compared with those that are followed.
+const rootsInterval = 5 * time.Second
+
+// awaitOthers returns when the ingested files and folders are no longer these, or ctx has ended.
+func (f *following) awaitOthers(ctx context.Context, roots diskRoots) {
+	for sleep(ctx, rootsInterval) {
+		now, err := f.diskRoots(ctx)
+		if err != nil {
+			f.cfg.Logger.Debug("read the ingested roots", "error", err)
+		} else if !maps.EqualFunc(now, roots, slices.Equal) {
+			return
+		}
+	}
+}
+
+// changed brings the namespaces of the roots up to date with changes.
+func (f *following) changed(ctx context.Context, roots diskRoots, c watch.Changes) error {
+	var all ingest.Report
+	var err error
+	for _, namespace := range slices.Sorted(maps.Keys(roots)) {
+		var report ingest.Report
+		report, err = f.reading.ingester(namespace, f.pool).Refresh(ctx, slices.Concat(c.Roots, c.Paths), nil)
+		all.Add(report)
+		if err != nil {
+			break
+		}
+	}
+	f.logRefresh(ctx, all, err)
+	if err == nil && f.after != nil {
+		f.after(all)
+	}
+	return err
+}
+
+// logRefresh logs what changes have led to.
+func (s *Service) logRefresh(ctx context.Context, r ingest.Report, err error) {
+	log := s.cfg.Logger
+	_, locked := errors.AsType[*ingest.LockedError](err)
+	switch {
+	case ctx.Err() != nil:
+	case locked:
+		log.Debug("changes wait until another ingestion has ended")
+	case err != nil:
+		log.Error("follow changes; they are tried again", "error", err)
+	case r.Indexed+r.Updated+r.Deleted > 0:
+		log.Info("followed changes", "indexed", r.Indexed, "updated", r.Updated, "deleted", r.Deleted,
+			"duration", r.Duration.Round(time.Millisecond))
+	}
+	for _, f := range r.Partly {
+		if !f.Known {
+			log.Warn("a part of a changed file could not be read", "file", f.Path, "detail", f.Detail)
+		}
+	}
+	failed := 0
+	for _, f := range r.Failed {
+		if f.Known {
+			continue
+		}
+		if failed++; failed <= maxFailedLogged {
+			log.Warn("a changed file cannot be indexed", "file", f.Path, "reason", string(f.Reason), "detail", f.Detail)
+		}
+	}
+	if failed > maxFailedLogged {
+		log.Warn("further changed files cannot be indexed", "count", failed-maxFailedLogged)
+	}
+}
+
+// maxFailedLogged is how many files of one refresh are named in the log: when a large folder is deleted
+// while it is read, every file fails.
+const maxFailedLogged = 10
+
+// lockedRetry is the longest wait for another process that reads web sites.
+const lockedRetry = time.Minute
+
+// KeepSitesFresh reads the known web sites of all namespaces again in an interval, until ctx ends.
+func (s *Service) KeepSitesFresh(ctx context.Context, every time.Duration) {
+	log := s.cfg.Logger
+	for wait := Jittered(every); sleep(ctx, wait); {
+		wait = Jittered(every)
+		report, err := s.freshenSites(ctx)
+		locked, elsewhere := errors.AsType[*ingest.LockedError](err)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case elsewhere:
+			log.Debug("another process reads web sites", "process", locked.PID)
+			wait = min(lockedRetry, wait)
+		case err != nil:
+			log.Error("read web sites again; the next attempt comes with the schedule", "error", err)
+		default:
+			log.Info("web sites read again", "indexed", report.Indexed, "updated", report.Updated, "unchanged", report.Unchanged,
+				"deleted", report.Deleted, "failed", len(report.Failed), "duration", report.Duration)
+			for _, f := range report.Failed {
+				log.Warn("a page could not be read", "url", f.Path, "reason", f.Reason, "detail", f.Detail)
+			}
+		}
+	}
+}
+
+// freshenSites reads the web sites of all namespaces again.
+func (s *Service) freshenSites(ctx context.Context) (all ingest.Report, err error) {
+	namespaces, err := s.cfg.Store.RootNamespaces(ctx)
+	if err != nil {
+		return all, err
+	}
+	pool := s.reading.pool(s.reading.workers(), false)
+	defer pool.Close()
+	for _, namespace := range namespaces {
+		in := s.reading.ingester(namespace, pool)
+		sites, err := in.Sites(ctx)
+		if err != nil {
+			return all, err
+		}
+		report, err := in.RunSites(ctx, sites, nil)
+		all.Add(report)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// lockInterval is how often RefreshUploads looks whether another ingestion has ended.
+const lockInterval = time.Second
+
+// RefreshUploads brings the folders of uploads up to date that were ingested before, since a new version
+// of the program may read files otherwise, or files may be gone. It waits for other ingestions.
+func (s *Service) RefreshUploads(ctx context.Context) error {
+	namespaces, err := s.cfg.Store.Namespaces(ctx)
+	if err != nil {
+		return fmt.Errorf("list namespaces: %w", err)
+	}
+	for _, ns := range namespaces {
+		if err := s.refreshUploads(ctx, ns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Jittered returns an interval up to a tenth longer or shorter, so that processes with the same
+// interval do not all start at the same moment.
+func Jittered(interval time.Duration) time.Duration {
+	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
+}
+
+// sleep reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
