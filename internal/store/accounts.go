@@ -12,7 +12,7 @@ import (
 	"parley/internal/ledger"
 )
 
-// addToAccount adds to the totals of an account, and begins them.
+// addToAccount adds to an account's totals and creates the account if it is missing.
 const addToAccount = `INSERT INTO accounts (owner, stored, account_user, conversation, turns,
 	embedding_tokens, embedding_micros, input_tokens, output_tokens, micros, unpriced, estimated, used_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -35,7 +35,7 @@ func addTotals(ctx context.Context, into *sql.Stmt, k ledger.AccountKey, t ledge
 	return err
 }
 
-// Totals returns the totals of an account, zero for one that nothing was added to.
+// Totals returns the totals of an account. An unknown account has zero totals.
 func (s *State) Totals(ctx context.Context, k ledger.AccountKey) (t ledger.Totals, err error) {
 	stmt, err := s.db.prepared(`SELECT turns, embedding_tokens, embedding_micros, input_tokens, output_tokens,
 		micros, unpriced, estimated FROM accounts WHERE owner = ? AND stored = ? AND account_user = ? AND conversation = ?`)
@@ -51,7 +51,7 @@ func (s *State) Totals(ctx context.Context, k ledger.AccountKey) (t ledger.Total
 	return t, s.db.fail("read totals", err)
 }
 
-// ClearTotals makes the totals of an account zero.
+// ClearTotals sets the totals of an account to zero.
 func (s *State) ClearTotals(ctx context.Context, k ledger.AccountKey) (had bool, err error) {
 	err = s.db.update(ctx, "clear totals", func(tx *sql.Tx) error {
 		had, err = affects(clearTotals(ctx, tx, k))
@@ -66,10 +66,9 @@ func clearTotals(ctx context.Context, tx *sql.Tx, k ledger.AccountKey) (sql.Resu
 		k.Owner, flag(k.Stored), k.User, k.Conversation)
 }
 
-// microsOfDay is how many microseconds a day has.
 const microsOfDay = int64(24 * time.Hour / time.Microsecond)
 
-// usageColumns are the columns of the ledger by which a dimension groups, in the order in which
+// usageColumns are the ledger columns that each dimension groups by, in the order in which
 // scanUsage reads them.
 var usageColumns = map[ledger.Dimension][]string{
 	ledger.ByDay:          {fmt.Sprintf("created_at / %d", microsOfDay)},
@@ -81,7 +80,7 @@ var usageColumns = map[ledger.Dimension][]string{
 	ledger.ByTurn:         {"turn_id"},
 }
 
-// Usage returns the sums of settled entries as a query groups them.
+// Usage returns sums of settled entries, grouped as the query says.
 func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.UsageRow, err error) {
 	var columns []string
 	for _, d := range q.By {
@@ -102,7 +101,7 @@ func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.Us
 		is        bool
 		value     any
 	}{
-		// The ledger is in the order of its turns: this finds what the next one decides.
+		// The ledger is ordered by turn. This narrows the range; the next condition decides.
 		{" AND (turn_id >= ? OR turn_id = '')", !q.From.IsZero(), ident.Least(q.From.Add(-longestTurn))},
 		{" AND created_at >= ?", !q.From.IsZero(), micros(q.From)},
 		{" AND created_at < ?", !q.To.IsZero(), micros(q.To)},
@@ -124,7 +123,7 @@ func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.Us
 	rows, err := s.db.read.QueryContext(ctx, query.String(), args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		u, err := scanUsage(r, q.By)
-		if u.Calls > 0 { // without groups there is a row even for nothing
+		if u.Calls > 0 { // without groups the query returns a row even when nothing matches
 			all = append(all, u)
 		}
 		return err
@@ -132,7 +131,7 @@ func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.Us
 	return all, s.db.fail("read usage", err)
 }
 
-// longestTurn bounds how long after its turn began a call is made.
+// longestTurn is the longest time between the beginning of a turn and one of its calls.
 const longestTurn = 24 * time.Hour
 
 func scanUsage(r *sql.Rows, by []ledger.Dimension) (u ledger.UsageRow, err error) {

@@ -17,8 +17,7 @@ import (
 	"parley/internal/turn"
 )
 
-// fill adds documents of one page and some chunks each to the namespace ns. Every hundredth is
-// restricted.
+// fill adds documents of one page to the namespace ns. Every hundredth is restricted.
 func fill(b *testing.B, c *store.Corpus, documents, chunks int) (keys []retrieval.ChunkKey) {
 	b.Helper()
 	text := strings.Repeat("A chunk has about a thousand bytes of text. ", 23)
@@ -110,7 +109,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkRead reads what a search reads: the version, and the chunks of its passages.
+// BenchmarkRead reads as a search does: the version, and the chunks of its passages.
 func BenchmarkRead(b *testing.B) {
 	c := open(b).Corpus()
 	keys := fill(b, c, 1500, 10)
@@ -136,7 +135,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkUnembedded looks for chunks without a vector where 15,000 have one, as after each ingestion.
+// BenchmarkUnembedded looks for chunks without a vector when all 15,000 have one, as after each
+// ingestion.
 func BenchmarkUnembedded(b *testing.B) {
 	c := open(b).Corpus()
 	keys := fill(b, c, 1500, 10)
@@ -172,8 +172,8 @@ func BenchmarkSave(b *testing.B) {
 	}
 }
 
-// BenchmarkIntend commits what stands in the ledger before a model call; the first token waits
-// for it.
+// BenchmarkIntend commits the ledger entry that precedes a model call; the first token waits for
+// it.
 func BenchmarkIntend(b *testing.B) {
 	s := open(b).State()
 	for n := 0; b.Loop(); n++ {

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// Blobs keeps the originals of documents as files named by the SHA-256 of their bytes. A blob is
-// never changed; putting the same bytes again costs one write and keeps one file. Its methods may
-// be called concurrently, by several processes too.
+// Blobs keeps the originals of documents as files named by the SHA-256 of their bytes. A blob never
+// changes; storing the same bytes again keeps one file. Several goroutines and processes may use it
+// at once.
 type Blobs struct {
-	root *os.Root // every access goes through it, so no key and no symbolic link leads out
+	root *os.Root // all access goes through it, so that no key or symbolic link leads outside
 }
 
 const (
-	tempPrefix  = "tmp-"   // of files that are being written
-	sweepSuffix = ".sweep" // of blobs that Sweep is about to remove
+	tempPrefix  = "tmp-"   // a file that is being written
+	sweepSuffix = ".sweep" // a blob that Sweep is about to remove
 )
 
-// openBlobs opens the folder at dir and makes it if need be.
+// openBlobs opens the folder at dir, and creates it if it is missing.
 func openBlobs(dir string) (*Blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &FolderError{Path: dir, Err: err}
@@ -41,8 +41,8 @@ func openBlobs(dir string) (*Blobs, error) {
 
 func (b *Blobs) close() error { return b.root.Close() }
 
-// blobPath returns where a blob lies. A key that is not 64 lower-case hexadecimal digits is not
-// found.
+// blobPath returns the path of a blob. A key that is not 64 lower-case hexadecimal digits is
+// reported as not found.
 func blobPath(sha string) (string, error) {
 	if len(sha) != 2*sha256.Size || strings.Trim(sha, "0123456789abcdef") != "" {
 		return "", fs.ErrNotExist
@@ -50,11 +50,11 @@ func blobPath(sha string) (string, error) {
 	return sha[:2] + "/" + sha, nil
 }
 
-// Put stores what r gives and returns its SHA-256 in lower-case hex and its size in bytes. When
-// it returns, the blob is durable.
+// Put stores the bytes of r and returns their SHA-256 in lower-case hex and their number. When it
+// returns, the blob is durable.
 func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, err error) {
 	temp := tempPrefix + rand.Text()
-	defer b.root.Remove(temp) //nolint:errcheck // it is gone when all went well, and swept otherwise
+	defer b.root.Remove(temp) //nolint:errcheck // after success it is gone already; otherwise Sweep removes it
 	sha, size, err = b.write(ctx, temp, r)
 	if err != nil {
 		return "", 0, fmt.Errorf("write blob: %w", err)
@@ -64,7 +64,7 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, e
 		return "", 0, err
 	}
 	if b.touch(name, size) {
-		// Whoever put it first may not have come as far as this.
+		// The process that stored it first may have died before this step.
 		err = syncDir(b.root, path.Dir(name))
 	} else {
 		err = b.publish(temp, name)
@@ -75,7 +75,6 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, e
 	return sha, size, nil
 }
 
-// write copies r to a new file and syncs it.
 func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string, size int64, err error) {
 	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -89,8 +88,8 @@ func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string
 	return hex.EncodeToString(hash.Sum(nil)), size, errors.Join(err, f.Close())
 }
 
-// touch makes an existing blob young again, so that a Sweep spares it, and reports whether there
-// is one of that size.
+// touch renews the age of an existing blob, so that Sweep spares it. It reports whether there is a
+// blob of that size.
 func (b *Blobs) touch(name string, size int64) bool {
 	st, err := b.root.Stat(name)
 	if err != nil || st.Size() != size {
@@ -100,11 +99,11 @@ func (b *Blobs) touch(name string, size int64) bool {
 	if b.root.Chtimes(name, now, now) != nil {
 		return false
 	}
-	_, err = b.root.Stat(name) // a Sweep may have taken it aside, and looked at its age, just before that
+	_, err = b.root.Stat(name) // a Sweep may have renamed it after it checked the age
 	return err == nil
 }
 
-// publish gives a synced file its name, durably.
+// publish renames a synced file to its final name, durably.
 func (b *Blobs) publish(temp, name string) error {
 	dir := path.Dir(name)
 	err := b.root.Mkdir(dir, 0o700)
@@ -121,8 +120,7 @@ func (b *Blobs) publish(temp, name string) error {
 	return syncDir(b.root, ".")
 }
 
-// Open returns the blob with that SHA-256. The error is fs.ErrNotExist when there is none. The
-// caller closes the file.
+// Open returns the blob with that SHA-256, or fs.ErrNotExist. The caller closes the file.
 func (b *Blobs) Open(sha string) (*os.File, error) {
 	name, err := blobPath(sha)
 	if err != nil {
@@ -135,9 +133,9 @@ func (b *Blobs) Open(sha string) (*os.File, error) {
 	return f, nil
 }
 
-// Sweep removes the blobs for which keep says no and that nobody has put for minAge, and what
-// dead processes left half written. It returns how many blobs it removed. The age is what
-// protects a blob between its Put and the commit of its document.
+// Sweep removes the blobs that are older than minAge and for which keep returns false, and files
+// that dead processes left half written. It returns how many blobs it removed. The age protects a
+// blob between its Put and the commit of its document.
 func (b *Blobs) Sweep(ctx context.Context, minAge time.Duration, keep func(sha string) bool) (int, error) {
 	removed := 0
 	oldest := time.Now().Add(-minAge)
@@ -160,13 +158,13 @@ func (b *Blobs) Sweep(ctx context.Context, minAge time.Duration, keep func(sha s
 	return removed, nil
 }
 
-// sweepFile removes one file if it may go, and reports whether that was a blob. Somebody may put
-// the same bytes at this very moment: so the file is first taken away from Put, which then writes
-// its own, and given back if it was made young in the meantime.
+// sweepFile removes one file if it may go, and reports whether it was a blob. Another process may
+// put the same bytes at this moment. Therefore sweepFile first renames the file, so that a Put
+// writes its own, and renames it back if its age was renewed in the meantime.
 func (b *Blobs) sweepFile(name string, oldest time.Time, keep func(sha string) bool) (bool, error) {
 	base := path.Base(name)
 	if whole, ok := strings.CutSuffix(name, sweepSuffix); ok {
-		return false, ignoreMissing(b.root.Rename(name, whole)) // a sweep died here
+		return false, ignoreMissing(b.root.Rename(name, whole)) // an earlier sweep died here
 	}
 	if !b.olderThan(name, oldest) {
 		return false, nil
@@ -175,7 +173,7 @@ func (b *Blobs) sweepFile(name string, oldest time.Time, keep func(sha string) b
 		return false, ignoreMissing(b.root.Remove(name))
 	}
 	if want, err := blobPath(base); err != nil || want != name || keep(base) {
-		return false, nil //nolint:nilerr // a file that is no blob is not ours to remove
+		return false, nil //nolint:nilerr // other files are not ours to remove
 	}
 	aside := name + sweepSuffix
 	if err := b.root.Rename(name, aside); err != nil {
@@ -192,7 +190,7 @@ func (b *Blobs) olderThan(name string, t time.Time) bool {
 	return err == nil && st.ModTime().Before(t)
 }
 
-// ignoreMissing forgives an error that says that a file is gone already.
+// ignoreMissing returns nil for an error that says that a file does not exist.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -200,7 +198,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// contextReader ends a copy when its context does.
+// contextReader fails when its context ends, which ends a copy from it.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -24,7 +24,6 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// read returns the bytes of a blob.
 func (b *Blobs) read(t *testing.T, sha string) ([]byte, error) {
 	t.Helper()
 	f, err := b.Open(sha)
@@ -54,7 +53,7 @@ func (b *Blobs) files(t *testing.T) []string {
 func TestBlobs_KeepWhatWasPut(t *testing.T) {
 	b := mustOpen(t, t.TempDir()).Blobs()
 	for _, want := range [][]byte{{}, []byte("x"), bytes.Repeat([]byte("long\x00"), 100_000)} {
-		for range 2 { // the same bytes again are the same file
+		for range 2 { // storing the same bytes twice keeps one file
 			sha, size, err := b.Put(t.Context(), iotest.HalfReader(bytes.NewReader(want)))
 			if err != nil || sha != sum(want) || size != int64(len(want)) {
 				t.Fatalf("Put of %d bytes: %s, %d, %v", len(want), sha, size, err)
@@ -111,7 +110,7 @@ func TestBlobs_LeaveNothingOfABrokenPut(t *testing.T) {
 	}
 }
 
-// age makes a file look as old as that.
+// age sets a file's time back.
 func (b *Blobs) age(t *testing.T, name string, age time.Duration) {
 	t.Helper()
 	at := time.Now().Add(-age)
@@ -132,7 +131,7 @@ func TestBlobs_SweepRemovesWhatIsOldAndUnused(t *testing.T) {
 	}
 	used, unused, young := put("used", 2*time.Hour), put("unused", 2*time.Hour), put("young", time.Minute)
 	again := put("again", 2*time.Hour)
-	if _, _, err := b.Put(t.Context(), strings.NewReader("again")); err != nil { // makes it young
+	if _, _, err := b.Put(t.Context(), strings.NewReader("again")); err != nil { // renews its age
 		t.Fatal(err)
 	}
 	for name, age := range map[string]time.Duration{"tmp-dead": 2 * time.Hour, "tmp-alive": 0, "notes.txt": 2 * time.Hour} {
@@ -162,8 +161,8 @@ func TestBlobs_SweepRemovesWhatIsOldAndUnused(t *testing.T) {
 	}
 }
 
-// TestBlobs_PutSurvivesASweepBesideIt puts one old blob again and again while sweeps would
-// remove it: what Put has acknowledged must be there.
+// Put stores one old blob repeatedly while sweeps try to remove it. Every acknowledged blob must
+// exist.
 func TestBlobs_PutSurvivesASweepBesideIt(t *testing.T) {
 	b := mustOpen(t, t.TempDir()).Blobs()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -182,7 +181,7 @@ func TestBlobs_PutSurvivesASweepBesideIt(t *testing.T) {
 			t.Error(err)
 			break
 		}
-		// A sweep that has just taken the file aside is about to give it back.
+		// A sweep may just have renamed the file and be about to restore its name.
 		found := false
 		for deadline := time.Now().Add(time.Minute); !found && time.Now().Before(deadline); {
 			if _, err = b.read(t, sha); err != nil {

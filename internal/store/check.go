@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// checkLimit bounds the databases whose structure Check looks at, in bytes.
+// checkLimit is the size in bytes above which Check does not examine a database's structure.
 var checkLimit int64 = 1 << 30
 
-// Check reads both databases and returns a *DamagedError when one is broken. What is read for an
-// answer is checked then, see package pagesum; this finds damage before anybody asks for what is lost,
-// and, where another program has left pages without checksums, a broken structure, which hides rows.
+// Check reads both databases and returns a *DamagedError if one is damaged. Reads verify checksums
+// anyway (package pagesum). Check finds damage before somebody needs the damaged page. It also
+// finds a broken structure, which hides rows, in a database that another program wrote without
+// checksums.
 //
-// Of a database over 1 GiB only the checksums are looked at, a few pages at a time: SQLite looks at the
-// structure in one transaction, which keeps the log from being finished. One without them is left alone.
+// In a database over 1 GiB it verifies the checksums only, a few pages at a time: SQLite examines
+// the structure in one transaction, which would delay checkpoints of the log. Such a database
+// without checksums is not checked.
 func (d *DB) Check(ctx context.Context) error {
 	return errors.Join(d.corpus.db.check(ctx), d.state.db.check(ctx))
 }
@@ -47,7 +49,7 @@ func (d *database) check(ctx context.Context) error {
 	})
 }
 
-// checkSums reads all pages, for at most half of the time.
+// checkSums reads all pages. It pauses so that it reads for at most half of the time.
 func (d *database) checkSums(ctx context.Context, doing string) error {
 	const batch = 64 // pages
 	for first, read := 1, batch; read == batch; first += batch {

@@ -42,10 +42,10 @@ func TestCheck_FindsDamageThatWouldHideRows(t *testing.T) {
 func TestCheck_ReadsAllPagesOfALargeDatabase(t *testing.T) {
 	before := checkLimit
 	t.Cleanup(func() { checkLimit = before })
-	checkLimit = 0 // all are large
+	checkLimit = 0 // treats every database as large
 	whole := damagedSource(t)
 	pages := len(whole) / 4096
-	for _, page := range []int{0, 1, 63, 64, pages - 1} { // 0 is none
+	for _, page := range []int{0, 1, 63, 64, pages - 1} { // 0 damages nothing
 		if page >= pages {
 			t.Fatalf("only %d pages", pages)
 		}
@@ -68,8 +68,8 @@ func TestCheck_ReadsAllPagesOfALargeDatabase(t *testing.T) {
 	}
 }
 
-// zeroIndexOfRevisions overwrites what leads to the cells of the index by which the documents of chunks
-// are found, in a page that another program has left without a checksum.
+// zeroIndexOfRevisions zeroes the cell pointers of the index from documents to chunks, in a page
+// that another program has left without a checksum.
 func zeroIndexOfRevisions(t *testing.T, dir string) {
 	t.Helper()
 	db, err := Open(t.Context(), dir, nil)

@@ -9,40 +9,41 @@ import (
 	"sync"
 )
 
-// commits are small transactions that wait to be committed. Those that come while another one is
-// being committed share the next transaction, and so one sync of the file: what a crowd of turns
-// pays for durability is shared by them. None waits for others to come. The zero value is empty.
+// commits is a queue of small transactions. Those that arrive during a commit share the next
+// transaction, and so one sync of the file. None waits for others to arrive. The zero value is
+// empty.
 type commits struct {
 	mu      sync.Mutex
 	waiting []*commit
-	led     bool // somebody commits, or has been told to
+	led     bool // a goroutine is committing, or has been told to
 }
 
-// commit is one of them.
+// commit is one transaction in the queue.
 type commit struct {
-	ctx  context.Context // ends its wait
+	ctx  context.Context // ends the wait for the transaction
 	work func(context.Context, *sql.Tx) error
-	one  *sql.Stmt // a transaction by itself, in place of work
-	args []any     // of one
+	one  *sql.Stmt // a single statement, in place of work
+	args []any     // the arguments of one
 
-	leads bool          // it is to commit all that wait
-	told  chan struct{} // one thing: to lead, or that err is set
+	leads bool          // it commits the whole queue
+	told  chan struct{} // receives once: the commit leads, or err is set
 	err   error
 }
 
-// maxTogether bounds what shares a transaction.
+// maxTogether is how many commits share a transaction.
 const maxTogether = 64
 
-// commit runs work in a transaction that writes, and commits unless it fails. The transaction may be
-// shared with others; an error is never shared, because what fails together is tried again one by
-// one, so work may run twice. The context ends the wait for the transaction: work is given one that
-// does not end, since a watch over each statement would take longer than the statement.
+// commit runs work in a write transaction, and commits unless work fails. Other callers may share
+// the transaction. Errors are not shared: when a shared transaction fails, each part is tried again
+// alone, so work may run twice. The end of ctx ends the wait for the transaction. The context that
+// work receives does not end, because the driver's watch over each statement would take longer than
+// the statement.
 func (d *database) commit(ctx context.Context, doing string, work func(context.Context, *sql.Tx) error) error {
 	return d.fail(doing, d.enqueue(&commit{ctx: ctx, work: work}))
 }
 
-// updateOne commits one statement of constant text, which is a transaction by itself: it does
-// without the statements that begin and commit one, and is compiled once.
+// updateOne commits one statement of constant text. It needs no BEGIN and COMMIT, and the statement
+// is compiled once.
 func (d *database) updateOne(ctx context.Context, doing, statement string, args ...any) error {
 	stmt, err := d.preparedWrite(ctx, statement)
 	if err == nil {
@@ -51,7 +52,7 @@ func (d *database) updateOne(ctx context.Context, doing, statement string, args 
 	return d.fail(doing, err)
 }
 
-// enqueue waits until c was committed, by this goroutine or by another one that commits several.
+// enqueue waits until c is committed, by this goroutine or by one that commits several.
 func (d *database) enqueue(c *commit) error {
 	c.told = make(chan struct{}, 1)
 	if !d.commits.enter(c) {
@@ -71,12 +72,12 @@ func (d *database) enqueue(c *commit) error {
 	return c.err
 }
 
-// errUncommitted is the error of those who waited for one whose work panicked.
-var errUncommitted = errors.New("a transaction of somebody else panicked")
+// errUncommitted is the error of commits that waited for one whose work panicked.
+var errUncommitted = errors.New("another transaction panicked")
 
-// lead commits all that wait, c among them, and then lets the next one lead.
+// lead commits the queue, which includes c, and then lets the next commit lead.
 func (d *database) lead(c *commit) {
-	runtime.Gosched() // whoever is about to enter does so; where nobody runs, it takes no time
+	runtime.Gosched() // lets runnable goroutines join; takes no time if there are none
 	batch := d.commits.take()
 	for _, each := range batch {
 		each.err = errUncommitted
@@ -92,7 +93,7 @@ func (d *database) lead(c *commit) {
 	d.commitAll(batch)
 }
 
-// enter adds c to those that wait, and reports whether it is to commit them.
+// enter adds c to the queue and reports whether c leads.
 func (q *commits) enter(c *commit) (leads bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +105,7 @@ func (q *commits) enter(c *commit) (leads bool) {
 	return true
 }
 
-// leave removes c, unless it is being committed.
+// leave removes c from the queue, unless it is being committed.
 func (q *commits) leave(c *commit) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -119,7 +120,7 @@ func (q *commits) leave(c *commit) bool {
 	return true
 }
 
-// take returns those that are to be committed now, who leads first.
+// take returns the commits for the next transaction; the leader is first.
 func (q *commits) take() []*commit {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,7 +130,7 @@ func (q *commits) take() []*commit {
 	return batch
 }
 
-// handOver has the first of those that wait by now commit them.
+// handOver makes the first waiting commit the leader.
 func (q *commits) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,7 +144,7 @@ func (q *commits) next() {
 	}
 }
 
-// commitAll commits a batch in one transaction, or if that fails, each by itself.
+// commitAll commits a batch in one transaction, or each alone if that fails.
 func (d *database) commitAll(batch []*commit) {
 	if len(batch) > 1 && d.transact(batch[0].ctx, batch) == nil {
 		for _, c := range batch {
@@ -163,19 +164,18 @@ func (d *database) commitAll(batch []*commit) {
 	}
 }
 
-// transact runs a batch in one transaction.
 func (d *database) transact(ctx context.Context, batch []*commit) error {
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()               // gives it back
-	ctx = context.WithoutCancel(ctx) // what other processes can hold up ends with busy_timeout
+	defer conn.Close()               // returns the connection
+	ctx = context.WithoutCancel(ctx) // a wait for other processes ends with busy_timeout
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it has nothing to do
+	defer tx.Rollback() // does nothing after a commit
 	for _, c := range batch {
 		if c.one != nil {
 			_, err = tx.StmtContext(ctx, c.one).ExecContext(ctx, c.args...)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// table returns a database with an empty table, and a function that returns what stands in it.
+// table returns a database with an empty table, and a function that returns its rows.
 func table(t *testing.T) (db *database, rows func() []int) {
 	t.Helper()
 	db, err := openDatabase(t.Context(), filepath.Join(t.TempDir(), "state.db"), "state", slog.New(slog.DiscardHandler))
@@ -32,7 +32,7 @@ func table(t *testing.T) (db *database, rows func() []int) {
 	}
 }
 
-// occupy has somebody commit until release is called, and waits until it does.
+// occupy starts a commit that lasts until release is called, and waits until it runs.
 func occupy(t *testing.T, db *database) (release func()) {
 	t.Helper()
 	busy, free := make(chan struct{}), make(chan struct{})
@@ -51,7 +51,7 @@ func occupy(t *testing.T, db *database) (release func()) {
 	return sync.OnceFunc(func() { close(free); done.Wait() })
 }
 
-// queued waits until n commits wait.
+// queued waits until n commits are in the queue.
 func queued(t *testing.T, db *database, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -77,7 +77,7 @@ func insert(n int) func(context.Context, *sql.Tx) error {
 func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	db, rows := table(t)
 	const one = "INSERT INTO numbers VALUES (?)"
-	if _, err := db.preparedWrite(t.Context(), one); err != nil { // which takes the connection that is held
+	if _, err := db.preparedWrite(t.Context(), one); err != nil { // it takes the connection that is held
 		t.Fatal(err)
 	}
 	release := occupy(t, db)

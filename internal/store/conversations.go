@@ -11,7 +11,7 @@ import (
 	"parley/internal/turn"
 )
 
-// Begin commits a conversation without turns.
+// Begin stores a conversation without turns.
 func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
 	s.db.grown.Add(leastRow)
 	return s.db.updateOne(ctx, "begin conversation", `INSERT INTO conversations
@@ -19,7 +19,7 @@ func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
 		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt), access.Origin(ctx))
 }
 
-// The queries for a page of a list: the first one, and one behind a place.
+// Queries for a page of a list: the first page, and one after a position.
 const (
 	ofKind            = `SELECT id, completed, created_at, updated_at FROM conversations WHERE namespace = ? AND owner = ? AND kind = ?`
 	lastUpdated       = ` ORDER BY updated_at DESC, id DESC LIMIT ?`
@@ -74,7 +74,7 @@ func (s *State) Delete(ctx context.Context, scope turn.Scope, id string) error {
 	})
 }
 
-// Expire deletes up to limit conversations of a kind that were updated before a time.
+// Expire deletes up to limit conversations of a kind that were last updated before a time.
 func (s *State) Expire(ctx context.Context, kind string, before time.Time, limit int) (n int, err error) {
 	err = s.db.update(ctx, "expire conversations", func(tx *sql.Tx) error {
 		type conversation struct{ owner, id string }
@@ -105,7 +105,7 @@ func deleteConversation(ctx context.Context, tx *sql.Tx, owner, id string) error
 	if _, err := clearTotals(ctx, tx, storedAccount(owner, id)); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id) // its turns go with it
+	_, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id) // its turns are deleted with it
 	return err
 }
 
@@ -113,7 +113,7 @@ func storedAccount(owner, id string) ledger.AccountKey {
 	return ledger.AccountKey{Owner: owner, Stored: true, Conversation: id}
 }
 
-// owns returns an error unless the conversation is the scope's.
+// owns returns an error if the conversation does not belong to the scope.
 func (s *State) owns(ctx context.Context, tx *sql.Tx, scope turn.Scope, id string) error {
 	var is turn.Scope
 	err := tx.QueryRowContext(ctx, "SELECT namespace, owner FROM conversations WHERE id = ?", id).

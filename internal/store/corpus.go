@@ -14,19 +14,19 @@ import (
 // Corpus keeps documents and their index. It implements retrieval.Store.
 type Corpus struct {
 	db    *database
-	large int64     // from how many bytes on passages are read side by side
-	widen sync.Once // lets in the reads of a large file
+	large int64     // size in bytes from which passages are read concurrently
+	widen sync.Once // raises the number of readers for a large file
 }
 
 var _ retrieval.Store = (*Corpus)(nil)
 
-// Version returns a number that grows with every Apply, by whatever process.
+// Version returns a number that grows with every Apply, also by another process.
 func (c *Corpus) Version(ctx context.Context) (int64, error) {
 	v, err := c.number(ctx, "SELECT value FROM counters WHERE name = 'version'")
 	return v, c.db.fail("read version of the corpus", err)
 }
 
-// number runs a constant query that gives one number.
+// number runs a constant query that returns one number.
 func (c *Corpus) number(ctx context.Context, query string, args ...any) (n int64, err error) {
 	stmt, err := c.db.prepared(query)
 	if err != nil {
@@ -54,10 +54,10 @@ func advance(ctx context.Context, tx *sql.Tx, counter string, n int) (value int6
 	return value, err
 }
 
-// Namespaces returns the namespaces that hold documents, sorted, without those that are Aside or
-// Replaced.
+// Namespaces returns the namespaces that hold documents, sorted, except internal ones (Aside,
+// Replaced).
 func (c *Corpus) Namespaces(ctx context.Context) ([]string, error) {
-	// Each step seeks the next namespace in the index, where DISTINCT would read every document.
+	// Each step seeks the next namespace in the index; DISTINCT would read every document.
 	const query = `WITH RECURSIVE n (namespace) AS (
 		SELECT MIN(namespace) FROM documents
 		UNION ALL
@@ -69,7 +69,7 @@ func (c *Corpus) Namespaces(ctx context.Context) ([]string, error) {
 	return all, c.db.fail("list namespaces", err)
 }
 
-// Snapshot returns what the index of a namespace consists of, read in one transaction.
+// Snapshot returns the parts of a namespace's index, read in one transaction.
 func (c *Corpus) Snapshot(ctx context.Context, namespace string) (retrieval.Snapshot, error) {
 	var snap retrieval.Snapshot
 	err := c.db.view(ctx, "read snapshot of "+namespace, func(tx *sql.Tx) error {
@@ -87,7 +87,7 @@ func (c *Corpus) Snapshot(ctx context.Context, namespace string) (retrieval.Snap
 	return snap, err
 }
 
-// rights returns who may see which revision of a namespace, ascending by revision.
+// rights returns the rights to each revision of a namespace, ascending by revision.
 func rights(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.Rights, err error) {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT revision, category, restricted FROM documents WHERE namespace = ? ORDER BY revision", namespace)
@@ -128,7 +128,7 @@ func rights(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.
 	})
 	for _, i := range restricted {
 		if err == nil && !all[i].Access.Restricted() {
-			err = errAccess // an empty list would let everyone in
+			err = errAccess // an empty list would let everyone see the document
 		}
 	}
 	return all, err
@@ -136,7 +136,7 @@ func rights(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.
 
 var errAccess = fmt.Errorf("%w access lists", retrieval.ErrDamaged)
 
-// named returns a list that names one user or group more.
+// named returns a list that also names a user or group.
 func named(l access.List, kind int, value string) access.List {
 	if kind == kindUser {
 		l.Users = append(l.Users, value)
@@ -146,7 +146,7 @@ func named(l access.List, kind int, value string) access.List {
 	return l
 }
 
-// segments returns the segments of a namespace without their data.
+// segments returns the segments of a namespace without their bytes.
 func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.Segment, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, generation, chunks, revisions FROM segments
 		WHERE namespace = ? ORDER BY id`, namespace)
@@ -158,7 +158,7 @@ func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieva
 		}
 		var err error
 		if s.Revisions, err = decodeRevisions(revisions); err != nil {
-			s.Generation = "" // the index can be made again
+			s.Generation = "" // the segment is then rebuilt
 		}
 		all = append(all, s)
 		return nil
@@ -166,7 +166,8 @@ func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieva
 	return all, err
 }
 
-// maxSegment bounds what a damaged size makes SegmentData allocate at once, in bytes.
+// maxSegment is the largest segment in bytes. It limits the allocation that a damaged size can
+// cause.
 const maxSegment = 1 << 30
 
 var errSegment = fmt.Errorf("%w segment: parts are missing", retrieval.ErrDamaged)
@@ -222,20 +223,20 @@ func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.R
 	return all, c.db.fail("list roots", err)
 }
 
-// RootNamespaces returns the namespaces that have roots, sorted; some may hold no documents.
+// RootNamespaces returns the namespaces that have roots, sorted. Some may hold no documents.
 func (c *Corpus) RootNamespaces(ctx context.Context) ([]string, error) {
 	rows, err := c.db.read.QueryContext(ctx, "SELECT DISTINCT namespace FROM roots ORDER BY namespace")
 	all, err := column[string](rows, err)
 	return all, c.db.fail("list the namespaces of roots", err)
 }
 
-// Files returns what is known of the files below a root, sorted by path.
+// Files returns the recorded state of the files below a root, sorted by path.
 func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retrieval.File, err error) {
 	all, err = c.files(ctx, "namespace = ? AND root = ? ORDER BY path", namespace, root)
 	return all, c.db.fail("list files", err)
 }
 
-// files returns the rows of files that meet a condition.
+// files returns the rows of files that match a condition.
 func (c *Corpus) files(ctx context.Context, condition string, args ...any) (all []retrieval.File, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT namespace, root, path, size, mod_time, sha256, document_id,
 		put_in, reason, detail, generation, state FROM files WHERE `+condition, args...)

@@ -11,18 +11,18 @@ import (
 	"parley/internal/retrieval"
 )
 
-// partSize is the size of a part of a segment in bytes. Reading a segment needs about three
-// parts of memory beside the segment itself.
+// partSize is the size in bytes of a stored part of a segment. Reading a segment needs memory for
+// about three parts beside the segment.
 const partSize = 256 << 10
 
-// The kinds of document_access.
+// Values of document_access.kind.
 const (
 	kindUser  = 0
 	kindGroup = 1
 )
 
-// Apply commits one batch in one durable transaction: all of it or nothing. Deletions come before
-// additions, in all namespaces, so a batch may give one document the name that another one loses.
+// Apply commits a batch in one durable transaction. Deletions precede additions in all namespaces,
+// so a batch may reuse the name of a document that it deletes.
 func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (retrieval.Applied, error) {
 	parts := append([]retrieval.Batch{b}, b.Others...)
 	done := make([]retrieval.Applied, len(parts))
@@ -56,7 +56,7 @@ func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (retrieval.Applie
 	return done[0], nil
 }
 
-// putAll adds what a batch adds to its namespace, and returns the ids of the segments.
+// putAll inserts the batch's additions to its namespace, and returns the ids of the segments.
 func (a applier) putAll(ctx context.Context, b retrieval.Batch) (segments []int64, err error) {
 	if err := a.putDocuments(ctx, b.Put); err != nil {
 		return nil, err
@@ -70,17 +70,17 @@ func (a applier) putAll(ctx context.Context, b retrieval.Batch) (segments []int6
 	return segments, a.putFiles(b.PutFiles)
 }
 
-// applier carries out the parts of one batch. Its context has no end: the driver starts a
-// goroutine a statement for one that has, which would halve the speed of an ingestion. Apply's
-// own context is looked at between documents and at the commit.
+// applier carries out a batch. Its context does not end: the driver starts a goroutine for each
+// statement whose context can end, which would halve the speed of an ingestion. Apply checks its
+// own context between documents and before the commit.
 type applier struct {
 	ctx       context.Context
 	tx        *sql.Tx
 	namespace string
 }
 
-// deleteAll removes what the batch deletes, drops or is about to replace. It returns the
-// revisions that are gone.
+// deleteAll removes the documents that the batch deletes or replaces, and the segments that it
+// drops. It returns the removed revisions.
 func (a applier) deleteAll(b retrieval.Batch) (gone []int64, err error) {
 	for _, id := range b.DropSegments {
 		n, err := a.exec("DELETE FROM segments WHERE id = ? AND namespace = ?", id, a.namespace)
@@ -96,7 +96,7 @@ func (a applier) deleteAll(b retrieval.Batch) (gone []int64, err error) {
 		ids = append(ids, p.Document.ID)
 	}
 	for _, id := range ids {
-		// Pages, chunks and access list go with the row.
+		// Pages, chunks and access list are deleted with the row.
 		rows, err := a.tx.QueryContext(a.ctx,
 			"DELETE FROM documents WHERE id = ? AND namespace = ? RETURNING revision", id, a.namespace)
 		revisions, err := column[int64](rows, err)
@@ -108,7 +108,6 @@ func (a applier) deleteAll(b retrieval.Batch) (gone []int64, err error) {
 	return gone, a.dropOrigins(b)
 }
 
-// dropOrigins removes the roots and files that the batch drops.
 func (a applier) dropOrigins(b retrieval.Batch) error {
 	for _, path := range b.DropRoots {
 		if _, err := a.exec("DELETE FROM roots WHERE namespace = ? AND path = ?", a.namespace, path); err != nil {
@@ -137,7 +136,7 @@ func (a applier) exec(query string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// putDocuments adds documents whose former revisions are gone already.
+// putDocuments inserts documents whose former revisions are already deleted.
 func (a applier) putDocuments(ctx context.Context, puts []retrieval.Put) error {
 	if len(puts) == 0 {
 		return nil
@@ -166,7 +165,7 @@ func (a applier) putDocuments(ctx context.Context, puts []retrieval.Put) error {
 	return nil
 }
 
-// inserts are the statements of a bulk insertion.
+// inserts are prepared statements for bulk insertion.
 type inserts struct {
 	document, access, page, chunk *sql.Stmt
 }
@@ -246,7 +245,7 @@ func (in inserts) putAccess(a applier, revision int64, l access.List) error {
 	return nil
 }
 
-// addSegments returns the ids that it gave.
+// addSegments inserts segments and returns their new ids.
 func (a applier) addSegments(segments []retrieval.Segment) (ids []int64, err error) {
 	if len(segments) == 0 {
 		return nil, nil
@@ -322,7 +321,7 @@ func nullBytes(b []byte) any {
 	return b
 }
 
-// nanos keeps a file's time as the file system gives it, so that a stat compares equal.
+// nanos keeps the full precision of the file system's time, so that a later stat compares equal.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -8,9 +8,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// SwitchAside has the documents that were made anew take the places of the others, in one durable
-// transaction that moves rows of documents and segments from one namespace to another, and leaves
-// their pages, chunks and bytes where they are.
+// SwitchAside replaces documents with their rebuilt versions in one durable transaction. It moves
+// rows of documents and segments between namespaces; pages, chunks and bytes stay where they are.
 func (c *Corpus) SwitchAside(ctx context.Context, s retrieval.Switch) (done retrieval.Applied, switched int, err error) {
 	err = c.db.update(ctx, "switch the documents of "+s.Namespace, func(tx *sql.Tx) error {
 		a := applier{ctx: context.WithoutCancel(ctx), tx: tx, namespace: s.Namespace}
@@ -39,7 +38,7 @@ func (c *Corpus) SwitchAside(ctx context.Context, s retrieval.Switch) (done retr
 // switchDocuments moves the rows of documents. An AsideID is a revision, "/" and an id.
 func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int, err error) {
 	aside, replaced := retrieval.Aside(s.Namespace), retrieval.Replaced(s.Namespace)
-	// Names and ids must be unique among what was replaced before, too.
+	// Names and ids must be unique among the replaced documents, too.
 	rows, err := a.tx.QueryContext(a.ctx, `UPDATE documents SET namespace = ?1,
 			id = 'old/' || revision || '/' || id, name = 'old/' || revision
 		WHERE namespace = ?2 AND EXISTS (SELECT 1 FROM documents n
@@ -52,7 +51,7 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 		WHERE namespace = ?2 AND NOT EXISTS (SELECT 1 FROM documents o
 			WHERE o.namespace = ?1 AND o.id = 'old/' || documents.id)`, replaced, aside)
 	if err != nil {
-		return nil, 0, fmt.Errorf("drop documents that have changed meanwhile: %w", err)
+		return nil, 0, fmt.Errorf("drop documents that have changed in the meantime: %w", err)
 	}
 	_, err = a.exec(`UPDATE files SET generation = ?, detail = made.notes
 		FROM (SELECT substr(id, instr(id, '/') + 1) AS document, notes FROM documents WHERE namespace = ?) made
@@ -81,7 +80,7 @@ func (a applier) switchSegments(namespace string) error {
 	return nil
 }
 
-// switchVectors moves the links of vectors that were made aside already, as new ones.
+// switchVectors moves the links of vectors that the rebuilt chunks have already, as new links.
 func (a applier) switchVectors(namespace string) error {
 	version, err := advance(a.ctx, a.tx, "vectors", 1)
 	if err != nil {
@@ -96,10 +95,10 @@ func (a applier) switchVectors(namespace string) error {
 	return nil
 }
 
-// SweepReplaced deletes up to limit documents and segments that were replaced, with all their rows.
+// SweepReplaced deletes up to limit replaced documents and segments with all their rows.
 func (c *Corpus) SweepReplaced(ctx context.Context, limit int) (deleted int, err error) {
 	first, end := retrieval.Replaced(""), retrieval.Replaced(retrieval.EndOfNames)
-	err = c.db.update(ctx, "delete what was replaced", func(tx *sql.Tx) error {
+	err = c.db.update(ctx, "delete replaced documents", func(tx *sql.Tx) error {
 		a := applier{ctx: context.WithoutCancel(ctx), tx: tx}
 		deleted = 0
 		for _, query := range []string{

@@ -9,7 +9,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// DocumentByID returns the current revision of a document that the filter lets through.
+// DocumentByID returns the current revision of a document that the filter admits.
 func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
 	condition, args := visible(f)
 	all, err := c.documents(ctx, "id = ? AND "+condition, append([]any{id}, args...), 1)
@@ -22,8 +22,8 @@ func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string
 	return all[0], nil
 }
 
-// FindDocuments returns up to limit documents with names after the given one whose names or titles
-// hold a text, sorted by name, and how many there are with whatever name.
+// FindDocuments returns up to limit documents whose name or title contains text and whose name
+// sorts after the given one, sorted by name. It also returns the total number of matches.
 func (c *Corpus) FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) (
 	[]retrieval.Document, int, error) {
 	condition, args := visible(f)
@@ -41,11 +41,11 @@ func (c *Corpus) FindDocuments(ctx context.Context, f retrieval.Filter, text, af
 	return found, total, err
 }
 
-// likeEscapes keeps what is looked for from being a pattern.
+// likeEscapes escapes the wildcards of LIKE in the text of a user.
 var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
-// Revisions without any are left out.
+// EmbeddedChunks counts the chunks of each revision that have a vector in the newest generation.
+// The map omits revisions without any.
 func (c *Corpus) EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error) {
 	counts := map[int64]int{}
 	if len(revisions) == 0 {
@@ -68,8 +68,8 @@ func (c *Corpus) EmbeddedChunks(ctx context.Context, revisions []int64) (map[int
 	return counts, c.db.fail("count vectors", err)
 }
 
-// Page returns the page with a number of a revision, and the highest number of its pages. A revision
-// or page that is not there is ErrNotFound.
+// Page returns a page of a revision by number, and the revision's highest page number. A missing
+// revision or page is ErrNotFound.
 func (c *Corpus) Page(ctx context.Context, revision int64, number int) (p retrieval.Page, last int, err error) {
 	err = c.db.view(ctx, "read page", func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(number), -1) FROM pages WHERE revision = ?", revision).Scan(&last)

@@ -14,10 +14,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Chunks returns the chunks with the given keys and their documents, in the order of keys; keys
-// that are gone, or that belong to another namespace, are left out. Chunks may be read from
-// different versions of the corpus. Those of a large one are read side by side, because they lie anywhere
-// in a file that the system keeps a part of in memory, and a search waits for the slowest.
+// Chunks returns the chunks with the given keys and their documents, in the order of keys. It omits
+// keys that are deleted or belong to another namespace. Different chunks may come from different
+// versions of the corpus. In a large corpus, chunks are read concurrently: they lie scattered over
+// a file that the system caches only in part, and a search waits for the slowest read.
 func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.ChunkKey) (
 	[]retrieval.Passage, error) {
 	if len(keys) == 0 {
@@ -46,10 +46,10 @@ func (c *Corpus) Chunks(ctx context.Context, namespace string, keys []retrieval.
 	return slices.Concat(parts...), err
 }
 
-// largeFile is from how many bytes on a system may keep less than all of a file in memory.
+// largeFile is the size in bytes above which a system may not keep the whole file in memory.
 const largeFile = 256 << 20
 
-// sideBySide returns over how many connections the passages of a search are read.
+// sideBySide returns how many connections read the passages of a search.
 func (c *Corpus) sideBySide() int {
 	if info, err := os.Stat(c.db.path); err != nil || info.Size() < c.large {
 		return 1
@@ -58,10 +58,11 @@ func (c *Corpus) sideBySide() int {
 	return maxReaders
 }
 
-// readChunks is Chunks in one transaction, with the statements that read a chunk and a document.
+// readChunks is Chunks within one transaction, with the prepared statements for a chunk and a
+// document.
 func readChunks(ctx context.Context, tx *sql.Tx, chunk, document *sql.Stmt, namespace string, keys []retrieval.ChunkKey) (
 	all []retrieval.Passage, err error) {
-	documents := map[int64]retrieval.Document{} // without an ID for a revision that is gone
+	documents := map[int64]retrieval.Document{} // a deleted revision has an entry without ID
 	for _, key := range keys {
 		d, ok := documents[key.Revision]
 		if !ok {
@@ -87,7 +88,7 @@ func readChunks(ctx context.Context, tx *sql.Tx, chunk, document *sql.Stmt, name
 	return all, nil
 }
 
-// revision returns the document of the namespace with that current revision, or ErrNotFound.
+// revision returns the document whose current revision has that number, or ErrNotFound.
 func revision(ctx context.Context, tx *sql.Tx, document *sql.Stmt, namespace string, number int64) (
 	retrieval.Document, error) {
 	d, restricted, err := scanDocument(document.QueryRowContext(ctx, number, namespace))
@@ -100,13 +101,14 @@ func revision(ctx context.Context, tx *sql.Tx, document *sql.Stmt, namespace str
 	return d, err
 }
 
-// ordinalBits is how many bits of a chunk's id its ordinal takes.
+// ordinalBits is the width of the ordinal in a chunk's id.
 const ordinalBits = 24
 
-// chunkID returns the number of a chunk's row. Chunks of a revision follow one another, in their order.
+// chunkID returns the id of a chunk's row. The ids of a revision are consecutive, in the order of
+// its chunks.
 func chunkID(key retrieval.ChunkKey) int64 { return key.Revision<<ordinalBits | int64(key.Ordinal) }
 
-// row is what one result is scanned from: *sql.Row or *sql.Rows.
+// row is *sql.Row or *sql.Rows.
 type row interface{ Scan(dest ...any) error }
 
 // scanChunk reads tokens, layout and body.
@@ -160,7 +162,7 @@ func (c *Corpus) Pages(ctx context.Context, revision int64) (all []retrieval.Pag
 const documentColumns = `id, namespace, owner, revision, name, title, url, category, media_type,
 	restricted, sha256, size, pages, chunks, generation, notes, indexed_at`
 
-// scanDocument reads documentColumns. The access list of a restricted document is left empty.
+// scanDocument reads documentColumns. It leaves the access list of a restricted document empty.
 func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 	var indexedAt int64
 	err = r.Scan(&d.ID, &d.Namespace, &d.Owner, &d.Revision, &d.Name, &d.Title, &d.URL, &d.Category,
@@ -169,11 +171,11 @@ func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 	return d, restricted, err
 }
 
-// accessBatch is how many documents' access lists one query reads.
+// accessBatch is how many access lists one query reads.
 const accessBatch = 500
 
-// readAccess fills the access lists of documents that have one. A list that is not there is an
-// error: the file is damaged.
+// readAccess fills the access lists of restricted documents. A missing list is an error, because
+// the file is then damaged.
 func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document) error {
 	for len(documents) > 0 {
 		n := min(len(documents), accessBatch)
@@ -202,8 +204,8 @@ func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document
 			return err
 		}
 		for _, d := range documents[:n] {
-			if !d.Access.Restricted() { // rather an error than a document that everyone may see
-				return fmt.Errorf("read access lists: revision %d is restricted and names nobody", d.Revision)
+			if !d.Access.Restricted() { // an error is better than a document that everyone may see
+				return fmt.Errorf("read access lists: revision %d is restricted but has no access list", d.Revision)
 			}
 		}
 		documents = documents[n:]
@@ -211,7 +213,7 @@ func readAccess(ctx context.Context, tx *sql.Tx, documents []*retrieval.Document
 	return nil
 }
 
-// placeholders returns n of them, separated by commas.
+// placeholders returns n question marks separated by commas.
 func placeholders(n int) string {
 	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
 }

@@ -8,8 +8,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// visible returns the condition on a row of documents that says the same as
-// retrieval.Filter.MaySee within the filter's namespace, and its arguments.
+// visible returns a condition on rows of documents, and its arguments, equivalent to
+// retrieval.Filter.MaySee within the filter's namespace.
 func visible(f retrieval.Filter) (condition string, args []any) {
 	conditions := []string{"namespace = ?"}
 	args = []any{f.Namespace}
@@ -22,7 +22,7 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 		args = append(args, f.ExcludeCategory)
 	}
 	required := f.RequireUser || f.RequireGroup
-	var allowed []string // any of them lets the caller in
+	var allowed []string // any one of them admits the caller
 	if !required {
 		allowed = append(allowed, "restricted = 0")
 	}
@@ -43,12 +43,12 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// listed begins the condition that a restricted document's access list has certain rows. It is
-// evaluated for restricted documents only.
+// listed begins the condition that the access list of a restricted document has certain rows.
+// SQLite evaluates it for restricted documents only.
 const listed = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
 	"WHERE a.revision = documents.revision AND "
 
-// Document returns the current revision of a document that the filter lets through.
+// Document returns the current revision of a document that the filter admits.
 func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	condition, args := visible(f)
 	all, err := c.documents(ctx, condition+" AND name = ?", append(args, name), 1)
@@ -61,7 +61,7 @@ func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) 
 	return all[0], nil
 }
 
-// Documents returns up to limit documents with names after the given one, sorted by name.
+// Documents returns up to limit documents whose names sort after the given one, sorted by name.
 func (c *Corpus) Documents(ctx context.Context, f retrieval.Filter, after string, limit int) (
 	[]retrieval.Document, error) {
 	condition, args := visible(f)
@@ -74,7 +74,7 @@ func (c *Corpus) AllDocuments(ctx context.Context, namespace, after string, limi
 	return c.documents(ctx, "namespace = ? AND name > ?", []any{namespace, after}, limit)
 }
 
-// documents returns up to limit documents for which a condition holds, sorted by name.
+// documents returns up to limit documents that match a condition, sorted by name.
 func (c *Corpus) documents(ctx context.Context, condition string, args []any, limit int) (
 	all []retrieval.Document, err error) {
 	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) error {

@@ -20,7 +20,7 @@ import (
 	"parley/internal/turn"
 )
 
-// crashDir is set in the environment of the child process that TestStore_SurvivesKill kills.
+// crashDir is the environment variable that makes a test process the child that is killed.
 const crashDir = "PARLEY_TEST_CRASH_DIR"
 
 func TestMain(m *testing.M) {
@@ -34,14 +34,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What one batch of the child holds: all of it must be there or nothing.
+// The contents of one batch of the child. All of it must be stored, or none.
 const (
 	crashDocuments = 3
 	crashChunks    = 20
 )
 
-// writeUntilKilled applies batches and saves turns. After each it prints the number of the batch,
-// which is the acknowledgement.
+// writeUntilKilled applies batches and saves turns. After each batch it prints the batch's number
+// as an acknowledgement.
 func writeUntilKilled(dir string) error {
 	ctx := context.Background()
 	db, err := store.Open(ctx, dir, nil)
@@ -123,7 +123,7 @@ func TestStore_SurvivesKill(t *testing.T) {
 	t.Logf("%d batches acknowledged over %d kills", len(acknowledged), rounds)
 }
 
-// runAndKill starts the child, kills it a random moment after it has acknowledged so many
+// runAndKill starts the child, kills it at a random moment after the given number of acknowledged
 // batches, and returns their numbers.
 func runAndKill(t *testing.T, dir string, batches int) (acknowledged []int64) {
 	t.Helper()
@@ -137,7 +137,7 @@ func runAndKill(t *testing.T, dir string, batches int) (acknowledged []int64) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The moment of the kill, within the next batch or two.
+	// Kill it within the next batch or two.
 	delay := time.Duration(rand.IntN(10_000)) * time.Microsecond
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -173,7 +173,7 @@ func checkIntegrity(t *testing.T, dir string) {
 	}
 }
 
-// checkBatches checks that every batch in the store is whole, and every acknowledged one there.
+// checkBatches checks that every stored batch is whole and that every acknowledged batch is stored.
 func checkBatches(t *testing.T, dir string, acknowledged map[int64]bool) {
 	t.Helper()
 	ctx := t.Context()

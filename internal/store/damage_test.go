@@ -25,9 +25,9 @@ import (
 	"parley/test/needs"
 )
 
-// Row R3: wherever bytes of a database have changed, or its end is missing, each answer is what it
-// was, or an error that names the file and what repairs it. There are 60 such files, 1,000 with PARLEY_TEST_ALL=1, and as many as
-// PARLEY_DAMAGE_PLACES says, at other places each time.
+// Wherever a database file is changed or cut, each answer is either unchanged or an error that
+// names the file and how to repair it. The test damages 60 files, 1,000 with PARLEY_TEST_ALL=1, or
+// PARLEY_DAMAGE_PLACES, at random places.
 func TestStore_NeverAnswersFromDamage(t *testing.T) {
 	rounds := 60
 	if needs.All() && !needs.Race {
@@ -80,7 +80,7 @@ func TestStore_NeverAnswersFromDamage(t *testing.T) {
 		seed, rounds, unopened, noticed, rounds-unopened-noticed)
 }
 
-// checkDamage fails unless err says what R3 wants to be said of damage to the file at path.
+// checkDamage fails unless err names the damaged file at path and how to repair it.
 func checkDamage(t *testing.T, at, path string, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*DamagedError](err)
@@ -90,7 +90,7 @@ func checkDamage(t *testing.T, at, path string, err error) {
 	}
 }
 
-// damage returns a copy of a file with damage, and what it is.
+// damage returns a damaged copy of a file and a description of the damage.
 func damage(r *rand.Rand, whole []byte) (broken []byte, what string) {
 	broken = bytes.Clone(whole)
 	if r.IntN(5) == 0 {
@@ -105,7 +105,7 @@ func damage(r *rand.Rand, whole []byte) (broken []byte, what string) {
 	return broken, strings.TrimSpace(what)
 }
 
-// wholeFolder returns the databases of a folder with every kind of row, and what they answer.
+// wholeFolder returns databases with every kind of row, and their answers.
 func wholeFolder(t *testing.T) (files map[string][]byte, want map[string]answer) {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,13 +227,13 @@ func fillState(ctx context.Context, db *DB) error {
 	return nil
 }
 
-// answer is what a question got.
+// answer is the result of one query.
 type answer struct {
 	text string
 	err  error
 }
 
-// answers opens a folder and asks it everything. The error says why it cannot be opened.
+// answers opens a folder and runs every query. The error says why the folder cannot be opened.
 func answers(ctx context.Context, dir string) (map[string]answer, error) {
 	db, err := Open(ctx, dir, nil)
 	if err != nil {

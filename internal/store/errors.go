@@ -31,7 +31,7 @@ func (e *FolderError) Unwrap() error { return e.Err }
 
 // NewerError says that a newer version of Parley wrote a database. Its text may be shown to users.
 type NewerError struct {
-	Path string // of the database
+	Path string // path of the database
 	Have int    // the version of its schema
 	Want int    // the newest version that this program knows
 }
@@ -41,14 +41,14 @@ func (e *NewerError) Error() string {
 		"use that version, or choose another folder with --data", e.Path, e.Have, e.Want)
 }
 
-// DamagedError says that a database cannot be read any more. Its text may be shown to users.
+// DamagedError says that a database is unreadable. Its text may be shown to users.
 type DamagedError struct {
 	Path string
 	Err  error
 }
 
 func (e *DamagedError) Error() string {
-	remedy := "restore it from a backup, or move it away to go on without the conversations in it"
+	remedy := "restore it from a backup, or move it away to continue without its conversations"
 	if filepath.Base(e.Path) == "corpus.db" {
 		remedy = "restore it from a backup, or move it away and ingest the documents again"
 	}
@@ -59,7 +59,7 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// IsFull reports whether err says that there is no room left on the disk.
+// IsFull reports whether err says that the disk is full.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }

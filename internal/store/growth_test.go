@@ -15,11 +15,11 @@ import (
 	"parley/internal/turn"
 )
 
-// grown is how many ledger entries, turns, conversations and documents there are in BenchmarkTurnPath.
+// grown is how many ledger entries, turns, conversations and documents BenchmarkTurnPath has.
 const grown = 1_000_000
 
-// BenchmarkTurnPath runs what a turn of a session asks of the store, and views of it, by turns over an empty and a
-// grown store; see CompareGrown.
+// BenchmarkTurnPath runs a turn's store calls alternately on an empty and a grown store; see
+// CompareGrown.
 func BenchmarkTurnPath(b *testing.B) {
 	stores := []*grownStore{newGrown(b, 10), newGrown(b, grown)}
 	for _, part := range []struct {
@@ -51,7 +51,7 @@ func BenchmarkTurnPath(b *testing.B) {
 	}
 }
 
-// grownStore is a store of so many rows, and what is asked of it: the row in the middle.
+// grownStore is a store with many rows, and the row in the middle, which the calls ask for.
 type grownStore struct {
 	s       *State
 	c       *Corpus
@@ -75,7 +75,7 @@ func newGrown(b *testing.B, rows int) *grownStore {
 		account: ledger.AccountOf("", id, chat.Account{})}
 }
 
-// turn is a turn with one call of a model: what is read before it and after it, and two durable commits.
+// turn makes the store calls of a turn with one model call: its reads and two durable commits.
 func (a *grownStore) turn(ctx context.Context) error {
 	at := time.Now()
 	e := ledger.Entry{ID: ident.New(), TurnID: ident.New(), ConversationID: a.id, Scope: askedScope,
@@ -106,7 +106,7 @@ func (a *grownStore) turn(ctx context.Context) error {
 	return err
 }
 
-// BenchmarkUsage adds up a grown ledger, as a report does, and as budgets do once when the program starts.
+// BenchmarkUsage sums a grown ledger, as a usage report does, and as budgets do at start.
 func BenchmarkUsage(b *testing.B) {
 	dir := b.TempDir()
 	db := mustOpen(b, dir)

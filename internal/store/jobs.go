@@ -11,14 +11,14 @@ import (
 	"parley/internal/documents/job"
 )
 
-// Jobs keeps the work that goes on behind requests. It implements job.Store.
+// Jobs stores background jobs. It implements job.Store.
 type Jobs struct {
 	db *database
 }
 
 var _ job.Store = (*Jobs)(nil)
 
-// jobColumns are those of a list; jobFull has the files too.
+// jobColumns are the columns of a list; jobFull adds the files.
 const (
 	jobColumns = `id, kind, namespace, owner, origin, request, state, asked, message, error, counts, runs,
 	created_at, queued_at, started_at, ended_at`
@@ -55,7 +55,7 @@ func scanJob(r row, full bool) (j job.Job, err error) {
 	return j, nil
 }
 
-// encodeJob returns the counts and the files of a job as they are stored.
+// encodeJob returns the counts and files of a job as stored.
 func encodeJob(j job.Job) (counts, files string, err error) {
 	c, err := json.Marshal(j.Counts)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Jobs) Add(ctx context.Context, j job.Job) error {
 		micros(j.CreatedAt), micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt))
 }
 
-// Save stores what the Runner has changed of a job that has not ended. The wish to cancel it ends
-// with the job.
+// Save stores the Runner's changes to an unfinished job, and reports whether somebody asked to
+// cancel it. When the job ends, that request is dropped.
 func (s *Jobs) Save(ctx context.Context, j job.Job) (asked bool, err error) {
 	counts, files, err := encodeJob(j)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Jobs) Jobs(ctx context.Context, l job.List) (all []job.Job, err error) 
 	return all, s.db.fail("list jobs", err)
 }
 
-// Unfinished returns the jobs that have not ended without Request and Files, the one first that waits longest.
+// Unfinished returns the unfinished jobs without Request and Files, the longest waiting first.
 func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT id, kind, namespace, owner, origin, state, queued_at FROM jobs
 		WHERE finished = 0 ORDER BY queued_at, id`)
@@ -139,7 +139,7 @@ func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
 	return all, s.db.fail("list unfinished jobs", err)
 }
 
-// CountUnfinished returns how many jobs have not ended, of everybody and of one caller.
+// CountUnfinished returns how many jobs are unfinished, in total and of one caller.
 func (s *Jobs) CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error) {
 	err = s.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(owner = ? AND origin = ?), 0) FROM jobs WHERE finished = 0`,
 		owner, origin).Scan(&all, &own)
@@ -152,20 +152,20 @@ func (s *Jobs) IDs(ctx context.Context) ([]string, error) {
 	return ids, s.db.fail("list jobs", err)
 }
 
-// Ask asks to cancel a job; one that is queued is cancelled by that.
+// Ask requests the cancellation of a job. A queued job is cancelled at once.
 func (s *Jobs) Ask(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
 	return s.change(ctx, "cancel job", owner, id, func(j *job.Job) error { return j.Ask(now) })
 }
 
-// Retry queues a job again that has ended without being done.
+// Retry queues a job again that ended in a state other than done.
 func (s *Jobs) Retry(ctx context.Context, owner, id string, now time.Time) (job.Job, error) {
 	return s.change(ctx, "retry job", owner, id, func(j *job.Job) error { return j.Again(now) })
 }
 
-// change reads a job, changes it and writes it in one transaction.
+// change reads, changes and writes a job in one transaction.
 func (s *Jobs) change(ctx context.Context, doing, owner, id string, change func(*job.Job) error) (j job.Job, err error) {
 	err = s.db.update(ctx, doing, func(tx *sql.Tx) error {
-		// An update that changes nothing, because it locks the row in every database.
+		// This update changes nothing. It locks the row in every database.
 		var err error
 		j, err = scanJob(tx.QueryRowContext(ctx, `UPDATE jobs SET runs = runs WHERE id = ? AND owner = ?
 			RETURNING `+jobFull, id, owner), true)

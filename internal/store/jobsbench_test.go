@@ -9,7 +9,8 @@ import (
 	"parley/internal/documents/job"
 )
 
-// BenchmarkJobs_Unfinished is what the runner of jobs reads every two seconds: 200 jobs of 2,000 files each.
+// BenchmarkJobs_Unfinished is the query of the job runner, every two seconds, with 200 jobs of
+// 2,000 files each.
 func BenchmarkJobs_Unfinished(b *testing.B) {
 	db, err := Open(b.Context(), b.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// A chunk's layout is a byte of version, 1, then unsigned varints: the number of spans, for each
-// span its page, its length, and the signed distances of its start and offset from the end of
-// the span before it; the number of headings, for each its length and its bytes. That is about
-// 8 bytes for a chunk's only span where JSON takes 50.
+// A chunk's layout is a version byte, 1, followed by unsigned varints: the number of spans; for
+// each span its page, its length, and the signed distances of its start and offset from the end of
+// the previous span; the number of headings; for each heading its length and bytes. A chunk with
+// one span takes about 8 bytes, where JSON takes 50.
 const layoutVersion = 1
 
 var errLayout = errors.New("malformed chunk layout")
@@ -68,7 +68,7 @@ func decodeLayout(b []byte) (spans []retrieval.Span, headings []string, err erro
 
 var errRevisions = errors.New("malformed list of revisions")
 
-// encodeRevisions writes ascending numbers as the varints of their differences.
+// encodeRevisions writes ascending numbers as varints of their differences.
 func encodeRevisions(revisions []int64) []byte {
 	b := make([]byte, 0, 2*len(revisions)+4)
 	last := int64(0)
@@ -93,13 +93,13 @@ func decodeRevisions(b []byte) ([]int64, error) {
 	return all, nil
 }
 
-// reader takes values off the front of a byte slice; after a failure its values are zero.
+// reader reads values from a byte slice. After a failure all values are zero.
 type reader struct {
 	rest   []byte
 	failed bool
 }
 
-// count reads a number of things or a page number.
+// count reads a number of elements or a page number.
 func (r *reader) count() int {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v > 1<<31 {

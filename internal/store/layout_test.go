@@ -28,7 +28,7 @@ func TestLayout_KeepsWhatItIsGiven(t *testing.T) {
 			t.Errorf("headings:\n%s", diff)
 		}
 	}
-	// The usual chunk, a kilobyte from the middle of a page, is small.
+	// A typical chunk, a kilobyte from the middle of a page, has a small layout.
 	b := encodeLayout([]retrieval.Span{{Page: 3, Start: 2100, End: 3100}}, nil)
 	if len(b) > 10 {
 		t.Errorf("a single span takes %d bytes", len(b))

@@ -10,7 +10,7 @@ import (
 	"parley/internal/turn"
 )
 
-// callColumns are what is known of a call before it is made, in both tables that have calls.
+// callColumns are the columns known before a call is made, common to both tables of calls.
 const callColumns = `id, namespace, owner, conversation_id, account_user, account_conversation, turn_id, stage,
 	provider, model, estimated_input, created_at`
 
@@ -22,7 +22,7 @@ func (s *State) Intend(ctx context.Context, e ledger.Entry) error {
 		e.TurnID, string(e.Stage), e.Provider, e.Model, e.EstimatedInput, micros(e.CreatedAt))
 }
 
-// insertFree enters a call that is settled already, because it costs nothing.
+// insertFree enters a call as already settled, because it is free.
 const insertFree = `INSERT INTO ledger (` + callColumns + `, status, input_tokens, output_tokens, cached_tokens,
 	reasoning_tokens, estimated, cost_micros, settled_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -35,8 +35,8 @@ func insertEntry(ctx context.Context, into *sql.Stmt, e ledger.Entry) error {
 	return err
 }
 
-// The statements that write the end of a call: they move it to the ledger with its end, or where it is
-// there as interrupted, change its end.
+// Statements that record the end of a call. They move the entry to the ledger, or update an entry
+// there that is marked as interrupted.
 const (
 	settleCall = `INSERT INTO ledger (` + callColumns + `, status, input_tokens, output_tokens, cached_tokens,
 		reasoning_tokens, estimated, cost_micros, settled_at)
@@ -46,8 +46,8 @@ const (
 		reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ? AND turn_id = ?`
 )
 
-// Settle writes what became of an entry, and adds it to its account. What is settled stays, except
-// that an interrupted entry yields to the real end of its call.
+// Settle records the outcome of an entry and adds it to its account. A settled entry does not
+// change, except that an interrupted entry is replaced by the real outcome of its call.
 func (s *State) Settle(ctx context.Context, e ledger.Entry) error {
 	into, err := s.settling(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Ent
 	} else {
 		old, found := interrupted(ctx, tx, e)
 		if errors.Is(found, sql.ErrNoRows) || found == nil && e.Status == ledger.Interrupted {
-			return nil // settled already
+			return nil // already settled
 		}
 		if found != nil {
 			return found
@@ -118,7 +118,7 @@ func affects(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// interrupted returns what an entry had added to its account when it was interrupted.
+// interrupted returns the amounts that an entry had added to its account when it was interrupted.
 func interrupted(ctx context.Context, tx *sql.Tx, of ledger.Entry) (e ledger.Entry, err error) {
 	var cost sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT stage, input_tokens, output_tokens, estimated, cost_micros
@@ -142,7 +142,7 @@ func (s *State) Entries(ctx context.Context, turnID string) ([]ledger.Entry, err
 	return all, s.db.fail("read entries of a turn", err)
 }
 
-// selectIntents reads intents as if they stood in the ledger.
+// selectIntents reads intents with the columns of ledger rows.
 const selectIntents = `SELECT ` + callColumns + `, 'intent' AS status, 0 AS input_tokens, 0 AS output_tokens,
 	0 AS cached_tokens, 0 AS reasoning_tokens, 0 AS estimated, NULL AS cost_micros, 0 AS settled_at FROM intents`
 
@@ -168,7 +168,7 @@ func (s *State) entries(ctx context.Context, query string, args ...any) (all []l
 	return all, err
 }
 
-// Answered returns what a key got, or turn.ErrNotFound.
+// Answered returns the stored result of a key, or turn.ErrNotFound.
 func (s *State) Answered(ctx context.Context, k turn.Key) (turn.Answered, error) {
 	a := turn.Answered{Key: k}
 	stmt, err := s.db.prepared(`SELECT body, turn_id, events, created_at FROM idempotency
@@ -187,7 +187,7 @@ func (s *State) Answered(ctx context.Context, k turn.Key) (turn.Answered, error)
 	return a, s.db.fail("read key", err)
 }
 
-// insertAnswered remembers a key. One that is too old to count may still be there.
+// insertAnswered stores a key. An expired row of the same key may still exist.
 func insertAnswered(ctx context.Context, tx *sql.Tx, a *turn.Answered) error {
 	if a == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// migrationFiles holds NNNN_name.sql for each database, numbered from 0001 without gaps. A file
-// that was released never changes.
+// migrationFiles holds NNNN_name.sql for each database, numbered from 0001 without gaps. Released
+// files never change.
 //
 //go:embed migrations
 var migrationFiles embed.FS
@@ -27,8 +27,8 @@ type migration struct {
 	script  string
 }
 
-// migrate brings the schema up to date in one transaction, so that a process that dies in it, or
-// another one that opens the folder at the same moment, finds the old schema or the new one.
+// migrate brings the schema up to date in one transaction, so that a crash, or another process that
+// opens the folder at the same moment, sees the old schema or the new one.
 func (d *database) migrate(ctx context.Context, name string, log *slog.Logger) error {
 	all, err := readMigrations(name)
 	if err != nil {
@@ -46,11 +46,11 @@ func (d *database) migrate(ctx context.Context, name string, log *slog.Logger) e
 		return &NewerError{Path: d.path, Have: have, Want: want}
 	}
 	if info, err := os.Stat(d.path); err == nil && info.Size() > longMigration {
-		log.Info("a database of an older version of Parley is made ready for this one, which may take a minute for each GiB",
+		log.Info("upgrading a database of an older version of Parley; this may take a minute for each GiB",
 			"path", d.path)
 	}
 	err = d.update(ctx, "migrate "+d.path, func(tx *sql.Tx) error {
-		have, err := schemaVersion(ctx, tx) // again, now that nobody else can write
+		have, err := schemaVersion(ctx, tx) // again, under the write lock
 		if err != nil {
 			return err
 		}
@@ -66,10 +66,10 @@ func (d *database) migrate(ctx context.Context, name string, log *slog.Logger) e
 	return nil
 }
 
-// longMigration is from how many bytes on users are told what they wait for.
+// longMigration is the size in bytes from which a log message announces a migration.
 const longMigration = 64 << 20
 
-// openError turns err into a sentence for users where there is one.
+// openError turns err into a message for users where one fits.
 func (d *database) openError(err error) error {
 	if e, ok := errors.AsType[*NewerError](err); ok {
 		return e
@@ -87,9 +87,9 @@ func (d *database) openError(err error) error {
 	return fmt.Errorf("open %s: %w", d.path, err)
 }
 
-// schemaVersion returns the number of the last migration applied. It is the first that is asked of a
-// database, which others may be opening or closing: SQLite does not wait for who changes the mode of
-// its log.
+// schemaVersion returns the number of the last applied migration. It is the first query on a
+// database that other processes may be opening or closing. SQLite does not wait for a process that
+// changes the mode of the log, so this method retries.
 func (d *database) schemaVersion(ctx context.Context) (version int, err error) {
 	for deadline := time.Now().Add(openPatience); ; {
 		err = d.view(ctx, "read schema version", func(tx *sql.Tx) error {
@@ -108,10 +108,10 @@ const (
 	openPause    = 10 * time.Millisecond
 )
 
-// errForeign says that the file was made by another program.
-var errForeign = errors.New("a database in it is not Parley's")
+// errForeign says that another program made the file.
+var errForeign = errors.New("it holds a database of another program")
 
-// schemaVersion returns the number of the last migration applied, 0 for an empty database.
+// schemaVersion returns the number of the last applied migration, 0 for an empty database.
 func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
 	tables, migrated, err := hasTables(ctx, tx, "migrations")
 	if err != nil || !tables {

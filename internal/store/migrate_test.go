@@ -21,7 +21,7 @@ import (
 	"parley/internal/turn"
 )
 
-// A ledger of the former form holds intents too, and what turns said stands in the order of its storing.
+// In the old schema the ledger also holds intents, and texts of turns are in the order of storing.
 func TestMigrate_SplitsTheLedgerAndKeepsWhatTurnsSaid(t *testing.T) {
 	dir := t.TempDir()
 	writeOld(t, dir, "state", 6,
@@ -139,7 +139,7 @@ func TestOpen_LeavesADatabaseWithPagesOfAnotherSizeWithoutChecksums(t *testing.T
 		if body != "a word of old" || size != 1024 || err != nil {
 			t.Errorf("%q in pages of %d bytes, %v", body, size, err)
 		}
-		if free == 0 { // VACUUM, which each start would run again in vain, leaves no free pages
+		if free == 0 { // with no free pages, a VACUUM at each start would be useless
 			t.Error("the database was written anew")
 		}
 		if err := db.Close(); err != nil {
@@ -175,8 +175,8 @@ func TestOpen_LeavesADatabaseWithoutALogWithoutChecksums(t *testing.T) {
 	}
 }
 
-// writeOld makes a database as the version of Parley left it that had so many migrations of it, and
-// no checksums, and runs queries there.
+// writeOld creates a database with the given number of migrations and without checksums, as an
+// earlier version of Parley did, and runs queries in it.
 func writeOld(t *testing.T, dir, name string, version int, queries ...string) {
 	t.Helper()
 	old, err := sql.Open("sqlite", strings.Replace(dsn(filepath.Join(dir, name+".db"), pragmas), "vfs="+pagesum.VFS+"&", "", 1))

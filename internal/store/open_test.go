@@ -34,7 +34,7 @@ func TestOpen_SyncsEveryCommitOnEveryConnection(t *testing.T) {
 			if want := map[string]int{"write": 1, "read": readers()}[name]; n != want {
 				t.Errorf("%s pool has %d connections, want %d", name, n, want)
 			}
-			for range n { // all at once, so that each is another one
+			for range n { // concurrently, each as its own process would
 				c, err := pool.Conn(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -81,7 +81,7 @@ func TestOpen_LetsNobodyElseReadTheFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no modes")
 	}
-	dir := t.TempDir() // everybody may look into it
+	dir := t.TempDir() // everybody may read the folder
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestDB_SharesAFolderWithAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestDB_TurnsDoNotWaitForIngestion holds the corpus's write lock and writes state.
+// TestDB_TurnsDoNotWaitForIngestion holds the corpus's write lock and writes to state.
 func TestDB_TurnsDoNotWaitForIngestion(t *testing.T) {
 	db := mustOpen(t, t.TempDir())
 	tx, err := db.corpus.db.write.Begin()

@@ -12,24 +12,27 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// cachedPages is how many pages of databases the process keeps in memory, over all connections: 4.3 MiB.
+// cachedPages is how many database pages the process keeps in memory, over all connections: 4.3
+// MiB.
 //
-// This build of SQLite has one page cache for all connections, whose limit is the sum of their cache_size. A busy
-// connection takes over the pages that were not used for the longest time, whichever connection read them; the others
-// then allocate new pages when they need theirs again. With the allocator alone, the cache would grow towards that sum
-// over hours, in blocks of 8 KiB for a page of 4 KiB. With an array of pages, which is allocated once, SQLite reuses
-// pages when the array is used up, and allocates more only while the others are in use.
+// This build of SQLite has one page cache for all connections. Its limit is the sum of their
+// cache_size. A busy connection takes over the least recently used pages, whichever connection read
+// them; the others allocate new pages when they need theirs again. With the allocator alone, the
+// cache would grow towards that sum over hours, in blocks of 8 KiB for a page of 4 KiB. With a
+// preallocated array, SQLite reuses pages when the array is used up, and allocates more only while
+// all are in use.
 const cachedPages = 1024
 
-// errCacheLate says that a database is open already; pages then come from the allocator.
+// errCacheLate says that a database was opened before the page cache was allocated. Pages then come
+// from the allocator.
 var errCacheLate = errors.New("the page cache must be allocated before the first database is opened")
 
-// allocatePageCache allocates the pages, once for the process. It must be called before SQLite is initialized.
+// allocatePageCache allocates the pages once per process. It must run before SQLite is initialized.
 var allocatePageCache = sync.OnceValue(func() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	const int32Size = 4
-	header := libc.Xcalloc(tls, 1, int32Size) // what SQLite keeps with a page
+	header := libc.Xcalloc(tls, 1, int32Size) // SQLite's own header of a cached page
 	defer libc.Xfree(tls, header)
 	if err := configure(tls, sqlite3.SQLITE_CONFIG_PCACHE_HDRSZ, header); err != nil {
 		return err

@@ -16,17 +16,18 @@ import (
 	"parley/internal/turn"
 )
 
-// Some tests open databases without the store, which must not come first.
+// Some tests open databases without the store. The allocation must come first.
 var _ = allocatePageCache()
 
-// The memory of a server would creep up for hours if the page cache came from the allocator; see cachedPages.
+// If the page cache came from the allocator, a server's memory would grow for hours; see
+// cachedPages.
 func TestPageCache_KeepsToItsArrayUnderReadsAndWrites(t *testing.T) {
 	dir := t.TempDir()
 	db := mustOpen(t, dir)
 	if err := fillCorpus(t.Context(), db.Corpus()); err != nil {
 		t.Fatal(err)
 	}
-	const writers, turns = 4, 400 // of 10 KiB each: three times what the array holds
+	const writers, turns = 4, 400 // of 10 KiB each: three times the capacity of the array
 	var work sync.WaitGroup
 	for w := range writers {
 		work.Go(func() {
@@ -61,7 +62,7 @@ func status(t *testing.T, of int32) int {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	const int64Size = 8
-	values := libc.Xcalloc(tls, 2, int64Size) // the counter now, and its greatest value
+	values := libc.Xcalloc(tls, 2, int64Size) // the current value and the highest
 	defer libc.Xfree(tls, values)
 	if code := sqlite3.Xsqlite3_status64(tls, of, values, values+int64Size, 0); code != sqlite3.SQLITE_OK {
 		t.Fatalf("ask for counter %d: code %d", of, code)

@@ -19,12 +19,12 @@ import (
 	"parley/internal/transcript"
 )
 
-// bounded are the tables of which a statement may read every row, under the names that plans use: they do not
-// grow with what the server does. t and n are the few rows of a subquery.
+// bounded are the tables, under their names in query plans, that a statement may scan: they do not
+// grow with use. t and n are the few rows of a subquery.
 var bounded = []string{"CONSTANT", "counters", "generations", "roots", "intents", "t", "n"}
 
-// readsAll are the statements that may go over a table that grows, by what they contain, with the reason why
-// they may. None is run for a turn.
+// readsAll are the statements that may scan a growing table, by a part of their text, each with the
+// reason. None runs during a turn.
 var readsAll = map[string]string{
 	"FROM ledger WHERE TRUE":            "a report reads what it adds up",
 	"FROM said ORDER BY turn_id LIMIT":  "takes the first rows",
@@ -33,7 +33,7 @@ var readsAll = map[string]string{
 	"FROM vectors v WHERE NOT EXISTS":   "sweeps vectors that nothing links to",
 }
 
-// The conformance suite runs every statement of the store: none may go over a table that grows.
+// The conformance suite runs every statement of the store. None may scan a growing table.
 func TestStatements_FindTheirRowsByAKey(t *testing.T) {
 	asked := &recorder{args: map[string][]any{}}
 	t.Run("run", func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestStatements_FindTheirRowsByAKey(t *testing.T) {
 	}
 }
 
-// scanOf finds which table a step of a plan goes over.
+// scanOf finds the table that a step of a plan scans.
 var scanOf = regexp.MustCompile(`^SCAN (\w+)`)
 
-// Lists, and sweeps that take the oldest rows, read rows in the order of an index, and no more than they return.
+// Lists, and sweeps of the oldest rows, read rows in index order, and no more than they return.
 func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
 	db := mustOpen(t, t.TempDir())
 	list := []any{"k", "n", "o", "", ""}
@@ -93,7 +93,7 @@ func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
 	}
 }
 
-// A report from some day on reads what came since, and of turns that had begun.
+// A report from some day on reads only entries since then, and entries of turns that had begun.
 func TestUsage_ReadsFromItsFirstDay(t *testing.T) {
 	asked := &recorder{args: map[string][]any{}}
 	s := asked.open(t).State()
@@ -108,7 +108,7 @@ func TestUsage_ReadsFromItsFirstDay(t *testing.T) {
 	}
 }
 
-// plan returns the steps in which SQLite runs a query.
+// plan returns the steps of SQLite's plan for a query.
 func plan(t *testing.T, db *DB, query string, args []any) (steps []string) {
 	t.Helper()
 	var failed error
@@ -129,10 +129,10 @@ func plan(t *testing.T, db *DB, query string, args []any) (steps []string) {
 	return nil
 }
 
-// recorder collects what databases are asked.
+// recorder collects the queries that databases receive.
 type recorder struct {
 	mu   sync.Mutex
-	args map[string][]any // by query, those of the last time
+	args map[string][]any // by query, its latest arguments
 }
 
 // open opens a new data folder whose databases are recorded.
@@ -178,7 +178,7 @@ func (c *recordedConnector) Connect(context.Context) (driver.Conn, error) {
 	return recordedConn{conn.(sqliteConn), c.to}, nil
 }
 
-// sqliteConn is what database/sql uses of a connection.
+// sqliteConn has the methods of a connection that database/sql uses.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx

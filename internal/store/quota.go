@@ -8,21 +8,21 @@ import (
 	"parley/internal/turn"
 )
 
-// Quota bounds what callers who have not signed in may store, of each kind: chats of clients,
-// conversations, and turns without a conversation.
+// Quota limits how much anonymous callers may store of each kind: clients' chats, conversations,
+// and turns without a conversation.
 type Quota struct {
-	Room        // of everybody together
-	Origin Room // of each origin but ""; see access.Origin
+	Room        // total of all callers
+	Origin Room // limit for each origin except ""; see access.Origin
 }
 
-// Room is how much may be stored. A zero field is no limit.
+// Room is an amount of storage. A zero field is unlimited.
 type Room struct {
-	Chats int   // chats, conversations, and ten times as many turns without one
-	Bytes int64 // of what they hold
+	Chats int   // chats or conversations, and ten times as many turns without one
+	Bytes int64 // total size of their contents
 }
 
-// The most names that clients can make up: accounts (user_id and conversation_id), and
-// Idempotency-Keys, which are forgotten after a day anyhow.
+// The largest numbers of rows whose keys clients choose: accounts (user_id and conversation_id),
+// and Idempotency-Keys, which also expire after a day.
 const (
 	maxAccounts = 1_000_000
 	maxKeys     = 100_000
@@ -31,21 +31,21 @@ const (
 // turnsPerChat is how many turns without a conversation may be stored for each chat of the quota.
 const turnsPerChat = 10
 
-// Evicted is how many of a kind MakeRoom has deleted.
+// Evicted is the number of rows of one kind that MakeRoom deleted.
 type Evicted struct {
 	Kind string // "chats", "conversations", "turns", "accounts" or "keys"
 	N    int
 }
 
-// Grown returns roughly how many bytes people have stored since the database was opened.
+// Grown returns roughly how many bytes callers have stored since the database was opened.
 func (d *DB) Grown() int64 { return d.state.db.grown.Load() }
 
-// leastRow is what a row counts at least as, in bytes, so that empty ones count too.
+// leastRow is the minimum weight of a row in bytes, so that empty rows count too.
 const leastRow = 512
 
-// MakeRoom deletes what is over the quota, what was not used for longest first: of each origin that is
-// over its own, and then of the origin that stores most of a kind. What signed-in users store, and the
-// ledger, stay. It returns what it has deleted, also with an error.
+// MakeRoom deletes the rows over the quota, least recently used first: from each origin that
+// exceeds its own limit, then from the origin that stores most of a kind. It never deletes rows of
+// signed-in users or the ledger. It returns the deletions so far even with an error.
 func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
 	db := d.state.db
 	for _, step := range []struct {
@@ -69,9 +69,9 @@ func (d *DB) MakeRoom(ctx context.Context, q Quota) (all []Evicted, err error) {
 	return all, nil
 }
 
-// threads are rows that are evicted as a whole, with their messages.
+// threads describes a table whose rows are evicted together with their messages.
 type threads struct {
-	table, key, used string // used is the column that says when a row was last used
+	table, key, used string // used is the column with the time of the last use
 	where            string
 	remove           func(ctx context.Context, tx *sql.Tx, id string) error
 }
@@ -97,7 +97,7 @@ func (q Quota) forTurns() Quota {
 	return q
 }
 
-// evictBatch is how many threads or rows one transaction deletes, so that it does not hold up others.
+// evictBatch is how many rows one transaction deletes, so that others need not wait long.
 const evictBatch = 100
 
 func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total int, err error) {
@@ -128,15 +128,15 @@ func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total 
 	}
 }
 
-// holding is how much is stored, of which an origin has to give something up.
+// holding is an amount of storage over a limit, and the origin that must give some up.
 type holding struct {
 	origin       string
 	count, bytes int64
-	since        int64 // when the oldest of it was last used
+	since        int64 // last use of its oldest row
 }
 
-// tooMuch returns what an origin stores that is over its own quota, else what everybody stores, with the
-// origin that has most of it, by number or by bytes; and the room that there is for it.
+// tooMuch returns the first excess that it finds: the holding of an origin over its own limit, or
+// else the total, with the origin that stores most by number or bytes. It also returns the limit.
 func (t threads) tooMuch(ctx context.Context, tx *sql.Tx, q Quota) (holding, Room, error) {
 	var all, own, most, largest holding
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT origin, COUNT(*), SUM(bytes + %d), MIN(%s) FROM %s
@@ -172,7 +172,7 @@ type thread struct {
 	bytes int64
 }
 
-// oldest returns what was not used for longest of an origin.
+// oldest returns the least recently used rows of an origin.
 func (t threads) oldest(ctx context.Context, tx *sql.Tx, origin string) (all []thread, err error) {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE %s AND origin = ?
 		ORDER BY %s, %[1]s LIMIT ?`, t.key, leastRow, t.table, t.where, t.used), origin, evictBatch)
@@ -191,7 +191,8 @@ func (r Room) over(count, bytes int64) bool {
 	return r.overCount(count) || r.Bytes > 0 && bytes > r.Bytes
 }
 
-// The deletion of the oldest rows. Totals of stored conversations go with those.
+// Queries that delete the oldest rows. Totals of stored conversations are deleted with their
+// conversations.
 const (
 	oldestAccounts = `DELETE FROM accounts WHERE (owner, stored, account_user, conversation) IN
 		(SELECT owner, stored, account_user, conversation FROM accounts WHERE owner = '' AND stored = 0 ORDER BY used_at LIMIT ?)`
@@ -199,8 +200,8 @@ const (
 		(SELECT owner, route, value FROM idempotency WHERE owner = '' ORDER BY created_at LIMIT ?)`
 )
 
-// evictOldest deletes the oldest rows of a table over a limit, and a hundredth more, so that it does not
-// look for them at each new one.
+// evictOldest deletes the oldest rows over a limit and one per cent more, so that it does not have
+// to search again for each new row.
 func (d *database) evictOldest(ctx context.Context, query, table string, limit int64) (n int, err error) {
 	var count int64
 	err = d.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE owner = ''").Scan(&count)

@@ -20,7 +20,7 @@ import (
 	"parley/internal/turn"
 )
 
-// keeper stores what callers without sign-in do, a second apart.
+// quotaKeeper stores chats and turns of anonymous callers, a second apart.
 type quotaKeeper struct {
 	*testing.T
 	db *DB
@@ -41,7 +41,7 @@ func (k *quotaKeeper) now() time.Time {
 	return k.at
 }
 
-// chat stores a chat, or uses it again.
+// chat stores a chat, or marks it as used again.
 func (k *quotaKeeper) chat(owner, origin, id string, bytes int) {
 	k.Helper()
 	scope := transcript.Scope{Kind: transcript.ChatUI, Namespace: "default", Owner: owner}
@@ -56,7 +56,7 @@ func (k *quotaKeeper) chat(owner, origin, id string, bytes int) {
 	}
 }
 
-// say stores a turn, of a conversation if it names one.
+// say stores a turn, in a conversation if it names one.
 func (k *quotaKeeper) say(owner, origin, conversation, text string) {
 	k.Helper()
 	at := k.now()
@@ -128,7 +128,7 @@ func TestMakeRoom_TakesFromTheOriginThatStoresMost(t *testing.T) {
 	}
 }
 
-// An origin over its own quota loses its own oldest, though there is room for more of everybody.
+// An origin over its own quota loses its oldest chats, even if the total is below its limit.
 func TestMakeRoom_BoundsEachOrigin(t *testing.T) {
 	for name, q := range map[string]Quota{
 		"number": {Room: Room{Chats: 1000, Bytes: 1 << 30}, Origin: Room{Chats: 4}},
@@ -196,7 +196,8 @@ func TestMakeRoom_LeavesWhatSignedInUsersStore(t *testing.T) {
 	}
 }
 
-// Turns without a conversation have quotas too, so that one origin cannot push out those to which others come back.
+// Turns without a conversation have quotas too, so that one origin cannot evict the turns that
+// others return to.
 func TestMakeRoom_BoundsTurnsWithoutAConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		quota Quota

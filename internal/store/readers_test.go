@@ -11,8 +11,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// A read that held one connection while it waited for another would hang for good as soon as all
-// connections were held so, by the first searches after a start.
+// If a read held one connection while it waited for another, the first searches after a start could
+// hold all connections and hang for ever.
 func TestReads_NeedOneConnectionEach(t *testing.T) {
 	db, err := Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestChunks_OfALargeCorpusComeInTheOrderOfKeysToo(t *testing.T) {
 	for i := range 2 * maxReaders {
 		keys = append(keys, retrieval.ChunkKey{Revision: int64(2*maxReaders - i), Ordinal: i % 5})
 	}
-	keys = slices.Insert(keys, 3, retrieval.ChunkKey{Revision: 1 << 20}) // which nobody has
+	keys = slices.Insert(keys, 3, retrieval.ChunkKey{Revision: 1 << 20}) // a key that no chunk has
 	want, err := db.Corpus().Chunks(t.Context(), "ns", keys)
 	if err != nil || len(want) != len(keys)-1 {
 		t.Fatalf("%d passages, %v", len(want), err)

@@ -13,7 +13,7 @@ import (
 const insertSaid = `INSERT INTO said (turn_id, events, failed, error_kind, error, finished_at)
 	VALUES (?, ?, ?, ?, ?, ?)`
 
-// keepSaid writes what a turn said.
+// keepSaid stores what a turn said.
 func keepSaid(ctx context.Context, into *sql.Stmt, r turn.Record) error {
 	if r.Said == nil {
 		return nil
@@ -32,7 +32,7 @@ func keepSaid(ctx context.Context, into *sql.Stmt, r turn.Record) error {
 
 // Said returns what a turn said, or turn.ErrNotFound.
 func (s *State) Said(ctx context.Context, id string) (said turn.Said, err error) {
-	err = s.db.view(ctx, "read what a turn said", func(tx *sql.Tx) error {
+	err = s.db.view(ctx, "read the text of a turn", func(tx *sql.Tx) error {
 		var failed bool
 		var ended chat.Error
 		err := tx.QueryRowContext(ctx, `SELECT t.namespace, t.owner, s.events, s.failed, s.error_kind, s.error
@@ -52,12 +52,13 @@ func (s *State) Said(ctx context.Context, id string) (said turn.Said, err error)
 	return said, nil
 }
 
-// forgetSaid looks at the first rows only, which are the oldest: ids are in the order in which turns began.
+// forgetSaid scans the first rows only. They are the oldest, because ids are in the order in which
+// turns began.
 const forgetSaid = `DELETE FROM said WHERE finished_at < ? AND turn_id IN (SELECT turn_id FROM said ORDER BY turn_id LIMIT ?)`
 
-// ForgetSaid deletes what up to limit turns said that finished before a time.
+// ForgetSaid deletes the stored text of up to limit turns that finished before a time.
 func (s *State) ForgetSaid(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	err = s.db.update(ctx, "forget what turns said", func(tx *sql.Tx) error {
+	err = s.db.update(ctx, "delete old texts of turns", func(tx *sql.Tx) error {
 		n, err = affected(tx.ExecContext(ctx, forgetSaid, micros(before), limit))
 		return err
 	})

@@ -25,46 +25,46 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// maxReaders is how many reads of a large database run at once: they wait for the disk.
+// maxReaders is the number of concurrent reads of a large database, which wait for the disk.
 const maxReaders = 10
 
-// readers returns how many reads of a database run at once; more wait their turn. Reads of one that the system keeps in
-// memory wait for processors alone.
+// readers returns the number of concurrent reads of a database that the system keeps in memory. Its
+// reads compete for processors only; further ones queue.
 func readers() int { return min(maxReaders, max(4, 2*runtime.GOMAXPROCS(0))) }
 
-// pragmas are set on every connection. WAL lets readers and one writer work side by side, over
-// processes too; synchronous=FULL syncs the log at every commit, without which the last commits
-// before a power failure would be lost. Small caches and no memory map keep the resident size
-// small: what is read often is cached above the store or by the system.
+// pragmas are set on every connection. WAL lets readers and one writer work at once, across
+// processes. synchronous=FULL syncs the log at every commit; without it, a power failure could lose
+// the last commits. Small caches and no memory map keep the resident size small; frequent reads are
+// cached above the store or by the system.
 var pragmas = []string{
-	"busy_timeout(30000)", // milliseconds; first, because the next one may have to wait
+	"busy_timeout(30000)", // milliseconds; first, because the next pragma may have to wait
 	"journal_mode(WAL)",
 	"synchronous(FULL)",
 	"foreign_keys(1)",
 	"trusted_schema(0)",
 	"cache_size(-2048)",            // KiB; see cachedPages
 	"mmap_size(0)",                 // bytes
-	"journal_size_limit(16777216)", // bytes that the log keeps after a checkpoint
+	"journal_size_limit(16777216)", // size of the log in bytes after a checkpoint
 }
 
-// readPragmas are set on the connections that read, after pragmas. More than 512 KiB of cache
-// did not make searches faster.
+// readPragmas are set on connections that read, after pragmas. A cache over 512 KiB did not make
+// searches faster.
 var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 
-// database is one SQLite file: a single connection that writes and a few that read.
+// database is one SQLite file with one connection for writing and a pool for reading.
 type database struct {
 	path  string
 	write *sql.DB
 	read  *sql.DB
 
 	statements statements // of the read pool
-	writing    statements // of the writing connection
+	writing    statements // of the write connection
 	commits    commits
 
 	grown atomic.Int64 // see DB.Grown
 }
 
-// openDatabase opens or creates the file at path and applies the migrations of that name.
+// openDatabase opens or creates the file at path and applies the named migrations.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
 	d := &database{path: path}
 	if err := allocatePageCache(); err != nil && !errors.Is(err, errCacheLate) {
@@ -80,8 +80,8 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	if d.write, err = sql.Open("sqlite", dsn(path, pragmas)+"&_txlock=immediate"); err != nil {
 		return nil, d.fail("open", err)
 	}
-	// One connection writes, so writers queue here, where a wait ends with the context, and
-	// not at SQLite's lock, which is polled.
+	// With one connection, writers queue here, where the context ends a wait. At SQLite's lock they
+	// would poll.
 	d.write.SetMaxOpenConns(1)
 	if d.read, err = sql.Open("sqlite", dsn(path, slices.Concat(pragmas, readPragmas))); err != nil {
 		return nil, errors.Join(d.fail("open", err), d.write.Close())
@@ -98,19 +98,20 @@ func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger
 	return d, nil
 }
 
-// readerLifetime is after how long a connection that reads is replaced by a new one. Each has statements of its own: those
-// that are seldom used would fill over hours, and the program would seem to leak. A new one takes a millisecond.
+// readerLifetime is the lifetime of a connection that reads. Each connection caches its own
+// statements, and those that are rarely used would accumulate over hours like a leak. Opening a
+// connection takes a millisecond.
 const readerLifetime = 2 * time.Minute
 
-// admitReaders sets how many reads run at once.
+// admitReaders sets the number of concurrent reads.
 func (d *database) admitReaders(n int) {
 	d.read.SetMaxOpenConns(n)
 	d.read.SetMaxIdleConns(n)
 }
 
-// createPrivate makes an empty file that only this user may read, unless the file exists. SQLite
-// would let everybody read it; what it puts beside the file gets the file's mode. An existing file
-// is not even opened, because closing it would end SQLite's locks on it (POSIX, fcntl).
+// createPrivate creates an empty file that only this user may read, unless the file exists. SQLite
+// would let everybody read it, and gives the file's mode to the files beside it. An existing file
+// is not opened: closing it would release SQLite's locks on it (POSIX, fcntl).
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -122,14 +123,14 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// dsn returns the data source name of the file at path, with pragmas in their order. Its pages have
+// dsn returns the data source name of the file at path, with pragmas in their order. Pages have
 // checksums.
 func dsn(path string, pragmas []string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a Windows drive: file:///C:/…
 	}
-	// url.URL escapes what would end the path early: "?", "#" and "%".
+	// url.URL escapes "?", "#" and "%", which would end the path early.
 	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
 	return u.String() + "?vfs=" + pagesum.VFS + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 }
@@ -138,50 +139,50 @@ func (d *database) close() error {
 	return errors.Join(d.read.Close(), d.write.Close())
 }
 
-// shrink frees the cache of the connection that writes.
+// shrink frees the cache of the write connection.
 func (d *database) shrink(ctx context.Context) error {
 	_, err := d.write.ExecContext(ctx, "PRAGMA shrink_memory")
 	return d.fail("free the cache", err)
 }
 
-// update runs f in a transaction that writes, and commits unless f fails. "doing" says in errors
-// what was attempted. It is for transactions that take long; short ones share theirs, see commit.
+// update runs f in a write transaction, and commits unless f fails. "doing" says in errors what was
+// attempted. It is for long transactions; short ones use commit, which shares them.
 func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {
 	tx, err := d.write.BeginTx(ctx, nil)
 	if err != nil {
 		return d.fail(doing, err)
 	}
-	defer tx.Rollback() // after a commit it has nothing to do
+	defer tx.Rollback() // does nothing after a commit
 	if err := f(tx); err != nil {
 		return d.fail(doing, err)
 	}
 	return d.fail(doing, tx.Commit())
 }
 
-// view runs f in a transaction that reads, so that its queries see one state.
+// view runs f in a read transaction, so that all its queries see one state.
 func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
 	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return d.fail(doing, err)
 	}
-	defer tx.Rollback() // it has read only
+	defer tx.Rollback() // nothing was written
 	return d.fail(doing, f(tx))
 }
 
-// prepared returns the statement of a query on the read pool; it is compiled once a connection.
-// Only queries of constant text belong here. It may wait for a connection, so it is called before view
-// and not within: else all connections could be held by those who wait for one.
+// prepared returns a cached statement for the read pool. Use it for queries of constant text only.
+// It may wait for a connection, so call it before view, not inside: otherwise all connections could
+// be held by callers that wait for one.
 func (d *database) prepared(query string) (*sql.Stmt, error) {
 	return d.statements.of(context.Background(), d.read, query)
 }
 
-// preparedWrite is prepared for the connection that writes. It may wait for that connection, so
-// it is called before update and not within.
+// preparedWrite is prepared for the write connection. It may wait for that connection, so call it
+// before update, not inside.
 func (d *database) preparedWrite(ctx context.Context, query string) (*sql.Stmt, error) {
 	return d.writing.of(ctx, d.write, query)
 }
 
-// statements are compiled queries by their text. The zero value is empty.
+// statements caches compiled queries by their text. The zero value is empty.
 type statements struct {
 	mu  sync.Mutex
 	all map[string]*sql.Stmt
@@ -204,8 +205,8 @@ func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stm
 	return stmt, nil
 }
 
-// fail wraps err with what was attempted; damage to the file becomes a *DamagedError, and a full
-// disk a *chat.Error.
+// fail adds to err what was attempted. It turns damage into a *DamagedError and a full disk into a
+// *chat.Error.
 func (d *database) fail(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -222,10 +223,10 @@ func (d *database) fail(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// isDamage reports whether err says that the file does not hold what was written to it.
+// isDamage reports whether err says that the file is corrupt.
 func isDamage(err error) bool {
 	if _, ok := errors.AsType[*DamagedError](err); ok {
-		return false // it says so already
+		return false // already converted
 	}
 	if errors.Is(err, errLayout) || errors.Is(err, retrieval.ErrDamaged) {
 		return true
@@ -238,7 +239,8 @@ func isDamage(err error) bool {
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || isBadSum(err)
 }
 
-// errSum says what isBadSum reports, where SQLite says "disk I/O error".
+// errSum is the readable form of the error for which isBadSum is true; SQLite says "disk I/O
+// error".
 var errSum = errors.New("a page does not match its checksum")
 
 // isBadSum reports whether err says that a page does not match its checksum.
@@ -247,8 +249,7 @@ func isBadSum(err error) bool {
 	return ok && e.Code() == pagesum.Damage
 }
 
-// isUnopenable reports whether err says that a file of the database cannot be opened, or not for
-// writing.
+// isUnopenable reports whether err says that a database file cannot be opened, or not for writing.
 func isUnopenable(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -258,7 +259,7 @@ func isUnopenable(err error) bool {
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM
 }
 
-// isBusy reports whether err says that somebody else holds a database.
+// isBusy reports whether err says that another connection holds the database.
 func isBusy(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
@@ -270,14 +271,14 @@ func isFull(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
-// isUnique reports whether err says that a row breaks a unique index or primary key.
+// isUnique reports whether err says that a row violates a unique index or primary key.
 func isUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE ||
 		e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// hasTables reports whether the database has any table, and whether it has one of that name.
+// hasTables reports whether the database has any table, and whether it has one with that name.
 func hasTables(ctx context.Context, tx *sql.Tx, name string) (anyTable, named bool, err error) {
 	var tables, match int
 	err = tx.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(name = ?), 0)
@@ -299,7 +300,7 @@ func scanAll(rows *sql.Rows, err error, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// column reads a query's only column.
+// column reads the only column of a query.
 func column[T any](rows *sql.Rows, err error) ([]T, error) {
 	var all []T
 	err = scanAll(rows, err, func(r *sql.Rows) error {

@@ -27,7 +27,7 @@ var (
 	_ ledger.Store = (*State)(nil)
 )
 
-// Conversation returns a conversation with the history of its last turns completed turns.
+// Conversation returns a conversation with the messages of its last completed turns.
 func (s *State) Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (
 	c turn.Conversation, err error) {
 	one, err := s.db.prepared(selectConversation)
@@ -84,7 +84,7 @@ func history(ctx context.Context, messages *sql.Stmt, conversation string, turns
 	return all, err
 }
 
-// Save commits a turn and its messages, with all that its record says.
+// Save commits a turn, its messages and everything else in its record.
 func (s *State) Save(ctx context.Context, r turn.Record) error {
 	into, err := s.saving(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 	})
 }
 
-// messagesOf returns the messages of a turn in their order.
+// messagesOf returns the messages of a turn in order.
 func messagesOf(r turn.Record) []turn.Answer {
 	var all []turn.Answer
 	if r.Question.Role != "" {
@@ -128,7 +128,7 @@ func messagesOf(r turn.Record) []turn.Answer {
 	return append(all, r.Answers...)
 }
 
-// saveStatements are the statements of Save that are compiled once.
+// saveStatements are the cached statements of Save.
 type saveStatements struct {
 	conversations, turns, messages, entries, accounts, said *sql.Stmt
 	settled                                                 settleStatements
@@ -147,7 +147,8 @@ func (s *State) saving(ctx context.Context) (into saveStatements, err error) {
 	return into, err
 }
 
-// account writes the end of the turn's calls in the ledger, enters the free ones, and adds the turn to its account.
+// account settles the turn's calls in the ledger, enters the free ones, and adds the turn to its
+// account.
 func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Record) error {
 	var sum ledger.Totals
 	if r.Status == chat.StatusCompleted {
@@ -170,8 +171,8 @@ func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Recor
 const goOnWith = `UPDATE conversations SET turns = turns + 1, completed = completed + ?, updated_at = ?, bytes = bytes + ? WHERE id = ?
 	RETURNING namespace, owner, kind, turns, completed`
 
-// goOn adds one to the turns of the record's conversation, which it begins as one from origin where it has to, and
-// returns the turn's place in it.
+// goOn increments the turn count of the record's conversation and returns the turn's position in
+// it. It creates a missing conversation, with the given origin.
 func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record, origin string) (position int64, err error) {
 	if r.ConversationID == "" {
 		return 0, nil
@@ -187,7 +188,7 @@ func (s *State) goOn(ctx context.Context, tx *sql.Tx, r turn.Record, origin stri
 			return 0, err
 		}
 	}
-	goOn, err := s.db.preparedWrite(ctx, goOnWith) // which saving has compiled: it does not wait
+	goOn, err := s.db.preparedWrite(ctx, goOnWith) // already compiled by Save, so it does not wait
 	if err != nil {
 		return 0, err
 	}
@@ -216,7 +217,7 @@ const insertTurns = `INSERT INTO turns (id, namespace, owner, conversation_id, p
 	reasoning_tokens, estimated, stages, first_token, started_at, finished_at, bytes, origin)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// storedStage is a chat.StageFinished as it is stored.
+// storedStage is the stored form of chat.StageFinished.
 type storedStage struct {
 	Stage    chat.Stage    `json:"stage"`
 	Agent    string        `json:"agent,omitempty"`
@@ -241,18 +242,18 @@ func insertTurn(ctx context.Context, into *sql.Stmt, r turn.Record, position int
 		r.Usage.Reasoning, flag(r.Usage.Estimated), string(stages), r.FirstToken.Microseconds(),
 		micros(r.StartedAt), micros(r.FinishedAt), weightOf(r), origin)
 	if isUnique(err) {
-		return fmt.Errorf("turn %s is there already: %w", r.ID, err)
+		return fmt.Errorf("turn %s exists already: %w", r.ID, err)
 	}
 	return err
 }
 
-// messagePart is an llm.Part as it is stored.
+// messagePart is the stored form of llm.Part.
 type messagePart struct {
 	Text  string `json:"text,omitempty"`
 	Image string `json:"image,omitempty"`
 }
 
-// toolCall is an llm.ToolCall as it is stored.
+// toolCall is the stored form of llm.ToolCall.
 type toolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -260,8 +261,8 @@ type toolCall struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// storedCall is a call that a message asks the client to run, or by its name alone, a tool that the
-// server has run for the message.
+// storedCall is a call that a message asks the client to run, or, with only its name, a tool that
+// the server ran for the message.
 type storedCall struct {
 	toolCall
 	Ran bool `json:"ran,omitempty"`
@@ -323,14 +324,13 @@ func unlist[E any](raw []byte) (elements []E, err error) {
 	return elements, err
 }
 
-// The columns of what was said, and those of how it came to be said.
+// Columns of the content of a message, and of how it was produced.
 const (
 	spokenColumns  = `m.id, m.role, m.agent, m.parts, m.citations, m.tokens, m.created_at, m.tool_calls, m.tool_call_id`
 	messageColumns = spokenColumns + `, m.status, m.finish_reason, m.model, m.input_tokens, m.output_tokens,
 	m.cached_tokens, m.reasoning_tokens, m.estimated, m.doubts`
 )
 
-// scanMessage reads messageColumns.
 func scanMessage(r row) (a turn.Answer, err error) {
 	var doubts sql.RawBytes
 	err = scanSpoken(r, &a.Message, &a.Status, &a.FinishReason, &a.Model, &a.Usage.Input, &a.Usage.Output,
@@ -344,7 +344,7 @@ func scanMessage(r row) (a turn.Answer, err error) {
 	return a, nil
 }
 
-// scanSpoken reads spokenColumns into m, and the columns behind them into more.
+// scanSpoken reads spokenColumns into m, and the columns after them into more.
 func scanSpoken(r row, m *chat.Message, more ...any) error {
 	var parts, citations, calls sql.RawBytes
 	var created int64
@@ -436,11 +436,11 @@ func scanTurn(row row, r *turn.Record) error {
 	return nil
 }
 
-// purgeTurns deletes the oldest stateless turns; their messages go with them.
+// purgeTurns deletes the oldest turns without a conversation; their messages are deleted with them.
 const purgeTurns = `DELETE FROM turns WHERE id IN (SELECT id FROM turns
 	WHERE conversation_id IS NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)`
 
-// Purge deletes up to limit stateless turns that finished before a time.
+// Purge deletes up to limit turns without a conversation that finished before a time.
 func (s *State) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int64
 	err := s.db.update(ctx, "purge turns", func(tx *sql.Tx) error {

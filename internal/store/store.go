@@ -1,23 +1,23 @@
-// Package store keeps a data folder: documents and their index, conversations and the ledger,
-// and the originals of documents.
+// Package store keeps a data folder: documents and their index, conversations and the ledger, and
+// the originals of documents.
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
 //	  state.db     conversations, turns, messages, ledger, transcripts, jobs
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
-// Corpus and state are two databases and no transaction spans them, so that a bulk ingestion
-// does not hold up the commit of a turn. Several processes may have the folder open at once. What
-// a method has acknowledged survives the death of the process and of the machine.
+// Corpus and state are separate databases, and no transaction spans both, so that a bulk ingestion
+// does not delay the commit of a turn. Several processes may have the folder open at once. A write
+// that a method has acknowledged survives a crash of the process or the machine.
 //
 //	db, err := store.Open(ctx, "parley-data", log)
 //	if err != nil { … }
 //	defer db.Close()
 //	corpus := retrieval.NewCorpus(db.Corpus())
 //
-// The SQL is portable: ids are text (package ident), times are UTC microseconds as integers, booleans
-// are 0 or 1, and what only SQLite understands stands in sqlite.go. Another database is a file
-// beside that one, which passes storetest.
+// The SQL is portable: ids are text (package ident), times are UTC microseconds as integers,
+// booleans are 0 or 1. SQLite's own dialect is confined to sqlite.go. Another database is a file
+// beside that one that passes storetest.
 package store
 
 import (
@@ -40,9 +40,8 @@ type DB struct {
 	jobs        *Jobs
 }
 
-// Open opens the data folder at dir, and creates it or brings it up to date where needed. A nil
-// log discards. The error is a *FolderError, *NewerError or *DamagedError where the user can do
-// something about it.
+// Open opens the data folder at dir, and creates or migrates it if necessary. A nil log discards.
+// The error is a *FolderError, *NewerError or *DamagedError where the user can act on it.
 func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -82,8 +81,8 @@ func (d *DB) Jobs() *Jobs { return d.jobs }
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }
 
-// SweepBlobs removes the originals that no document refers to any more and that nobody has put
-// for minAge. It returns how many.
+// SweepBlobs removes the originals that no document refers to and that were last stored more than
+// minAge ago. It returns how many.
 func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) {
 	var failed error
 	n, err := d.blobs.Sweep(ctx, minAge, func(sha string) bool {
@@ -94,8 +93,8 @@ func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) 
 	return n, errors.Join(err, failed)
 }
 
-// Shrink frees what the connections that write have cached, which they never do by themselves.
-// Those that read are closed after a minute without work. It waits for a running transaction.
+// Shrink frees the caches of the write connections, which never shrink by themselves. Read
+// connections are closed after a minute without work. It waits for a running transaction.
 func (d *DB) Shrink(ctx context.Context) error {
 	return errors.Join(d.corpus.db.shrink(ctx), d.state.db.shrink(ctx))
 }
@@ -105,8 +104,8 @@ func (d *DB) Close() error {
 	return errors.Join(d.corpus.db.close(), d.state.db.close(), d.blobs.close())
 }
 
-// PrepareFolder makes the data folder dir if need be, as Open does, and returns its absolute path. The
-// error is a *FolderError where files cannot be written there.
+// PrepareFolder creates the data folder dir if it is missing and returns its absolute path. The
+// error is a *FolderError if files cannot be written there.
 func PrepareFolder(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -115,7 +114,7 @@ func PrepareFolder(dir string) (string, error) {
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return "", &FolderError{Path: abs, Err: err}
 	}
-	// SQLite's own error for a folder without rights names neither the folder nor the reason.
+	// SQLite's error for a missing permission names neither the folder nor the reason.
 	probe, err := os.CreateTemp(abs, ".probe-*")
 	if err != nil {
 		return "", &FolderError{Path: abs, Err: err}
@@ -142,7 +141,6 @@ func fromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// flag returns 1 for true.
 func flag(b bool) int {
 	if b {
 		return 1

@@ -10,16 +10,16 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// addSumsLimit bounds the databases that are written anew when they are opened, in bytes: that takes
-// about a second for 100 MiB.
+// addSumsLimit is the size in bytes above which a database is not rewritten when it is opened.
+// Rewriting takes about a second for 100 MiB.
 const addSumsLimit = 256 << 20
 
-// markSums says in a database that its pages have checksums.
+// markSums marks a database as having checksums on its pages.
 var markSums = fmt.Sprintf("PRAGMA application_id = %d", pagesum.ApplicationID)
 
-// addSums gives the pages of a database checksums that was made before there were any. One that is
-// too large, whose pages are of another size, that has no log (which some network folders do not allow,
-// and on which pagesum relies), or that somebody else uses stays without.
+// addSums adds checksums to a database that was created without them. It leaves a database as it is
+// that is too large, has another page size, has no WAL (which some network folders do not support,
+// and which pagesum needs), or is in use.
 func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	s, err := d.sums(ctx)
 	if err != nil {
@@ -30,23 +30,23 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	}
 	if !s.reserved {
 		if s.size > addSumsLimit || s.pageSize != pagesum.PageSize || !s.logged {
-			log.Info("a database from before there were checksums stays without them", "path", d.path)
+			log.Info("an old database has no checksums and is too large to add them", "path", d.path)
 			return nil
 		}
-		log.Info("checksums are added to a database", "path", d.path)
+		log.Info("adding checksums to a database", "path", d.path)
 		if _, err := d.write.ExecContext(ctx, "VACUUM"); err != nil {
 			err = d.fail("add checksums", err)
 			if _, damaged := errors.AsType[*DamagedError](err); damaged || ctx.Err() != nil {
 				return d.openError(err)
 			}
-			log.Warn("checksums cannot be added to a database now", "path", d.path, "error", err)
+			log.Warn("cannot add checksums to a database now", "path", d.path, "error", err)
 			return nil
 		}
 		if s, err = d.sums(ctx); err != nil {
 			return d.openError(err)
 		}
-		if !s.reserved { // to mark it would make it unreadable
-			log.Warn("checksums cannot be added to a database", "path", d.path)
+		if !s.reserved { // marking it would make it unreadable
+			log.Warn("cannot add checksums to a database", "path", d.path)
 			return nil
 		}
 	}
@@ -56,12 +56,12 @@ func (d *database) addSums(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// sums is what a database says of its checksums.
+// sums is the state of a database's checksums.
 type sums struct {
-	marked bool // they are there
+	marked bool // it is marked as having checksums
 
-	// Of a database that is not marked.
-	reserved bool  // there is room for them, and so they are
+	// Set only if the database is not marked.
+	reserved bool  // pages have room for checksums, and so have them
 	logged   bool  // it is in WAL mode
 	size     int64 // in bytes
 	pageSize int64

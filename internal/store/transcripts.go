@@ -11,7 +11,7 @@ import (
 	"parley/internal/transcript"
 )
 
-// Transcripts keeps the chats that belong to clients. It implements transcript.Store.
+// Transcripts stores clients' chats. It implements transcript.Store.
 type Transcripts struct {
 	db *database
 }
@@ -20,12 +20,12 @@ var _ transcript.Store = (*Transcripts)(nil)
 
 const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at`
 
-// chatFields returns where the columns of chatColumns go. The times are set by at.
+// chatFields returns the scan destinations of chatColumns.
 func chatFields(c *transcript.Chat, created, updated *int64) []any {
 	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, created, updated}
 }
 
-// The queries for lists. All chats of a mode, and a page of a list, which has a limit and a place.
+// Queries for lists: all chats of a mode, and one page of them, with a limit and a position.
 const (
 	listChats = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
 		AND (? = '' OR mode = ?) ORDER BY updated_at DESC, id DESC`
@@ -34,7 +34,7 @@ const (
 		ORDER BY updated_at DESC, id DESC`
 )
 
-// Chats lists the scope's chats, the last updated first.
+// Chats lists the scope's chats, last updated first.
 func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list transcript.List) (all []transcript.Chat, err error) {
 	query := listChats
 	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, list.Mode, list.Mode}
@@ -74,7 +74,6 @@ func (s *Transcripts) Transcript(ctx context.Context, scope transcript.Scope, id
 	return t, err
 }
 
-// readChat reads a row of key and chatColumns.
 func readChat(t *transcript.Transcript, r *sql.Row) (key string, err error) {
 	var created, updated int64
 	err = r.Scan(append([]any{&key}, chatFields(&t.Chat, &created, &updated)...)...)
@@ -97,7 +96,7 @@ func readMessages(ctx context.Context, tx *sql.Tx, key string) (all []transcript
 	return all, err
 }
 
-// Save changes a chat, or begins it, in one transaction.
+// Save changes a chat, or creates it, in one transaction.
 func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id string,
 	change func(*transcript.Transcript, bool) error) (c transcript.Chat, err error) {
 	into, err := s.db.preparedWrite(ctx, insertTranscriptMessage)
@@ -107,7 +106,7 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 	var grown int64
 	err = s.db.update(ctx, "save chat", func(tx *sql.Tx) error {
 		t := transcript.Transcript{}
-		// An update that changes nothing, because it locks the row in every database.
+		// This update changes nothing. It locks the row in every database.
 		key, err := readChat(&t, tx.QueryRowContext(ctx, `UPDATE transcripts SET messages = messages
 			WHERE kind = ? AND namespace = ? AND owner = ? AND id = ? RETURNING key, `+chatColumns,
 			string(scope.Kind), scope.Namespace, scope.Owner, id))
@@ -144,7 +143,7 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 	return c, nil
 }
 
-// sizeOf returns how many bytes messages have.
+// sizeOf returns the size of messages in bytes.
 func sizeOf(messages []transcript.Message) (n int64) {
 	for _, m := range messages {
 		n += int64(len(m.Body))
@@ -152,7 +151,7 @@ func sizeOf(messages []transcript.Message) (n int64) {
 	return n
 }
 
-// writeChat inserts the chat when it has no key yet, which it returns, and else updates it.
+// writeChat updates the chat, or inserts it if key is empty, and returns its key.
 func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key string, c transcript.Transcript) (string, error) {
 	bytes := sizeOf(c.Messages)
 	if key != "" {
@@ -172,7 +171,7 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 const insertTranscriptMessage = `INSERT INTO transcript_messages (transcript, position, id, body)
 	VALUES (?, ?, ?, ?)`
 
-// writeMessages writes where after differs from before, which is what is stored.
+// writeMessages stores the messages in which after differs from before, the stored version.
 func writeMessages(ctx context.Context, tx *sql.Tx, into *sql.Stmt, key string, before, after []transcript.Message) error {
 	for i, m := range after {
 		var err error
@@ -195,7 +194,7 @@ func writeMessages(ctx context.Context, tx *sql.Tx, into *sql.Stmt, key string, 
 	return err
 }
 
-// Delete deletes a chat; its messages go with it.
+// Delete deletes a chat with its messages.
 func (s *Transcripts) Delete(ctx context.Context, scope transcript.Scope, id string) error {
 	return s.db.update(ctx, "delete chat", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM transcripts

@@ -10,14 +10,14 @@ import (
 	"parley/internal/retrieval"
 )
 
-// VectorVersion returns a number that grows with every change of links and generations.
+// VectorVersion returns a number that grows with every change to links and generations.
 func (c *Corpus) VectorVersion(ctx context.Context) (int64, error) {
 	v, err := c.number(ctx, "SELECT value FROM counters WHERE name = 'vectors'")
 	return v, c.db.fail("read version of the vectors", err)
 }
 
-// Generations returns all generations, ascending by ID, and the vectors' version at which they
-// were read.
+// Generations returns all generations, ascending by ID, and the version of the vectors at which
+// they were read.
 func (c *Corpus) Generations(ctx context.Context) (all []retrieval.Generation, version int64, err error) {
 	err = c.db.view(ctx, "read generations", func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, "SELECT value FROM counters WHERE name = 'vectors'").Scan(&version)
@@ -93,7 +93,7 @@ func setState(ctx context.Context, tx *sql.Tx, id int64, s retrieval.GenerationS
 	return err
 }
 
-// SwitchGeneration makes a complete generation the current one, and retires the one that was so.
+// SwitchGeneration makes a complete generation current and retires the previous one.
 func (c *Corpus) SwitchGeneration(ctx context.Context, id int64) error {
 	return c.db.update(ctx, "switch the generation of vectors", func(tx *sql.Tx) error {
 		g, err := liveGeneration(ctx, tx, id)
@@ -119,12 +119,12 @@ func (c *Corpus) SwitchGeneration(ctx context.Context, id int64) error {
 	})
 }
 
-// lacking is the condition that a document d has chunks without a link to a generation. It reads no
-// chunks, which are most of the database.
+// lacking is the condition that a document d has chunks without a link to a generation. It does not
+// read chunks, which are most of the database.
 const lacking = `d.chunks > (SELECT COUNT(*) FROM chunk_vectors l
 	WHERE l.revision = d.revision AND l.generation = ?)`
 
-// liveGeneration returns a generation that is not retired, or ErrConflict.
+// liveGeneration returns a generation, or ErrConflict if it is retired.
 func liveGeneration(ctx context.Context, tx *sql.Tx, id int64) (retrieval.Generation, error) {
 	all, err := generations(ctx, tx)
 	if err != nil {
@@ -138,7 +138,7 @@ func liveGeneration(ctx context.Context, tx *sql.Tx, id int64) (retrieval.Genera
 	return retrieval.Generation{}, fmt.Errorf("generation %d: %w", id, retrieval.ErrConflict)
 }
 
-// Unembedded returns up to limit chunks that a generation has no link for, ascending by key.
+// Unembedded returns up to limit chunks without a link in a generation, ascending by key.
 func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retrieval.ChunkKey, limit int) (
 	all []retrieval.Unembedded, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT c.tokens, c.layout, c.body, c.revision, c.ordinal, d.title
@@ -160,10 +160,10 @@ func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retriev
 	return all, c.db.fail("read chunks without a vector", err)
 }
 
-// hashBatch is how many hashes one query looks for.
+// hashBatch is how many hashes one query looks up.
 const hashBatch = 500
 
-// KnownVectors returns those of the hashes that the generation has vectors for.
+// KnownVectors returns the hashes whose vectors the generation already has.
 func (c *Corpus) KnownVectors(ctx context.Context, generation int64, hashes []retrieval.Hash) (map[retrieval.Hash]bool, error) {
 	known := map[retrieval.Hash]bool{}
 	for len(hashes) > 0 {
@@ -196,8 +196,8 @@ func (c *Corpus) KnownVectors(ctx context.Context, generation int64, hashes []re
 
 var errHash = fmt.Errorf("%w hash of a vector", retrieval.ErrDamaged)
 
-// LinkedVectors ranges over the vectors of a namespace's chunks that were linked after one version
-// and up to another one.
+// LinkedVectors ranges over the vectors of a namespace's chunks that were linked after one version,
+// up to and including another.
 func (c *Corpus) LinkedVectors(ctx context.Context, namespace string, generation, after, until int64) iter.Seq2[retrieval.LinkedVector, error] {
 	return func(yield func(retrieval.LinkedVector, error) bool) {
 		rows, err := c.db.read.QueryContext(ctx, `SELECT l.revision, l.ordinal, v.body
@@ -220,5 +220,5 @@ func (c *Corpus) LinkedVectors(ctx context.Context, namespace string, generation
 	}
 }
 
-// errLeft says that whoever ranges over rows has left.
+// errLeft says that the consumer ended the range early.
 var errLeft = errors.New("consumer left")

@@ -8,7 +8,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// PutVectors commits vectors, then links, and returns how many chunks it linked.
+// PutVectors commits vectors and then links, and returns how many chunks it linked.
 func (c *Corpus) PutVectors(ctx context.Context, b retrieval.VectorBatch) (linked int, err error) {
 	err = c.db.update(ctx, "put vectors", func(tx *sql.Tx) error {
 		a := applier{ctx: context.WithoutCancel(ctx), tx: tx}
@@ -30,8 +30,7 @@ func (c *Corpus) PutVectors(ctx context.Context, b retrieval.VectorBatch) (linke
 	return linked, nil
 }
 
-// claimLength checks that the batch's vectors are of the generation's length, which the first ones
-// determine.
+// claimLength checks that the vectors have the generation's length. The first vectors determine it.
 func (a applier) claimLength(b retrieval.VectorBatch) error {
 	g, err := liveGeneration(a.ctx, a.tx, b.Generation)
 	if err != nil || b.Length == 0 || g.Length == b.Length {
@@ -64,11 +63,11 @@ func (a applier) putVectors(ctx context.Context, b retrieval.VectorBatch) error 
 			return err
 		}
 		if n := len(v.Data); n != 0 && n != 4*b.Length {
-			return fmt.Errorf("a vector has %d bytes, not those of %d dimensions", n, b.Length)
+			return fmt.Errorf("a vector has %d bytes, which does not fit %d dimensions", n, b.Length)
 		}
 		body := v.Data
 		if body == nil {
-			body = []byte{} // nil would be NULL
+			body = []byte{} // nil would be stored as NULL
 		}
 		id := last - int64(len(b.Vectors)) + 1 + int64(i)
 		if _, err := stmt.ExecContext(a.ctx, id, b.Generation, v.Hash[:], body); err != nil {
@@ -129,7 +128,7 @@ func (c *Corpus) SweepVectors(ctx context.Context, keep, limit int) (deleted int
 	return deleted, err
 }
 
-// retired selects the generations that are.
+// retired selects the retired generations.
 const retired = "(SELECT id FROM generations WHERE state = 'retired')"
 
 func (a applier) sweepLinks(_, limit int) (int, error) {
@@ -141,13 +140,13 @@ func (a applier) sweepRetired(_, limit int) (int, error) {
 	return a.deleteSome("DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE generation IN "+retired+" LIMIT ?)", limit)
 }
 
-// sweepGenerations deletes the retired generations, of which nothing is left by now.
+// sweepGenerations deletes the retired generations. Nothing refers to them any more.
 func (a applier) sweepGenerations(_, limit int) (int, error) {
 	return a.deleteSome(`DELETE FROM generations WHERE id IN (
 		SELECT id FROM generations WHERE state = 'retired' LIMIT ?)`, limit)
 }
 
-// sweepCache deletes the oldest vectors without a link but for so many.
+// sweepCache deletes the oldest unlinked vectors and keeps the newest ones, as many as keep says.
 func (a applier) sweepCache(keep, limit int) (int, error) {
 	const free = "FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM chunk_vectors l WHERE l.vector = v.id)"
 	var n int

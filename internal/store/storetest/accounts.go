@@ -13,14 +13,14 @@ import (
 	"parley/internal/turn"
 )
 
-// accountEntry is entry of an account instead of a conversation.
+// accountEntry is an entry of an account, without a conversation.
 func accountEntry(n int, a chat.Account) ledger.Entry {
 	e := entry(n)
 	e.ConversationID, e.Account = "", a
 	return e
 }
 
-// settled returns an entry with an end.
+// settled returns a settled copy of an entry.
 func settled(e ledger.Entry, status ledger.Status, u llm.Usage, micros int64) ledger.Entry {
 	e.Status, e.Usage, e.Cost = status, u, ledger.Cost{Micros: micros, Known: micros >= 0}
 	if micros < 0 {
@@ -48,7 +48,7 @@ func testTotals(t *testing.T, s state) {
 	total("intents", ledger.Totals{})
 
 	first = settled(first, ledger.Completed, llm.Usage{Input: 40, Output: 9, Cached: 3}, 77)
-	for range 2 { // the second time it is settled already
+	for range 2 { // the second time it is already settled
 		s.must(s.Settle(ctx, first))
 	}
 	want := ledger.Totals{InputTokens: 40, OutputTokens: 9, Micros: 77}
@@ -77,7 +77,7 @@ func testTotals(t *testing.T, s state) {
 	s.must(s.Intend(ctx, paid))
 	paid = settled(paid, ledger.Completed, llm.Usage{Input: 2, Output: 1}, 5)
 	r = record(8, "")
-	r.Account, r.Ended = a, []ledger.Entry{paid, lost} // the other one has ended already
+	r.Account, r.Ended = a, []ledger.Entry{paid, lost} // the other one has already ended
 	s.must(s.Save(ctx, r))
 	s.must(s.Settle(ctx, paid))
 	want.Turns, want.InputTokens, want.OutputTokens, want.Micros = 2, 80, 13, 86
@@ -101,7 +101,7 @@ func testTotals(t *testing.T, s state) {
 	s.equal("entries after the totals were cleared", 5, len(entries))
 }
 
-// Names are chosen so that any way of joining the parts of a key would make two of them one.
+// The names are chosen so that joining the parts of a key in any way would make two keys equal.
 func testAccountsApart(t *testing.T, s state) {
 	ctx := t.Context()
 	keys := []ledger.AccountKey{
@@ -138,7 +138,7 @@ func testAccountsApart(t *testing.T, s state) {
 	s.equal("totals of no account", ledger.Totals{}, got)
 }
 
-// Whatever order things end in, totals are the sum of what stands in the ledger.
+// In whatever order entries are settled, totals are the sum of the ledger.
 func testTotalsAreTheSum(t *testing.T, s state) {
 	ctx := t.Context()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -194,7 +194,7 @@ func testUsage(t *testing.T, s state) {
 		}
 		s.must(s.Settle(ctx, settled(e, ledger.Completed, llm.Usage{Input: i + 1, Output: 1, Cached: 1, Reasoning: 1, Estimated: i == 3}, micros)))
 	}
-	s.must(s.Intend(ctx, entry(9))) // not settled: it counts nowhere
+	s.must(s.Intend(ctx, entry(9))) // unsettled entries count nowhere
 	usage := func(q ledger.UsageQuery, want ...ledger.UsageRow) {
 		t.Helper()
 		got, err := s.Usage(ctx, q)
@@ -275,7 +275,7 @@ func testKinds(t *testing.T, s state) {
 	if err := s.Save(ctx, gone); !errors.Is(err, turn.ErrNotFound) {
 		t.Errorf("Save to a conversation that is gone: %v, want ErrNotFound", err)
 	}
-	// The home of a conversation need not be the namespace that is searched.
+	// A conversation's namespace need not be the one that is searched.
 	far := record(3, "s")
 	far.Kind, far.Seen, far.Scope.Namespace = "ragchat", 1, "other"
 	if err := s.Save(ctx, far); !errors.Is(err, turn.ErrForeign) {
@@ -292,7 +292,7 @@ func testListConversations(t *testing.T, s state) {
 	ctx := t.Context()
 	ids := []string{"a", "b", "c", "d"}
 	for i, id := range ids {
-		at := started.Add(time.Duration(min(i, 2)) * time.Hour) // c and d at one time
+		at := started.Add(time.Duration(min(i, 2)) * time.Hour) // c and d have the same time
 		s.must(s.Begin(ctx, turn.Conversation{ID: id, Scope: alice, Kind: "k", CreatedAt: at}))
 	}
 	s.must(s.Begin(ctx, turn.Conversation{ID: "kind", Scope: alice, Kind: "other", CreatedAt: started}))
@@ -350,7 +350,7 @@ func testResetAndDelete(t *testing.T, s state) {
 	if _, err := s.Turn(ctx, alice, first.ID); !errors.Is(err, turn.ErrNotFound) {
 		t.Errorf("Turn after the reset: %v, want ErrNotFound", err)
 	}
-	late := record(2, "s") // saw the conversation before the reset
+	late := record(2, "s") // it read the conversation before the reset
 	late.Kind, late.Seen = "k", 1
 	if err := s.Save(ctx, late); !errors.Is(err, turn.ErrConflict) {
 		t.Errorf("Save of a turn that began before the reset: %v, want ErrConflict", err)
@@ -378,7 +378,7 @@ func testExpire(t *testing.T, s state) {
 	for n, kind := range []string{"k", "k", "k", "other"} {
 		s.must(s.Begin(ctx, turn.Conversation{ID: id(n), Scope: alice, Kind: kind, CreatedAt: started.Add(time.Duration(n) * time.Minute)}))
 	}
-	kept := record(30, id(0)) // its last turn makes the oldest the latest
+	kept := record(30, id(0)) // its last turn makes the oldest conversation the latest
 	kept.Kind = "k"
 	s.must(s.Save(ctx, kept))
 	before := started.Add(10 * time.Minute)

@@ -6,7 +6,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// aside returns a document that is another one made anew.
+// aside returns a rebuilt version of a document.
 func (c corpus) aside(of retrieval.Put) retrieval.Put {
 	c.Helper()
 	p := c.put(retrieval.AsideID(of.Document), of.Document.Name)
@@ -37,7 +37,7 @@ func testSwitchAside(t *testing.T, c corpus) {
 		AddSegments: []retrieval.Segment{{Generation: "new", Data: []byte("new")}},
 	})
 	c.embed(g, newA)
-	changed := c.put(id(2), "b.pdf") // after it was made anew
+	changed := c.put(id(2), "b.pdf") // after its rebuilt version was made
 	c.apply(retrieval.Batch{Namespace: "ns", Put: []retrieval.Put{changed}})
 
 	namespaces, err := c.Namespaces(ctx)

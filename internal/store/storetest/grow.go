@@ -10,20 +10,20 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // fills tables as fast as it goes
+	_ "modernc.org/sqlite" // needs the driver alone, to fill tables quickly
 
 	"parley/internal/store/pagesum"
 )
 
-// GrownID is the id of the i-th turn, conversation and document that Grow makes, from 1 on.
+// GrownID is the id of the i-th turn, conversation and document of Grow, counted from 1.
 func GrownID(i int) string { return fmt.Sprintf("01JGROWN%018d", i) }
 
 // made is a table of numbers with their GrownID.
 const made = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < @n), made (i, id) AS
 	(SELECT i, '01JGROWN' || printf('%018d', i) FROM n) `
 
-// Grow fills the tables that a turn reads and writes, as n turns of n sessions and n documents do. The data folder dir is
-// open, with checksums. The times are old: 1970, a microsecond apart.
+// Grow inserts the rows of n turns in n conversations and of n documents. The data folder dir is
+// open, with checksums. All times are old: 1970, a microsecond apart.
 func Grow(t testing.TB, dir, namespace string, n int) {
 	t.Helper()
 	for name, inserts := range map[string][]string{
@@ -70,8 +70,8 @@ func Grow(t testing.TB, dir, namespace string, n int) {
 	}
 }
 
-// CompareGrown runs a part of a turn over an empty and a grown store, by turns, and reports the medians of their times:
-// "grown/empty" should be about 1.
+// CompareGrown runs one operation alternately on an empty and a grown store, and reports the
+// medians of their times. "grown/empty" should be about 1.
 func CompareGrown(b *testing.B, empty, grown func() error) {
 	b.Helper()
 	var took [2][]time.Duration
@@ -89,7 +89,7 @@ func CompareGrown(b *testing.B, empty, grown func() error) {
 		slices.Sort(all)
 		median[i] = float64(all[len(all)/2].Nanoseconds())
 	}
-	b.ReportMetric(0, "ns/op") // which would be that of both
+	b.ReportMetric(0, "ns/op") // it would be the average of both
 	b.ReportMetric(median[0], "empty-ns")
 	b.ReportMetric(median[1], "grown-ns")
 	b.ReportMetric(median[1]/median[0], "grown/empty")

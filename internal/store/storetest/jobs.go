@@ -52,7 +52,7 @@ func (s jobs) must(err error) {
 	}
 }
 
-// aJob returns the n-th job, which waits, with every field set that such a one has.
+// aJob returns the n-th queued job, with every field set that a queued job has.
 func aJob(n int) job.Job {
 	j := job.Job{
 		ID: id(n), Kind: "upload", Namespace: "ns", Owner: "alice", Origin: "näher", Request: json.RawMessage(`{"größe":1}`),

@@ -9,7 +9,7 @@ import (
 	"parley/internal/turn"
 )
 
-// saying is record with what the turn said.
+// saying is a record that has the text of its turn.
 func saying(n int, conversation string) turn.Record {
 	r := record(n, conversation)
 	r.Said = &turn.Said{Scope: r.Scope, Events: []byte{0, 255, byte(n)}}

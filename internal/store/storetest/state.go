@@ -17,7 +17,7 @@ import (
 	"parley/internal/turn"
 )
 
-// StateStore is what State tests.
+// StateStore is the store that State tests.
 type StateStore interface {
 	turn.Store
 	ledger.Store
@@ -140,8 +140,7 @@ func testSaveTurn(t *testing.T, s state) {
 		CreatedAt: failed.StartedAt, UpdatedAt: failed.FinishedAt}, c)
 }
 
-// strangers are scopes other than alice's that differ from it in one part, or in how the parts
-// would be joined.
+// strangers are scopes that differ from alice's in one part, or in how their parts would be joined.
 var strangers = []turn.Scope{
 	{Namespace: "ns", Owner: "bob"},
 	{Namespace: "other", Owner: "alice"},
@@ -196,7 +195,7 @@ func testHistory(t *testing.T, s state) {
 	seen := int64(0)
 	for i, status := range statuses {
 		r := record(i+1, "c")
-		r.ID = id(len(statuses) - i) // the order is that of saving, not of ids
+		r.ID = id(len(statuses) - i) // history follows the order of saving, not of ids
 		r.Status, r.Seen = status, seen
 		lost := r.Answers[0]
 		lost.ID, lost.Status = "failed agent", chat.StatusFailed
@@ -219,7 +218,7 @@ func testHistory(t *testing.T, s state) {
 func testLostUpdate(t *testing.T, s state) {
 	ctx := t.Context()
 	s.must(s.Save(ctx, record(1, "c")))
-	late := record(2, "c") // has seen no turn
+	late := record(2, "c") // has not seen the first turn
 	if err := s.Save(ctx, late); !errors.Is(err, turn.ErrConflict) {
 		t.Errorf("Save of a turn that saw an older conversation: %v, want ErrConflict", err)
 	}
@@ -286,7 +285,7 @@ func entry(n int) ledger.Entry {
 		CreatedAt: at}
 }
 
-// entryID returns the nth id that a ledger may give to an entry that is made at a time.
+// entryID returns the nth possible id of an entry made at a time.
 func entryID(at time.Time, n int) string {
 	return fmt.Sprintf("%s%028d", ident.Least(at), n)
 }
@@ -305,7 +304,7 @@ func testLedger(t *testing.T, s state) {
 
 	first.Status, first.SettledAt = ledger.Completed, started.Add(time.Hour)
 	first.Usage = llm.Usage{Input: 41, Output: 9, Cached: 3, Reasoning: 2}
-	first.Cost = ledger.Cost{Micros: 0, Known: true} // free is not unknown
+	first.Cost = ledger.Cost{Micros: 0, Known: true} // free differs from unknown
 	s.must(s.Settle(ctx, first))
 	for _, status := range []ledger.Status{ledger.Failed, ledger.Interrupted} {
 		again := first
@@ -329,7 +328,7 @@ func testInterrupted(t *testing.T, s state) {
 	entries, err := s.Entries(ctx, "t")
 	s.must(err)
 	s.equal("interrupted entry", []ledger.Entry{e}, entries)
-	again := e // by a second process that starts
+	again := e // as a second process does at its start
 	again.Usage.Input, again.SettledAt = 1, started.Add(time.Hour)
 	s.must(s.Settle(ctx, again))
 	entries, err = s.Entries(ctx, "t")

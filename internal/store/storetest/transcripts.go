@@ -47,7 +47,7 @@ func (s transcripts) equal(what string, want, got any) {
 	}
 }
 
-// put saves t as it is.
+// put saves a transcript unchanged.
 func (s transcripts) put(scope transcript.Scope, want transcript.Transcript) transcript.Chat {
 	s.Helper()
 	c, err := s.Save(s.Context(), scope, want.ID, func(t *transcript.Transcript, _ bool) error {
@@ -91,7 +91,7 @@ func testChatRoundTrip(t *testing.T, s transcripts) {
 		}
 		s.equal("a new chat", transcript.Transcript{Chat: transcript.Chat{ID: "c"}}, *t)
 		*t = want
-		t.ID, t.Count = "another", 77 // neither is for change to decide
+		t.ID, t.Count = "another", 77 // change can set neither
 		return nil
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func testChatScopes(t *testing.T, s transcripts) {
 			t.Errorf("Chats for %+v: %v, %v", scope, chats, err)
 		}
 	}
-	for i, scope := range strange { // the same id again, of one's own
+	for i, scope := range strange { // each scope stores a chat with the same id
 		own := aChat("c", i)
 		s.put(scope, own)
 		s.equal("own chat", own, s.get(scope, "c"))

@@ -10,7 +10,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// small is the model of most generations here.
+// small is the model of most generations in these tests.
 var small = retrieval.Generation{Model: "openai:small", Recipe: "1"}
 
 func (c corpus) begin(g retrieval.Generation) retrieval.Generation {
@@ -37,7 +37,7 @@ func (c corpus) putVectors(g retrieval.Generation, vectors []retrieval.Vector, l
 	return n
 }
 
-// embed gives every chunk of the documents a vector of its own.
+// embed gives every chunk of the documents its own vector.
 func (c corpus) embed(g retrieval.Generation, puts ...retrieval.Put) {
 	c.Helper()
 	for _, p := range puts {
@@ -155,7 +155,7 @@ func testVectors(t *testing.T, c corpus) {
 	c.equal("vectors", []string{key(a, 0, "x"), key(a, 1, "y")}, c.linked("ns", g, before, middle))
 	c.equal("length", 2, c.generations()[0].Length)
 
-	// A text that is known costs a link only, what has a link keeps it, and what is gone is passed over.
+	// A known text costs a link only, an existing link stays, and a missing chunk is skipped.
 	other := vectorOf("x")
 	other.Data = []byte("changed!")
 	gone := retrieval.VectorLink{Key: retrieval.ChunkKey{Revision: 1 << 40}, Hash: other.Hash}
@@ -228,7 +228,7 @@ func testGenerations(t *testing.T, c corpus) {
 	c.equal("begun again", first, c.begin(small))
 	c.must(c.SwitchGeneration(ctx, first.ID))
 
-	// One is built aside and given up for another one, which takes the first one's place.
+	// One generation is built and abandoned for another, which replaces the first.
 	abandoned := c.begin(retrieval.Generation{Model: "openai:small", Dimensions: 256, Recipe: "1"})
 	c.embed(abandoned, a)
 	next := c.begin(retrieval.Generation{Model: "openai:small", Recipe: "2"})
@@ -249,7 +249,7 @@ func testGenerations(t *testing.T, c corpus) {
 		states = append(states, g.State)
 	}
 	c.equal("states", []retrieval.GenerationState{retrieval.Retired, retrieval.Retired, retrieval.Current}, states)
-	// What comes back is made anew: its rows are on their way out.
+	// A model that returns gets a new generation, because the old rows are being deleted.
 	if again := c.begin(small); again.ID <= next.ID {
 		t.Errorf("generation %d was revived", again.ID)
 	}
@@ -271,7 +271,7 @@ func testLinksGo(t *testing.T, c corpus) {
 	c.equal("vectors that are still known", 1, len(known))
 }
 
-// sweep sweeps in small steps and returns how many rows went.
+// sweep sweeps in small steps and returns how many rows it deleted.
 func (c corpus) sweep(keep int) (total int) {
 	c.Helper()
 	for {

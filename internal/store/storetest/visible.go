@@ -67,7 +67,7 @@ func (c corpus) sameRights(puts []retrieval.Put, got []retrieval.Rights) {
 	c.equal("rights", want, got)
 }
 
-// unique returns the elements without repeats, in the order in which they come first.
+// unique returns the elements without duplicates, in the order of first occurrence.
 func unique(all []string) []string {
 	var once []string
 	for _, s := range all {
@@ -78,8 +78,8 @@ func unique(all []string) []string {
 	return once
 }
 
-// sameDocuments checks that listing and looking up agree with MaySee. It returns how many
-// documents the filter lets through.
+// sameDocuments checks that lists and lookups agree with MaySee. It returns how many documents the
+// filter admits.
 func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 	c.Helper()
 	listed, err := c.Documents(c.Context(), f, "", len(puts))
