@@ -7,7 +7,7 @@ import (
 )
 
 func TestModelsAllow_HoldsForWhatRequestsName(t *testing.T) {
-	s := startRAGChat(t, "--model", "openai:gpt-4o-mini", "--models-allow", "openai:small*", "--stages-synthesis", "openai:with-tools")
+	s := startRAGChat(t, "--model", "openai:gpt-4o-mini", "--models-allow", "openai:small*", "--stages-summary", "openai:with-tools")
 	for key, want := range map[string]int{
 		"openai:gpt-4o-mini":  http.StatusOK, // the default
 		"openai:small-1":      http.StatusOK,
@@ -29,7 +29,7 @@ func TestModelsAllow_HoldsForWhatRequestsName(t *testing.T) {
 		t.Errorf("models: %v\n%s", err, listed)
 	}
 	_, published, err := call(http.MethodGet, "http://"+s.addr+"/api/config", "")
-	if err != nil || !strings.Contains(published, `"tools_synth_model_key":"openai:with-tools"`) || !strings.Contains(published, `"embedding_model":null`) {
+	if err != nil || !strings.Contains(published, `"summarizer_model_key":"openai:with-tools"`) || !strings.Contains(published, `"embedding_model":null`) {
 		t.Errorf("config: %v\n%s", err, published)
 	}
 }
@@ -42,13 +42,13 @@ func TestWebSearch_IsThereOnRequestWhereAnEngineIsSet(t *testing.T) {
 		searches        bool
 	}{
 		{engine: "", enabled: noTools, namespace: "default"},
-		{engine: "searxng", enabled: noTools, onRequest: 1, namespace: "default", searches: true},
-		{engine: "searxng", enabled: "calculator", onRequest: 1, namespace: "default", searches: true},
-		{engine: "searxng", enabled: webSearchTool, namespace: "default", searches: true},
-		{engine: "searxng", enabled: "calculator", onRequest: 1, namespace: "hr"},
+		{engine: "http://127.0.0.1:1", enabled: noTools, onRequest: 1, namespace: "default", searches: true},
+		{engine: "http://127.0.0.1:1", enabled: "calculator", onRequest: 1, namespace: "default", searches: true},
+		{engine: "http://127.0.0.1:1", enabled: webSearchTool, namespace: "default", searches: true},
+		{engine: "http://127.0.0.1:1", enabled: "calculator", onRequest: 1, namespace: "hr"},
 	} {
 		cfg := DefaultConfig()
-		cfg.WebSearchEngine, cfg.WebSearchURL, cfg.Tools = c.engine, "http://127.0.0.1:1", []string{c.enabled}
+		cfg.WebSearchEngine, cfg.Tools = c.engine, []string{c.enabled}
 		if c.namespace == "hr" {
 			if err := cfg.ToolsNamespaces.UnmarshalText([]byte("{hr: [calculator]}")); err != nil {
 				t.Fatal(err)
@@ -61,12 +61,12 @@ func TestWebSearch_IsThereOnRequestWhereAnEngineIsSet(t *testing.T) {
 		if err := (&program{lookupEnv: environment(nil)}).openTools(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
-		if got := in.tools.searchesWeb(c.namespace, ""); got != c.searches || len(cfg.onRequest()) != c.onRequest {
+		if got := in.tools.searchesWeb(c.namespace); got != c.searches || len(cfg.onRequest()) != c.onRequest {
 			t.Errorf("%+v: searches %v, on request %v", c, got, cfg.onRequest())
 		}
 		in.tools.Close()
 	}
-	if (&toolbox{}).searchesWeb("default", "") {
+	if (&toolbox{}).searchesWeb("default") {
 		t.Error("a toolbox without tools searches")
 	}
 }

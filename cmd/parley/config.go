@@ -35,42 +35,33 @@ type Config struct {
 	Drain       duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
 
 	Model                 string    `section:"Choose the model that answers" name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model. Providers are builtin, openai, azure-openai, anthropic, gemini, ollama, and those of the setting providers."`
-	Fallback              []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word."`
-	FallbackToBuiltin     bool      `name:"fallback-to-builtin" env:"PARLEY_FALLBACK_TO_BUILTIN" yaml:"fallback_to_builtin" default:"false" help:"Let builtin:extractive answer when the model and its fallbacks fail before the first word."`
+	Fallback              []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word. builtin:extractive may be the last."`
 	OpenAIAPIKey          string    `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users of the machine can see command lines."`
 	OpenAIBaseURL         string    `name:"openai-base-url" env:"PARLEY_OPENAI_BASE_URL,OPENAI_BASE_URL" yaml:"openai.base_url" default:"https://api.openai.com/v1" help:"Address of the OpenAI-compatible API for openai: models."`
 	AzureOpenAIEndpoint   string    `name:"azure-openai-endpoint" env:"PARLEY_AZURE_OPENAI_ENDPOINT,AZURE_OPENAI_ENDPOINT" yaml:"azure_openai.endpoint" help:"Resource for azure-openai: models, such as https://NAME.openai.azure.com. The model is the name of the deployment."`
 	AzureOpenAIAPIKey     string    `name:"azure-openai-api-key" env:"PARLEY_AZURE_OPENAI_API_KEY,AZURE_OPENAI_API_KEY" yaml:"azure_openai.api_key" secret:"" help:"Key for azure-openai: models. Prefer the environment."`
 	AzureOpenAIAPIVersion string    `name:"azure-openai-api-version" env:"PARLEY_AZURE_OPENAI_API_VERSION,OPENAI_API_VERSION" yaml:"azure_openai.api_version" default:"2024-10-21" help:"API version for azure-openai: models: a date, or v1."`
-	AzureOpenAIReasoning  []string  `name:"azure-openai-reasoning" env:"PARLEY_AZURE_OPENAI_REASONING" yaml:"azure_openai.reasoning" help:"Deployments of reasoning models whose names do not begin like o3 or gpt-5."`
 	AnthropicAPIKey       string    `name:"anthropic-api-key" env:"PARLEY_ANTHROPIC_API_KEY,ANTHROPIC_API_KEY" yaml:"anthropic.api_key" secret:"" help:"Key for anthropic: models. Prefer the environment."`
 	AnthropicBaseURL      string    `name:"anthropic-base-url" env:"PARLEY_ANTHROPIC_BASE_URL,ANTHROPIC_BASE_URL" yaml:"anthropic.base_url" default:"https://api.anthropic.com" help:"Address of the Messages API for anthropic: models."`
 	GeminiAPIKey          string    `name:"gemini-api-key" env:"PARLEY_GEMINI_API_KEY,GEMINI_API_KEY,GOOGLE_API_KEY" yaml:"gemini.api_key" secret:"" help:"Key for gemini: models. Prefer the environment."`
 	GeminiBaseURL         string    `name:"gemini-base-url" env:"PARLEY_GEMINI_BASE_URL" yaml:"gemini.base_url" default:"https://generativelanguage.googleapis.com" help:"Address of the Gemini API for gemini: models."`
 	OllamaHost            string    `name:"ollama-host" env:"PARLEY_OLLAMA_HOST,OLLAMA_HOST" yaml:"ollama.host" default:"127.0.0.1:11434" help:"Address of Ollama, for ollama: models."`
-	OllamaContext         int       `name:"ollama-context" env:"PARLEY_OLLAMA_CONTEXT" yaml:"ollama.context" default:"0" help:"Context window in tokens with which Ollama loads a model, and for which prompts are made. 0 means what the model says of itself, else 8192."`
 	Providers             endpoints `name:"providers" env:"PARLEY_PROVIDERS" yaml:"providers" mapping:"" placeholder:"MAPPING" help:"More OpenAI-compatible servers, by name. Each has base_url and, if needed, api_key_env (the variable that holds its key), reasoning (its reasoning models) and rerank (true for a server with the /rerank API). {groq: {base_url: https://api.groq.com/openai/v1, api_key_env: GROQ_API_KEY}} adds groq: models."`
 
-	AzureOpenAIToken              string `section:"Use Azure OpenAI without a key" name:"azure-openai-token" env:"PARLEY_AZURE_OPENAI_TOKEN,AZURE_OPENAI_AD_TOKEN" yaml:"azure_openai.token" secret:"" help:"Microsoft Entra ID token for azure-openai: models, instead of a key."`
-	AzureOpenAITokenFile          string `name:"azure-openai-token-file" env:"PARLEY_AZURE_OPENAI_TOKEN_FILE" yaml:"azure_openai.token_file" help:"File that holds such a token. It is read for each call, so that another program can renew it."`
+	AzureOpenAITokenFile          string `section:"Use Azure OpenAI without a key" name:"azure-openai-token-file" env:"PARLEY_AZURE_OPENAI_TOKEN_FILE" yaml:"azure_openai.token_file" help:"File that holds such a token. It is read for each call, so that another program can renew it."`
 	AzureOpenAIManagedIdentity    bool   `name:"azure-openai-managed-identity" env:"PARLEY_AZURE_OPENAI_MANAGED_IDENTITY" yaml:"azure_openai.managed_identity" default:"false" help:"Get tokens with the managed identity of this virtual machine."`
 	AzureOpenAITenantID           string `name:"azure-openai-tenant-id" env:"PARLEY_AZURE_OPENAI_TENANT_ID,AZURE_TENANT_ID" yaml:"azure_openai.tenant_id" help:"Tenant of the application that gets tokens when there is no key."`
 	AzureOpenAIClientID           string `name:"azure-openai-client-id" env:"PARLEY_AZURE_OPENAI_CLIENT_ID,AZURE_CLIENT_ID" yaml:"azure_openai.client_id" help:"Id of that application, or of the managed identity if there are several."`
 	AzureOpenAIClientSecret       string `name:"azure-openai-client-secret" env:"PARLEY_AZURE_OPENAI_CLIENT_SECRET,AZURE_CLIENT_SECRET" yaml:"azure_openai.client_secret" secret:"" help:"Secret of the application. Prefer the environment."`
 	AzureOpenAIFederatedTokenFile string `name:"azure-openai-federated-token-file" env:"PARLEY_AZURE_OPENAI_FEDERATED_TOKEN_FILE,AZURE_FEDERATED_TOKEN_FILE" yaml:"azure_openai.federated_token_file" help:"File that holds the token of another issuer that the application trusts instead of a secret (workload identity)."`
-	AzureOpenAIIdentityEndpoint   string `name:"azure-openai-identity-endpoint" env:"PARLEY_AZURE_OPENAI_IDENTITY_ENDPOINT,IDENTITY_ENDPOINT" yaml:"azure_openai.identity_endpoint" help:"Address at which App Service, Functions and Container Apps hand out tokens. They set it themselves."`
-	AzureOpenAIIdentityHeader     string `name:"azure-openai-identity-header" env:"PARLEY_AZURE_OPENAI_IDENTITY_HEADER,IDENTITY_HEADER" yaml:"azure_openai.identity_header" secret:"" help:"Header value to send there. They set it themselves."`
-	AzureOpenAIAuthorityHost      string `name:"azure-openai-authority-host" env:"PARLEY_AZURE_OPENAI_AUTHORITY_HOST,AZURE_AUTHORITY_HOST" yaml:"azure_openai.authority_host" default:"https://login.microsoftonline.com" help:"Address of Entra ID. It differs in national clouds."`
-	AzureOpenAIScope              string `name:"azure-openai-scope" env:"PARLEY_AZURE_OPENAI_SCOPE" yaml:"azure_openai.scope" help:"Scope of the tokens. By default Cognitive Services in the cloud of the endpoint."`
 
-	Allow           []string     `section:"Control what models do" name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name, as provider:model, besides those that the stages use. * stands for any text, as in openai:gpt-4.1*. By default all models of configured providers."`
-	Capabilities    capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models accept, where their names do not tell. By provider:model: like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens). {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
-	StagesRewrite   []string     `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that rewrite follow-up questions so that they stand alone: the first, and its fallbacks. By default the model and its fallbacks. builtin:rules rewrites without a model, as happens when all fail."`
-	StagesRerank    []string     `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that reorder the passages when a request asks for it: rerank models, or models that answer, as judges. By default builtin:lexical, which looks at the positions of words."`
-	StagesSummary   []string     `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that summarize the part of a conversation that is too long for the prompt. By default the model and its fallbacks. builtin:none leaves that part out, as happens when all fail."`
-	StagesJudge     []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: words are compared, as happens when all fail, or with builtin:words."`
-	StagesSynthesis []string     `name:"stages-synthesis" env:"PARLEY_STAGES_SYNTHESIS" yaml:"stages.synthesis" help:"Models that answer from what tools returned. By default the model that called them, and its fallbacks."`
-	Prompts         string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or replace them: a folder for each domain, with any of the files that parley prompts lists."`
+	Allow         []string     `section:"Control what models do" name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name, as provider:model, besides those that the stages use. * stands for any text, as in openai:gpt-4.1*. By default all models of configured providers."`
+	Capabilities  capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models accept, where their names do not tell. By provider:model: like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens). {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
+	StagesRewrite []string     `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that rewrite follow-up questions so that they stand alone: the first, and its fallbacks. By default the model and its fallbacks. builtin:rules rewrites without a model, as happens when all fail."`
+	StagesRerank  []string     `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that reorder the passages when a request asks for it: rerank models, or models that answer, as judges. By default builtin:lexical, which looks at the positions of words."`
+	StagesSummary []string     `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that summarize the part of a conversation that is too long for the prompt. By default the model and its fallbacks. builtin:none leaves that part out, as happens when all fail."`
+	StagesJudge   []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: words are compared, as happens when all fail, or with builtin:words."`
+	Prompts       string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or replace them: a folder for each domain, with any of the files that parley prompts lists."`
 
 	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English. By default none: search is by words alone."`
 	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
@@ -97,9 +88,7 @@ type Config struct {
 
 	Tools           []string   `section:"Let models use tools" name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; or none. Be careful with fetch_url: a page can tell the model to send what it knows to an address."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, for namespaces where not all may: {hr: [calculator]}."`
-	ToolsDomains    toolLists  `name:"tools-domains" env:"PARLEY_TOOLS_DOMAINS" yaml:"tools.domains" mapping:"" placeholder:"MAPPING" help:"The same for prompt domains."`
-	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: searxng, brave or tavily. Requests of the Chat-with-RAG API may then use that tool with use_web_search, even if it is not enabled."`
-	WebSearchURL    string     `name:"web-search-url" env:"PARLEY_WEB_SEARCH_URL" yaml:"web_search.url" help:"Address of the search engine. brave and tavily have their own."`
+	WebSearchEngine string     `name:"web-search-engine" env:"PARLEY_WEB_SEARCH_ENGINE" yaml:"web_search.engine" help:"Search engine of the tool web_search: brave, tavily or the address of a SearXNG server. Requests of the Chat-with-RAG API may then use that tool with use_web_search, even if it is not enabled."`
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
@@ -115,24 +104,16 @@ type Config struct {
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
 	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in a period. Further requests get 429 with Retry-After. 0 means no limit."`
-	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"Most tokens of one user in a period, input and output together. 0 means no limit."`
 	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"Most US dollars of one user in a period. 0 means no limit."`
 	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in a period. 0 means no limit."`
-	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"Most tokens of one namespace in a period. 0 means no limit."`
 	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"Most US dollars of one namespace in a period. 0 means no limit."`
 	BudgetsAssumedPrice      dollars  `name:"budgets-assumed-price" env:"PARLEY_BUDGETS_ASSUMED_PRICE" yaml:"budgets.assumed_price" default:"50" help:"What budgets of money count, in US dollars for a million tokens, for a model whose price is not known. Its cost is still shown as unknown. 0 refuses such models."`
 
-	AzureChatHistory             bool   `section:"Fit a front end" name:"azurechat-history" env:"PARLEY_AZURECHAT_HISTORY" yaml:"azurechat.history" default:"true" negatable:"" help:"Let front ends of the AI Chat Protocol list past chats, which they keep in the browser. For that, a session_state that was sent as null comes back as an id."`
-	ChatUIFormat                 string `name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat, if a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
-	ChatUIStreamPartials         bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, if a request does not say. Some clients take each event for a message of its own."`
-	TeamAgents                   agents `name:"team-agents" env:"PARLEY_TEAM_AGENTS" yaml:"team.agents" mapping:"" placeholder:"LIST" help:"Agents of multi-agent chat instead of Research and Writer: a list, each with name and, if needed, instructions, model, tools, retrieves, hears (names; by default all before it), reviews (a name), share and skip_below. docs/configuration.md explains them."`
-	TeamReviewer                 bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Let a third agent check the citations of multi-agent chat and send the answer back once."`
-	RAGChatShowProcessingSteps   bool   `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, if a request does not say."`
-	RAGChatUseWebSearch          bool   `name:"ragchat-use-web-search" env:"PARLEY_RAGCHAT_USE_WEB_SEARCH" yaml:"ragchat.use_web_search" default:"false" help:"Whether that API searches the web, if a request does not say and a search engine is set."`
-	RAGChatClarify               bool   `name:"ragchat-clarify" env:"PARLEY_RAGCHAT_CLARIFY" yaml:"ragchat.clarify" default:"false" help:"Whether that API asks back when a model finds a question ambiguous, if a request does not say."`
-	RAGChatDebugVerbose          bool   `name:"ragchat-debug-verbose" env:"PARLEY_RAGCHAT_DEBUG_VERBOSE,DEBUG_VERBOSE" yaml:"ragchat.debug_verbose" default:"false" help:"Log questions and answers of that API at level debug."`
-	RAGChatDebugLogKeys          bool   `name:"ragchat-debug-log-keys" env:"PARLEY_RAGCHAT_DEBUG_LOG_KEYS,DEBUG_LOG_KEYS" yaml:"ragchat.debug_log_keys" default:"false" help:"Log the names of the parameters of its requests at level debug."`
-	RAGChatDebugLogTruncateChars int    `name:"ragchat-debug-log-truncate-chars" env:"PARLEY_RAGCHAT_DEBUG_LOG_TRUNCATE_CHARS,DEBUG_LOG_TRUNCATE_CHARS" yaml:"ragchat.debug_log_truncate_chars" default:"200" help:"Most characters of a text that debug_verbose logs."`
+	ChatUIFormat               string `section:"Fit a front end" name:"chatui-format" env:"PARLEY_CHATUI_FORMAT" yaml:"chatui.format" default:"full" help:"Reply of the Chat UI's standard chat, if a request does not say: full (one message) or minimal (an array of one, which older clients need)."`
+	ChatUIStreamPartials       bool   `name:"chatui-stream-partials" env:"PARLEY_CHATUI_STREAM_PARTIALS" yaml:"chatui.stream_partials" default:"true" negatable:"" help:"Whether streams of the Chat UI API show answers as they are written, if a request does not say. Some clients take each event for a message of its own."`
+	TeamAgents                 agents `name:"team-agents" env:"PARLEY_TEAM_AGENTS" yaml:"team.agents" mapping:"" placeholder:"LIST" help:"Agents of multi-agent chat instead of Research and Writer: a list, each with name and, if needed, instructions, model, tools, retrieves, hears (names; by default all before it), reviews (a name), share and skip_below. docs/configuration.md explains them."`
+	TeamReviewer               bool   `name:"team-reviewer" env:"PARLEY_TEAM_REVIEWER" yaml:"team.reviewer" default:"false" help:"Let a third agent check the citations of multi-agent chat and send the answer back once."`
+	RAGChatShowProcessingSteps bool   `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, if a request does not say."`
 }
 
 // DefaultConfig returns the configuration without flags, environment and file.
@@ -176,7 +157,6 @@ func (c *Config) validate() *settingError {
 		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
 		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
 		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
-		{"stages-synthesis", c.checkSynthesis()},
 		{"models-allow", c.checkAllow()},
 		{"namespace", retrieval.CheckNamespace(c.Namespace)},
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
@@ -190,15 +170,12 @@ func (c *Config) validate() *settingError {
 		{"drain", unless(c.Drain >= 0, "must not be negative")},
 		{"openai-base-url", checkURL(c.OpenAIBaseURL)},
 		{"azure-openai-endpoint", checkOptionalURL(c.AzureOpenAIEndpoint)},
-		{"azure-openai-authority-host", checkURL(c.AzureOpenAIAuthorityHost)},
 		{"azure-openai-api-version", unless(c.AzureOpenAIAPIVersion != "", "is empty; give a date such as 2024-10-21, or v1")},
 		{"anthropic-base-url", checkURL(c.AnthropicBaseURL)},
 		{"gemini-base-url", checkURL(c.GeminiBaseURL)},
 		{"ollama-host", checkOllamaHost(c.OllamaHost)},
-		{"ollama-context", unless(c.OllamaContext >= 0, "must not be negative; 0 leaves it to the model")},
 		{"tools-enabled", checkTools(c.Tools)},
 		{"web-search-engine", checkWebSearch(c)},
-		{"web-search-url", checkOptionalURL(c.WebSearchURL)},
 		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
@@ -219,11 +196,8 @@ func (c *Config) validate() *settingError {
 		{"crawl-allow-private", c.checkAllowPrivate()},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
 		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 means no limit")},
-		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 means no limit")},
 		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 means no limit")},
-		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 means no limit")},
 		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions forever")},
-		{"ragchat-debug-log-truncate-chars", unless(c.RAGChatDebugLogTruncateChars >= 0, "must not be negative")},
 		{"chatui-format", unless(slices.Contains([]string{"full", "minimal"}, c.ChatUIFormat), "%q is neither full nor minimal", c.ChatUIFormat)},
 		{"team-agents", c.checkTeam()},
 		{"extract-workers", unless(c.ExtractWorkers >= 0, "must not be negative; 0 means one for each CPU, at most four")},
@@ -320,9 +294,9 @@ func checkOrigins(list []string) error {
 }
 
 func (c *Config) checkFallback() error {
-	for _, key := range c.Fallback {
-		if key == builtinModel {
-			return fmt.Errorf("%q cannot be listed here: fallback_to_builtin lets it answer last", key)
+	for i, key := range c.Fallback {
+		if key == builtinModel && i < len(c.Fallback)-1 {
+			return fmt.Errorf("%q never fails, so no model can follow it", key)
 		}
 		if err := c.checkAnswers(key); err != nil {
 			return err

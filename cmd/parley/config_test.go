@@ -147,7 +147,7 @@ func TestConfig_FlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 }
 
 func TestConfig_PrintsWhatTheFileReadsBack(t *testing.T) {
-	_, first, _ := effective(t, nil, "--cors-origins", "https://a.example,https://b.example", "--retention", "12h", "--fallback-to-builtin")
+	_, first, _ := effective(t, nil, "--cors-origins", "https://a.example,https://b.example", "--retention", "12h", "--team-reviewer")
 	code, second, stderr := effective(t, nil, "--config", writeFile(t, first))
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -161,6 +161,36 @@ func TestConfig_PrintsWhatTheFileReadsBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(plain(first), plain(second)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A setting that was removed and is still set is an error, wherever it stands: somebody relies on it.
+func TestConfig_SaysThatASettingWasRemovedAndWhatToDo(t *testing.T) {
+	for key, instead := range removed {
+		if slices.ContainsFunc(fields(), func(f field) bool { return f.Key == key }) {
+			t.Errorf("%s was not removed", key)
+		}
+		name := strings.NewReplacer(".", "-", "_", "-").Replace(key)
+		section, last, nested := strings.Cut(key, ".")
+		text := key + ": x\n"
+		if nested {
+			text = section + ":\n  " + last + ": x\n"
+			if middle, last, deeper := strings.Cut(last, "."); deeper {
+				text = section + ":\n  " + middle + ":\n    " + last + ": x\n"
+			}
+		}
+		for at, try := range map[string]func() (int, string, string){
+			"the file": func() (int, string, string) { return effective(t, nil, "--config", writeFile(t, text)) },
+			"PARLEY_": func() (int, string, string) {
+				return effective(t, map[string]string{"PARLEY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")): "x"})
+			},
+			"--" + name: func() (int, string, string) { return effective(t, nil, "--"+name+"=x") },
+		} {
+			code, _, stderr := try()
+			if code != exitUsage || !strings.Contains(stderr, "the setting "+key+" was removed: "+instead) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("%s in %s: exit %d, %q", key, at, code, stderr)
+			}
+		}
 	}
 }
 

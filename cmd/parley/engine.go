@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"parley/internal/builtin"
@@ -102,7 +103,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	if len(cfg.StagesRerank) > 1 {
 		config.RerankFallback = cfg.StagesRerank[1:]
 	}
-	if cfg.FallbackToBuiltin {
+	if slices.Contains(cfg.Fallback, builtinModel) {
 		config.Fallback = builtinModel
 	}
 	in.engine = chat.NewEngine(config)

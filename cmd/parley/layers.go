@@ -208,12 +208,14 @@ func flattenKey(path string, line int, value *yaml.Node, values map[string]fileV
 		return fmt.Errorf(":%d: key %q appears twice", line, path)
 	}
 	at := slices.IndexFunc(fields(), func(f field) bool { return f.Key == path })
-	section := slices.ContainsFunc(fields(), func(f field) bool { return strings.HasPrefix(f.Key, path+".") })
+	section := slices.ContainsFunc(fields(), func(f field) bool { return strings.HasPrefix(f.Key, path+".") }) || removedBelow(path)
 	switch {
 	case section && value.Tag == "!!null":
 		return nil
 	case section:
 		return flatten(value, path+".", values)
+	case removed[path] != "":
+		return fmt.Errorf(":%d: %s", line, wasRemoved(path))
 	case at < 0:
 		return fmt.Errorf(":%d: unknown key %q%s", line, path, suggest(path))
 	}

@@ -128,6 +128,9 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if err := checkRemoved(args, lookupEnv); err != nil {
+		return err
+	}
 	kctx, err := parser.Parse(args)
 	if l.err != nil {
 		return l.err

@@ -74,8 +74,8 @@ var providers = []provider{
 		open: func(cfg Config) (any, error) {
 			return azureopenai.New(azureopenai.Config{
 				Endpoint: cfg.AzureOpenAIEndpoint, APIVersion: cfg.AzureOpenAIAPIVersion, APIKey: cfg.AzureOpenAIAPIKey,
-				Token: cfg.AzureOpenAIToken, TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
-				Reasoning: cfg.AzureOpenAIReasoning, Overrides: cfg.Capabilities.of("azure-openai"),
+				TokenFile: cfg.AzureOpenAITokenFile, Entra: entra(cfg),
+				Overrides: cfg.Capabilities.of("azure-openai"),
 			})
 		},
 		missing: func(cfg Config) string {
@@ -83,7 +83,7 @@ var providers = []provider{
 				return "set AZURE_OPENAI_ENDPOINT, or azure_openai.endpoint in the configuration file"
 			}
 			tokens := entra(cfg)
-			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAIToken == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
+			if cfg.AzureOpenAIAPIKey == "" && cfg.AzureOpenAITokenFile == "" && !tokens.Configured() {
 				return "set AZURE_OPENAI_API_KEY, or what tokens of Entra ID need: AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, " +
 					"or azure_openai.managed_identity in the configuration file"
 			}
@@ -117,7 +117,7 @@ var providers = []provider{
 		name:   "ollama",
 		embeds: true,
 		open: func(cfg Config) (any, error) {
-			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Context: cfg.OllamaContext, Overrides: cfg.Capabilities.of("ollama")})
+			return ollama.New(ollama.Config{Host: cfg.OllamaHost, Overrides: cfg.Capabilities.of("ollama")})
 		},
 		missing: func(Config) string { return "" },
 	},
@@ -127,8 +127,8 @@ func entra(cfg Config) azureopenai.Entra {
 	return azureopenai.Entra{
 		Tenant: cfg.AzureOpenAITenantID, Client: cfg.AzureOpenAIClientID, Secret: cfg.AzureOpenAIClientSecret,
 		AssertionFile: cfg.AzureOpenAIFederatedTokenFile, Managed: cfg.AzureOpenAIManagedIdentity,
-		Endpoint: cfg.AzureOpenAIIdentityEndpoint, Header: cfg.AzureOpenAIIdentityHeader,
-		Authority: cfg.AzureOpenAIAuthorityHost, Scope: cfg.AzureOpenAIScope,
+		// App Service, Functions and Container Apps set these themselves.
+		Endpoint: os.Getenv("IDENTITY_ENDPOINT"), Header: os.Getenv("IDENTITY_HEADER"),
 	}
 }
 

@@ -89,7 +89,7 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		"providers: {a: {base_url: 'http://u:canary@x'}}":                         "holds a password",
 		"providers: [groq]":                                                       "expected names of providers",
 		"model: groq:x":                                                           "unknown provider",
-		"fallback: ['builtin:extractive']":                                        "cannot be listed here: fallback_to_builtin lets it answer last",
+		"fallback: ['builtin:extractive', 'ollama:x']":                            `"builtin:extractive" never fails, so no model can follow it`,
 		"fallback: ['ollama:x', 'groq:x']":                                        `"groq:x" names an unknown provider`,
 		"ollama: {host: 'ftp://x'}":                                               "is not a host for Ollama",
 		"providers: {1: {base_url: 'http://x'}}\nfallback: []":                    `"1" is not a valid provider name`,

@@ -51,7 +51,7 @@ func (in *instance) unpriced() []string {
 // of the program.
 func (c *Config) payable() []string {
 	keys := slices.Concat([]string{c.Model, c.Embedding}, c.Fallback, c.StagesRewrite, c.StagesRerank,
-		c.StagesSummary, c.StagesJudge, c.StagesSynthesis)
+		c.StagesSummary, c.StagesJudge)
 	agents, _ := c.team() // checkTeam has seen its error
 	for _, a := range agents {
 		keys = append(keys, a.Model)

@@ -27,7 +27,7 @@ func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
 		{"an agent", append(known, "--team-agents", "[{name: A, model: 'ollama:other'}]", "--budgets-user-cost", "5"), "would not limit ollama:other, "},
 		{"all prices are known", append(known, "--budgets-user-cost", "5"), ""},
 		{"only built-in models", []string{"--budgets-user-cost", "5"}, ""},
-		{"no budget of money", []string{"--model", "ollama:qwen3:8b", "--budgets-user-tokens", "5"}, ""},
+		{"no budget of money", []string{"--model", "ollama:qwen3:8b", "--budgets-user-requests", "5"}, ""},
 	} {
 		var out, errs bytes.Buffer
 		args := append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--addr", "256.0.0.1:80", "--budgets-assumed-price", "0"}, c.args...)

@@ -28,9 +28,7 @@ func (s *serving) ragChat() *ragchat.Handler {
 // ragChatDefaults returns what requests of the Chat-with-RAG API get that say nothing else.
 func (s *serving) ragChatDefaults() ragchat.Defaults {
 	d := ragchat.DefaultDefaults()
-	d.ShowSteps, d.UseWebSearch, d.Clarify = s.cfg.RAGChatShowProcessingSteps, s.cfg.RAGChatUseWebSearch, s.cfg.RAGChatClarify
-	d.DebugVerbose, d.DebugLogKeys = s.cfg.RAGChatDebugVerbose, s.cfg.RAGChatDebugLogKeys
-	d.DebugLogTruncateChars = s.cfg.RAGChatDebugLogTruncateChars
+	d.ShowSteps = s.cfg.RAGChatShowProcessingSteps
 	return d
 }
 
@@ -39,8 +37,8 @@ func budgets(cfg Config, store ledger.Store) *ledger.Budgets {
 	return ledger.NewBudgets(store, ledger.BudgetOptions{
 		Window:    time.Duration(cfg.BudgetsWindow),
 		Assumed:   int64(cfg.BudgetsAssumedPrice),
-		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
-		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
+		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Micros: int64(cfg.BudgetsUserCost)},
+		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Micros: int64(cfg.BudgetsNamespaceCost)},
 	})
 }
 

@@ -212,7 +212,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Namespace: s.cfg.Namespace,
 			Model:     s.cfg.Model,
 			Vision:    s.sees(),
-			History:   s.cfg.AzureChatHistory,
+			History:   true,
 			Capabilities: azurechat.Capabilities{
 				Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(),
 				Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads,

@@ -25,7 +25,7 @@ func isBuiltin(key string) bool {
 // models returns every model that the configuration names.
 func (c *Config) models() []string {
 	var keys []string
-	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge, c.StagesSynthesis} {
+	for _, list := range [][]string{{c.Model}, c.Fallback, c.StagesRewrite, c.StagesRerank, c.StagesSummary, c.StagesJudge} {
 		keys = append(keys, list...)
 	}
 	for _, a := range c.TeamAgents.list() {
@@ -45,7 +45,6 @@ func (c *Config) fallbacks(stage string) []string {
 	}
 	own := map[chat.Stage][]string{
 		chat.StageRewrite: c.StagesRewrite, chat.StageSummarize: c.StagesSummary, chat.StageVerify: c.StagesJudge,
-		chat.StageSynthesize: c.StagesSynthesis,
 	}[chat.Stage(stage)]
 	if len(own) > 0 {
 		return own[1:]
@@ -83,20 +82,6 @@ func checkStage(keys []string, builtIn string, providers []string) error {
 	return nil
 }
 
-// checkSynthesis checks the models that answer with what tools have returned, which no built-in one
-// reads.
-func (c *Config) checkSynthesis() error {
-	for _, key := range c.StagesSynthesis {
-		if isBuiltin(key) {
-			return fmt.Errorf("%q cannot read results of tools", key)
-		}
-		if err := c.checkAnswers(key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkAllow checks the patterns of models that requests may name. A provider may stand there that
 // is not configured, but not one that cannot be.
 func (c *Config) checkAllow() error {
@@ -117,7 +102,7 @@ func (c *Config) checkAllow() error {
 func (c *Config) stageModels() chat.Models {
 	return chat.Models{
 		Inference: c.Model, Rewrite: first(c.StagesRewrite), Rerank: first(c.StagesRerank),
-		Summary: first(c.StagesSummary), Judge: first(c.StagesJudge), Synthesis: first(c.StagesSynthesis),
+		Summary: first(c.StagesSummary), Judge: first(c.StagesJudge),
 	}
 }
 

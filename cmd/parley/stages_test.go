@@ -31,8 +31,6 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 		"stages: {rerank: ['builtin:lexical', 'ollama:x']}":   `"builtin:lexical" never fails`,
 		"stages: {rerank: ['oracle:x']}":                      `"oracle:x" names an unknown provider`,
 		"stages: {judge: ['builtin:extractive']}":             `there is builtin:words`,
-		"stages: {synthesis: ['builtin:extractive']}":         `"builtin:extractive" cannot read results of tools`,
-		"stages: {synthesis: ['ollama:x', 'oracle:x']}":       `"oracle:x" names an unknown provider`,
 		"models: {allow: ['gpt*']}":                           `"gpt*" is not provider:model`,
 		"models: {allow: ['ollama:*', 'oracle:*']}":           `"oracle:*" names an unknown provider`,
 		"stages: {summarize: ['ollama:x']}":                   `unknown key "stages.summarize"`,
@@ -63,7 +61,7 @@ func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Model, cfg.OpenAIBaseURL, cfg.Fallback = "openai:400", down.URL, []string{"big:none"}
 	cfg.StagesRewrite = []string{"openai:400", "small:none", "builtin:rules"}
-	cfg.StagesSynthesis = []string{"openai:400", "small:none"}
+	cfg.StagesJudge = []string{"openai:400", "small:none"}
 	if err := cfg.Providers.UnmarshalText([]byte(`{small: {base_url: "` + small.URL + `"}, big: {base_url: "` + big.URL + `"}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +82,7 @@ func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
 		{chat.StageRewrite, 1, 0},
 		{chat.StageSummarize, 1, 1}, // which has no models of its own
 		{chat.StageGenerate, 1, 2},
-		{chat.StageSynthesize, 2, 2},
+		{chat.StageVerify, 2, 2},
 	} {
 		m, name, err := r.ResolveFor(string(c.stage), "openai:400")
 		if err != nil {

@@ -25,7 +25,7 @@ var builtinTools = []string{"calculator", "date_time", "fetch_url", "get_weather
 // noTools is the value of tools.enabled that switches all of them off.
 const noTools = "none"
 
-// toolLists name the tools that may be used in a namespace or prompt domain.
+// toolLists name the tools that may be used in a namespace.
 type toolLists structured
 
 // UnmarshalText reads a YAML mapping of names to lists of tools.
@@ -92,14 +92,18 @@ func checkTools(enabled []string) error {
 
 func checkWebSearch(c *Config) error {
 	if c.WebSearchEngine == "" {
-		return unless(!slices.Contains(c.Tools, webSearchTool), "is empty, but the tool web_search is enabled; name searxng, brave or tavily")
+		return unless(!slices.Contains(c.Tools, webSearchTool), "is empty, but the tool web_search is enabled; name brave, tavily or the address of a SearXNG server")
 	}
 	_, err := tool.WebSearch(c.webSearch())
 	return err
 }
 
 func (c *Config) webSearch() tool.WebSearchOptions {
-	return tool.WebSearchOptions{Engine: c.WebSearchEngine, URL: c.WebSearchURL, Key: c.WebSearchAPIKey}
+	o := tool.WebSearchOptions{Engine: c.WebSearchEngine, Key: c.WebSearchAPIKey}
+	if strings.Contains(o.Engine, "/") { // an address
+		o.Engine, o.URL = "searxng", o.Engine
+	}
+	return o
 }
 
 // webSearchTool is the name of the tool that searches the web.
@@ -151,7 +155,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 		return err
 	}
 	b.registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
-		Namespaces: content[map[string][]string](cfg.ToolsNamespaces), Domains: content[map[string][]string](cfg.ToolsDomains), Logger: p.log,
+		Namespaces: content[map[string][]string](cfg.ToolsNamespaces), Logger: p.log,
 	})
 	if err != nil {
 		b.mcp.Close()
@@ -196,24 +200,24 @@ func (b *toolbox) Close() {
 }
 
 // Offer returns what a model may call.
-func (b *toolbox) Offer(namespace, domain string) []llm.Tool {
+func (b *toolbox) Offer(namespace string) []llm.Tool {
 	if b.registry == nil {
 		return nil
 	}
-	return b.registry.Offer(namespace, domain)
+	return b.registry.Offer(namespace)
 }
 
 // writes reports whether a tool changes something, so that the user has to confirm each call.
 func (b *toolbox) writes(name string) bool { return b.registry != nil && b.registry.Writes(name) }
 
-// searchesWeb reports whether the web can be searched in a namespace and prompt domain.
-func (b *toolbox) searchesWeb(namespace, domain string) bool {
-	return slices.ContainsFunc(b.Offer(namespace, domain), func(t llm.Tool) bool { return t.Name == webSearchTool })
+// searchesWeb reports whether the web can be searched in a namespace.
+func (b *toolbox) searchesWeb(namespace string) bool {
+	return slices.ContainsFunc(b.Offer(namespace), func(t llm.Tool) bool { return t.Name == webSearchTool })
 }
 
 // Call runs a tool that Offer has named.
-func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, domain string, call llm.ToolCall) (string, []retrieval.Passage, error) {
-	res, err := b.registry.Call(ctx, f, domain, call)
+func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (string, []retrieval.Passage, error) {
+	res, err := b.registry.Call(ctx, f, call)
 	return res.Text, res.Passages, err
 }
 

@@ -63,8 +63,8 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 		},
 		Capabilities: webapi.Capabilities{
 			Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(),
-			Tools:     len(s.tools.Offer(s.cfg.Namespace, "")) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
-			WebSearch: s.tools.searchesWeb(s.cfg.Namespace, ""), MultiAgent: true,
+			Tools:     len(s.tools.Offer(s.cfg.Namespace)) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
+			WebSearch: s.tools.searchesWeb(s.cfg.Namespace), MultiAgent: true,
 			Uploads: s.uploads, WebSources: s.uploads, Reindex: s.uploads,
 		},
 		Limits:   webapi.Limits{Body: int64(s.cfg.LimitsMaxBody), Upload: s.maxUpload(), Question: chat.MaxQuestion},
@@ -109,7 +109,7 @@ func (s *serving) webModels() map[string][]string {
 		"rewrite":     allowed(slices.Concat(s.cfg.StagesRewrite, reads, []string{builtinRewriter})...),
 		"rerank":      allowed(append(slices.Clone(s.cfg.StagesRerank), builtinReranker)...),
 		"summary":     allowed(slices.Concat(s.cfg.StagesSummary, reads, []string{builtinSummary})...),
-		"tools_synth": allowed(slices.Concat(s.cfg.StagesSynthesis, reads)...),
+		"tools_synth": allowed(reads...),
 	}
 }
 

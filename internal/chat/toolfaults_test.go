@@ -34,7 +34,7 @@ var wrongCalls = map[string]struct {
 
 type schemaBox struct{ toolbox }
 
-func (b *schemaBox) Offer(string, string) []llm.Tool {
+func (b *schemaBox) Offer(string) []llm.Tool {
 	return []llm.Tool{{Name: "forecast"}, {Name: "weather", Parameters: json.RawMessage(`{"type":"object","required":["city"]}`)}}
 }
 

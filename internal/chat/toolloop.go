@@ -16,11 +16,11 @@ import (
 
 // Toolbox is the tools that the server runs itself. A tool runs with the rights of the caller.
 type Toolbox interface {
-	// Offer returns what a model may call in a namespace and prompt domain.
-	Offer(namespace, domain string) []llm.Tool
+	// Offer returns what a model may call in a namespace.
+	Offer(namespace string) []llm.Tool
 	// Call runs a tool. The text is for the model to read, and says what went wrong when there is an
 	// error; the passages may be cited.
-	Call(ctx context.Context, f retrieval.Filter, domain string, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
+	Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
 }
 
 // maxToolRounds is how often a model may ask for tools before it has to answer.
@@ -33,7 +33,7 @@ func (t *turn) offer() []llm.Tool {
 	if t.cfg.Tools == nil || !o.UseTools && len(o.MoreTools) == 0 || len(o.Tools) > 0 || t.model.grounded {
 		return nil
 	}
-	tools := slices.Clone(t.cfg.Tools.Offer(t.req.Namespace, o.PromptDomain))
+	tools := slices.Clone(t.cfg.Tools.Offer(t.req.Namespace))
 	return slices.DeleteFunc(tools, func(tool llm.Tool) bool { return !t.mayCall(tool.Name) })
 }
 
@@ -188,7 +188,7 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 		return "", err
 	}
 	start := time.Now()
-	text, passages, err := a.cfg.Tools.Call(ctx, a.filter(), a.req.Options.PromptDomain, c)
+	text, passages, err := a.cfg.Tools.Call(ctx, a.filter(), c)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

@@ -45,7 +45,7 @@ type toolbox struct {
 	before func()
 }
 
-func (b *toolbox) Offer(string, string) []llm.Tool {
+func (b *toolbox) Offer(string) []llm.Tool {
 	var out []llm.Tool
 	for _, name := range b.names {
 		out = append(out, llm.Tool{Name: name})
@@ -53,7 +53,7 @@ func (b *toolbox) Offer(string, string) []llm.Tool {
 	return out
 }
 
-func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, _ string, call llm.ToolCall) (string, []retrieval.Passage, error) {
+func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (string, []retrieval.Passage, error) {
 	if b.before != nil {
 		b.before()
 	}

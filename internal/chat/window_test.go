@@ -139,9 +139,9 @@ func TestTools_ResultsFitIntoTheWindowOfTheModel(t *testing.T) {
 
 type longBox struct{}
 
-func (longBox) Offer(string, string) []llm.Tool { return []llm.Tool{{Name: "long"}} }
+func (longBox) Offer(string) []llm.Tool { return []llm.Tool{{Name: "long"}} }
 
-func (longBox) Call(context.Context, retrieval.Filter, string, llm.ToolCall) (string, []retrieval.Passage, error) {
+func (longBox) Call(context.Context, retrieval.Filter, llm.ToolCall) (string, []retrieval.Passage, error) {
 	return strings.Repeat("12.5 {x}\n", 3000), many(), nil
 }
 

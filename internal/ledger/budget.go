@@ -12,7 +12,6 @@ import (
 // Limits are what may be spent in one window. 0 is no limit.
 type Limits struct {
 	Requests int64 // turns
-	Tokens   int64 // input and output
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
@@ -51,11 +50,10 @@ type budgetKey struct {
 }
 
 // Amount is what is counted against Limits.
-type Amount struct{ Requests, Tokens, Micros int64 }
+type Amount struct{ Requests, Micros int64 }
 
 func (a *Amount) add(o Amount, sign int64) {
 	a.Requests += sign * o.Requests
-	a.Tokens += sign * o.Tokens
 	a.Micros += sign * o.Micros
 }
 
@@ -182,7 +180,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 		}
 		for _, row := range rows { // of a turn all rows are of one namespace and user
 			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
-				of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
+				of(used, key).add(Amount{row.Turns, row.Micros}, 1)
 			}
 		}
 	}
@@ -225,7 +223,6 @@ func (b *Budgets) check(key budgetKey, limit Limits) error {
 		limit, used, all int64
 	}{
 		{"requests", limit.Requests, used.Requests, all.Requests},
-		{"tokens", limit.Tokens, used.Tokens, all.Tokens},
 		{"money", limit.Micros, used.Micros, all.Micros},
 	} {
 		if c.limit == 0 || c.all < c.limit {

@@ -398,11 +398,11 @@ func TestRun_RejectsARequestBeforeAnyEvent(t *testing.T) {
 // toolbox has a tool that finds a passage which no search finds, and another one.
 type toolbox struct{}
 
-func (toolbox) Offer(string, string) []llm.Tool {
+func (toolbox) Offer(string) []llm.Tool {
 	return []llm.Tool{{Name: "lookup"}, {Name: "clock"}}
 }
 
-func (toolbox) Call(context.Context, retrieval.Filter, string, llm.ToolCall) (string, []retrieval.Passage, error) {
+func (toolbox) Call(context.Context, retrieval.Filter, llm.ToolCall) (string, []retrieval.Passage, error) {
 	return "", []retrieval.Passage{numbered(9, chattest.Passage("opening.md", 0, "The pool opens at 8 in the morning."))}, nil
 }
 

@@ -25,10 +25,8 @@ type Options struct {
 	Timeout  time.Duration // of a call; 20 s
 	MaxBytes int           // of a result's text; 16 KiB
 	MaxArgs  int           // bytes of a call's arguments; 16 KiB
-	// Namespaces and Domains name the tools that may be called in a namespace or prompt domain.
-	// One that is not a key may use all. Where both have a list, a tool must be in both.
+	// Namespaces names the tools that may be called in a namespace. One that is not a key may use all.
 	Namespaces map[string][]string
-	Domains    map[string][]string
 	Logger     *slog.Logger // nil discards
 }
 
@@ -65,13 +63,11 @@ func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 		}
 	}
 	r.schemas = r.resolveSchemas()
-	for _, lists := range []map[string][]string{opts.Namespaces, opts.Domains} {
-		for key, names := range lists {
-			for _, name := range names {
-				if _, ok := r.find(name); !ok {
-					return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; there are %s",
-						key, name, strings.Join(r.Names(), ", "))
-				}
+	for key, names := range opts.Namespaces {
+		for _, name := range names {
+			if _, ok := r.find(name); !ok {
+				return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; there are %s",
+					key, name, strings.Join(r.Names(), ", "))
 			}
 		}
 	}
@@ -87,23 +83,19 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Offer returns what a model in the namespace and prompt domain may call, sorted by name.
-func (r *Registry) Offer(namespace, domain string) []llm.Tool {
+// Offer returns what a model may call in a namespace, sorted by name.
+func (r *Registry) Offer(namespace string) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range r.tools {
-		if r.allows(namespace, domain, t.Name) {
+		if r.allows(namespace, t.Name) {
 			out = append(out, t.Tool)
 		}
 	}
 	return out
 }
 
-func (r *Registry) allows(namespace, domain, name string) bool {
-	return listed(r.opts.Namespaces, namespace, name) && listed(r.opts.Domains, domain, name)
-}
-
-func listed(lists map[string][]string, key, name string) bool {
-	list, ok := lists[key]
+func (r *Registry) allows(namespace, name string) bool {
+	list, ok := r.opts.Namespaces[namespace]
 	return !ok || slices.Contains(list, name)
 }
 
@@ -121,12 +113,12 @@ func (r *Registry) Writes(name string) bool {
 	return ok && t.Writes
 }
 
-// Call runs a tool that a model asked for in a namespace (that of the filter) and prompt domain.
+// Call runs a tool that a model asked for in a namespace, that of the filter.
 // It always returns something that the model can be told: the text of a failure is a sentence
 // without internal detail, and err, for the caller's own use, says that it is one.
-func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, domain string, call llm.ToolCall) (res Result, err error) {
+func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, call llm.ToolCall) (res Result, err error) {
 	t, ok := r.find(call.Name)
-	if !ok || !r.allows(filter.Namespace, domain, call.Name) {
+	if !ok || !r.allows(filter.Namespace, call.Name) {
 		return Result{Text: "There is no tool of this name."}, ErrUnknown
 	}
 	if len(call.Arguments) > r.opts.MaxArgs {

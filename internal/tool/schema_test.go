@@ -34,7 +34,7 @@ func TestRegistry_TellsTheModelWhatIsWrongWithItsArguments(t *testing.T) {
 		{"elsewhere", `{}`, ""}, {"broken", `{}`, ""}, {"none", ``, ""}, {"anything", `{"a":1}`, ""},
 	} {
 		before := ran
-		res, err := r.Call(t.Context(), inDefault, "", llm.ToolCall{Name: c.tool, Arguments: c.arguments})
+		res, err := r.Call(t.Context(), inDefault, llm.ToolCall{Name: c.tool, Arguments: c.arguments})
 		if c.says == "" {
 			if err != nil || ran != before+1 {
 				t.Errorf("%s %s: %q, %v", c.tool, c.arguments, res.Text, err)

@@ -48,23 +48,22 @@ var inDefault = retrieval.Filter{Namespace: "default", Principal: access.Anonymo
 func TestRegistry_OffersAndRunsOnlyWhatTheListsAllow(t *testing.T) {
 	r := registry(t, Options{
 		Namespaces: map[string][]string{"hr": {"a", "b"}, "none": {}},
-		Domains:    map[string][]string{"brief": {"b", "c"}},
 	}, named("c", says("C")), named("a", says("A")), named("b", says("B")))
-	for _, c := range []struct{ namespace, domain, want string }{
-		{"default", "", "a b c"}, {"hr", "", "a b"}, {"default", "brief", "b c"}, {"hr", "brief", "b"}, {"none", "", ""},
+	for _, c := range []struct{ namespace, want string }{
+		{"default", "a b c"}, {"hr", "a b"}, {"none", ""},
 	} {
 		var names []string
-		for _, tool := range r.Offer(c.namespace, c.domain) {
+		for _, tool := range r.Offer(c.namespace) {
 			names = append(names, tool.Name)
 		}
 		if got := strings.Join(names, " "); got != c.want {
-			t.Errorf("%s/%s: offered %q, want %q", c.namespace, c.domain, got, c.want)
+			t.Errorf("%s: offered %q, want %q", c.namespace, got, c.want)
 		}
 		for _, name := range []string{"a", "b", "c", "d"} {
-			res, err := r.Call(t.Context(), retrieval.Filter{Namespace: c.namespace}, c.domain, llm.ToolCall{Name: name})
+			res, err := r.Call(t.Context(), retrieval.Filter{Namespace: c.namespace}, llm.ToolCall{Name: name})
 			allowed := strings.Contains(c.want, name)
 			if allowed != (err == nil) || allowed && res.Text != strings.ToUpper(name) || !allowed && !errors.Is(err, ErrUnknown) {
-				t.Errorf("%s/%s: %s gave %q, %v", c.namespace, c.domain, name, res.Text, err)
+				t.Errorf("%s: %s gave %q, %v", c.namespace, name, res.Text, err)
 			}
 		}
 	}
@@ -79,7 +78,6 @@ func TestRegistry_RefusesWhatCanNotBeMeant(t *testing.T) {
 		"name":      {[]Tool{named("a b", nil)}, Options{}},
 		"no name":   {[]Tool{named("", nil)}, Options{}},
 		"namespace": {[]Tool{named("a", nil)}, Options{Namespaces: map[string][]string{"x": {"b"}}}},
-		"domain":    {[]Tool{named("a", nil)}, Options{Domains: map[string][]string{"x": {"b"}}}},
 	} {
 		if _, err := NewRegistry(c.tools, c.opts); err == nil {
 			t.Errorf("%s: no error", name)
@@ -102,7 +100,7 @@ func TestRegistry_TellsTheModelOfAFailureWithoutInternalText(t *testing.T) {
 		"internal": "The tool failed.", "told": "No such city.", "panics": "The tool failed.",
 		"hangs": "The tool did not answer within 20ms.", "long": strings.Repeat("ä", 42) + clipped, "broken": "a\uFFFDb",
 	} {
-		res, err := r.Call(t.Context(), inDefault, "", llm.ToolCall{Name: name})
+		res, err := r.Call(t.Context(), inDefault, llm.ToolCall{Name: name})
 		if res.Text != want || len(res.Text) > 100 {
 			t.Errorf("%s: %q", name, res.Text)
 		}
@@ -110,7 +108,7 @@ func TestRegistry_TellsTheModelOfAFailureWithoutInternalText(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if res, err := r.Call(t.Context(), inDefault, "", llm.ToolCall{Name: "long", Arguments: strings.Repeat(" ", 51)}); err == nil || strings.Contains(res.Text, "ä") {
+	if res, err := r.Call(t.Context(), inDefault, llm.ToolCall{Name: "long", Arguments: strings.Repeat(" ", 51)}); err == nil || strings.Contains(res.Text, "ä") {
 		t.Errorf("long arguments: %q, %v", res.Text, err)
 	}
 }
@@ -122,7 +120,7 @@ func TestRegistry_EndsACallWithItsTurn(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	}))
-	if _, err := r.Call(ctx, inDefault, "", llm.ToolCall{Name: "waits"}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Call(ctx, inDefault, llm.ToolCall{Name: "waits"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -134,7 +132,7 @@ func call(t *testing.T, tool Tool, arguments string) (string, error) {
 		t.Fatalf("the schema of %s is not JSON", tool.Name)
 	}
 	r := registry(t, Options{Logger: slog.New(slog.DiscardHandler)}, tool)
-	res, err := r.Call(t.Context(), inDefault, "", llm.ToolCall{Name: tool.Name, Arguments: arguments})
+	res, err := r.Call(t.Context(), inDefault, llm.ToolCall{Name: tool.Name, Arguments: arguments})
 	return res.Text, err
 }
 
@@ -296,7 +294,7 @@ func TestSearchDocuments_SearchesWithTheRightsOfTheTurn(t *testing.T) {
 		return retrieval.Result{Passages: make([]retrieval.Passage, 2)}, nil
 	})
 	r := registry(t, Options{}, tool)
-	res, err := r.Call(t.Context(), filter, "", llm.ToolCall{Name: "search_documents", Arguments: `{"query":" leave ","namespace":"other","principal":"root"}`})
+	res, err := r.Call(t.Context(), filter, llm.ToolCall{Name: "search_documents", Arguments: `{"query":" leave ","namespace":"other","principal":"root"}`})
 	if err != nil || len(res.Passages) != 2 {
 		t.Errorf("%+v, %v", res, err)
 	}

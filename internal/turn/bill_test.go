@@ -41,7 +41,7 @@ func TestBill_ChargesAllRunsUnderOneIDAsOneRequestAndSavesNoTurn(t *testing.T) {
 }
 
 func TestBill_IsRefusedWhenTheBudgetIsUsedUp(t *testing.T) {
-	s := newSpender(t, open(t), ledger.BudgetOptions{User: ledger.Limits{Tokens: 300}}) // 118 each
+	s := newSpender(t, open(t), ledger.BudgetOptions{User: ledger.Limits{Micros: 600}}) // 236 each
 	bill := s.NewBill(answeringBy(s.books.Meter("openai", saying)))
 	var err error
 	runs := 0

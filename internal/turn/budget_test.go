@@ -59,10 +59,9 @@ func TestBudgets_RefuseWhenWhatMayBeSpentIsSpent(t *testing.T) {
 	}{
 		"no limits":                {ledger.BudgetOptions{}, 20},
 		"requests of a user":       {ledger.BudgetOptions{User: ledger.Limits{Requests: 3}}, 3},
-		"tokens of a user":         {ledger.BudgetOptions{User: ledger.Limits{Tokens: 300}}, 3}, // 118 each
 		"money of a user":          {ledger.BudgetOptions{User: ledger.Limits{Micros: 472}}, 2}, // 236 each
 		"requests of a namespace":  {ledger.BudgetOptions{Namespace: ledger.Limits{Requests: 4}}, 4},
-		"tokens of a namespace":    {ledger.BudgetOptions{Namespace: ledger.Limits{Tokens: 1}}, 1},
+		"a little money":           {ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1}}, 1},
 		"money of a namespace":     {ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1000}}, 5},
 		"the least of both counts": {ledger.BudgetOptions{User: ledger.Limits{Requests: 5}, Namespace: ledger.Limits{Requests: 2}}, 2},
 	} {
@@ -135,7 +134,7 @@ func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
 	})
 	books := ledger.New(db.State(), ledger.Options{Price: price})
 	r := turn.NewRunner(answeringBy(books.Meter("openai", held)), db.State(),
-		turn.Options{Price: price, Budgets: ledger.NewBudgets(db.State(), ledger.BudgetOptions{User: ledger.Limits{Tokens: limit}})})
+		turn.Options{Price: price, Budgets: ledger.NewBudgets(db.State(), ledger.BudgetOptions{User: ledger.Limits{Micros: limit}})})
 	errs := make(chan error, turns)
 	var wg sync.WaitGroup
 	for range turns {
@@ -165,8 +164,8 @@ func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := rows[0].Input + rows[0].Output; took == 0 || took > limit {
-		t.Errorf("%d tokens were spent of %d", took, limit)
+	if took := rows[0].Micros; took == 0 || took > limit {
+		t.Errorf("%d millionths of a dollar were spent of %d", took, limit)
 	}
 	if err := run(t.Context(), r, ask("", "why?")); err != nil {
 		t.Errorf("what was only reserved is not free again: %v", err)
@@ -222,7 +221,7 @@ func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 		{"of a namespace", ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
 		{"another stage", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Judge: "openai:small"}, chat.Invalid},
 		{"known prices", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Rewrite: "builtin:rules"}, chat.Internal},
-		{"no limit of money", ledger.BudgetOptions{User: ledger.Limits{Tokens: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},
+		{"no limit of money", ledger.BudgetOptions{User: ledger.Limits{Requests: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},
 	} {
 		s := newSpender(t, open(t), c.opts)
 		req := ask("", "why?")

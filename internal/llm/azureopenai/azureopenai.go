@@ -31,15 +31,13 @@ import (
 const DefaultAPIVersion = "2024-10-21"
 
 // Config says where the resource is and how to be let in: with APIKey, or else with a token of
-// Entra ID from Token, TokenFile or Entra. Zero fields mean the default.
+// Entra ID from TokenFile or Entra. Zero fields mean the default.
 type Config struct {
-	Endpoint   string   // https://RESOURCE.openai.azure.com
-	APIVersion string   // a date, or "v1" for the unversioned API; DefaultAPIVersion
-	APIKey     string   // sent as api-key
-	Token      string   // sent as a bearer token
-	TokenFile  string   // holds the token, and is read for each call, since tokens last an hour
-	Entra      Entra    // how to get tokens
-	Reasoning  []string // deployments of models that reason, where the name doesn't tell
+	Endpoint   string // https://RESOURCE.openai.azure.com
+	APIVersion string // a date, or "v1" for the unversioned API; DefaultAPIVersion
+	APIKey     string // sent as api-key
+	TokenFile  string // holds the token, and is read for each call, since tokens last an hour
+	Entra      Entra  // how to get tokens
 	Overrides  llm.Overrides
 	HTTP       *http.Client
 
@@ -85,7 +83,7 @@ func New(cfg Config) (*Provider, error) {
 	u.RawQuery, u.Fragment = "", ""
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/openai")
 	p, err := openai.New(openai.Config{
-		BaseURL: base + "/openai", Reasoning: cfg.Reasoning, Overrides: cfg.Overrides, Unknown: unknown, Authorize: authorize,
+		BaseURL: base + "/openai", Overrides: cfg.Overrides, Unknown: unknown, Authorize: authorize,
 		Path: cfg.path("chat/completions"), EmbeddingsPath: cfg.path("embeddings"), ModelsPath: cfg.modelsPath(),
 		EmbedLimits: openai.OwnEmbedLimits,
 		HTTP:        cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
@@ -129,9 +127,6 @@ func (c *Config) authorization(endpoint *url.URL) (func(context.Context, http.He
 			h.Set("Api-Key", key)
 			return upstream.Secret(key), nil
 		}, nil
-	case c.Token != "":
-		token := c.Token
-		get = func(context.Context) (string, error) { return token, nil } //nolint:unparam // the others fail
 	case c.TokenFile != "":
 		path := c.TokenFile
 		get = func(context.Context) (string, error) { return readToken(path) }

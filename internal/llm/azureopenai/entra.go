@@ -1,6 +1,7 @@
 package azureopenai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,8 +29,8 @@ type Entra struct {
 	Managed       bool   // ask the metadata service of the virtual machine
 	Endpoint      string // IDENTITY_ENDPOINT of App Service, Functions and Container Apps
 	Header        string // IDENTITY_HEADER
-	Authority     string // https://login.microsoftonline.com
-	Scope         string // https://cognitiveservices.azure.com/.default
+	Authority     string // address of Entra ID; "" means that of the endpoint's cloud
+	Scope         string // of the tokens; "" means Cognitive Services in the endpoint's cloud
 
 	metadata string // the metadata service; its address is the same on every machine
 }
@@ -46,25 +47,36 @@ const (
 	maxTokenSize = 256 << 10 // bytes of an answer
 )
 
-// check returns an error when what is given cannot work, and fills in the defaults. The scope is
-// that of the cloud to which the endpoint of the resource belongs.
-func (e *Entra) check(endpoint *url.URL) error {
-	if e.Authority == "" {
-		e.Authority = "https://login.microsoftonline.com"
+// cloud is one of Azure's clouds, which have nothing in common but the software.
+type cloud struct{ suffix, authority, scope string }
+
+// clouds are all of them, the public one first.
+var clouds = []cloud{
+	{".com", "https://login.microsoftonline.com", "https://cognitiveservices.azure.com/.default"},
+	{".azure.us", "https://login.microsoftonline.us", "https://cognitiveservices.azure.us/.default"},
+	{".azure.cn", "https://login.partner.microsoftonline.cn", "https://cognitiveservices.azure.cn/.default"},
+}
+
+// cloudOf returns the cloud to which the endpoint of a resource belongs.
+func cloudOf(endpoint *url.URL) cloud {
+	for _, c := range clouds {
+		if strings.HasSuffix(endpoint.Hostname(), c.suffix) {
+			return c
+		}
 	}
+	return clouds[0]
+}
+
+// check returns an error when what is given cannot work, and fills in the defaults: those of the cloud to
+// which the endpoint belongs.
+func (e *Entra) check(endpoint *url.URL) error {
+	c := cloudOf(endpoint)
+	e.Authority, e.Scope = cmp.Or(e.Authority, c.authority), cmp.Or(e.Scope, c.scope)
 	u, err := url.Parse(e.Authority)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !isLoopback(u) {
 		return errors.New("the authority of Entra ID is not an https URL")
 	}
 	e.Authority = strings.TrimRight(e.Authority, "/")
-	if e.Scope == "" {
-		e.Scope = "https://cognitiveservices.azure.com/.default"
-		for _, cloud := range []string{"us", "cn"} {
-			if strings.HasSuffix(endpoint.Hostname(), ".azure."+cloud) {
-				e.Scope = "https://cognitiveservices.azure." + cloud + "/.default"
-			}
-		}
-	}
 	if e.metadata == "" {
 		e.metadata = "http://169.254.169.254"
 	}

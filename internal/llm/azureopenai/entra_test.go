@@ -200,6 +200,7 @@ func TestEntra_AsksForTheScopeOfTheCloud(t *testing.T) {
 		"https://x.openai.azure.com": "https://cognitiveservices.azure.com/.default",
 		"https://x.openai.azure.us":  "https://cognitiveservices.azure.us/.default",
 		"https://x.openai.azure.cn":  "https://cognitiveservices.azure.cn/.default",
+		"https://proxy.example.net":  "https://cognitiveservices.azure.com/.default",
 	} {
 		u, err := url.Parse(endpoint)
 		if err != nil {
@@ -208,6 +209,13 @@ func TestEntra_AsksForTheScopeOfTheCloud(t *testing.T) {
 		var e Entra
 		if err := e.check(u); err != nil || e.Scope != want {
 			t.Errorf("%s: %q, %v", endpoint, e.Scope, err)
+		}
+		for suffix, authority := range map[string]string{
+			".com": "https://login.microsoftonline.com", ".us": "https://login.microsoftonline.us", ".cn": "https://login.partner.microsoftonline.cn",
+		} {
+			if strings.HasSuffix(endpoint, suffix) && e.Authority != authority {
+				t.Errorf("%s: tokens come from %s", endpoint, e.Authority)
+			}
 		}
 	}
 }

@@ -87,7 +87,7 @@ func open(t *testing.T, s Server) *tool.Registry {
 
 func call(t *testing.T, r *tool.Registry, name, args string) (string, error) {
 	t.Helper()
-	res, err := r.Call(t.Context(), retrieval.Filter{Namespace: "default"}, "", llm.ToolCall{Name: name, Arguments: args})
+	res, err := r.Call(t.Context(), retrieval.Filter{Namespace: "default"}, llm.ToolCall{Name: name, Arguments: args})
 	return res.Text, err
 }
 

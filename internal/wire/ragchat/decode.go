@@ -82,7 +82,7 @@ const webSearchTool = "web_search"
 func (h *Handler) offerWebSearch(x *exchange) {
 	o := &x.req.Options
 	switch {
-	case h.cfg.WebSearch == nil || !h.cfg.WebSearch(x.req.Namespace, o.PromptDomain):
+	case h.cfg.WebSearch == nil || !h.cfg.WebSearch(x.req.Namespace):
 		x.noWeb = "not_configured"
 		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
 	case strings.HasPrefix(o.Models.Inference, ledger.Builtin+":"):

@@ -30,6 +30,7 @@ type Defaults struct {
 	RenderHTML          bool    `json:"render_html"`
 	Clarify             bool    `json:"clarify"` // ask back when a question is ambiguous
 
+	// The document names these. Nothing is logged of what requests hold, so they never change.
 	DebugVerbose          bool `json:"debug_verbose"`
 	DebugLogKeys          bool `json:"debug_log_keys"`
 	DebugLogTruncateChars int  `json:"debug_log_truncate_chars"`

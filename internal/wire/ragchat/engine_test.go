@@ -83,12 +83,12 @@ func (k *kitchen) ResolveFor(stage, key string) (llm.Model, string, error) {
 	return cook{k, stage, key}, name, nil
 }
 
-func (k *kitchen) Offer(string, string) []llm.Tool {
+func (k *kitchen) Offer(string) []llm.Tool {
 	none := json.RawMessage(`{"type":"object"}`)
 	return []llm.Tool{{Name: "calculator", Parameters: none}, {Name: webSearchTool, Parameters: none}}
 }
 
-func (k *kitchen) Call(context.Context, retrieval.Filter, string, llm.ToolCall) (string, []retrieval.Passage, error) {
+func (k *kitchen) Call(context.Context, retrieval.Filter, llm.ToolCall) (string, []retrieval.Passage, error) {
 	return "4421", nil, nil
 }
 

@@ -15,7 +15,6 @@ type params struct {
 	queryID  string
 	stream   bool
 	pictures pictures
-	keys     []string // the names of all parameters that were sent
 }
 
 const (
@@ -27,7 +26,6 @@ const (
 func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	h.useDefaults(x)
 	for key, v := range settings.Members() {
-		x.keys = append(x.keys, clip(key, 40))
 		if v.IsNull() {
 			continue
 		}

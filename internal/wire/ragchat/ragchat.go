@@ -58,9 +58,9 @@ type Config struct {
 	// Log returns what a turn of an owner has said, for the steps of one that has ended.
 	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 
-	// WebSearch reports whether models may call the tool web_search in a namespace and prompt domain
+	// WebSearch reports whether models may call the tool web_search in a namespace
 	// when a request asks for that. Nil: nowhere.
-	WebSearch func(namespace, domain string) bool
+	WebSearch func(namespace string) bool
 	Embedding string // key of the model that embeds; "" for none
 
 	Engine      chat.Options // what the engine does when nothing else is said; the models count here
@@ -130,7 +130,6 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	r.Fail = x.fail
 	if err == nil {
 		w.Header().Set("X-Turn-Id", x.req.TurnID)
-		h.debug(r.Context(), x, "chat request", x.req.Messages[len(x.req.Messages)-1].Text())
 		if x.stream {
 			err = h.stream(w, r, x)
 		} else {
@@ -202,23 +201,6 @@ func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) er
 		return nil, err
 	}
 	return h.respond(ctx, x, &t), nil
-}
-
-// debug logs what the settings of the original ask for. Texts of users stand in the log at the
-// level Debug only, cut to the length that is set.
-func (h *Handler) debug(ctx context.Context, x *exchange, msg, text string) {
-	d := &h.cfg.Defaults
-	if !d.DebugVerbose && !d.DebugLogKeys {
-		return
-	}
-	attrs := []any{"turn_id", x.req.TurnID, "conversation_id", x.session, "namespace", x.req.Namespace}
-	if d.DebugLogKeys {
-		attrs = append(attrs, "keys", x.keys)
-	}
-	if d.DebugVerbose {
-		attrs = append(attrs, "text", clip(text, d.DebugLogTruncateChars))
-	}
-	h.cfg.Logger.DebugContext(ctx, msg, attrs...) //nolint:sloglint // its callers give constants
 }
 
 // clip returns the first n characters of s.

@@ -55,7 +55,6 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	}
 	res.Metrics = metrics{Retrieved: len(t.Retrieved.Passages), Tokens: res.Turn.Tokens, Cost: res.Turn.Cost}
 	res.Totals = totalsOf(sum)
-	h.debug(ctx, x, "chat response", res.Answer)
 	return res
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func TestUseWebSearch_LetsTheModelSearchTheWebInThisTurn(t *testing.T) {
-	here := func(namespace, domain string) bool { return namespace == "default" && domain != "legal" }
+	here := func(namespace string) bool { return namespace == "default" }
 	for name, c := range map[string]struct {
 		params, status, note string
 		offered              []string
@@ -24,7 +24,6 @@ func TestUseWebSearch_LetsTheModelSearchTheWebInThisTurn(t *testing.T) {
 		"refused":                {params: `{"use_web_search":false}`, offered: []string{"calculator"}},
 		"without other tools":    {params: `{"use_web_search":true,"use_tools":false}`, offered: []string{webSearchTool}},
 		"not in this namespace":  {params: `{"use_web_search":true,"namespace":"hr"}`, offered: []string{"calculator"}, status: "not_configured", note: "not configured"},
-		"not in this domain":     {params: `{"use_web_search":true,"prompt_domain":"legal"}`, offered: []string{"calculator"}, status: "not_configured", note: "not configured"},
 		"of a model without any": {params: `{"use_web_search":true,"model_keys":{"inference":"builtin:extractive"}}`, status: "not_available", note: "calls no tools"},
 	} {
 		t.Run(name, func(t *testing.T) {

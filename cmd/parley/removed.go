@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// removed are the settings that earlier versions had, with what to do instead. One that is still set is an
+// error: somebody relies on it.
+var removed = map[string]string{
+	"azure_openai.authority_host":      "the cloud is that of azure_openai.endpoint",
+	"azure_openai.identity_endpoint":   "Parley reads IDENTITY_ENDPOINT, which Azure sets",
+	"azure_openai.identity_header":     "Parley reads IDENTITY_HEADER, which Azure sets",
+	"azure_openai.reasoning":           "say which model a deployment is like in capabilities: {'azure-openai:NAME': {like: o3}}",
+	"azure_openai.scope":               "the cloud is that of azure_openai.endpoint",
+	"azure_openai.token":               "write the token to a file that azure_openai.token_file names",
+	"azurechat.history":                "front ends can always list past chats",
+	"budgets.namespace.tokens":         "limit budgets.namespace.cost; budgets.assumed_price counts for models without a price",
+	"budgets.user.tokens":              "limit budgets.user.cost; budgets.assumed_price counts for models without a price",
+	"fallback_to_builtin":              "name builtin:extractive as the last model of fallback",
+	"ollama.context":                   "set the context of a model in capabilities: {'ollama:NAME': {context: 8192}}",
+	"ragchat.clarify":                  "requests ask for it with the parameter clarify",
+	"ragchat.debug_log_keys":           "nothing is logged of what requests hold",
+	"ragchat.debug_log_truncate_chars": "nothing is logged of what requests hold",
+	"ragchat.debug_verbose":            "nothing is logged of what requests hold; GET /api/turns/{id} shows a turn to its owner",
+	"ragchat.use_web_search":           "requests ask for it with use_web_search",
+	"stages.synthesis":                 "the model that called the tools answers; requests can name another one",
+	"tools.domains":                    "limit tools by namespace with tools.namespaces",
+	"web_search.url":                   "web_search.engine takes the address of a SearXNG server",
+}
+
+// checkRemoved returns an error when a flag or a variable sets what was removed. The configuration file is
+// checked while it is read.
+func checkRemoved(args []string, lookupEnv func(string) (string, bool)) error {
+	for _, key := range slices.Sorted(maps.Keys(removed)) {
+		flag := "--" + strings.NewReplacer(".", "-", "_", "-").Replace(key)
+		env := "PARLEY_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+		if value, _ := lookupEnv(env); value != "" {
+			return usagef("%s: %s", env, wasRemoved(key))
+		}
+		if slices.ContainsFunc(args, func(arg string) bool { return arg == flag || strings.HasPrefix(arg, flag+"=") }) {
+			return usagef("%s: %s", flag, wasRemoved(key))
+		}
+	}
+	return nil
+}
+
+// removedBelow reports whether a section of the configuration file held a setting that was removed.
+func removedBelow(section string) bool {
+	for key := range removed {
+		if strings.HasPrefix(key, section+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// wasRemoved says what to do in place of a setting, "" for one that never was.
+func wasRemoved(key string) string {
+	instead, ok := removed[key]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the setting %s was removed: %s", key, instead)
+}
