@@ -14,17 +14,13 @@ func (r *Request) Probe() (Probe, error) {
 	if err != nil {
 		return Probe{}, err
 	}
-	var p Probe
-	for key, v := range object.Members() {
-		switch key {
-		case "message":
-			p.HasMessage = true
-			_, p.MessageIsString = v.Text()
-		case "messages":
-			p.HasMessages = true
-		case "stream":
-			p.HasStream = true
-		}
+	var b struct {
+		Message  Value `json:"message"`
+		Messages Value `json:"messages"`
+		Stream   Value `json:"stream"`
 	}
-	return p, nil
+	object.Read(&b)
+	return Probe{
+		HasMessage: b.Message != nil, MessageIsString: b.Message.first() == '"', HasMessages: b.Messages != nil, HasStream: b.Stream != nil,
+	}, nil
 }

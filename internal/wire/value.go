@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"iter"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Value is one JSON value inside a body that ParseObject checked. It shares the body's bytes:
@@ -51,6 +53,34 @@ func (o Object) Get(key string) (Value, bool) {
 	return nil, false
 }
 
+// Read sets the fields of the struct that to points to, all of them Values, from the members that their tags
+// name (`json:"messages"`). A member that was not sent leaves its field nil. The object is gone through
+// once.
+func (o Object) Read(to any) {
+	s := reflect.ValueOf(to).Elem()
+	places := placesOf(s.Type())
+	for key, v := range o.Members() {
+		if i, ok := places[key]; ok {
+			s.Field(i).SetBytes(v)
+		}
+	}
+}
+
+// places are the fields of the structs that Object.Read fills, by the names of their members.
+var places sync.Map // reflect.Type → map[string]int
+
+func placesOf(t reflect.Type) map[string]int {
+	if known, ok := places.Load(t); ok {
+		return known.(map[string]int)
+	}
+	m := make(map[string]int, t.NumField())
+	for i := range t.NumField() {
+		m[t.Field(i).Tag.Get("json")] = i
+	}
+	places.Store(t, m)
+	return m
+}
+
 // IsNull reports whether v is the literal null.
 func (v Value) IsNull() bool { return v.first() == 'n' }
 
@@ -60,6 +90,13 @@ func (v Value) Object() (Object, bool) {
 		return Object{}, false
 	}
 	return Object{raw: v}, true
+}
+
+// Read is Object.Read for a value, and reports whether that is an object.
+func (v Value) Read(to any) bool {
+	o, ok := v.Object()
+	o.Read(to)
+	return ok
 }
 
 // Bool returns v as a boolean; false when it is something else.

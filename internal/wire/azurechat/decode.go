@@ -2,7 +2,6 @@ package azurechat
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"parley/internal/chat"
@@ -10,10 +9,25 @@ import (
 	"parley/internal/wire"
 )
 
-// body is a request's members that matter; a nil Value was not sent.
+// body is a request, in both versions; a nil Value was not sent.
 type body struct {
-	messages, context, stream   wire.Value
-	sessionState, sessionStateC wire.Value // session_state and the SDK's sessionState
+	Messages     wire.Value `json:"messages"`
+	Context      wire.Value `json:"context"`
+	Stream       wire.Value `json:"stream"` // 2024-01-28
+	SessionState wire.Value `json:"session_state"`
+	SDKState     wire.Value `json:"sessionState"` // as the SDK calls it
+}
+
+// requestContext is the member context.
+type requestContext struct {
+	Overrides wire.Value `json:"overrides"`
+	Approach  wire.Value `json:"approach"` // the web component's
+}
+
+// message is one of the messages.
+type message struct {
+	Role    wire.Value `json:"role"`
+	Content wire.Value `json:"content"`
 }
 
 // decode fills x from a request. What the shape of an error depends on comes first, so that
@@ -24,15 +38,16 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	if err != nil {
 		return err
 	}
-	b := membersOf(object)
-	settings, at, err := settingsOf(x, b.context)
+	var b body
+	object.Read(&b)
+	settings, at, err := settingsOf(x, b.Context)
 	if err != nil {
 		return err
 	}
-	if x.streamed, err = wantsStream(r, x.form, b.stream); err != nil {
+	if x.streamed, err = wantsStream(r, x.form, b.Stream); err != nil {
 		return err
 	}
-	if x.req.Messages, err = messagesOf(b.messages, h.cfg.MaxMessages); err != nil {
+	if x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages); err != nil {
 		return err
 	}
 	if err := h.attach(x.req.Messages, files); err != nil {
@@ -52,25 +67,6 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	return nil
 }
 
-func membersOf(object wire.Object) body {
-	var b body
-	for key, v := range object.Members() {
-		switch key {
-		case "messages":
-			b.messages = v
-		case "context":
-			b.context = v
-		case "stream":
-			b.stream = v
-		case "session_state":
-			b.sessionState = v
-		case "sessionState":
-			b.sessionStateC = v
-		}
-	}
-	return b
-}
-
 // settingsOf returns the object that holds the settings, and its path for error messages. It
 // recognises the web component, which has its settings flat in context beside "approach".
 func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err error) {
@@ -82,16 +78,16 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 	if !ok {
 		return wire.Object{}, "", wire.Invalidf(`"context" must be an object`)
 	}
-	overrides, sent := context.Get("overrides")
-	approach, _ := context.Get("approach")
-	if _, named := approach.Text(); named && !sent && x.form.Version == V0128 {
+	var c requestContext
+	context.Read(&c)
+	if _, named := c.Approach.Text(); named && c.Overrides == nil && x.form.Version == V0128 {
 		x.webComponent = true
 		return context, inContext, nil
 	}
-	if !sent || overrides.IsNull() {
+	if c.Overrides == nil || c.Overrides.IsNull() {
 		return wire.Object{}, inOverrides, nil
 	}
-	settings, ok = overrides.Object()
+	settings, ok = c.Overrides.Object()
 	if !ok {
 		return wire.Object{}, "", wire.Invalidf(`"context.overrides" must be an object`)
 	}
@@ -121,10 +117,6 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	if !ok {
 		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
 	}
-	return readMessages(elements, count)
-}
-
-func readMessages(elements iter.Seq[wire.Value], count int) ([]chat.Message, error) {
 	messages := make([]chat.Message, 0, count)
 	question := ""
 	for v := range elements {
@@ -144,26 +136,17 @@ func readMessages(elements iter.Seq[wire.Value], count int) ([]chat.Message, err
 }
 
 func messageOf(v wire.Value, at string) (chat.Message, error) {
-	object, ok := v.Object()
-	if !ok {
+	var m message
+	if !v.Read(&m) {
 		return chat.Message{}, wire.Invalidf("%q must be an object", at)
 	}
-	var role, content wire.Value
-	for key, v := range object.Members() {
-		switch key {
-		case "role":
-			role = v
-		case "content":
-			content = v
-		}
-	}
-	name, _ := role.Text()
+	name, _ := m.Role.Text()
 	switch llm.Role(name) {
 	case llm.User, llm.Assistant, llm.System:
 	default:
 		return chat.Message{}, wire.Invalidf(`"%s.role" must be "user", "assistant" or "system"`, at)
 	}
-	text, ok := content.Text()
+	text, ok := m.Content.Text()
 	if !ok {
 		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string`, at)
 	}

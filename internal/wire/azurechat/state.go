@@ -20,11 +20,11 @@ var null = json.RawMessage("null")
 // stateOf keeps the key that was sent. Where neither came, the mount decides which one it is.
 func stateOf(form Form, b body) state {
 	var s state
-	if b.sessionState != nil {
-		s.snake = b.sessionState.Compact()
+	if b.SessionState != nil {
+		s.snake = b.SessionState.Compact()
 	}
-	if b.sessionStateC != nil && form.Version == V0529 {
-		s.camel = b.sessionStateC.Compact()
+	if b.SDKState != nil && form.Version == V0529 {
+		s.camel = b.SDKState.Compact()
 	}
 	if s.snake == nil && s.camel == nil {
 		if form.SDK {
@@ -43,7 +43,7 @@ func (h *Handler) nameChat(x *exchange, b body) {
 	for _, key := range []struct {
 		sent wire.Value
 		back *json.RawMessage
-	}{{b.sessionState, &x.state.snake}, {b.sessionStateC, &x.state.camel}} {
+	}{{b.SessionState, &x.state.snake}, {b.SDKState, &x.state.camel}} {
 		if key.sent == nil || !key.sent.IsNull() || *key.back == nil {
 			continue
 		}

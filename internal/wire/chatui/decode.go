@@ -34,6 +34,18 @@ func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 	return x
 }
 
+// body is a request for an answer; a nil Value was not sent.
+type body struct {
+	ConversationID wire.Value `json:"conversationId"`
+	Messages       wire.Value `json:"messages"`
+}
+
+// bodyMessage is one of its messages.
+type bodyMessage struct {
+	Role    wire.Value `json:"role"`
+	Content wire.Value `json:"content"`
+}
+
 // decode fills x from a request.
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	object, err := r.Object()
@@ -43,8 +55,10 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	if err := h.readQuery(x, r); err != nil {
 		return err
 	}
-	if v, _ := object.Get("conversationId"); v != nil && !v.IsNull() {
-		id, ok := v.Text()
+	var b body
+	object.Read(&b)
+	if b.ConversationID != nil && !b.ConversationID.IsNull() {
+		id, ok := b.ConversationID.Text()
 		if !ok || len(id) > maxConversationID {
 			return wire.Invalidf(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
 		}
@@ -52,8 +66,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 			x.conversation = id
 		}
 	}
-	list, _ := object.Get("messages")
-	if x.req.Messages, err = messagesOf(list, h.cfg.MaxMessages); err != nil {
+	if x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages); err != nil {
 		return err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
@@ -143,28 +156,19 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 
 // messageOf reads one message; ok is false when it is not for the prompt.
 func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
-	object, ok := v.Object()
-	if !ok {
+	var a bodyMessage
+	if !v.Read(&a) {
 		return m, false, wire.Invalidf(`"messages[%d]" must be an object`, i)
 	}
-	var role, content wire.Value
-	for key, v := range object.Members() {
-		switch key {
-		case "role":
-			role = v
-		case "content":
-			content = v
-		}
-	}
-	name, _ := role.Text()
+	name, _ := a.Role.Text()
 	spoken := llm.Role(strings.ToLower(name))
 	if spoken != llm.User && spoken != llm.Assistant {
 		return m, false, nil
 	}
-	if spoken == llm.Assistant && (content == nil || content.IsNull()) {
+	if spoken == llm.Assistant && (a.Content == nil || a.Content.IsNull()) {
 		return m, false, nil // of an answer that never came, which clients keep and send back
 	}
-	text, ok := content.Text()
+	text, ok := a.Content.Text()
 	if !ok {
 		return m, false, wire.Invalidf(`"messages[%d].content" must be a string`, i)
 	}

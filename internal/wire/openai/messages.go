@@ -44,44 +44,34 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 }
 
 // message is a message's members that matter; a nil Value was not sent.
-type message struct{ role, content, refusal, toolCalls, toolCallID, functionCall wire.Value }
+type message struct {
+	Role         wire.Value `json:"role"`
+	Content      wire.Value `json:"content"`
+	Refusal      wire.Value `json:"refusal"`
+	ToolCalls    wire.Value `json:"tool_calls"`
+	ToolCallID   wire.Value `json:"tool_call_id"`
+	FunctionCall wire.Value `json:"function_call"`
+}
 
 func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
-	object, ok := v.Object()
-	if !ok {
-		return chat.Message{}, refusef(param, invalid, "%q must be an object.", param)
-	}
 	var m message
-	for key, v := range object.Members() {
-		switch key {
-		case "role":
-			m.role = v
-		case "content":
-			m.content = v
-		case "refusal":
-			m.refusal = v
-		case "tool_calls":
-			m.toolCalls = v
-		case "tool_call_id":
-			m.toolCallID = v
-		case "function_call":
-			m.functionCall = v
-		}
+	if !v.Read(&m) {
+		return chat.Message{}, refusef(param, invalid, "%q must be an object.", param)
 	}
 	role, err := m.roleOf(param)
 	if err != nil {
 		return chat.Message{}, err
 	}
 	out := chat.Message{Role: role}
-	if out.ToolCalls, err = callsOf(m.toolCalls, param); err != nil {
+	if out.ToolCalls, err = callsOf(m.ToolCalls, param); err != nil {
 		return out, err
 	}
 	if role == llm.ToolRole {
-		if out.ToolCallID, ok = m.toolCallID.Text(); !ok || out.ToolCallID == "" {
+		if out.ToolCallID, _ = m.ToolCallID.Text(); out.ToolCallID == "" {
 			return out, refusef(param+".tool_call_id", missing, `"%s.tool_call_id" must name the call that the message answers.`, param)
 		}
 	}
-	if len(out.ToolCalls) > 0 && !isGiven(m.content) {
+	if len(out.ToolCalls) > 0 && !isGiven(m.Content) {
 		return out, nil
 	}
 	out.Parts, err = h.contentOf(&m, role, param)
@@ -91,10 +81,10 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 // roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's
 // system message to the engine, which trusts either least.
 func (m *message) roleOf(param string) (llm.Role, error) {
-	if isGiven(m.functionCall) {
+	if isGiven(m.FunctionCall) {
 		return "", refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
 	}
-	switch name, _ := m.role.Text(); name {
+	switch name, _ := m.Role.Text(); name {
 	case "user":
 		return llm.User, nil
 	case "assistant":
@@ -112,14 +102,14 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 // contentOf reads a content: a string or a list of parts. An assistant that refused has a
 // refusal instead.
 func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, error) {
-	if refusal, ok := m.refusal.Text(); ok && !isGiven(m.content) && role == llm.Assistant {
+	if refusal, ok := m.Refusal.Text(); ok && !isGiven(m.Content) && role == llm.Assistant {
 		return []llm.Part{{Text: refusal}}, nil
 	}
 	param += ".content"
-	if text, ok := m.content.Text(); ok {
+	if text, ok := m.Content.Text(); ok {
 		return []llm.Part{{Text: text}}, nil
 	}
-	elements, ok := m.content.Elements()
+	elements, ok := m.Content.Elements()
 	if !ok {
 		return nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
 	}

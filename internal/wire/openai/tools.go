@@ -144,30 +144,34 @@ func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
 }
 
 func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
-	object, _ := v.Object()
-	kind, _ := object.Get("type")
-	if name, _ := kind.Text(); isGiven(kind) && name != "function" {
+	var w struct {
+		Type     wire.Value `json:"type"`
+		ID       wire.Value `json:"id"`
+		Function wire.Value `json:"function"`
+		Extra    wire.Value `json:"extra_content"`
+	}
+	var function struct {
+		Name      wire.Value `json:"name"`
+		Arguments wire.Value `json:"arguments"`
+	}
+	v.Read(&w)
+	w.Function.Read(&function)
+	if name, _ := w.Type.Text(); isGiven(w.Type) && name != "function" {
 		return call, false
 	}
-	id, _ := object.Get("id")
-	value, _ := object.Get("function")
-	function, _ := value.Object()
-	name, _ := function.Get("name")
-	arguments, _ := function.Get("arguments")
 	var named, argued, identified bool
-	call.ID, identified = id.Text()
-	call.Name, named = name.Text()
-	call.Arguments, argued = arguments.Text()
-	call.Signature = signatureOf(object)
+	call.ID, identified = w.ID.Text()
+	call.Name, named = function.Name.Text()
+	call.Arguments, argued = function.Arguments.Text()
+	call.Signature = signatureOf(w.Extra)
 	return call, identified && named && argued
 }
 
 // The signature that some providers want back with a call travels through the client in
 // extra_content, where Google's own compatible API puts it: {"parley":{"signature":"…"}}.
-func signatureOf(call wire.Object) string {
-	value, _ := call.Get("extra_content")
-	extra, _ := value.Object()
-	value, _ = extra.Get("parley")
+func signatureOf(extra wire.Value) string {
+	members, _ := extra.Object()
+	value, _ := members.Get("parley")
 	own, _ := value.Object()
 	value, _ = own.Get("signature")
 	signature, _ := value.Text()

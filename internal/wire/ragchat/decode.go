@@ -11,6 +11,14 @@ import (
 	"parley/internal/wire"
 )
 
+// body is a request for an answer; a nil Value was not sent.
+type body struct {
+	Message      wire.Value `json:"message"`
+	Params       wire.Value `json:"params"`
+	UseWebSearch wire.Value `json:"use_web_search"`
+	History      wire.Value `json:"history"`
+}
+
 // decode fills x from a body. The query id comes first, so that even a refusal reaches those who
 // watch the steps.
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
@@ -20,7 +28,9 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	settings, err := paramsOf(object)
+	var b body
+	object.Read(&b)
+	settings, err := paramsOf(b.Params)
 	if err != nil {
 		return err
 	}
@@ -28,18 +38,17 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	if err := h.overlay(x, settings); err != nil {
 		return err
 	}
-	message, _ := object.Get("message")
-	question, ok := message.Text()
+	question, ok := b.Message.Text()
 	if !ok || strings.TrimSpace(question) == "" {
 		return &fieldError{"message", "a string that is not empty"}
 	}
-	if err := h.webSearchOf(x, object); err != nil {
+	if err := h.webSearchOf(x, b.UseWebSearch); err != nil {
 		return err
 	}
 	if x.session != "" {
 		x.req.ConversationID, x.req.Kind, x.req.Home = x.session, Kind, h.cfg.Namespace
 		x.req.Account.Conversation = "" // the session is the account
-	} else if x.req.Messages, err = h.historyOf(object, question); err != nil {
+	} else if x.req.Messages, err = h.historyOf(b.History, question); err != nil {
 		return err
 	}
 	x.req.Messages = append(x.req.Messages, chat.TextMessage(llm.User, question))
@@ -47,9 +56,8 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 }
 
 // paramsOf returns the object of parameters, empty when there is none.
-func paramsOf(object wire.Object) (wire.Object, error) {
-	v, sent := object.Get("params")
-	if !sent || v.IsNull() {
+func paramsOf(v wire.Value) (wire.Object, error) {
+	if v == nil || v.IsNull() {
 		return wire.Object{}, nil
 	}
 	settings, ok := v.Object()
@@ -60,8 +68,8 @@ func paramsOf(object wire.Object) (wire.Object, error) {
 }
 
 // webSearchOf decides on web search: the body before the parameters before the configuration.
-func (h *Handler) webSearchOf(x *exchange, object wire.Object) error {
-	if v, _ := object.Get("use_web_search"); isGiven(v) {
+func (h *Handler) webSearchOf(x *exchange, v wire.Value) error {
+	if isGiven(v) {
 		asked, ok := v.Flag()
 		if !ok {
 			return &fieldError{"use_web_search", "true or false"}
@@ -94,8 +102,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 }
 
 // historyOf reads the client's history, oldest first, without what clients put behind it.
-func (h *Handler) historyOf(object wire.Object, question string) ([]chat.Message, error) {
-	v, _ := object.Get("history")
+func (h *Handler) historyOf(v wire.Value, question string) ([]chat.Message, error) {
 	if !isGiven(v) {
 		return nil, nil
 	}
@@ -120,19 +127,20 @@ func (h *Handler) historyOf(object wire.Object, question string) ([]chat.Message
 }
 
 func messageOf(v wire.Value, i int) (chat.Message, error) {
-	object, ok := v.Object()
-	if !ok {
+	var item struct {
+		Role    wire.Value `json:"role"`
+		Content wire.Value `json:"content"`
+	}
+	if !v.Read(&item) {
 		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d", i), "an object"}
 	}
-	role, _ := object.Get("role")
-	name, _ := role.Text()
+	name, _ := item.Role.Text()
 	switch llm.Role(name) {
 	case llm.User, llm.Assistant, llm.System:
 	default:
 		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d.role", i), `"user", "assistant" or "system"`}
 	}
-	content, _ := object.Get("content")
-	text, ok := content.Text()
+	text, ok := item.Content.Text()
 	if !ok {
 		return chat.Message{}, &fieldError{fmt.Sprintf("history.%d.content", i), "a string"}
 	}

@@ -257,7 +257,8 @@ func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion
 	if err := apply(object, "id", func(v wire.Value) string { return setName(&q.id, v) }); err != nil {
 		return q, err
 	}
-	if q.messages, err = h.historyOf(object, q.text); err != nil {
+	history, _ := object.Get("history")
+	if q.messages, err = h.historyOf(history, q.text); err != nil {
 		return q, err
 	}
 	q.messages = append(q.messages, chat.TextMessage(llm.User, q.text))
@@ -314,16 +315,21 @@ func goldOf(v wire.Value) (label string, grade int, want string) {
 		}
 		return label, grade, ""
 	}
-	document, _ := object.Get("document")
-	label, _ = document.Text()
+	var gold struct {
+		Document wire.Value `json:"document"`
+		Page     wire.Value `json:"page"`
+		Grade    wire.Value `json:"grade"`
+	}
+	object.Read(&gold)
+	label, _ = gold.Document.Text()
 	if label = strings.TrimSpace(label); label == "" || len(label) > maxLabel {
 		return "", 0, should
 	}
 	page := 0
-	if v, _ := object.Get("page"); isGiven(v) && setCount(&page, v, 1<<30) != "" {
+	if isGiven(gold.Page) && setCount(&page, gold.Page, 1<<30) != "" {
 		return "", 0, should
 	}
-	if v, _ := object.Get("grade"); isGiven(v) && setCount(&grade, v, maxGrade) != "" {
+	if isGiven(gold.Grade) && setCount(&grade, gold.Grade, maxGrade) != "" {
 		return "", 0, should
 	}
 	if page > 0 {

@@ -125,7 +125,8 @@ func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	if r.Body != nil {
 		x := &exchange{req: chat.Request{Principal: r.Who}}
 		if object, err := r.Object(); err == nil {
-			if settings, err := paramsOf(object); err == nil {
+			params, _ := object.Get("params")
+			if settings, err := paramsOf(params); err == nil {
 				x.queryID = queryIDOf(settings)
 			}
 		}
