@@ -75,7 +75,7 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset, sta
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	env := eval.Env{Corpus: in.corpus, Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
+	env := eval.Env{Corpus: in.corpus, Store: in.db.Corpus(), Namespace: cfg.Namespace, Rewrite: builtin.Rewrite, Ask: in.askOnce}
 	env.Find = func(ctx context.Context, req *chat.Request) (*chat.Turn, error) {
 		return chat.Collect(in.engine.Finder().Run(ctx, req))
 	}

@@ -62,6 +62,15 @@ type Store interface {
 	DocumentsAt(ctx context.Context, f retrieval.Filter, urls []string) ([]retrieval.Document, error)
 }
 
+// Jobs keeps the jobs.
+type Jobs interface {
+	job.Store
+	// IDs returns the ids of all jobs.
+	IDs(ctx context.Context) ([]string, error)
+	// Purge deletes up to limit jobs that ended before a time, and returns them without Files.
+	Purge(ctx context.Context, before time.Time, limit int) ([]job.Job, error)
+}
+
 // Disk is where the database and the originals lie.
 type Disk interface {
 	// SweepBlobs removes the originals without a document that are older than age, and returns how many.
@@ -81,8 +90,8 @@ type Config struct {
 	Corpus  ingest.Aside
 	Blobs   ingest.Blobs
 	Disk    Disk
-	Jobs    job.Store
-	Vectors retrieval.VectorStore // for estimates
+	Jobs    Jobs
+	Vectors retrieval.UnembeddedChunks // for estimates
 	Web     crawl.Getter
 
 	Crawl               crawl.Options

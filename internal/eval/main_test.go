@@ -57,7 +57,7 @@ func newProduct(t testing.TB) *product {
 		Models:   &llm.Router{Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}
-	p.Env = Env{Corpus: corpus, Namespace: "default", Rewrite: builtin.Rewrite, Ask: p.ask}
+	p.Env = Env{Corpus: corpus, Store: db.Corpus(), Namespace: "default", Rewrite: builtin.Rewrite, Ask: p.ask}
 	return p
 }
 

@@ -18,6 +18,7 @@ import (
 // Env is the product as it is to be measured. All documents are in Namespace.
 type Env struct {
 	Corpus    *retrieval.Corpus
+	Store     Store // of the corpus
 	Namespace string
 	Embedding string // the model that has embedded all documents, "provider:model"; "" when there is none
 	Rewrite   func(ctx context.Context, history []chat.Message, question string) chat.QueryRewritten
@@ -26,6 +27,12 @@ type Env struct {
 	Find     Find
 	Options  chat.Options
 	Progress func(done int) // passages indexed; may be nil
+}
+
+// Store is what an evaluation reads of the corpus's store.
+type Store interface {
+	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
+	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
 }
 
 // Report is the outcome of an evaluation.
@@ -49,7 +56,7 @@ func Index(ctx context.Context, env Env, d *Dataset) (time.Duration, error) {
 		return 0, err
 	}
 	root := retrieval.Root{Path: "/eval/" + hash + "/" + ingest.SplitOptions{}.Generation()}
-	roots, err := env.Corpus.Store().Roots(ctx, env.Namespace)
+	roots, err := env.Store.Roots(ctx, env.Namespace)
 	if err != nil {
 		return 0, fmt.Errorf("read what is indexed: %w", err)
 	}
@@ -262,7 +269,7 @@ func documentIDs(ctx context.Context, env Env) (map[int64]string, error) {
 	ids := make(map[int64]string)
 	after := ""
 	for {
-		docs, err := env.Corpus.Store().AllDocuments(ctx, env.Namespace, after, 1000)
+		docs, err := env.Store.AllDocuments(ctx, env.Namespace, after, 1000)
 		if err != nil {
 			return nil, fmt.Errorf("list documents: %w", err)
 		}

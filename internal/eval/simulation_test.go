@@ -64,12 +64,12 @@ func simulate(t testing.TB, dataset, formName string) *simulation {
 	s := &simulation{product: newProduct(t), name: dataset + " " + formName,
 		byKey: map[retrieval.ChunkKey]int{}, byPassage: map[string]int{}}
 	s.index(t, d)
-	documents, err := s.Corpus.Store().AllDocuments(ctx, s.Namespace, "", 1<<20)
+	documents, err := s.Store.AllDocuments(ctx, s.Namespace, "", 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, doc := range documents {
-		chunks, err := s.Corpus.Store().RevisionChunks(ctx, doc.Revision)
+		chunks, err := s.db.Corpus().RevisionChunks(ctx, doc.Revision)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,14 +67,7 @@ type Store interface {
 	Settle(ctx context.Context, e Entry) error
 	// Unsettled returns up to limit intents, oldest first.
 	Unsettled(ctx context.Context, limit int) ([]Entry, error)
-	// Entries returns the entries of a turn, oldest first.
-	Entries(ctx context.Context, turnID string) ([]Entry, error)
 
-	// Totals returns the totals of an account, zero for one that nothing was added to.
-	Totals(ctx context.Context, k AccountKey) (Totals, error)
-	// ClearTotals makes the totals of an account zero, and reports whether there were any. The
-	// ledger stays as it is.
-	ClearTotals(ctx context.Context, k AccountKey) (bool, error)
 	// Usage returns the sums of settled entries as a query groups them.
 	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 }

@@ -58,9 +58,6 @@ func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option)
 	return c, nil
 }
 
-// Store returns the store below, for reading documents and pages.
-func (c *Corpus) Store() Store { return c.store }
-
 // Apply commits a batch with its others. The caller leaves Revision of documents, Key of chunks and
 // the segments unset: Apply fills them in. Either everything is visible to all searches that begin
 // afterwards, or, when there is an error, nothing is.

@@ -44,13 +44,13 @@ type EmbedPlan struct {
 // Planner adds up what an embedding would take. It only reads.
 type Planner struct {
 	plan       EmbedPlan
-	store      VectorStore
+	store      UnembeddedChunks
 	generation int64 // 0 when there is none yet
 	seen       map[Hash]bool
 }
 
 // NewPlanner returns a planner of an embedding by a model.
-func NewPlanner(ctx context.Context, store VectorStore, model string, dimensions int) (*Planner, error) {
+func NewPlanner(ctx context.Context, store UnembeddedChunks, model string, dimensions int) (*Planner, error) {
 	all, _, err := store.Generations(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the generations of vectors: %w", err)

@@ -8,13 +8,18 @@ import (
 	"parley/internal/access"
 )
 
-// Store is what a Corpus needs of a database. Implementations pass storetest.
+// Store is what a Corpus needs of a database, part by part. What others read of documents, files and pages
+// stands in interfaces of their own packages. Implementations pass storetest.Corpus.
 //
-// Names of namespaces and documents are compared byte by byte. A method that finds nothing for
-// a single key returns an error for which errors.Is(err, ErrNotFound).
+// Names of namespaces and documents are compared byte by byte.
 type Store interface {
-	// Version returns a number that grows with every Apply, by whatever process.
-	Version(ctx context.Context) (int64, error)
+	Writing
+	Searching
+	VectorStore
+}
+
+// Writing is how a Corpus changes what is stored, and reads what its index is made of.
+type Writing interface {
 	// NextRevisions reserves n revision numbers and returns the first. Gaps are harmless.
 	NextRevisions(ctx context.Context, n int) (int64, error)
 	// Apply commits one batch in one durable transaction: all of it or nothing.
@@ -24,10 +29,17 @@ type Store interface {
 	// returns how many documents those are. The others of Aside, and what they have replaced, move to
 	// the namespace Replaced.
 	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
-	// SweepReplaced deletes up to limit documents and segments of all namespaces Replaced, and returns
-	// how many it deleted; 0 says that there are no more.
-	SweepReplaced(ctx context.Context, limit int) (int, error)
+	// AllDocuments returns up to limit documents with names after the given one, sorted by name. It has no
+	// filter: its result must not reach a caller of the server.
+	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]Document, error)
+	// RevisionChunks returns all chunks of one revision in order.
+	RevisionChunks(ctx context.Context, revision int64) ([]Chunk, error)
+}
 
+// Searching is what a search reads.
+type Searching interface {
+	// Version returns a number that grows with every Apply, by whatever process.
+	Version(ctx context.Context) (int64, error)
 	// Namespaces returns the namespaces that hold documents, sorted, without those that are Aside or
 	// Replaced.
 	Namespaces(ctx context.Context) ([]string, error)
@@ -39,45 +51,6 @@ type Store interface {
 	// Chunks returns the chunks with the given keys and their documents, in the order of keys;
 	// keys that are gone are left out.
 	Chunks(ctx context.Context, namespace string, keys []ChunkKey) ([]Passage, error)
-	// RevisionChunks returns all chunks of one revision in order.
-	RevisionChunks(ctx context.Context, revision int64) ([]Chunk, error)
-
-	// Document returns the current revision of a document that the filter lets through.
-	Document(ctx context.Context, f Filter, name string) (Document, error)
-	// Documents returns up to limit documents with names after the given one, sorted by name.
-	Documents(ctx context.Context, f Filter, after string, limit int) ([]Document, error)
-	// AllDocuments is Documents without a filter, for maintenance: its result must not reach a
-	// caller of the server.
-	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]Document, error)
-	// Pages returns the pages of one revision in order.
-	Pages(ctx context.Context, revision int64) ([]Page, error)
-	// Stats counts what a namespace holds.
-	Stats(ctx context.Context, namespace string) (Stats, error)
-
-	// Roots returns the ingested roots of a namespace in the order in which they were added.
-	Roots(ctx context.Context, namespace string) ([]Root, error)
-	// Files returns what is known of the files below a root, sorted by path.
-	Files(ctx context.Context, namespace, root string) ([]File, error)
-
-	VectorStore
-	Catalog
-}
-
-// Catalog is the part of a Store that people look through.
-type Catalog interface {
-	// DocumentByID returns the current revision of a document that the filter lets through.
-	DocumentByID(ctx context.Context, f Filter, id string) (Document, error)
-	// FindDocuments returns up to limit documents with names after the given one whose names or
-	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
-	// ASCII are found in either case.
-	FindDocuments(ctx context.Context, f Filter, text, after string, limit int) ([]Document, int, error)
-	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
-	// Revisions without any are left out.
-	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
-	// Page returns the page with a number of a revision, and the highest number of its pages.
-	Page(ctx context.Context, revision int64, number int) (Page, int, error)
-	// FilesOf returns the rows of the files that gave a document of a namespace, whatever their own is.
-	FilesOf(ctx context.Context, namespace, documentID string) ([]File, error)
 }
 
 // Batch is one atomic change of a namespace, and of others where a change concerns several.

@@ -11,12 +11,10 @@ import (
 // was made of, so that the same text is never embedded twice; links say which chunk has which
 // vector. The links of a document go with it, its vectors stay until they are swept.
 type VectorStore interface {
+	UnembeddedChunks
 	// VectorVersion returns a number that grows with every change of links and generations but the
 	// loss of a document's links, which Version tells of.
 	VectorVersion(ctx context.Context) (int64, error)
-	// Generations returns all generations, ascending by ID, and the vectors' version at which they
-	// were read.
-	Generations(ctx context.Context) ([]Generation, int64, error)
 	// BeginGeneration returns the generation with g's model, dimensions and recipe that is Current or
 	// Building, a new one that is Building if there is none. Others that are Building become Retired.
 	BeginGeneration(ctx context.Context, g Generation) (Generation, error)
@@ -25,11 +23,6 @@ type VectorStore interface {
 	// no link to it yet; it is ErrConflict when the generation is Retired or gone.
 	SwitchGeneration(ctx context.Context, id int64) error
 
-	// Unembedded returns up to limit chunks that a generation has no link for and whose keys come
-	// after the given one, ascending by key.
-	Unembedded(ctx context.Context, generation int64, after ChunkKey, limit int) ([]Unembedded, error)
-	// KnownVectors returns those of the hashes that the generation has vectors for.
-	KnownVectors(ctx context.Context, generation int64, hashes []Hash) (map[Hash]bool, error)
 	// PutVectors commits vectors, then links, in one durable transaction, and returns how many chunks
 	// it linked. What is there already is left as it is; a chunk that is gone, or whose vector is,
 	// is passed over. The error is ErrConflict when the generation is Retired or gone, or has vectors
@@ -43,6 +36,18 @@ type VectorStore interface {
 	// the oldest of the vectors without a link but for as many as are to be kept. It returns how many
 	// it deleted; 0 says that there are no more.
 	SweepVectors(ctx context.Context, keep, limit int) (int, error)
+}
+
+// UnembeddedChunks is what a Planner reads: which chunks have no vector yet.
+type UnembeddedChunks interface {
+	// Generations returns all generations, ascending by ID, and the vectors' version at which they
+	// were read.
+	Generations(ctx context.Context) ([]Generation, int64, error)
+	// Unembedded returns up to limit chunks that a generation has no link for and whose keys come
+	// after the given one, ascending by key.
+	Unembedded(ctx context.Context, generation int64, after ChunkKey, limit int) ([]Unembedded, error)
+	// KnownVectors returns those of the hashes that the generation has vectors for.
+	KnownVectors(ctx context.Context, generation int64, hashes []Hash) (map[Hash]bool, error)
 }
 
 // Generation is what vectors must have in common to be compared.

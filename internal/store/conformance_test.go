@@ -3,9 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"parley/internal/documents/job"
 	"parley/internal/documents/job/jobtest"
-	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
@@ -31,12 +29,52 @@ func openAt(t testing.TB, dir string) *store.DB {
 	return db
 }
 
+// partsOf returns all parts of the corpus.
+func partsOf(db *store.DB) storetest.CorpusParts {
+	c := db.Corpus()
+	return storetest.CorpusParts{Writing: c, Searching: c, Catalogue: c, FileRows: c, Vectors: c}
+}
+
+func stateOf(db *store.DB) storetest.StateParts {
+	s := db.State()
+	return storetest.StateParts{Turns: s, Accounts: s}
+}
+
+// A second database is written part by part: the tests of what is there must not call what is not.
+func TestSuites_NeedOnlyThePartsThatTheyName(t *testing.T) {
+	for name, parts := range map[string]func(c storetest.CorpusParts) storetest.CorpusParts{
+		"writing": func(c storetest.CorpusParts) storetest.CorpusParts { return storetest.CorpusParts{Writing: c.Writing} },
+		"searching": func(c storetest.CorpusParts) storetest.CorpusParts {
+			return storetest.CorpusParts{Writing: c.Writing, Searching: c.Searching}
+		},
+		"catalogue": func(c storetest.CorpusParts) storetest.CorpusParts {
+			return storetest.CorpusParts{Writing: c.Writing, Catalogue: c.Catalogue}
+		},
+		"files": func(c storetest.CorpusParts) storetest.CorpusParts {
+			return storetest.CorpusParts{Writing: c.Writing, FileRows: c.FileRows}
+		},
+		"vectors": func(c storetest.CorpusParts) storetest.CorpusParts {
+			return storetest.CorpusParts{Writing: c.Writing, Vectors: c.Vectors}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts { return parts(partsOf(open(t))) })
+		})
+	}
+	t.Run("turns", func(t *testing.T) {
+		storetest.State(t, func(t *testing.T) storetest.StateParts { return storetest.StateParts{Turns: open(t).State()} })
+	})
+	t.Run("accounts", func(t *testing.T) {
+		storetest.State(t, func(t *testing.T) storetest.StateParts { return storetest.StateParts{Accounts: open(t).State()} })
+	})
+}
+
 func TestCorpus_Conforms(t *testing.T) {
-	storetest.Corpus(t, func(t *testing.T) retrieval.Store { return open(t).Corpus() })
+	storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts { return partsOf(open(t)) })
 }
 
 func TestState_Conforms(t *testing.T) {
-	storetest.State(t, func(t *testing.T) storetest.StateStore { return open(t).State() })
+	storetest.State(t, func(t *testing.T) storetest.StateParts { return stateOf(open(t)) })
 }
 
 func TestTranscripts_Conform(t *testing.T) {
@@ -44,9 +82,9 @@ func TestTranscripts_Conform(t *testing.T) {
 }
 
 func TestJobs_Conform(t *testing.T) {
-	storetest.Jobs(t, func(t *testing.T) job.Store { return open(t).Jobs() })
+	storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return open(t).Jobs() })
 }
 
 func TestJobsInMemory_Conform(t *testing.T) {
-	storetest.Jobs(t, func(*testing.T) job.Store { return &jobtest.Memory{} })
+	storetest.Jobs(t, func(*testing.T) storetest.JobStore { return &jobtest.Memory{} })
 }

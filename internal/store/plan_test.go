@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/documents/job"
 	"parley/internal/ledger"
-	"parley/internal/retrieval"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
 )
@@ -37,10 +35,16 @@ var readsAll = map[string]string{
 func TestStatements_FindTheirRowsByAKey(t *testing.T) {
 	asked := &recorder{args: map[string][]any{}}
 	t.Run("run", func(t *testing.T) {
-		storetest.Corpus(t, func(t *testing.T) retrieval.Store { return asked.open(t).Corpus() })
-		storetest.State(t, func(t *testing.T) storetest.StateStore { return asked.open(t).State() })
+		storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts {
+			c := asked.open(t).Corpus()
+			return storetest.CorpusParts{Writing: c, Searching: c, Catalogue: c, FileRows: c, Vectors: c}
+		})
+		storetest.State(t, func(t *testing.T) storetest.StateParts {
+			s := asked.open(t).State()
+			return storetest.StateParts{Turns: s, Accounts: s}
+		})
 		storetest.Transcripts(t, func(t *testing.T) transcript.Store { return asked.open(t).Transcripts() })
-		storetest.Jobs(t, func(t *testing.T) job.Store { return asked.open(t).Jobs() })
+		storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return asked.open(t).Jobs() })
 	})
 	db := mustOpen(t, t.TempDir())
 	excused := map[string]bool{}

@@ -11,6 +11,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/ledger"
 	"parley/internal/llm"
+	"parley/internal/store"
 	"parley/internal/turn"
 )
 
@@ -58,7 +59,7 @@ func askFor(user, conversation string) chat.Request {
 	return req
 }
 
-func totals(t *testing.T, s ledger.Store, k ledger.AccountKey) ledger.Totals {
+func totals(t *testing.T, s *store.State, k ledger.AccountKey) ledger.Totals {
 	t.Helper()
 	got, err := s.Totals(t.Context(), k)
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/store"
 )
 
 // words counts a token for each word.
 func words(text string) int { return len(strings.Fields(text)) }
 
 // settled returns the usage of the one call that m has made of its ledger.
-func settled(t *testing.T, s ledger.Store) llm.Usage {
+func settled(t *testing.T, s *store.State) llm.Usage {
 	t.Helper()
 	all := entries(t, s, "")
 	if len(all) != 1 {

@@ -14,6 +14,7 @@ import (
 	"parley/internal/ident"
 	"parley/internal/ledger"
 	"parley/internal/llm"
+	"parley/internal/store"
 	"parley/internal/turn"
 )
 
@@ -54,7 +55,7 @@ func price(_, model string, u llm.Usage) ledger.Cost {
 }
 
 // entries returns the ledger outside turns without what varies.
-func entries(t *testing.T, s ledger.Store, turnID string) []ledger.Entry {
+func entries(t *testing.T, s *store.State, turnID string) []ledger.Entry {
 	t.Helper()
 	all, err := s.Entries(t.Context(), turnID)
 	if err != nil {

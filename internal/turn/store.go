@@ -108,18 +108,6 @@ type Store interface {
 	// how many.
 	ForgetSaid(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Begin commits a conversation without turns; its ID, Scope, Kind and CreatedAt count.
-	Begin(ctx context.Context, c Conversation) error
-	// Conversations returns up to limit conversations of a scope and kind, last updated first,
-	// without their History: those after the given one in that order, or from the first on when
-	// after is zero.
-	Conversations(ctx context.Context, scope Scope, kind string, after Position, limit int) ([]Conversation, error)
-	// Reset deletes the turns of a conversation and the totals of its account. The error is that
-	// of Conversation.
-	Reset(ctx context.Context, scope Scope, id string, at time.Time) error
-	// Delete deletes a conversation with its turns and the totals of its account. The error is
-	// that of Conversation.
-	Delete(ctx context.Context, scope Scope, id string) error
 	// Expire deletes up to limit conversations of a kind that were updated before a time, as
 	// Delete does, and returns how many.
 	Expire(ctx context.Context, kind string, before time.Time, limit int) (int, error)

@@ -11,6 +11,7 @@ import (
 	"parley/internal/format"
 	"parley/internal/lexical/lexicaltest"
 	"parley/internal/retrieval"
+	"parley/internal/store"
 )
 
 const (
@@ -124,8 +125,8 @@ func (b *bench) ingestFormat(ctx context.Context, what, dir string, text, docume
 	if err != nil {
 		return err
 	}
-	err = p.with(ctx, func(corpus *retrieval.Corpus) error {
-		p.stats, err = corpus.Store().Stats(ctx, namespace)
+	err = p.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
+		p.stats, err = stored.Stats(ctx, namespace)
 		return err
 	})
 	if err != nil {

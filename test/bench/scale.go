@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/lexical/lexicaltest"
 	"parley/internal/retrieval"
+	"parley/internal/store"
 )
 
 const (
@@ -208,18 +209,18 @@ func writeDocument(name string, g *lexicaltest.Generator, passages int) (err err
 
 // measure reads the sizes of what was stored.
 func (c *generatedCorpus) measure(ctx context.Context) error {
-	err := c.with(ctx, func(corpus *retrieval.Corpus) error {
+	err := c.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		var err error
-		if c.stats, err = corpus.Store().Stats(ctx, namespace); err != nil {
+		if c.stats, err = stored.Stats(ctx, namespace); err != nil {
 			return err
 		}
-		snap, err := corpus.Store().Snapshot(ctx, namespace)
+		snap, err := stored.Snapshot(ctx, namespace)
 		if err != nil {
 			return err
 		}
 		c.segments = len(snap.Segments)
 		for _, s := range snap.Segments {
-			data, err := corpus.Store().SegmentData(ctx, s.ID)
+			data, err := stored.SegmentData(ctx, s.ID)
 			if err != nil {
 				return err
 			}
@@ -246,7 +247,7 @@ func (c *generatedCorpus) measure(ctx context.Context) error {
 
 // search asks questions as short as last turns are, alone and with the words of a conversation.
 func (c *generatedCorpus) search(ctx context.Context) error {
-	return c.with(ctx, func(corpus *retrieval.Corpus) error {
+	return c.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		g := lexicaltest.New(2)
 		for i := range scaleSearches + scaleSearches/10 {
 			if i == scaleSearches/10 { // the first ones warm up

@@ -39,11 +39,11 @@ func (b *bench) passages(ctx context.Context) (p *passages, err error) {
 		return nil, err
 	}
 	p = &passages{data: filepath.Join(b.work, "passages"), queries: d.Queries}
-	err = p.with(ctx, func(corpus *retrieval.Corpus) error {
-		if _, err := eval.Index(ctx, eval.Env{Corpus: corpus, Namespace: namespace}, d); err != nil {
+	err = p.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
+		if _, err := eval.Index(ctx, eval.Env{Corpus: corpus, Store: stored, Namespace: namespace}, d); err != nil {
 			return err
 		}
-		p.stats, err = corpus.Store().Stats(ctx, namespace)
+		p.stats, err = stored.Stats(ctx, namespace)
 		return err
 	})
 	if err != nil {
@@ -54,14 +54,14 @@ func (b *bench) passages(ctx context.Context) (p *passages, err error) {
 }
 
 // with opens the corpus for the time of f.
-func (p *passages) with(ctx context.Context, f func(*retrieval.Corpus) error) error {
+func (p *passages) with(ctx context.Context, f func(*retrieval.Corpus, *store.Corpus) error) error {
 	db, err := store.Open(ctx, p.data, nil)
 	if err != nil {
 		return err
 	}
 	corpus, err := retrieval.Open(ctx, db.Corpus(), slog.New(slog.DiscardHandler))
 	if err == nil {
-		err = f(corpus)
+		err = f(corpus, db.Corpus())
 	}
 	return errors.Join(err, db.Close())
 }
@@ -79,7 +79,7 @@ func (b *bench) search(ctx context.Context) error {
 		return err
 	}
 	var asIs, rewritten, rewriting []time.Duration
-	err = p.with(ctx, func(corpus *retrieval.Corpus) error {
+	err = p.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		for round := range searchRounds + 1 {
 			if round == 1 { // the first one warms up
 				asIs, rewritten, rewriting = nil, nil, nil

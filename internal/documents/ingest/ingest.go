@@ -38,9 +38,13 @@ type Corpus interface {
 
 // Store is what a run reads of the corpus's store.
 type Store interface {
+	// Roots returns the ingested roots of a namespace in the order in which they were added.
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
+	// Files returns what is known of the files below a root, sorted by path.
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
+	// AllDocuments returns up to limit documents with names after the given one, sorted by name.
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
+	// FilesOf returns the rows of the files that gave a document of a namespace.
 	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
 

@@ -206,15 +206,11 @@ type Store interface {
 	Unfinished(ctx context.Context) ([]Job, error)
 	// CountUnfinished returns how many jobs have not ended: of everybody, and of an owner at an origin.
 	CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error)
-	// IDs returns the ids of all jobs.
-	IDs(ctx context.Context) ([]string, error)
 	// Ask asks to cancel a job, or returns ErrState when it has ended. One that is queued is
 	// cancelled by that.
 	Ask(ctx context.Context, owner, id string, now time.Time) (Job, error)
 	// Retry queues a job again that has ended without being done, else it returns ErrState.
 	Retry(ctx context.Context, owner, id string, now time.Time) (Job, error)
-	// Purge deletes up to limit jobs that ended before a time, and returns them without Files.
-	Purge(ctx context.Context, before time.Time, limit int) ([]Job, error)
 }
 
 // FailureError is an error of an Executor whose text is for the owner of the job. The text of other

@@ -1,14 +1,19 @@
-// Package storetest holds the conformance suites that every store passes: Corpus for
-// retrieval.Store, State for turn.Store and ledger.Store, Transcripts for transcript.Store.
+// Package storetest holds the conformance suites that every database passes, part by part: Corpus for
+// documents, State for turns and accounts, Transcripts for chats of clients, Jobs for jobs. A part that is
+// nil is not there yet; tests that need it are skipped.
 //
 //	func TestPostgres(t *testing.T) {
-//		storetest.Corpus(t, func(t *testing.T) retrieval.Store { return open(t).Corpus() })
+//		storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts {
+//			c := open(t).Corpus()
+//			return storetest.CorpusParts{Writing: c, Searching: c}
+//		})
 //	}
 //
 // The function it is given returns an empty store, which lives as long as the test.
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,54 +27,117 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Corpus tests a retrieval.Store.
-func Corpus(t *testing.T, open func(t *testing.T) retrieval.Store) {
+// CorpusParts are the parts of a store of documents. Each method is in one of them.
+type CorpusParts struct {
+	Writing   // every test needs it
+	Searching retrieval.Searching
+	Catalogue
+	FileRows
+	Vectors retrieval.VectorStore
+}
+
+// Writing is what changes a corpus.
+type Writing interface {
+	retrieval.Writing
+	// SweepReplaced deletes up to limit documents and segments of all namespaces Replaced, and returns
+	// how many it deleted; 0 says that there are no more.
+	SweepReplaced(ctx context.Context, limit int) (int, error)
+}
+
+// Catalogue is what people look through: webapi.Catalog, without what other parts have, and mcp.Documents.
+type Catalogue interface {
+	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
+	// Documents returns up to limit documents with names after the given one, sorted by name.
+	Documents(ctx context.Context, f retrieval.Filter, after string, limit int) ([]retrieval.Document, error)
+	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
+	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
+	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
+	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
+	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
+}
+
+// FileRows is what ingestion remembers of files: ingest.Store and documents.Store, without what other parts
+// have.
+type FileRows interface {
+	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
+	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
+	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
+}
+
+// part names the parts that a test needs beside Writing.
+type part int
+
+const (
+	searching part = 1 << iota
+	catalogue
+	files
+	vectors
+	all = searching | catalogue | files | vectors
+)
+
+func (p CorpusParts) has(need part) bool {
+	return (need&searching == 0 || p.Searching != nil) && (need&catalogue == 0 || p.Catalogue != nil) &&
+		(need&files == 0 || p.FileRows != nil) && (need&vectors == 0 || p.Vectors != nil)
+}
+
+// Corpus tests a store of documents.
+func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 	for _, test := range []struct {
 		name string
+		need part
 		run  func(*testing.T, corpus)
 	}{
-		{"an empty corpus has nothing", testEmpty},
-		{"what was put comes back", testRoundTrip},
-		{"a new revision replaces the old one", testReplace},
-		{"a deleted document leaves nothing", testDelete},
-		{"a name is unique in its namespace", testUniqueNames},
-		{"documents may swap names in one batch", testSwapNames},
-		{"a document stays in its namespace", testForeignID},
-		{"a revision must have been reserved", testUnreserved},
-		{"revisions are never given twice", testRevisions},
-		{"a batch that drops a missing segment changes nothing", testConflict},
-		{"segments keep their bytes", testSegments},
-		{"every batch grows the version", testVersion},
-		{"Apply says what it did", testApplied},
-		{"documents are listed by name", testListing},
-		{"chunks come in the order of keys", testChunks},
-		{"roots and files", testRoots},
-		{"namespaces share nothing", testNamespaces},
-		{"a batch changes several namespaces at once", testOthers},
-		{"documents are found by what their names and titles hold", testFind},
-		{"a page is read by its number", testPage},
-		{"vectors are counted by document", testEmbeddedChunks},
-		{"the files of a document are known", testFilesOf},
-		{"visible says what MaySee says", testVisible},
-		{"documents made aside take their places at once", testSwitchAside},
-		{"a snapshot is consistent while batches are applied", testConsistentSnapshot},
-		{"a cancelled context writes nothing", testCancelled},
-		{"there are no vectors at first", testNoVectors},
-		{"chunks without a vector are listed by key", testUnembedded},
-		{"vectors belong to texts, links to chunks", testVectors},
-		{"a refused batch of vectors changes nothing", testVectorsRefused},
-		{"generations are built aside and switched", testGenerations},
-		{"links go with their documents, vectors stay", testLinksGo},
-		{"a sweep deletes what nobody needs, in small steps", testSweep},
+		{"an empty corpus has nothing", searching | catalogue, testEmpty},
+		{"what was put comes back", catalogue, testRoundTrip},
+		{"a new revision replaces the old one", searching | catalogue, testReplace},
+		{"a deleted document leaves nothing", searching | catalogue, testDelete},
+		{"a name is unique in its namespace", searching | catalogue, testUniqueNames},
+		{"documents may swap names in one batch", catalogue, testSwapNames},
+		{"a document stays in its namespace", catalogue, testForeignID},
+		{"a revision must have been reserved", 0, testUnreserved},
+		{"revisions are never given twice", 0, testRevisions},
+		{"a batch that drops a missing segment changes nothing", searching, testConflict},
+		{"segments keep their bytes", searching, testSegments},
+		{"every batch grows the version", searching, testVersion},
+		{"Apply says what it did", searching, testApplied},
+		{"documents are listed by name", catalogue, testListing},
+		{"chunks come in the order of keys", searching, testChunks},
+		{"roots and files", files, testRoots},
+		{"namespaces share nothing", searching | catalogue | files, testNamespaces},
+		{"a batch changes several namespaces at once", searching | catalogue, testOthers},
+		{"documents are found by what their names and titles hold", catalogue, testFind},
+		{"a page is read by its number", catalogue, testPage},
+		{"vectors are counted by document", catalogue | vectors, testEmbeddedChunks},
+		{"the files of a document are known", files, testFilesOf},
+		{"visible says what MaySee says", searching | catalogue, testVisible},
+		{"documents made aside take their places at once", all, testSwitchAside},
+		{"a snapshot is consistent while batches are applied", searching, testConsistentSnapshot},
+		{"a cancelled context writes nothing", searching | catalogue, testCancelled},
+		{"there are no vectors at first", vectors, testNoVectors},
+		{"chunks without a vector are listed by key", vectors, testUnembedded},
+		{"vectors belong to texts, links to chunks", vectors, testVectors},
+		{"a refused batch of vectors changes nothing", vectors, testVectorsRefused},
+		{"generations are built aside and switched", vectors, testGenerations},
+		{"links go with their documents, vectors stay", vectors, testLinksGo},
+		{"a sweep deletes what nobody needs, in small steps", vectors, testSweep},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, corpus{t, open(t)}) })
+		t.Run(test.name, func(t *testing.T) {
+			parts := open(t)
+			if !parts.has(test.need) {
+				t.Skip("a part of the store that the test needs is not there")
+			}
+			test.run(t, corpus{t, parts, parts.Searching, parts.Vectors})
+		})
 	}
 }
 
 // corpus is a store under test, with methods that end the test on an error.
 type corpus struct {
 	*testing.T
-	retrieval.Store
+	CorpusParts
+	retrieval.Searching
+	retrieval.VectorStore
 }
 
 func (c corpus) must(err error) {

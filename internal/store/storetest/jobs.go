@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,15 @@ import (
 	"parley/internal/documents/job"
 )
 
-// Jobs tests a job.Store.
-func Jobs(t *testing.T, open func(t *testing.T) job.Store) {
+// JobStore is documents.Jobs.
+type JobStore interface {
+	job.Store
+	IDs(ctx context.Context) ([]string, error)
+	Purge(ctx context.Context, before time.Time, limit int) ([]job.Job, error)
+}
+
+// Jobs tests a store of jobs.
+func Jobs(t *testing.T, open func(t *testing.T) JobStore) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, jobs)
@@ -35,7 +43,7 @@ func Jobs(t *testing.T, open func(t *testing.T) job.Store) {
 
 type jobs struct {
 	*testing.T
-	job.Store
+	JobStore
 }
 
 func (s jobs) equal(what string, want, got any) {

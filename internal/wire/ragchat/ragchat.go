@@ -29,17 +29,30 @@ const Kind = "ragchat"
 
 // Sessions keeps conversations; store.State does.
 type Sessions interface {
+	// Begin commits a conversation without turns; its ID, Scope, Kind and CreatedAt count.
 	Begin(ctx context.Context, c turn.Conversation) error
+	// Conversation is that of turn.Store.
 	Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (turn.Conversation, error)
+	// Conversations returns up to limit conversations of a scope and kind, last updated first,
+	// without their History: those after the given one in that order, or from the first on when
+	// after is zero.
 	Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error)
+	// Reset deletes the turns of a conversation and the totals of its account. The error is that
+	// of Conversation.
 	Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error
+	// Delete deletes a conversation with its turns and the totals of its account. The error is
+	// that of Conversation.
 	Delete(ctx context.Context, scope turn.Scope, id string) error
 }
 
 // Ledger says what turns took; store.State does.
 type Ledger interface {
+	// Entries returns the entries of a turn, oldest first.
 	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)
+	// Totals returns the totals of an account, zero for one that nothing was added to.
 	Totals(ctx context.Context, k ledger.AccountKey) (ledger.Totals, error)
+	// ClearTotals makes the totals of an account zero, and reports whether there were any. The
+	// ledger stays as it is.
 	ClearTotals(ctx context.Context, k ledger.AccountKey) (bool, error)
 }
 

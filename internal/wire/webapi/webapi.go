@@ -31,12 +31,27 @@ import (
 	"parley/internal/wire"
 )
 
-// Catalog is what the documents are read from; retrieval.Store is one.
+// Catalog is what people look through. A method that finds nothing for a single key returns an error for
+// which errors.Is(err, retrieval.ErrNotFound). Implementations pass storetest.Corpus.
 type Catalog interface {
-	retrieval.Catalog
+	// Document returns the current revision of a document that the filter lets through.
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	// DocumentByID is Document by its id.
+	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
+	// FindDocuments returns up to limit documents with names after the given one whose names or
+	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
+	// ASCII are found in either case.
+	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
+	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
+	// Revisions without any are left out.
+	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
+	// RevisionChunks returns all chunks of one revision in order.
 	RevisionChunks(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
+	// Page returns the page with a number of a revision, and the highest number of its pages.
+	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
+	// Pages returns the pages of one revision in order.
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
+	// Stats counts what a namespace holds.
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
 }
 
