@@ -93,7 +93,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		OnRequest:    cfg.onRequest(),
 		Writes:       in.tools.writes,
 		Rewrite:      builtin.Rewrite,
-		Read:         answerer(cfg).Read,
+		Read:         answerer().Read,
 		Suggest:      builtin.Suggest,
 		Prompts:      prompts,
 		Namespace:    cfg.Namespace,

@@ -31,11 +31,9 @@ type provider struct {
 	embeds  bool // what open returns is an llm.Embedder
 }
 
-// answerer returns the built-in answerer, which reads with the built-in embedder where documents are
-// embedded by it.
-func answerer(cfg Config) builtin.Answerer {
-	name, _ := strings.CutPrefix(cfg.Embedding, "builtin:")
-	return builtin.Answerer{Reader: builtin.ReaderOf(name)}
+// answerer returns the built-in answerer with its reader.
+func answerer() builtin.Answerer {
+	return builtin.Answerer{Reader: builtin.NewReader()}
 }
 
 // providers are the model providers there are, beside the endpoints of the configuration. A new
@@ -48,7 +46,7 @@ var providers = []provider{
 			return struct {
 				builtin.Answerer
 				builtin.Embedder
-			}{Answerer: answerer(cfg)}, nil
+			}{Answerer: answerer()}, nil
 		},
 		missing: func(Config) string { return "" },
 	},

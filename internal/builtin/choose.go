@@ -136,7 +136,7 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 	if n.total == 0 {
 		return n, nil
 	}
-	return n, a.Reader.read(ctx, ev.Query, ev.Previous, n.goesOn, candidates(ev, n))
+	return n, a.Reader.judge(ctx, ev.Query, ev.Previous, n.goesOn, candidates(ev, n))
 }
 
 // grounds are what is known of how well the best block answers.
@@ -145,12 +145,9 @@ type grounds [12]float64
 // groundWeights are what grounds count; see blockWeights.
 var groundWeights = grounds{-1.55, .28, .29, .5, .57, .31, -.37, -.52, -.01, -.27, -.1, 3.35}
 
-// How likely the best block must be to answer; docs/decisions.md has what other values give.
-const (
-	wordedChance = 0.25 // where the words of the question are there, and a reader has read the block
-	readChance   = 0.45 // where they are not
-	minChance    = 0.7  // where they are not, and no reader has read the block
-)
+// minChance is how likely the best block must be to answer where no reader has read it, and the words of the
+// question are not there; docs/decisions.md has what other values give.
+const minChance = 0.7
 
 // chance returns how likely the block is to answer.
 func (g *grounds) chance() float64 { return g.chanceBy(groundWeights) }
@@ -163,18 +160,14 @@ func (g *grounds) chanceBy(weight grounds) float64 {
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// touches reports whether the block has anything of what is asked for, in its words or in its sense.
-func (g *grounds) touches() bool {
-	return g[heldAround]+g[heldPassage] >= 2*minEvidence || g[heldLike] >= minLike
-}
+// touches reports whether the block has anything of what is asked for in its words.
+func (g *grounds) touches() bool { return g[heldAround]+g[heldPassage] >= 2*minEvidence }
 
 // The places in grounds that touches needs.
 const (
 	heldAround  = 2
 	heldPassage = 3
 	heldUnknown = 5
-	heldLike    = 8
-	minLike     = 0.5 // a cosine of .7
 	maxUnknown  = 0.3 // share of the question that no document holds: what it is about may not be there
 )
 
@@ -191,16 +184,21 @@ func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	own, matched := e.held(u.terms)
 	around, _ := e.held(union(u.terms, u.asked))
 	passage, _ := e.held(n.passageTerms(ev.Passages[u.passage]))
+	return grounds{
+		1, own, around, passage, min(float64(matched), 4) / 4, e.unknown, n.onTopic(ev), u.features[untyped],
+		u.features[like], u.features[inGrams] + u.features[gramsAround], u.score, min(lead(units, best), maxGap),
+	}
+}
+
+// lead returns how far the best unit is ahead of the next one that says something else.
+func lead(units []unit, best int) float64 {
 	second := 0.0
 	for i := range units {
 		if i != best && !overlaps(units, []int{best}, i) {
 			second = max(second, units[i].score)
 		}
 	}
-	return grounds{
-		1, own, around, passage, min(float64(matched), 4) / 4, e.unknown, n.onTopic(ev), u.features[untyped],
-		u.features[like], u.features[inGrams] + u.features[gramsAround], u.score, min(u.score-second, maxGap),
-	}
+	return units[best].score - second
 }
 
 // appendQuotes appends the pieces of a unit, those of one paragraph or list that begin on one page
@@ -222,8 +220,8 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	return quotes
 }
 
-// answered reports whether the evidence holds an answer: whether it holds the words of the question, or of
-// one of its parts, or the best block is likely to answer it.
+// answered reports whether the evidence holds an answer: whether the best block is likely to answer the question
+// or, where no reader has read it, the evidence holds the words of the question or of one of its parts.
 func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
 	best := 0
 	for i := range units {
@@ -231,16 +229,12 @@ func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
 			best = i
 		}
 	}
+	if read {
+		return chanceWhenRead(units, best) >= minChanceWhenRead
+	}
 	g := n.grounds(ev, units, best)
-	chance := g.chance()
-	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
-	if worded {
-		return !read || chance >= wordedChance
-	}
-	if !read {
-		return g.touches() && g[heldUnknown] <= maxUnknown && chance >= minChance
-	}
-	return g.touches() && chance >= readChance
+	return n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) }) ||
+		g.touches() && g[heldUnknown] <= maxUnknown && g.chance() >= minChance
 }
 
 // worded reports whether one passage, and one block, hold enough of the words of the question. Of a

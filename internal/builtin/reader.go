@@ -2,114 +2,127 @@ package builtin
 
 import (
 	"context"
+	"math"
 	"sync"
 	"unicode"
 
 	"parley/internal/encoder"
+	"parley/internal/encoder/minilm"
 	"parley/internal/text"
 )
 
-// Reader tells how like a question the blocks are that may answer it, by a built-in encoder. It may be
-// used by several goroutines at once.
+// Reader reads blocks together with an English question, and tells how well each answers it. It may be used
+// by several goroutines at once.
 type Reader struct {
-	open func() (*encoder.Model, error)
+	scores func(ctx context.Context, question string, texts []string) ([]float64, error)
 
 	mu    sync.Mutex
-	known map[string][]float32 // vectors of what was read, by its text
+	known map[[2]string]float64 // scores by question and text: a turn asks several times
 }
 
 const (
 	maxRead   = 24      // blocks of one question that are read: those that have most of its words
-	maxKnown  = 4 << 10 // most texts whose vectors are kept; a vector has 1.5 KiB
+	maxKnown  = 4 << 10 // most scores that are kept
 	maxLooked = 500     // bytes that are read of a block
 )
 
-// ReaderOf returns the reader with one of Embedders, the same each time; nil for another name.
-func ReaderOf(name string) *Reader { return readers()[name] }
-
-var readers = sync.OnceValue(func() map[string]*Reader {
-	all := make(map[string]*Reader)
-	for name, e := range embedders {
-		all[name] = &Reader{open: e.open, known: make(map[string][]float32)}
+// NewReader returns the reader with the network that is part of the program, the same each time; nil on a
+// processor that would take seconds for an answer.
+var NewReader = sync.OnceValue(func() *Reader {
+	if !encoder.Fast() {
+		return nil
 	}
-	return all
+	return &Reader{known: make(map[[2]string]float64), scores: func(ctx context.Context, question string, texts []string) ([]float64, error) {
+		s, err := minilm.Open()
+		if err != nil {
+			return nil, err
+		}
+		return s.Scores(ctx, question, texts)
+	}}
 })
 
-// likeness returns the cosines of texts and a question, nil when it cannot.
-func (r *Reader) likeness(ctx context.Context, question string, texts []string) []float64 {
-	m, err := r.open()
-	if err != nil {
-		return nil
-	}
-	asked := r.vector(ctx, m, question, encoder.Question)
-	if asked == nil {
-		return nil
-	}
-	cosines := make([]float64, len(texts))
-	for i, s := range texts {
-		v := r.vector(ctx, m, s, encoder.Passage)
-		if v == nil {
-			return nil
-		}
-		for j := range v {
-			cosines[i] += float64(asked[j]) * float64(v[j])
-		}
-	}
-	return cosines
-}
-
-// vector returns the vector of a text, nil when ctx has ended.
-func (r *Reader) vector(ctx context.Context, m *encoder.Model, s string, kind encoder.Kind) []float32 {
-	key := s
-	if kind == encoder.Question {
-		key = "?" + s
-	}
+// read returns how well each text answers a question; zeros when it cannot, because ctx has ended.
+func (r *Reader) read(ctx context.Context, question string, texts []string) []float64 {
+	all := make([]float64, len(texts))
+	var unread []int
 	r.mu.Lock()
-	v := r.known[key]
-	r.mu.Unlock()
-	if v != nil {
-		return v
+	for i, s := range texts {
+		var ok bool
+		if all[i], ok = r.known[[2]string{question, s}]; !ok {
+			unread = append(unread, i)
+		}
 	}
-	v, err := m.Embed(ctx, s, kind)
+	r.mu.Unlock()
+	if len(unread) == 0 {
+		return all
+	}
+	missing := make([]string, len(unread))
+	for i, at := range unread {
+		missing[i] = texts[at]
+	}
+	scores, err := r.scores(ctx, question, missing)
 	if err != nil {
-		return nil
+		return make([]float64, len(texts))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known) >= maxKnown {
+	if len(r.known)+len(unread) > maxKnown {
 		clear(r.known)
 	}
-	r.known[key] = v
-	return v
+	for i, at := range unread {
+		all[at] = scores[i]
+		r.known[[2]string{question, texts[at]}] = scores[i]
+	}
+	return all
 }
 
 // reads reports whether there is a reader, and it knows the language of a question.
 func (r *Reader) reads(question string) bool { return r != nil && isEnglish(question) }
 
-// read keeps the units that have most of the question's words, and notes how like the question they are.
-// A question that goes on is read behind the one before. Without a reader, or for a question in a language that it does not know, all units stay as they are.
-func (r *Reader) read(ctx context.Context, question string, before []string, goesOn bool, units []unit) []unit {
+// judge keeps the units that have most of the question's words, and notes how well they answer it. A question
+// that goes on is read alone and behind the one before, and the better score counts. Without a reader, or for a
+// question in a language that it does not know, all units stay as they are.
+func (r *Reader) judge(ctx context.Context, question string, before []string, goesOn bool, units []unit) []unit {
 	if !r.reads(question) || len(units) == 0 {
 		return units
 	}
-	best := mostLikely(units, maxRead)
+	goesOn = goesOn && len(before) > 0
+	most := maxRead
+	if goesOn {
+		most /= 2
+	}
+	best := mostLikely(units, most)
 	texts := make([]string, len(best))
 	for i := range best {
 		texts[i] = best[i].text
 	}
-	if goesOn && len(before) > 0 {
-		question = before[len(before)-1] + " " + question
+	scores := r.read(ctx, question, texts)
+	if goesOn {
+		for i, s := range r.read(ctx, before[len(before)-1]+" "+question, texts) {
+			scores[i] = max(scores[i], s)
+		}
 	}
-	cosines := r.likeness(ctx, question, texts)
-	if cosines == nil {
-		return units
-	}
-	for i, c := range cosines {
-		best[i].features[like] = min(max((c-.5)/.4, 0), 1.2)
+	for i, s := range scores {
+		best[i].features[like] = squash(s)
 		best[i].score = best[i].features.score()
 	}
 	return best
 }
+
+// What tells whether the best of the blocks that were read answers, fitted to the development half of test/answers:
+// how well it does by itself, and how far it is ahead of the next one.
+const (
+	minChanceWhenRead = 0.4
+	maxLead           = 1.5
+)
+
+// chanceWhenRead returns how likely the best unit is to answer, once units were read.
+func chanceWhenRead(units []unit, best int) float64 {
+	return 1 / (1 + math.Exp(1.9-1.44*units[best].features[like]-1.58*min(lead(units, best), maxLead)))
+}
+
+// squash maps the score of a scorer to [0, 1]: -10, what has nothing to do with the question, to 0 and 10 to 1.
+func squash(score float64) float64 { return min(max(score/20+.5, 0), 1.1) }
 
 // isEnglish reports whether a question is in the language that the encoder knows.
 func isEnglish(question string) bool { return text.LanguageOf(question) == "en" && isASCII(question) }

@@ -29,7 +29,7 @@ const (
 	leaning            // it leans on what is not part of it
 	listing            // it is a whole list, though the question does not want one
 	length             // how much longer it is than a short sentence
-	like               // how like the question it is
+	like               // how well it answers, says a reader
 	inGrams            // share of the pieces of the question's words in the block
 	gramsAround        // … in what asks for it, leads to it or stands above it
 	dense              // share of the block's words that are the question's
@@ -40,7 +40,7 @@ const (
 var blockWeights = features{
 	inOwn: .77, inAsked: .49, inHeading: .68, inTitle: .54, inNear: .41, inPassage: 1.27, inTalk: .79,
 	onTopic: .12, answering: .59, defining: .47, typed: .37, untyped: -.62, opposing: -.48, deciding: .14,
-	leaning: -.11, listing: -.25, length: .1, like: 1.36, inGrams: .74, gramsAround: .53, dense: .12,
+	leaning: -.11, listing: -.25, length: .1, like: 4, inGrams: .74, gramsAround: .53, dense: .12,
 }
 
 func (f *features) score() (sum float64) {
