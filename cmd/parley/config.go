@@ -78,13 +78,11 @@ type Config struct {
 	IngestSchedule    duration `section:"Read web sites" name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; at least 1m. 0 means never."`
 	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads. It is part of the User-Agent header."`
 	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Shortest time between two requests to a web site. A longer Crawl-delay in its robots.txt wins, up to 30s."`
-	CrawlTime         duration `name:"crawl-time" env:"PARLEY_CRAWL_TIME" yaml:"crawl.time" default:"1h" help:"Longest time that reading one web site may take. The next run reads the rest."`
 	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read although they are not public, separated by commas. By default none, so that no URL leads into the network of the server."`
 
-	UploadsEnabled    string `section:"Accept documents over the network" name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false or auto. auto means only if the server listens on this machine alone and has no other public URL. Whoever reaches the server can then change the documents for everybody."`
-	UploadsQuota      size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes of all uploaded files together, including those that wait to be indexed. 0 means no limit."`
-	UploadsOwnerQuota size   `name:"uploads-owner-quota" env:"PARLEY_UPLOADS_OWNER_QUOTA" yaml:"uploads.owner_quota" default:"5GiB" help:"Most bytes of the uploaded files of each owner. All people without sign-in are one owner. 0 means no limit."`
-	LimitsMaxUpload   size   `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
+	UploadsEnabled  string `section:"Accept documents over the network" name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false or auto. auto means only if the server listens on this machine alone and has no other public URL. Whoever reaches the server can then change the documents for everybody."`
+	UploadsQuota    size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes of all uploaded files together, including those that wait to be indexed. 0 means no limit."`
+	LimitsMaxUpload size   `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
 
 	Tools           []string   `section:"Let models use tools" name:"tools-enabled" env:"PARLEY_TOOLS_ENABLED" yaml:"tools.enabled" default:"calculator,date_time,get_weather,search_documents" help:"Tools that models may call: calculator, date_time, fetch_url, get_weather, search_documents, web_search; or none. Be careful with fetch_url: a page can tell the model to send what it knows to an address."`
 	ToolsNamespaces toolLists  `name:"tools-namespaces" env:"PARLEY_TOOLS_NAMESPACES" yaml:"tools.namespaces" mapping:"" placeholder:"MAPPING" help:"Tools that may be called in a namespace, for namespaces where not all may: {hr: [calculator]}."`
@@ -92,14 +90,12 @@ type Config struct {
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
-	LimitsMaxConcurrent    int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
-	LimitsMaxBody          size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
-	LimitsChats            int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
-	LimitsChatsSize        size     `name:"limits-chats-size" env:"PARLEY_LIMITS_CHATS_SIZE" yaml:"limits.chats_size" default:"10GiB" help:"The same in bytes. 0 means no limit."`
-	LimitsAddressChats     int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
-	LimitsAddressChatsSize size     `name:"limits-address-chats-size" env:"PARLEY_LIMITS_ADDRESS_CHATS_SIZE" yaml:"limits.address_chats_size" default:"1GiB" help:"The same in bytes. 0 means no limit."`
-	Retention              duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d. 0 keeps them forever."`
-	RAGChatSessionExpiry   duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
+	LimitsMaxConcurrent  int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
+	LimitsMaxBody        size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsChats          int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together, of 100 KiB each on average. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
+	LimitsAddressChats   int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6, of 100 KiB each on average. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
+	Retention            duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation are kept, for example 12h or 30d. 0 keeps them forever."`
+	RAGChatSessionExpiry duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
 
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
@@ -183,16 +179,12 @@ func (c *Config) validate() *settingError {
 			"%q is not one of auto, true and false", c.UploadsEnabled)},
 		{"limits-chats", unless(c.LimitsChats >= 0, "must not be negative; 0 means no limit")},
 		{"limits-address-chats", unless(c.LimitsAddressChats >= 0, "must not be negative; 0 means no limit")},
-		{"limits-address-chats-size", unless(c.LimitsAddressChatsSize >= 0, "must not be negative; 0 means no limit")},
-		{"limits-chats-size", unless(c.LimitsChatsSize >= 0, "must not be negative; 0 means no limit")},
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},
-		{"uploads-owner-quota", unless(c.UploadsOwnerQuota >= 0, "must not be negative; 0 means no limit")},
 		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
 			"%q is not a web or mail address", c.CrawlContact)},
 		{"crawl-delay", unless(c.CrawlDelay >= 0 && c.CrawlDelay <= duration(time.Minute), "must be between 0s and 1m")},
-		{"crawl-time", unless(c.CrawlTime > 0, "must be longer than 0s")},
 		{"crawl-allow-private", c.checkAllowPrivate()},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
 		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 means no limit")},

@@ -24,11 +24,12 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 	return documents.New(documents.Config{
 		Data: cfg.Data, Namespace: cfg.Namespace, ConfigFile: p.configFile,
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
-		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1), Time: time.Duration(cfg.CrawlTime)}, Extract: extractLimits(cfg),
+		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
 		Split:     ingest.SplitOptions{Size: cfg.IngestChunkSize, Overlap: cmp.Or(cfg.IngestChunkOverlap, -1)},
 		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
-		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsOwnerQuota)},
+		// While nobody signs in there is one owner, who may fill it all.
+		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,
 	})
 }

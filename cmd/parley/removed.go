@@ -19,7 +19,10 @@ var removed = map[string]string{
 	"azurechat.history":                "front ends can always list past chats",
 	"budgets.namespace.tokens":         "limit budgets.namespace.cost; budgets.assumed_price counts for models without a price",
 	"budgets.user.tokens":              "limit budgets.user.cost; budgets.assumed_price counts for models without a price",
+	"crawl.time":                       "the time for a web site follows from --max-pages and crawl.delay",
 	"fallback_to_builtin":              "name builtin:extractive as the last model of fallback",
+	"limits.address_chats_size":        "the size follows from limits.address_chats: 100 KiB for each chat",
+	"limits.chats_size":                "the size follows from limits.chats: 100 KiB for each chat",
 	"ollama.context":                   "set the context of a model in capabilities: {'ollama:NAME': {context: 8192}}",
 	"ragchat.clarify":                  "requests ask for it with the parameter clarify",
 	"ragchat.debug_log_keys":           "nothing is logged of what requests hold",
@@ -28,6 +31,7 @@ var removed = map[string]string{
 	"ragchat.use_web_search":           "requests ask for it with use_web_search",
 	"stages.synthesis":                 "the model that called the tools answers; requests can name another one",
 	"tools.domains":                    "limit tools by namespace with tools.namespaces",
+	"uploads.owner_quota":              "uploads.quota limits all uploads together",
 	"web_search.url":                   "web_search.engine takes the address of a SearXNG server",
 }
 

@@ -14,8 +14,8 @@ const roomInterval = 2 * time.Second
 // each hundredth of the smallest quota that was stored since.
 func (s *serving) keepRoom(ctx context.Context) {
 	quota := store.Quota{
-		Room:   store.Room{Chats: s.cfg.LimitsChats, Bytes: int64(s.cfg.LimitsChatsSize)},
-		Origin: store.Room{Chats: s.cfg.LimitsAddressChats, Bytes: int64(s.cfg.LimitsAddressChatsSize)},
+		Room:   roomFor(s.cfg.LimitsChats),
+		Origin: roomFor(s.cfg.LimitsAddressChats),
 	}
 	const leastSize = 512 // bytes that the store counts for a chat at least
 	step := int64(1 << 40)
@@ -35,11 +35,19 @@ func (s *serving) keepRoom(ctx context.Context) {
 	}
 }
 
+// meanChat is the mean size of the chats for which there is room.
+const meanChat = 100 << 10
+
+// roomFor is the room for so many chats; for 0 there is no limit.
+func roomFor(chats int) store.Room {
+	return store.Room{Chats: chats, Bytes: int64(chats) * meanChat}
+}
+
 func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 	evicted, err := s.db.MakeRoom(ctx, quota)
 	for _, e := range evicted {
 		s.metrics.Evicted(e.Kind, e.N)
-		s.log.Warn("deleted the oldest of what people without sign-in store: limits.chats, limits.address_chats or a size beside them was exceeded",
+		s.log.Warn("deleted the oldest of what people without sign-in store: limits.chats or limits.address_chats, or the size that follows from it, was exceeded",
 			"kind", e.Kind, "count", e.N)
 	}
 	if err != nil && ctx.Err() == nil {

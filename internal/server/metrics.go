@@ -74,7 +74,7 @@ func NewMetrics() *Metrics {
 		Buckets: seconds,
 	}, []string{"stage"})
 	m.evicted = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_evicted_total", Help: "What was deleted because people without sign-in store more than limits.chats and limits.chats_size allow.",
+		Name: "parley_evicted_total", Help: "What was deleted because people without sign-in store more than limits.chats and limits.address_chats allow.",
 	}, []string{"kind"})
 	m.registry.MustRegister(
 		m.evicted, m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.citations, m.stages,

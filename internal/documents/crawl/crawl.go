@@ -50,7 +50,7 @@ type Options struct {
 	Delay time.Duration // between two requests; 500 ms; less than 0 for none
 	// MostDelay bounds what a robots.txt may ask for instead; 30 s.
 	MostDelay time.Duration
-	Time      time.Duration // of a walk; 1 h
+	Time      time.Duration // of a walk; 1 h, or more for many pages: see walk.limit
 	// Accept reports whether a page of a media type is wanted; nil takes all. The first page of a
 	// walk is asked for by name, so that its type is not looked at.
 	Accept func(mediaType, url string) bool
@@ -67,7 +67,6 @@ func New(get Getter, opts Options) *Crawler {
 	opts.Agent = cmp.Or(opts.Agent, "parley")
 	opts.Delay = cmp.Or(opts.Delay, 500*time.Millisecond)
 	opts.MostDelay = cmp.Or(opts.MostDelay, 30*time.Second)
-	opts.Time = cmp.Or(opts.Time, time.Hour)
 	if opts.Accept == nil {
 		opts.Accept = func(string, string) bool { return true }
 	}

@@ -18,12 +18,27 @@ func (w *walk) exhausted() bool {
 		w.stop(Limit, "the limit of %d pages is reached; %d known addresses were not visited", w.site.Pages, len(w.queue)+1)
 	case w.requests >= 4*w.site.Pages+20:
 		w.stop(Limit, "%d requests gave only %d pages; %d known addresses were not visited", w.requests, w.pages, len(w.queue)+1)
-	case time.Since(w.began) >= w.crawler.opts.Time:
-		w.stop(Limit, "the limit of %v is reached; %d known addresses were not visited", w.crawler.opts.Time, len(w.queue)+1)
+	case time.Since(w.began) >= w.limit():
+		w.stop(Limit, "the limit of %v is reached; %d known addresses were not visited", w.limit(), len(w.queue)+1)
 	default:
 		return false
 	}
 	return true
+}
+
+// The time for a walk, unless Options say otherwise: leastTime, or so long for each page, or twice the
+// delay between two requests.
+const (
+	leastTime = time.Hour
+	pageTime  = 2 * time.Second
+)
+
+// limit returns how long the walk may take.
+func (w *walk) limit() time.Duration {
+	if w.crawler.opts.Time > 0 {
+		return w.crawler.opts.Time
+	}
+	return max(leastTime, time.Duration(w.site.Pages)*max(pageTime, 2*w.crawler.opts.Delay))
 }
 
 // pause waits until the next request may go out.
@@ -51,7 +66,7 @@ func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (
 	page, err := ask()
 	e, ok := errors.AsType[*fetch.Error](err)
 	if !ok || !isOverload(e) || e.RetryAfter <= 0 || e.RetryAfter > longestWait ||
-		time.Since(w.began)+e.RetryAfter >= w.crawler.opts.Time {
+		time.Since(w.began)+e.RetryAfter >= w.limit() {
 		return page, err
 	}
 	timer := time.NewTimer(e.RetryAfter)

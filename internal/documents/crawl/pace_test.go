@@ -42,3 +42,20 @@ func TestPatiently_AsksAgainWhenTheServerSaysSo(t *testing.T) {
 		})
 	}
 }
+
+func TestWalk_HasTimeForAllPagesThatItMayRead(t *testing.T) {
+	for _, c := range []struct {
+		pages int
+		delay time.Duration
+		want  time.Duration
+	}{
+		{200, 500 * time.Millisecond, time.Hour},
+		{10_000, 500 * time.Millisecond, 20_000 * time.Second},
+		{1000, 10 * time.Second, 20_000 * time.Second},
+	} {
+		w := &walk{crawler: New(nil, Options{Delay: c.delay}), site: Site{Pages: c.pages}}
+		if got := w.limit(); got != c.want {
+			t.Errorf("%d pages at %v: %v, want %v", c.pages, c.delay, got, c.want)
+		}
+	}
+}
