@@ -30,15 +30,19 @@ import (
 // wait for ever, so that no request makes it read anything.
 type wholeServer struct {
 	http.Handler
-	api apiDocument
-	log *lockedBuffer
+	serving *serving
+	api     apiDocument
+	log     *lockedBuffer
 }
 
-func newWholeServer(t testing.TB) *wholeServer {
+func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	t.Helper()
 	log := &lockedBuffer{}
 	cfg := DefaultConfig()
 	cfg.Data, cfg.UploadsEnabled, cfg.LimitsMaxConcurrent = t.TempDir(), uploadsOn, 1000
+	for _, change := range changes {
+		change(&cfg)
+	}
 	p := &program{config: cfg, stdout: io.Discard, stderr: log, log: slog.New(slog.NewTextHandler(log, nil)),
 		lookupEnv: func(string) (string, bool) { return "", false }, given: map[string]bool{}}
 	in, err := p.openAnswering(t.Context())
@@ -58,7 +62,7 @@ func newWholeServer(t testing.TB) *wholeServer {
 	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
-	w := &wholeServer{Handler: s.server().Handler(), log: log}
+	w := &wholeServer{Handler: s.server().Handler(), serving: s, log: log}
 	reply := httptest.NewRecorder()
 	w.ServeHTTP(reply, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	if err := json.Unmarshal(reply.Body.Bytes(), &w.api); err != nil {
@@ -116,15 +120,15 @@ func (d *apiDocument) operations(t testing.TB, all bool) []operation {
 			}
 		}
 	}
-	mcp := func(call string) string {
-		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + call + `}`
-	}
-	return append(ops, operation{http.MethodPost, "/mcp", []string{
-		mcp(`{"name":"search","arguments":{"query":"deductible","limit":2,"namespace":"default"}}`),
-		mcp(`{"name":"ask","arguments":{"question":"What is the deductible?"}}`),
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"parley://default/plan.txt"}}`,
-	}})
+	return append(ops, operation{http.MethodPost, "/mcp", messagesOfMCP})
+}
+
+// messagesOfMCP stand here because the protocol is described elsewhere.
+var messagesOfMCP = []string{
+	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"deductible","limit":2,"namespace":"default"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"What is the deductible?"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"parley://default/plan.txt"}}`,
 }
 
 func (d *apiDocument) operation(t testing.TB, method, path string, raw json.RawMessage) (operation, bool) {

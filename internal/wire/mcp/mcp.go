@@ -96,7 +96,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 		r.Fail = failAs(invalidRequest, id)
 		return err
 	}
-	c := caller{r.Who, wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+	c := caller{r.Who, wire.BaseURL(r.Request, h.cfg.PublicURL, false), r.Context()}
 	again := r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 	again.Body = io.NopCloser(bytes.NewReader(r.Body))
 	again.Header = r.Header.Clone()
@@ -113,7 +113,8 @@ type callerKey struct{}
 // caller is who asks, and where documents are for them.
 type caller struct {
 	access.Principal
-	base string // URL of the server; "" when there is none
+	base    string          // URL of the server; "" when there is none
+	request context.Context // of the HTTP request, which ends when the client leaves; nil when there is none
 }
 
 func (h *Handler) serverOf(r *http.Request) *sdk.Server {
@@ -153,7 +154,7 @@ func (h *Handler) server(who caller) *sdk.Server {
 		Name: "document", Title: "A document", URITemplate: scheme + "{namespace}/{+name}", MIMEType: "text/plain",
 		Description: "The text of a document, page by page.",
 	}, c.read)
-	s.AddReceivingMiddleware(c.listing)
+	s.AddReceivingMiddleware(c.leaving, c.listing)
 	return s
 }
 
@@ -185,6 +186,19 @@ func (c *client) namespace(ctx context.Context, name string) (string, error) {
 		}
 	}
 	return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+}
+
+// leaving ends what a client has asked for when it leaves: the SDK lets it go on.
+func (c *client) leaving(next sdk.MethodHandler) sdk.MethodHandler {
+	if c.request == nil {
+		return next
+	}
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(c.request, func() { cancel(context.Cause(c.request)) })()
+		return next(ctx, method, req)
+	}
 }
 
 // listing answers resources/list from the store, page by page, which the SDK would only do from a
