@@ -348,7 +348,7 @@ export const strings = {
     },
     options: {
       hybrid: "words and meaning", text: "words", vectors: "meaning", "": "default of the model", minimal: "minimal", low: "low", medium: "medium", high: "high",
-      textAndImages: "text and pictures", images: "pictures", texts: "text",
+      textAndImages: "text and pictures", images: "pictures", "gpt4v_input.text": "text",
     },
     each: {
       top: ["Passages", "How many passages to retrieve. More passages find more and cost more tokens."],

@@ -6,6 +6,7 @@ import { useCell } from "../cell.ts";
 import { Icon } from "../parts/controls.tsx";
 import { choices, defaultOf, groups, noChoices, recordOf, setChoice, setModel, settings, stages, type Setting, type Value } from "../settings.ts";
 import { strings } from "../strings.ts";
+import type { SettingRecord } from "../types.ts";
 import { NamespaceSelect } from "./documents.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -75,22 +76,23 @@ function SettingRow({ setting }: { setting: Setting }) {
   const config = useCell(app.config);
   const chosen = useCell(choices);
   const value = chosen.values[setting.key];
-  const standard = defaultOf(setting, config);
   const told = recordOf(setting, config);
+  if (!told) return null; // until the server has answered
+  const standard = defaultOf(setting, told);
   const words = strings.settings.each[setting.key as keyof typeof strings.settings.each];
-  const title = words?.[0] ?? told?.title ?? setting.key;
-  const help = words?.[1] ?? told?.help ?? "";
-  const off = setting.needs !== undefined && config !== null && config.capabilities[setting.needs] === false;
+  const title = words?.[0] ?? told.title;
+  const help = words?.[1] ?? told.help;
+  const off = told.needs !== "" && config?.capabilities[told.needs] === false;
   const id = `setting-${setting.key}`;
   return (
     <div class={`setting ${value !== undefined ? "changed" : ""} ${off ? "off" : ""}`}>
       <label for={id}>{title}</label>
       <p id={`${id}-help`}>
         {help}
-        {off && <em> {s.needs[setting.needs as keyof typeof s.needs] ?? s.needs.other}</em>}
+        {off && <em> {s.needs[told.needs as keyof typeof s.needs] ?? s.needs.other}</em>}
       </p>
       <div class="setting-control">
-        <Control setting={setting} id={id} value={value ?? standard} set={(v) => setChoice(setting.key, v)} />
+        <Control setting={setting} told={told} id={id} value={value ?? standard} set={(v) => setChoice(setting.key, v)} />
         {value !== undefined && <button type="button" class="quiet small" onClick={() => setChoice(setting.key, undefined)} aria-label={s.undo(title)}>{s.back}</button>}
       </div>
       <small class="names">{[setting.azure && `overrides.${setting.azure}`, setting.ragchat && `params.${setting.ragchat}`, setting.openai].filter(Boolean).join(" · ")}</small>
@@ -98,22 +100,29 @@ function SettingRow({ setting }: { setting: Setting }) {
   );
 }
 
+/** What a choice is called: the same word may mean something else in another setting. */
+function optionName(key: string, option: string): string {
+  const names: Record<string, string> = strings.settings.options;
+  return names[`${key}.${option}`] ?? names[option] ?? option;
+}
+
 interface ControlProps {
   setting: Setting;
+  told: SettingRecord;
   id: string;
   value: Value;
   set: (value: Value | undefined) => void;
 }
 
-function Control({ setting, id, value, set }: ControlProps) {
+function Control({ setting, told, id, value, set }: ControlProps) {
   const help = `${id}-help`;
-  switch (setting.type) {
+  switch (setting.lines ? "lines" : told.type) {
     case "boolean":
       return <input type="checkbox" role="switch" class="switch" id={id} aria-describedby={help} checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />;
     case "choice":
       return (
         <select id={id} aria-describedby={help} value={String(value)} onChange={(e) => set(e.currentTarget.value)}>
-          {(setting.options ?? []).map((o) => <option key={o} value={o}>{strings.settings.options[o as keyof typeof strings.settings.options] ?? o}</option>)}
+          {told.options.map((o) => <option key={o} value={o}>{optionName(setting.key, o)}</option>)}
         </select>
       );
     case "lines":
@@ -122,12 +131,12 @@ function Control({ setting, id, value, set }: ControlProps) {
       return <input type="text" id={id} aria-describedby={help} value={String(value)} maxLength={256} onChange={(e) => set(e.currentTarget.value || undefined)} />;
     default:
       return (
-        <input type="number" id={id} aria-describedby={help} value={Number(value)} min={setting.min} max={setting.max} step={setting.step} inputMode="decimal"
+        <input type="number" id={id} aria-describedby={help} value={Number(value)} min={told.min} max={told.max} step={told.step} inputMode="decimal"
           onChange={(e) => {
             const n = e.currentTarget.valueAsNumber;
             if (Number.isNaN(n)) return set(undefined);
-            const bounded = Math.min(setting.max ?? n, Math.max(setting.min ?? n, n));
-            set(setting.type === "integer" ? Math.round(bounded) : bounded);
+            const bounded = Math.min(told.max, Math.max(told.min, n));
+            set(told.type === "integer" ? Math.round(bounded) : bounded);
           }} />
       );
   }
