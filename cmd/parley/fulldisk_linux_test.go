@@ -72,6 +72,8 @@ func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
 		{"azure-0128", "POST", "/chat", strings.TrimSuffix(azure, "}") + `,"stream":false}`, 500, `{"error":"The app encountered an error`},
 		{"SDK", "POST", "/api/chat/", azure, 500, `{"error":{"code":"insufficient_storage","message":"`},
 		{"OpenAI", "POST", "/v1/chat/completions", strings.TrimSuffix(azure, "}") + `,"model":"parley"}`, 507, `{"error":{"message":"There is no room left on`},
+		{"Responses", "POST", "/v1/responses", `{"model":"parley","input":"How high is Mount Everest?"}`, 507, `"code":"insufficient_storage"`},
+		{"new conversation", "POST", "/v1/conversations", `{"items":[{"role":"user","content":"` + strings.Repeat("x", 9000) + `"}]}`, 507, `"code":"insufficient_storage"`},
 		{"Chat UI", "POST", "/api/chat", azure, 507, `"code":"INSUFFICIENT_STORAGE"`},
 		{"team", "POST", "/api/multi-agent-chat", azure, 507, `"code":"INSUFFICIENT_STORAGE"`},
 		{"Chat-with-RAG", "POST", "/chat", `{"message":"How high is Mount Everest?"}`, 507, `"code":"insufficient_storage"`},

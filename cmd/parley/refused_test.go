@@ -90,6 +90,8 @@ func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 		{"chatui", "/api/chat/sse", messages + `}`, true},
 		{"openai", "/v1/chat/completions", `{"model":"parley",` + messages[1:] + `}`, true},
 		{"openai", "/v1/chat/completions", `{"model":"parley","stream":true,` + messages[1:] + `}`, true},
+		{"openai", "/v1/responses", `{"model":"parley","input":"How many days of leave?"}`, true},
+		{"openai", "/v1/responses", `{"model":"parley","input":"How many days of leave?","stream":true}`, true},
 		{"ragchat", "/chat", `{"message":"How many days of leave?"}`, true},
 		{"mcp", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"How many days of leave?"}}}`, false},
 	}

@@ -25,6 +25,7 @@ import (
 	"parley/internal/wire/chatui"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
+	"parley/internal/wire/responses"
 )
 
 // serveCmd ingests and serves.
@@ -226,6 +227,16 @@ func (s *serving) protocols() []wire.Protocol {
 			PublicURL:  s.cfg.PublicURL,
 			Vision:     s.sees(),
 		}).Protocol(),
+		responses.New(responses.Config{
+			Runner:     s.runner,
+			Store:      s.db.Transcripts(),
+			Namespaces: s.namespaces,
+			Defaults:   s.engine.Defaults(),
+			Namespace:  s.cfg.Namespace,
+			PublicURL:  s.cfg.PublicURL,
+			Vision:     s.sees(),
+			MaxMessage: int64(s.cfg.LimitsMaxBody),
+		}).Protocol(),
 		chatui.New(chatui.Config{
 			Runner:     s.runner,
 			Store:      s.db.Transcripts(),
@@ -410,6 +421,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 		if s.cfg.Retention > 0 {
 			s.house(ctx, "delete old turns", func(ctx context.Context) (int, error) {
 				return s.runner.Purge(ctx, time.Duration(s.cfg.Retention))
+			})
+			s.house(ctx, "delete old responses", func(ctx context.Context) (int, error) {
+				return responses.Expire(ctx, s.db.Transcripts(), time.Now().Add(-time.Duration(s.cfg.Retention)))
 			})
 		}
 		if s.cfg.RAGChatSessionExpiry > 0 {

@@ -4,19 +4,49 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/transcript"
+	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
+	"parley/internal/wire/responses"
 )
 
 const completionPath = "/v1/chat/completions"
 
 func openAIOf(runner chat.Runner) wire.Protocol {
 	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces}).Protocol()
+}
+
+// responsesOf returns the Responses API with one response and one conversation, each of one item.
+func responsesOf(runner chat.Runner) wire.Protocol {
+	const response = `{"id":"` + stored + `","object":"response","created_at":1,"completed_at":1,"status":"completed","background":false,` +
+		`"error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"model":"parley",` +
+		`"output":[],"parallel_tool_calls":true,"previous_response_id":null,"presence_penalty":0,"frequency_penalty":0,` +
+		`"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":"default","store":true,` +
+		`"temperature":0.3,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1,` +
+		`"truncation":"auto","usage":null,"metadata":{}}`
+	s := &transcripttest.Store{}
+	for kind, first := range map[transcript.Kind]transcript.Message{
+		transcript.Responses:     {ID: "response", Body: json.RawMessage(response)},
+		transcript.Conversations: {ID: "metadata", Body: json.RawMessage(`{}`)},
+	} {
+		_, err := s.Save(context.Background(), transcript.Scope{Kind: kind, Namespace: "default"}, stored,
+			func(t *transcript.Transcript, _ bool) error {
+				item := `{"id":"m1","type":"message","status":"completed","role":"user","content":[]}`
+				t.Messages = []transcript.Message{first, {ID: "m1", Body: json.RawMessage(item)}}
+				return nil
+			})
+		if err != nil {
+			panic(err)
+		}
+	}
+	return responses.New(responses.Config{Runner: runner, Store: s, Namespaces: namespaces}).Protocol()
 }
 
 func namespaces(context.Context, access.Principal) ([]string, error) { return []string{"hr"}, nil }
@@ -42,7 +72,14 @@ func TestOpenAI_EveryRefusalHasItsShape(t *testing.T) {
 		{"DELETE", "/v1/models/parley", "", nil, 405, "method_not_allowed"},
 		{"GET", "/v1/models/gpt-5", "", nil, 404, "model_not_found"},
 		{"GET", "/v1/models/", "", nil, 404, "model_not_found"},
-		{"POST", "/v1/responses", question, nil, 404, "not_found"},
+		{"POST", "/v1/responses", question, nil, 400, "missing_required_parameter"},
+		{"POST", "/v1/responses", strings.Repeat(" ", 1<<20+1), nil, 413, "too_large"},
+		{"POST", "/v1/responses", question, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+		{"POST", "/v1/responses", question, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403, "forbidden_origin"},
+		{"GET", "/v1/responses", "", nil, 426, "upgrade_required"},
+		{"PUT", "/v1/responses/resp_1", "", nil, 405, "method_not_allowed"},
+		{"GET", "/v1/responses/resp_1", "", nil, 404, "not_found"},
+		{"POST", "/v1/images/generations", question, nil, 404, "not_found"},
 	}
 	for _, c := range cases {
 		w := do(s, c.method, c.target, c.body, c.headers...)
@@ -112,6 +149,30 @@ func TestContent_ServesTheNamespaceThatTheLinkNames(t *testing.T) {
 	} {
 		if w := do(s, http.MethodGet, target, ""); w.Code != status {
 			t.Errorf("%s: status %d, want %d", target, w.Code, status)
+		}
+	}
+}
+
+// What R13 asks of bodies holds for those of responses.
+func TestResponses_RefuseHostileBodies(t *testing.T) {
+	s := newServer(t, options{})
+	for name, c := range hostileBodies() {
+		if name == "1 MiB" || name == "1e999" {
+			continue // too long with a model, and a number in a member that nothing reads
+		}
+		body := strings.Replace(strings.ReplaceAll(c.body, `"messages":`, `"input":`), `{"input"`, `{"model":"parley","input"`, 1)
+		for _, path := range []string{"/v1/responses", "/v1/responses/compact"} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			w := do(s, http.MethodPost, path, body)
+			runtime.ReadMemStats(&after)
+			if w.Code != c.status || !strings.HasPrefix(w.Body.String(), `{"error":{"type":"invalid_request",`) {
+				t.Errorf("%s: POST %s: %d %.200s", name, path, w.Code, w.Body)
+			}
+			const fixed = 64 << 10 // what any request costs
+			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(body)+fixed); got > most {
+				t.Errorf("%s: %d bytes for a body of %d", name, got, len(body))
+			}
 		}
 	}
 }

@@ -10,17 +10,15 @@ import (
 func TestOpenAI_SaysWhatToUseInPlaceOfWhatIsNotThere(t *testing.T) {
 	s := newServer(t, options{})
 	for path, says := range map[string]string{
-		"/v1/responses":                     "POST /v1/chat/completions, in the AI SDK openai.chat('parley')",
-		"/v1/responses/resp_1":              "POST /v1/chat/completions",
-		"/v1/completions":                   "POST /v1/chat/completions",
+		"/v1/completions":                   "POST /v1/responses or",
 		"/v1/embeddings":                    "POST /search",
 		"/v1/files":                         "POST /upload",
 		"/v1/vector_stores/vs_1/files":      "POST /upload",
-		"/v1/assistants":                    "POST /v1/chat/completions",
-		"/v1/threads/t/runs":                "POST /chat/session",
-		"/v1/images/generations":            "there are POST /v1/chat/completions and GET /v1/models",
-		"/v1/":                              "there are POST /v1/chat/completions",
-		"/v1/chat/completions/chatcmpl-123": "there are POST /v1/chat/completions",
+		"/v1/assistants":                    "POST /v1/responses",
+		"/v1/threads/t/runs":                "POST /v1/conversations",
+		"/v1/images/generations":            "there are POST /v1/responses",
+		"/v1/":                              "there are POST /v1/responses",
+		"/v1/chat/completions/chatcmpl-123": "there are POST /v1/responses",
 	} {
 		w := do(s, http.MethodPost, path, `{}`)
 		var body struct {

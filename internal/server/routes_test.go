@@ -23,6 +23,12 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		wantGet = append(wantGet, slashed(at+"/sessions", at+"/stream/stages", at+"/"+knownSession+"/history")...)
 		wantDelete = append(wantDelete, slashed(at+"/"+knownSession)...)
 	}
+	const response, conversation = "/v1/responses/" + stored, "/v1/conversations/" + stored
+	wantPost = append(wantPost, slashed("/v1/responses", "/v1/responses/compact", response+"/cancel",
+		"/v1/conversations", conversation, conversation+"/items")...)
+	wantGet = append(wantGet, slashed("/v1/responses", response, response+"/input_items",
+		conversation, conversation+"/items", conversation+"/items/m1")...)
+	wantDelete = append(wantDelete, slashed(response, conversation, conversation+"/items/m1")...)
 	const document = "/api/documents/" + stored
 	wantPost = append(wantPost, document+"/reindex")
 	wantGet = append(wantGet, "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",

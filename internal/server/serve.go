@@ -95,8 +95,14 @@ func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseF
 	_ = srv.Close()
 }
 
-// drainTurns waits for the turns that go on without their clients, and cancels them when ctx ends.
+// drainTurns waits for the turns of connections that net/http has handed over and for those that go on without
+// their clients, and cancels them when ctx ends.
 func (s *Server) drainTurns(ctx context.Context) {
+	for _, p := range s.protocols {
+		if p.Wait != nil {
+			p.Wait(ctx, errStopping)
+		}
+	}
 	if s.deps.Drain != nil {
 		s.deps.Drain(ctx, errStopping)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"parley/internal/access"
 	"parley/internal/ident"
@@ -208,4 +209,19 @@ func (s *Transcripts) Delete(ctx context.Context, scope transcript.Scope, id str
 		}
 		return transcript.ErrNotFound
 	})
+}
+
+// Expire deletes up to limit chats of a kind that were updated before a time.
+func (s *Transcripts) Expire(ctx context.Context, kind transcript.Kind, before time.Time, limit int) (n int, err error) {
+	err = s.db.update(ctx, "expire chats", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM transcripts WHERE key IN
+			(SELECT key FROM transcripts WHERE kind = ? AND updated_at < ? LIMIT ?)`, string(kind), micros(before), limit)
+		if err != nil {
+			return err
+		}
+		rows, err := result.RowsAffected()
+		n = int(rows)
+		return err
+	})
+	return n, err
 }

@@ -1,7 +1,8 @@
 // Package transcript describes chats that belong to their clients: messages as raw JSON with the
 // clients' own ids and timestamps, which the server stores and gives back, and never folds into
 // turns. Front ends of two protocols keep theirs this way: the Chat UI's chats, and the histories
-// of the front ends of the AI Chat Protocol.
+// of the front ends of the AI Chat Protocol. So are the responses and conversations of the Responses API
+// kept, whose messages are items.
 //
 //	chat, err := store.Save(ctx, scope, id, func(t *transcript.Transcript, found bool) error {
 //		if !found {
@@ -31,8 +32,10 @@ type Kind string
 
 // The kinds.
 const (
-	ChatUI Kind = "chatui" // the Chat UI's
-	Azure  Kind = "azure"  // those of the AI Chat Protocol's front ends
+	ChatUI        Kind = "chatui"        // the Chat UI's
+	Azure         Kind = "azure"         // those of the AI Chat Protocol's front ends
+	Responses     Kind = "responses"     // of the Responses API, each with its input
+	Conversations Kind = "conversations" // of the Responses API
 )
 
 // Scope says whose chats they are. Two scopes share nothing, not even ids.
@@ -103,4 +106,7 @@ type Store interface {
 	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
 	// Delete deletes a chat, or returns ErrNotFound.
 	Delete(ctx context.Context, scope Scope, id string) error
+	// Expire deletes up to limit chats of a kind, everybody's, that were updated before a time, and returns how
+	// many.
+	Expire(ctx context.Context, kind Kind, before time.Time, limit int) (int, error)
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"slices"
@@ -16,6 +17,10 @@ type Protocol struct {
 	Options []Named // of its turns
 	Schema  string  // of /openapi.json, whose members the options are
 	Drain   func()  // ends streams that only wait, so that they do not delay a stop; optional
+
+	// Wait waits for connections that net/http has handed over, and cuts them when ctx ends, for that cause.
+	// Called after Drain. Optional.
+	Wait func(ctx context.Context, cause error)
 
 	// Unknown answers for the paths below Root that have no route. Optional.
 	Root    string

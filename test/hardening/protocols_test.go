@@ -16,6 +16,7 @@ type protocol struct {
 	stream                 framing
 	done                   string // of a streamed success, what the last line holds
 	text                   func(reply map[string]any) string
+	after                  string // what the one line behind an error holds; "" where there is none
 	// failed reports whether an object is a documented error object.
 	failed func(object map[string]any) bool
 }
@@ -54,6 +55,9 @@ var protocols = []protocol{
 		text: at("content"), failed: messaged},
 	{name: "OpenAI stream", path: "/v1/chat/completions", body: `{"model":"parley",` + question + `,"stream":true}`, stream: sse, done: "[DONE]",
 		text: at("choices", "delta", "content"), failed: typed},
+	{name: "Responses", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?"}`, text: at("output", "content", "text"), failed: typed},
+	{name: "Responses stream", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?","stream":true}`, stream: sse, done: "[DONE]",
+		after: `"type":"response.failed"`, text: at("delta"), failed: typed},
 }
 
 // at returns the string at a path of members; of a list the first element counts.
@@ -145,13 +149,13 @@ func (p *protocol) read(out *outcome, kind string, body []byte) error {
 		out.completed = out.status == http.StatusOK && object["error"] == nil
 		return nil
 	}
-	last := ""
+	last, after := "", p.after
 	for line := range bytes.Lines(body) {
 		event := strings.TrimSpace(string(line))
 		if p.stream == sse {
 			event = strings.TrimPrefix(event, "data: ")
 		}
-		if event == "" || strings.HasPrefix(event, ":") {
+		if event == "" || strings.HasPrefix(event, ":") || strings.HasPrefix(event, "event: ") {
 			continue
 		}
 		if last = event; event == "[DONE]" {
@@ -160,6 +164,10 @@ func (p *protocol) read(out *outcome, kind string, body []byte) error {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(event), &object); err != nil {
 			return fmt.Errorf("a line of %s is not JSON: %w: %.200s", kind, err, event)
+		}
+		if out.failed && after != "" && strings.Contains(event, after) {
+			after = ""
+			continue
 		}
 		if out.failed {
 			return fmt.Errorf("a line follows the error: %.200s", event)

@@ -34,6 +34,7 @@ import (
 	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
+	"parley/internal/wire/responses"
 	"parley/internal/wire/webapi"
 )
 
@@ -129,6 +130,7 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Protocols: []wire.Protocol{
 		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults}).Protocol(),
+		responses.New(responses.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		ragchat.New(ragchat.Config{
 			Runner: runner, Log: runner.Log, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,

@@ -28,6 +28,7 @@ func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
 		{"chats are listed, the last updated first", testChatList},
 		{"a list goes on where it stopped", testChatPages},
 		{"a deleted chat leaves nothing", testChatDelete},
+		{"old chats of a kind expire", testChatExpire},
 		{"concurrent changes lose nothing", testChatRace},
 		{"a cancelled context saves no chat", testChatCancelled},
 	} {
@@ -292,5 +293,28 @@ func testChatCancelled(t *testing.T, s transcripts) {
 	}
 	if _, err := s.Transcript(t.Context(), alices, "c"); !errors.Is(err, transcript.ErrNotFound) {
 		t.Errorf("the chat was saved: %v", err)
+	}
+}
+
+func testChatExpire(t *testing.T, s transcripts) {
+	old := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	put := func(kind transcript.Kind, owner, id string, at time.Time) {
+		c := transcript.Transcript{Chat: transcript.Chat{ID: id, CreatedAt: at, UpdatedAt: at}}
+		c.Messages = []transcript.Message{{ID: "m", Body: json.RawMessage(`{}`)}}
+		s.put(transcript.Scope{Kind: kind, Namespace: "default", Owner: owner}, c)
+	}
+	put(transcript.Responses, "anna", "a", old)
+	put(transcript.Responses, "bert", "b", old.Add(time.Hour))
+	put(transcript.Responses, "", "c", old.Add(2*time.Hour))
+	put(transcript.ChatUI, "anna", "d", old)
+	for _, want := range []int{1, 1, 0} {
+		if n, err := s.Expire(t.Context(), transcript.Responses, old.Add(2*time.Hour), 1); n != want || err != nil {
+			t.Errorf("expired %d, %v, want %d", n, err, want)
+		}
+	}
+	s.get(transcript.Scope{Kind: transcript.Responses, Namespace: "default"}, "c")
+	s.get(transcript.Scope{Kind: transcript.ChatUI, Namespace: "default", Owner: "anna"}, "d")
+	if _, err := s.Transcript(t.Context(), transcript.Scope{Kind: transcript.Responses, Namespace: "default", Owner: "anna"}, "a"); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("the old one is there: %v", err)
 	}
 }

@@ -105,6 +105,22 @@ func (s *Store) Delete(ctx context.Context, scope transcript.Scope, id string) e
 	return nil
 }
 
+// Expire deletes old chats of a kind.
+func (s *Store) Expire(ctx context.Context, kind transcript.Kind, before time.Time, limit int) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return 0, err
+	}
+	for k, t := range s.all {
+		if k.scope.Kind == kind && t.UpdatedAt.Before(before) && n < limit {
+			delete(s.all, k)
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (s *Store) fault(ctx context.Context) error {
 	return cmp.Or(s.Err, ctx.Err())
 }

@@ -44,7 +44,7 @@ func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []A
 	for s, at := range marks(m.Text, cited) {
 		list = append(list, Annotation{
 			Start: index(s.start), End: index(s.end),
-			Title: cmp.Or(at.Title, at.Name), URL: c.link(at, base, namespace),
+			Title: cmp.Or(at.Title, at.Name), URL: c.Link(at.Name, at.Page, base, namespace),
 		})
 	}
 	return list
@@ -122,15 +122,15 @@ func parts(list string) iter.Seq[span] {
 	}
 }
 
-// link returns the absolute URL at which this server shows the page that a citation points to.
-// Documents of a namespace other than the server's are asked for by its name.
-func (c Catalog) link(to *chat.Citation, base, namespace string) string {
+// Link returns the absolute URL, below base, at which this server shows a page of a document; page 0 is where
+// there are no pages. Documents of a namespace other than the server's are asked for by its name.
+func (c Catalog) Link(name string, page int, base, namespace string) string {
 	if namespace == c.Own {
 		namespace = ""
 	}
-	link := wire.ContentURLIn(base, to.Name, namespace)
-	if to.Page > 0 {
-		link += "#page=" + strconv.Itoa(to.Page)
+	link := wire.ContentURLIn(base, name, namespace)
+	if page > 0 {
+		link += "#page=" + strconv.Itoa(page)
 	}
 	return link
 }

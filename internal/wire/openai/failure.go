@@ -59,23 +59,21 @@ func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 // elsewhere says, by the first name behind /v1/, what to use in place of a route of OpenAI's API that is
 // not there.
 var elsewhere = map[string]string{
-	"responses":   "The Responses API is not there yet: use POST /v1/chat/completions, in the AI SDK openai.chat('parley').",
-	"completions": "Completions are not there: use POST /v1/chat/completions.",
-	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere, "conversations": assistantsElsewhere,
+	"completions": "Completions are not there: use POST /v1/responses or POST /v1/chat/completions.",
+	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere,
 	"files": filesElsewhere, "uploads": filesElsewhere, "vector_stores": filesElsewhere,
 	"embeddings": "Embeddings are not there: Parley embeds what it ingests and is asked itself. POST /search finds passages.",
 }
 
 const (
-	assistantsElsewhere = "Assistants and stored conversations are not there: send the whole conversation to POST /v1/chat/completions, " +
-		"or keep it in a session, POST /chat/session."
-	filesElsewhere = "Files are not there: POST /upload takes documents, and POST /v1/chat/completions answers from all of them."
+	assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
+	filesElsewhere      = "Files are not there: POST /upload takes documents, and POST /v1/responses answers from all of them."
 )
 
 // unknown answers for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
-	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/chat/completions and GET /v1/models.")
+	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 

@@ -163,13 +163,13 @@ func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	call.ID, identified = w.ID.Text()
 	call.Name, named = function.Name.Text()
 	call.Arguments, argued = function.Arguments.Text()
-	call.Signature = signatureOf(w.Extra)
+	call.Signature = SignatureOf(w.Extra)
 	return call, identified && named && argued
 }
 
-// The signature that some providers want back with a call travels through the client in
-// extra_content, where Google's own compatible API puts it: {"parley":{"signature":"…"}}.
-func signatureOf(extra wire.Value) string {
+// SignatureOf returns the value that some providers want back with a call, "" for none. It travels through
+// the client in extra_content, where Google's own compatible API puts it: {"parley":{"signature":"…"}}.
+func SignatureOf(extra wire.Value) string {
 	members, _ := extra.Object()
 	value, _ := members.Get("parley")
 	own, _ := value.Object()

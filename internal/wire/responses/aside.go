@@ -1,0 +1,134 @@
+package responses
+
+import (
+	"path"
+)
+
+// maxResults is how many passages an item of a search shows, and maxResultText how many bytes of each.
+const (
+	maxResults    = 50
+	maxResultText = 4 << 10
+)
+
+// search shows what was searched for and found, to who has offered a tool for it.
+func (b *builder) search() error {
+	if b.x.search == "" {
+		return nil
+	}
+	item := searchItem{ID: b.newID(searchPrefix), Type: b.x.search, Status: inProgress, Queries: []string{}}
+	if b.query.Query != "" {
+		item.Queries = []string{b.query.Query}
+	}
+	if err := b.open(&item); err != nil {
+		return err
+	}
+	index := len(b.x.res.Output) - 1
+	if b.x.search == fileSearchItem {
+		for _, state := range []string{inProgress, searching, completed} {
+			if err := b.emit(searchEvent{b.head("response.file_search_call." + state), item.ID, index}); err != nil {
+				return err
+			}
+		}
+	}
+	done := item
+	done.Status = completed
+	if b.x.results {
+		done.Results = b.resultsOf()
+	}
+	return b.close(&done)
+}
+
+func (b *builder) resultsOf() []result {
+	results := make([]result, 0, len(b.found.Passages))
+	for _, p := range b.found.Passages[:min(len(b.found.Passages), maxResults)] {
+		results = append(results, result{
+			FileID: p.Document.ID, Filename: path.Base(p.Document.Name), Score: p.Score,
+			Text: cut(p.Chunk.Text, maxResultText),
+			Page: p.Chunk.PageAt(0), URL: b.h.catalog.Link(p.Document.Name, p.Chunk.PageAt(0), b.x.base, b.x.req.Namespace),
+		})
+	}
+	return results
+}
+
+// reason adds a piece of the model's reasoning. A model that goes on to reason when it has begun to answer
+// does so unseen: the items of a response come one after the other.
+func (b *builder) reason(text string) error {
+	if b.text != nil {
+		return nil
+	}
+	if b.reasoning == nil {
+		if err := b.openReasoning(); err != nil {
+			return err
+		}
+	}
+	b.reasoned.WriteString(text)
+	return b.emit(reasoningDeltaEvent{b.head(b.reasoningName("delta")), b.reasoningAt(), text})
+}
+
+// summarized reports whether the client shows summaries. The model's reasoning is what there is to show, and
+// is then sent as its own summary.
+func (b *builder) summarized() bool { return b.x.res.Reasoning.Summary != nil }
+
+func (b *builder) reasoningName(step string) string {
+	if b.summarized() {
+		return "response.reasoning_summary_text." + step
+	}
+	return "response.reasoning." + step
+}
+
+func (b *builder) reasoningAt() reasoningPlace {
+	at, first := reasoningPlace{Item: b.reasoning.ID, Output: len(b.x.res.Output) - 1}, new(int)
+	if b.summarized() {
+		at.Summary = first
+	} else {
+		at.Content = first
+	}
+	return at
+}
+
+func (b *builder) reasoningPart(text string) reasoningPart {
+	if b.summarized() {
+		return reasoningPart{Type: "summary_text", Text: text}
+	}
+	return reasoningPart{Type: "reasoning_text", Text: text}
+}
+
+func (b *builder) reasoningPartName(step string) string {
+	if b.summarized() {
+		return "response.reasoning_summary_part." + step
+	}
+	return "response.content_part." + step
+}
+
+func (b *builder) openReasoning() error {
+	if err := b.begin(b.requested); err != nil {
+		return err
+	}
+	b.reasoning = &reasoningItem{ID: b.newID(reasoningPrefix), Type: "reasoning", Status: inProgress, Summary: []reasoningPart{}}
+	if err := b.open(b.reasoning); err != nil {
+		return err
+	}
+	return b.emit(reasoningPartEvent{b.head(b.reasoningPartName("added")), b.reasoningAt(), b.reasoningPart("")})
+}
+
+func (b *builder) closeReasoning(status string) error {
+	if b.reasoning == nil {
+		return nil
+	}
+	at, part := b.reasoningAt(), b.reasoningPart(b.reasoned.String())
+	if err := b.emit(reasoningDoneEvent{b.head(b.reasoningName("done")), at, part.Text}); err != nil {
+		return err
+	}
+	if err := b.emit(reasoningPartEvent{b.head(b.reasoningPartName("done")), at, part}); err != nil {
+		return err
+	}
+	item := *b.reasoning
+	item.Status = status
+	if b.summarized() {
+		item.Summary = []reasoningPart{part}
+	} else {
+		item.Content = []reasoningPart{part}
+	}
+	b.reasoning = nil
+	return b.close(&item)
+}

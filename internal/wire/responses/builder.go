@@ -1,0 +1,343 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// sink takes the events of a response.
+type sink interface {
+	// event returns the buffer to which one event of that name is appended as JSON.
+	event(name string) []byte
+	// next sends an event that others follow at once, and soon one that may wait for others a little.
+	next(line []byte) error
+	soon(line []byte) error
+}
+
+// builder makes the items of one response from the events of its turn, and tells a sink of each step, in the
+// order of the API: an item is added, its parts are added, grow and are done, and it is done.
+type builder struct {
+	h   *Handler
+	x   *exchange
+	out sink // nil where only the response counts
+
+	quiet bool // an error is told by the last event alone
+
+	seq       int
+	begun     bool
+	done      bool // the turn was seen to its end
+	requested string
+	query     chat.QueryRewritten
+	found     chat.PassagesRetrieved
+	message   chat.MessageFinished
+
+	reasoning *reasoningItem // while it is open
+	reasoned  strings.Builder
+	text      *messageItem // nil until the answer has text
+	said      strings.Builder
+	delta     []byte // of an event of text, behind its number and up to the text
+}
+
+// run makes the response of a turn, whose context is ctx, and keeps it. A response that has begun ends for its
+// client with an event whatever happens; the error is for the log, or for a client that has seen nothing yet.
+func (b *builder) run(ctx context.Context) error {
+	err := b.answer(ctx)
+	if err == nil {
+		err = b.complete(ctx)
+	}
+	if err != nil {
+		err = wire.CauseOf(ctx, err)
+		b.fail(ctx, err)
+	}
+	return err
+}
+
+func (b *builder) answer(ctx context.Context) error {
+	for e, err := range b.h.cfg.Runner.Run(ctx, &b.x.req) {
+		if err != nil {
+			return err
+		}
+		if err := b.add(e); err != nil {
+			return err
+		}
+	}
+	if !b.done {
+		return wire.ErrEndedEarly
+	}
+	return nil
+}
+
+// complete keeps the response before its client learns that it is complete.
+func (b *builder) complete(ctx context.Context) error {
+	res, name := &b.x.res, "response.incomplete"
+	if res.Status == completed {
+		now := b.h.cfg.Now().Unix()
+		res.CompletedAt, name = &now, "response.completed"
+	}
+	if err := b.h.save(ctx, b.x); err != nil {
+		return err
+	}
+	b.x.memory.keep(b.x)
+	return b.emit(stateEvent{b.head(name), res})
+}
+
+// fail ends a response that nothing more comes of. What there is of it stays: its items are incomplete.
+func (b *builder) fail(ctx context.Context, err error) {
+	res := &b.x.res
+	res.Status = failed
+	if stopped := errors.Is(err, errCancelled); stopped || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrClientGone) {
+		res.Status = cancelled
+		if stopped {
+			_ = b.begin(b.requested) // a client that is gone needs no event
+		}
+	}
+	if !b.begun {
+		return
+	}
+	seq, out := b.seq, b.out
+	b.out = nil // its items end with the response
+	_ = b.closeAll(unfinished)
+	b.seq, b.out = seq, out
+	p, _ := problemOf(err)
+	res.Error, res.CompletedAt = p.cause(), nil
+	_ = b.h.save(ctx, b.x) // the turn has failed anyhow, and its own error is the one to tell
+	// The client may be gone, and then nobody is left to tell.
+	if !b.quiet {
+		_ = b.emit(errorEvent{b.head("error"), p})
+	}
+	_ = b.emit(stateEvent{b.head("response.failed"), res})
+}
+
+// add takes an event of the turn.
+func (b *builder) add(e chat.Event) error {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		return b.say(e.Text)
+	case chat.QueryRewritten:
+		b.query = e
+	case chat.PassagesRetrieved:
+		b.found = e
+	case chat.MessageStarted:
+		b.requested = e.Model
+	case chat.CompletionStarted:
+		return b.begin(fingerprint(e.Model, e.Vendor))
+	case chat.ReasoningDelta:
+		return b.reason(e.Text)
+	case chat.ToolCalled, chat.ToolStarted:
+		return b.begin(b.requested)
+	case chat.MessageFinished:
+		b.message = e
+		return wire.MessageError(e)
+	case chat.TurnFinished:
+		return b.finish(e.Usage)
+	}
+	return nil
+}
+
+// begin opens the response, once: when a model has begun to answer, so that an error before that has its own
+// status.
+func (b *builder) begin(answering string) error {
+	if b.begun {
+		return nil
+	}
+	b.begun = true
+	b.x.res.Fingerprint = answering
+	for _, name := range []string{"response.created", "response.in_progress"} {
+		if err := b.emit(stateEvent{b.head(name), &b.x.res}); err != nil {
+			return err
+		}
+	}
+	return b.search()
+}
+
+// fingerprint names the model that answers, and what the upstream says of its own configuration.
+func fingerprint(model string, v *llm.Vendor) string {
+	if v == nil || v.SystemFingerprint == "" {
+		return model
+	}
+	return model + " " + llm.CleanName(v.SystemFingerprint)
+}
+
+// named is an event, which has a name.
+type named interface{ name() string }
+
+// head returns the head of the next event.
+func (b *builder) head(name string) head {
+	b.seq++
+	return head{Type: name, Seq: b.seq - 1}
+}
+
+func (b *builder) emit(e named) error {
+	if b.out == nil {
+		return nil
+	}
+	line, err := wire.AppendJSON(b.out.event(e.name()), e)
+	if err != nil {
+		return err
+	}
+	return b.out.next(line)
+}
+
+// open adds an item to the output.
+func (b *builder) open(item any) error {
+	index := len(b.x.res.Output)
+	b.x.res.Output = append(b.x.res.Output, item)
+	return b.emit(itemEvent{b.head("response.output_item.added"), index, item})
+}
+
+// close ends the last item of the output, which has changed to what it is in the end.
+func (b *builder) close(item any) error {
+	last := len(b.x.res.Output) - 1
+	b.x.res.Output[last] = item
+	return b.emit(itemEvent{b.head("response.output_item.done"), last, item})
+}
+
+func (b *builder) newID(prefix string) string {
+	return prefix + b.x.req.TurnID + "_" + strconv.Itoa(len(b.x.res.Output))
+}
+
+// say adds a piece of the answer's text.
+func (b *builder) say(text string) error {
+	if b.text == nil {
+		if err := b.openText(); err != nil {
+			return err
+		}
+	}
+	b.said.WriteString(text)
+	if b.out == nil {
+		return nil
+	}
+	const name = "response.output_text.delta"
+	line := append(b.out.event(name), `{"type":"`+name+`","sequence_number":`...)
+	line = append(strconv.AppendInt(line, int64(b.seq), 10), b.delta...)
+	b.seq++
+	return b.out.soon(append(wire.AppendString(line, text), `,"logprobs":[]}`...))
+}
+
+func (b *builder) openText() error {
+	if err := b.begin(b.requested); err != nil {
+		return err
+	}
+	if err := b.closeReasoning(completed); err != nil {
+		return err
+	}
+	b.text = &messageItem{ID: b.newID(messagePrefix), Type: messageType, Status: inProgress, Role: "assistant", Content: []textPart{}}
+	if err := b.open(b.text); err != nil {
+		return err
+	}
+	at := b.at()
+	b.delta = wire.AppendString(append(b.delta[:0], `,"item_id":`...), at.Item)
+	b.delta = strconv.AppendInt(append(b.delta, `,"output_index":`...), int64(at.Output), 10)
+	b.delta = append(b.delta, `,"content_index":0,"delta":`...)
+	return b.emit(partEvent{b.head("response.content_part.added"), at, newText("")})
+}
+
+// at is where the text of the answer stands.
+func (b *builder) at() place { return place{Item: b.text.ID, Output: len(b.x.res.Output) - 1} }
+
+func newText(text string) textPart {
+	return textPart{Type: textType, Text: text, Annotations: []citation{}, Logprobs: []any{}}
+}
+
+// closeText ends the text of the answer with its citations, which are known when it is whole.
+func (b *builder) closeText(status string) error {
+	if b.text == nil {
+		return nil
+	}
+	at, part := b.at(), newText(b.said.String())
+	for i, a := range b.h.catalog.Annotations(b.message, b.x.base, b.x.req.Namespace) {
+		c := citation{Type: "url_citation", Start: a.Start, End: a.End, Title: a.Title, URL: a.URL}
+		part.Annotations = append(part.Annotations, c)
+		if err := b.emit(annotationEvent{b.head("response.output_text.annotation.added"), at, i, c}); err != nil {
+			return err
+		}
+	}
+	part.Unsupported = b.message.Unsupported()
+	if err := b.emit(textDoneEvent{b.head("response.output_text.done"), at, part.Text, part.Logprobs}); err != nil {
+		return err
+	}
+	if err := b.emit(partEvent{b.head("response.content_part.done"), at, part}); err != nil {
+		return err
+	}
+	item := *b.text
+	item.Status, item.Content = status, []textPart{part}
+	b.text = nil
+	return b.close(&item)
+}
+
+// call adds a call of a tool of the client's, which is whole.
+func (b *builder) call(c llm.ToolCall) error {
+	item := callItem{ID: b.newID(callPrefix), Type: "function_call", Status: inProgress, CallID: c.ID, Name: c.Name}
+	if c.Signature != "" {
+		item.Extra = &extra{}
+		item.Extra.Parley.Signature = c.Signature
+	}
+	if err := b.open(&item); err != nil {
+		return err
+	}
+	index := len(b.x.res.Output) - 1
+	if err := b.emit(argumentsDeltaEvent{b.head("response.function_call_arguments.delta"), item.ID, index, c.Arguments}); err != nil {
+		return err
+	}
+	if err := b.emit(argumentsDoneEvent{b.head("response.function_call_arguments.done"), item.ID, index, c.Name, c.Arguments}); err != nil {
+		return err
+	}
+	whole := item
+	whole.Status, whole.Arguments = completed, c.Arguments
+	return b.close(&whole)
+}
+
+// finish closes what is open. It waits for the end of the turn: only then is the answer known to stay.
+func (b *builder) finish(u llm.Usage) error {
+	if err := wire.MessageError(b.message); err != nil {
+		return err
+	}
+	if err := b.begin(fingerprint(b.message.Model, b.message.Vendor)); err != nil {
+		return err
+	}
+	status := completed
+	switch b.message.FinishReason {
+	case "length":
+		status, b.x.res.IncompleteDetails = unfinished, &incomplete{Reason: "max_output_tokens"}
+	case "content_filter":
+		status, b.x.res.IncompleteDetails = unfinished, &incomplete{Reason: "content_filter"}
+	}
+	if b.text == nil && len(b.message.ToolCalls) == 0 {
+		if err := b.openText(); err != nil { // every answer has an item, an empty one too
+			return err
+		}
+	}
+	if err := b.closeAll(status); err != nil {
+		return err
+	}
+	for _, c := range b.message.ToolCalls {
+		if err := b.call(c); err != nil {
+			return err
+		}
+	}
+	b.x.res.Usage = usageOf(u)
+	b.x.res.Status = status
+	b.done = true
+	return nil
+}
+
+func (b *builder) closeAll(status string) error {
+	if err := b.closeReasoning(status); err != nil {
+		return err
+	}
+	return b.closeText(status)
+}
+
+func usageOf(u llm.Usage) *usage {
+	return &usage{
+		Input: u.Input, InputDetails: inputDetails{Cached: u.Cached},
+		Output: u.Output, OutputDetails: outputDetails{Reasoning: u.Reasoning},
+		Total: u.Input + u.Output, Estimated: u.Estimated,
+	}
+}

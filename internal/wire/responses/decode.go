@@ -1,0 +1,405 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/turn"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// exchange is one request for a response, with what its answer depends on.
+type exchange struct {
+	asker
+	req      chat.Request
+	res      response // as far as the request says what is in it
+	streamed bool
+	input    []wire.Value // items, of which those that the API wants have no reference any more
+	search   string       // type of the item that shows what was found; "" shows none
+	results  bool         // the item holds what was found
+	memory   *memory      // of the connection; nil for requests that have none
+
+	instructions string
+	previous     string // id of the response that this one continues
+	conversation string // id
+	choice       choice
+	stores       []string // namespaces that the client calls vector stores
+}
+
+// decode returns the exchange that a request asks for. The memory may be nil.
+func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m *memory) (*exchange, error) {
+	x := &exchange{asker: from, memory: m}
+	x.req.Principal, x.req.Options = from.who, h.cfg.Defaults
+	x.res = response{
+		Object: objectName, Status: inProgress, CreatedAt: h.cfg.Now().Unix(), Store: true, ServiceTier: "default",
+		Output: []any{}, ParallelToolCalls: true, Truncation: "auto", Tools: []json.RawMessage{},
+		Text: json.RawMessage(`{"format":{"type":"text"}}`), ToolChoice: json.RawMessage(`"auto"`), Metadata: json.RawMessage(`{}`),
+	}
+	if err := x.readMembers(object); err != nil {
+		return nil, err
+	}
+	if err := x.settle(); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.req.Namespace, err = h.namespaceOf(ctx, x); err != nil {
+		return nil, err
+	}
+	given, _ := object.Get("input")
+	if err := h.converse(ctx, x, given); err != nil {
+		return nil, err
+	}
+	x.req.TurnID = turn.IDOf(ctx, h.cfg.NewID)
+	x.res.ID = responsePrefix + x.req.TurnID
+	return x, nil
+}
+
+// converse puts together what is said before the answer: instructions, what the request continues, and its
+// input.
+func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) error {
+	if x.instructions != "" {
+		x.req.Messages = append(x.req.Messages, chat.TextMessage(llm.System, x.instructions))
+	}
+	earlier, err := h.earlier(ctx, x)
+	if err != nil {
+		return err
+	}
+	if x.input, err = h.inputOf(ctx, x.who, given); err != nil {
+		return err
+	}
+	if len(x.input) == 0 && len(earlier) == 0 {
+		return refusef("input", openai.Missing, `"input" must be a question: a string or a list of items.`)
+	}
+	messages, err := messagesOf(x.input, "input", h.cfg.Vision)
+	if err != nil {
+		return err
+	}
+	x.req.Messages = append(append(x.req.Messages, earlier...), messages...)
+	return checkQuestion(x.req.Messages)
+}
+
+// earlier returns the conversation that the request continues.
+func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, error) {
+	switch {
+	case x.previous != "" && x.conversation != "":
+		return nil, refusef("conversation", openai.Invalid, `"conversation" and "previous_response_id" exclude each other.`)
+	case x.conversation != "":
+		return h.said(ctx, x.who, x.conversation)
+	case x.previous != "":
+		return h.history(ctx, x.who, x.previous, x.memory)
+	}
+	return nil, nil
+}
+
+// namespaceOf returns the namespace that is searched: the model's, or the one that the client calls its
+// vector store.
+func (h *Handler) namespaceOf(ctx context.Context, x *exchange) (string, error) {
+	namespace, err := h.catalog.NamespaceOf(ctx, x.who, x.res.Model)
+	if err != nil || len(x.stores) == 0 {
+		return namespace, err
+	}
+	ok, err := h.catalog.Has(ctx, x.who, x.stores[0])
+	if err == nil && !ok {
+		err = openai.Refuse(chat.NotFound, "tools", "not_found", "There is no such vector store: name a namespace.")
+	}
+	return x.stores[0], err
+}
+
+// members reads each member of a request but input. What is not here is ignored, because it is a hint (user,
+// service_tier, stream_options), tunes what a provider may not have (the penalties), or is unknown. null
+// means the default everywhere.
+var members = map[string]func(x *exchange, v wire.Value) error{
+	"model":                (*exchange).readModel,
+	"instructions":         text("instructions", func(x *exchange) *string { return &x.instructions }),
+	"previous_response_id": text("previous_response_id", func(x *exchange) *string { return &x.previous }),
+	"conversation":         (*exchange).readConversation,
+	"stream":               flag("stream", func(x *exchange) *bool { return &x.streamed }),
+	"store":                flag("store", func(x *exchange) *bool { return &x.res.Store }),
+	"background":           (*exchange).readBackground,
+	"temperature":          option("temperature", wire.Temperature),
+	"top_p":                option("top_p", wire.TopP),
+	"max_output_tokens":    (*exchange).readMaxOutput,
+	"max_tool_calls":       (*exchange).readMaxToolCalls,
+	"reasoning":            (*exchange).readReasoning,
+	"text":                 (*exchange).readText,
+	"tools":                (*exchange).readTools,
+	"tool_choice":          (*exchange).readToolChoice,
+	"parallel_tool_calls":  flag("parallel_tool_calls", func(x *exchange) *bool { return &x.res.ParallelToolCalls }),
+	"include":              (*exchange).readInclude,
+	"metadata":             (*exchange).readMetadata,
+	"prompt_cache_key":     echo("prompt_cache_key", func(x *exchange) **string { return &x.res.PromptCacheKey }),
+	"safety_identifier":    echo("safety_identifier", func(x *exchange) **string { return &x.res.SafetyIdentifier }),
+	"truncation":           (*exchange).readTruncation,
+	"top_logprobs":         (*exchange).readTopLogprobs,
+	"prompt":               (*exchange).readPrompt,
+}
+
+func (x *exchange) readMembers(object wire.Object) error {
+	for key, v := range object.Members() {
+		read, known := members[key]
+		if !known || v.IsNull() {
+			continue
+		}
+		if err := read(x, v); err != nil {
+			return err
+		}
+	}
+	if x.res.Model == "" {
+		return refusef("model", openai.Missing, `"model" must name a model; GET /v1/models lists them.`)
+	}
+	return nil
+}
+
+// settle makes of the members what they mean together.
+func (x *exchange) settle() error {
+	if err := x.choose(); err != nil {
+		return err
+	}
+	x.req.Options.OneTool = !x.res.ParallelToolCalls
+	x.res.Temperature, x.res.TopP = x.req.Options.Temperature, 1
+	if x.req.Options.TopP > 0 {
+		x.res.TopP = x.req.Options.TopP
+	}
+	if x.instructions != "" {
+		x.res.Instructions = &x.instructions
+	}
+	if x.previous != "" {
+		x.res.PreviousResponseID = &x.previous
+	}
+	if x.conversation != "" {
+		x.res.Conversation = &reference{ID: x.conversation}
+	}
+	return nil
+}
+
+func (x *exchange) readModel(v wire.Value) (err error) {
+	x.res.Model, err = textOf(v, "model")
+	return err
+}
+
+// readConversation reads the id of a conversation, or an object that has it.
+func (x *exchange) readConversation(v wire.Value) (err error) {
+	param := "conversation"
+	if object, ok := v.Object(); ok {
+		v, _ = object.Get("id")
+		param = "conversation.id"
+	}
+	if x.conversation, err = textOf(v, param); err == nil && x.conversation == "" {
+		err = refusef(param, openai.Missing, "%q must name a conversation.", param)
+	}
+	return err
+}
+
+func (x *exchange) readBackground(v wire.Value) error {
+	background, err := boolOf(v, "background")
+	if background {
+		return refusef("background", openai.Unsupported, `"background" must be false: this server answers while the client waits.`)
+	}
+	return err
+}
+
+func (x *exchange) readMaxOutput(v wire.Value) error {
+	err := option("max_output_tokens", wire.MaxOutputTokens)(x, v)
+	n := x.req.Options.MaxOutputTokens
+	x.res.MaxOutputTokens = &n
+	return err
+}
+
+// readMaxToolCalls takes the limit as what it is to this server, a hint: the server's own tools are bounded
+// anyhow.
+func (x *exchange) readMaxToolCalls(v wire.Value) error {
+	n, ok := v.Number()
+	if !ok || n < 1 || n > 1<<20 || n != float64(int(n)) {
+		return refusef("max_tool_calls", openai.Invalid, `"max_tool_calls" must be a whole number over 0.`)
+	}
+	most := int(n)
+	x.res.MaxToolCalls = &most
+	return nil
+}
+
+// readReasoning reads how much the model is to reason, and whether the client shows summaries.
+func (x *exchange) readReasoning(v wire.Value) error {
+	settings, ok := v.Object()
+	if !ok {
+		return refusef("reasoning", openai.Invalid, `"reasoning" must be an object.`)
+	}
+	if v, _ := settings.Get("effort"); isGiven(v) {
+		name, _ := v.Text()
+		if x.req.Options.Effort, ok = openai.Efforts[name]; !ok {
+			return refusef("reasoning.effort", openai.Invalid, `"reasoning.effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
+		}
+		x.res.Reasoning.Effort = &name
+	}
+	if v, _ := settings.Get("summary"); isGiven(v) {
+		name, _ := v.Text()
+		if name != "auto" && name != "concise" && name != "detailed" {
+			return refusef("reasoning.summary", openai.Invalid, `"reasoning.summary" must be "auto", "concise" or "detailed".`)
+		}
+		x.res.Reasoning.Summary = &name
+	}
+	return nil
+}
+
+// readText reads the form of the answer. The verbosity is the model's own affair.
+func (x *exchange) readText(v wire.Value) error {
+	settings, ok := v.Object()
+	if !ok {
+		return refusef("text", openai.Invalid, `"text" must be an object.`)
+	}
+	format, _ := settings.Get("format")
+	if !isGiven(format) {
+		return nil
+	}
+	object, ok := format.Object()
+	if !ok {
+		return refusef("text.format", openai.Invalid, `"text.format" must be an object.`)
+	}
+	kind, _ := object.Get("type")
+	switch name, _ := kind.Text(); name {
+	case "text":
+	case "json_object":
+		x.req.Options.Schema = openai.AnyObject
+	case "json_schema":
+		schema, _ := object.Get("schema")
+		if _, ok := schema.Object(); !ok {
+			return refusef("text.format.schema", openai.Invalid, `"text.format.schema" must be an object.`)
+		}
+		x.req.Options.Schema = schema.Compact()
+	default:
+		return refusef("text.format.type", openai.UnsupportedValue, `"text.format.type" must be "text", "json_object" or "json_schema".`)
+	}
+	x.res.Text = append(append([]byte(`{"format":`), format.Compact()...), '}')
+	return nil
+}
+
+// included are the values of include that change something, or that there is nothing to include for.
+const (
+	includeResults  = "file_search_call.results"
+	includeLogprobs = "message.output_text.logprobs"
+)
+
+func (x *exchange) readInclude(v wire.Value) error {
+	elements, ok := v.Elements()
+	if !ok {
+		return refusef("include", openai.Invalid, `"include" must be a list of strings.`)
+	}
+	for v := range elements {
+		switch name, ok := v.Text(); {
+		case !ok:
+			return refusef("include", openai.Invalid, `"include" must be a list of strings.`)
+		case name == includeLogprobs:
+			return refusef("include", openai.UnsupportedValue, "%q is not supported: this server does not know them.", name)
+		case name == includeResults:
+			x.results = true
+		}
+	}
+	return nil
+}
+
+func (x *exchange) readMetadata(v wire.Value) (err error) {
+	x.res.Metadata, err = metadataOf(v)
+	return err
+}
+
+// The limits of metadata, which are OpenAI's, and of other texts that are only given back.
+const (
+	maxMetadata      = 16
+	maxMetadataKey   = 64
+	maxMetadataValue = 512
+	maxEcho          = 512
+)
+
+// metadataOf returns what a client wants to be kept with something, as it was sent.
+func metadataOf(v wire.Value) (json.RawMessage, error) {
+	object, ok := v.Object()
+	if !ok {
+		return nil, refusef("metadata", openai.Invalid, `"metadata" must be an object of strings.`)
+	}
+	count := 0
+	for key, v := range object.Members() {
+		value, ok := v.Text()
+		if count++; !ok || count > maxMetadata || len(key) > maxMetadataKey || len(value) > 4*maxMetadataValue {
+			return nil, refusef("metadata", openai.Invalid, `"metadata" must be an object of at most %d strings, with keys of at most %d characters and values of at most %d.`,
+				maxMetadata, maxMetadataKey, maxMetadataValue)
+		}
+	}
+	return v.Compact(), nil
+}
+
+// readTruncation takes either value: a conversation that is too long is always shortened.
+func (x *exchange) readTruncation(v wire.Value) error {
+	if name, _ := v.Text(); name != "auto" && name != "disabled" {
+		return refusef("truncation", openai.Invalid, `"truncation" must be "auto" or "disabled".`)
+	}
+	return nil
+}
+
+func (x *exchange) readTopLogprobs(v wire.Value) error {
+	if n, ok := v.Number(); !ok || n != 0 {
+		return refusef("top_logprobs", openai.UnsupportedValue, `"top_logprobs" must be 0: this server does not know them.`)
+	}
+	return nil
+}
+
+func (x *exchange) readPrompt(wire.Value) error {
+	return refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server stores no prompts. Use "instructions".`)
+}
+
+// text returns what reads a string.
+func text(param string, field func(*exchange) *string) func(*exchange, wire.Value) error {
+	return func(x *exchange, v wire.Value) (err error) {
+		*field(x), err = textOf(v, param)
+		return err
+	}
+}
+
+// echo returns what reads a string that is only given back.
+func echo(param string, field func(*exchange) **string) func(*exchange, wire.Value) error {
+	return func(x *exchange, v wire.Value) error {
+		value, err := textOf(v, param)
+		if err == nil && len(value) > maxEcho {
+			err = refusef(param, openai.Invalid, "%q may have %d bytes at most.", param, maxEcho)
+		}
+		*field(x) = &value
+		return err
+	}
+}
+
+// flag returns what reads a boolean.
+func flag(param string, field func(*exchange) *bool) func(*exchange, wire.Value) error {
+	return func(x *exchange, v wire.Value) (err error) {
+		*field(x), err = boolOf(v, param)
+		return err
+	}
+}
+
+// option returns what reads an option of the turn.
+func option(param string, o wire.Option) func(*exchange, wire.Value) error {
+	return func(x *exchange, v wire.Value) error {
+		if want := o.Set(&x.req.Options, v); want != "" {
+			return refusef(param, openai.Invalid, "%q must be %s.", param, want)
+		}
+		return nil
+	}
+}
+
+func textOf(v wire.Value, param string) (string, error) {
+	value, ok := v.Text()
+	if !ok {
+		return "", refusef(param, openai.Invalid, "%q must be a string.", param)
+	}
+	return value, nil
+}
+
+func boolOf(v wire.Value, param string) (bool, error) {
+	value, ok := v.Bool()
+	if !ok {
+		return false, refusef(param, openai.Invalid, "%q must be true or false.", param)
+	}
+	return value, nil
+}
+
+func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

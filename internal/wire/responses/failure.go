@@ -1,0 +1,79 @@
+package responses
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// problem is an error in the shape of the API.
+type problem struct {
+	Type    string  `json:"type"`
+	Code    *string `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// cause is the error of a response, which has no more members.
+type cause struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func refusef(param, code, format string, args ...any) error {
+	return openai.Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
+}
+
+// problemOf returns what a client is told about an error, and with which status.
+func problemOf(err error) (p problem, status int) {
+	f := wire.FailureOf(err).OpenAI()
+	p = problem{Type: typeOf(f.Status), Message: f.Text}
+	code := f.Code
+	if e, ok := errors.AsType[*openai.ParamError](err); ok {
+		p.Param, code = &e.Param, e.Code
+	}
+	if code != "" {
+		p.Code = &code
+	}
+	return p, f.Status
+}
+
+// cause returns the problem as a response has it, in which every error has a code.
+func (p problem) cause() *cause {
+	if p.Code != nil {
+		return &cause{Code: *p.Code, Message: p.Message}
+	}
+	return &cause{Code: p.Type, Message: p.Message}
+}
+
+// typeOf returns the type of an error for its status (Open Responses, "Error Types", and OpenAI's for
+// the others).
+func typeOf(status int) string {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return "server_error"
+	case status == http.StatusNotFound:
+		return "not_found"
+	case status == http.StatusTooManyRequests:
+		return "too_many_requests"
+	case status == http.StatusUnauthorized:
+		return "authentication_error"
+	case status == http.StatusForbidden:
+		return "permission_error"
+	}
+	return "invalid_request"
+}
+
+// fail answers with an error in the API's shape.
+func fail(w http.ResponseWriter, _ *wire.Request, err error) {
+	p, status := problemOf(err)
+	wire.FailureOf(err).OpenAI().SetHeaders(w.Header())
+	// Writing fails only when the client is gone, and then nobody is left to tell.
+	_ = wire.Reply(w, status, struct {
+		Error problem `json:"error"`
+	}{p})
+}

@@ -1,0 +1,203 @@
+package responses
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// The ids that the server gives begin with what they are of. An item of a response has the response's own
+// id in its id, and so is found by it.
+const (
+	responsePrefix     = "resp_"
+	conversationPrefix = "conv_"
+	messagePrefix      = "msg_"
+	callPrefix         = "fc_"
+	reasoningPrefix    = "rs_"
+	searchPrefix       = "fs_"
+	compactionPrefix   = "cmp_"
+	otherPrefix        = "item_"
+)
+
+// prefixes are the beginnings of the ids of input items by their types.
+var prefixes = map[string]string{
+	messageType: messagePrefix, "function_call": callPrefix, "function_call_output": "fco_",
+	"reasoning": reasoningPrefix, fileSearchItem: searchPrefix, "compaction": compactionPrefix,
+}
+
+const referenceType = "item_reference"
+
+// inputOf returns the items of an input, in which references are replaced by what they refer to. A string is a
+// message of the user's.
+func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value) ([]wire.Value, error) {
+	if !isGiven(v) {
+		return nil, nil
+	}
+	if text, ok := v.Text(); ok {
+		return []wire.Value{userMessage(text)}, nil
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, refusef("input", openai.Invalid, `"input" must be a string or a list of items.`)
+	}
+	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
+	if !ok {
+		return nil, refusef("input", openai.Invalid, `"input" may hold %d items at most.`, h.cfg.MaxMessages)
+	}
+	items, found := make([]wire.Value, 0, count), references{}
+	for v := range elements {
+		at := element{"input", len(items)}
+		if id, ok := referenceOf(v); ok {
+			var err error
+			if v, err = h.referred(ctx, who, id, at, found); err != nil {
+				return nil, err
+			}
+		}
+		items = append(items, v)
+	}
+	return items, nil
+}
+
+func userMessage(text string) wire.Value {
+	part := []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{{"input_text", text}}
+	content := append([]byte(`{"type":"message","role":"user","content":`), mustJSON(part)...)
+	return append(content, '}')
+}
+
+// referenceOf returns the id that an item refers to. One without a type is a reference, unless it is a
+// message.
+func referenceOf(v wire.Value) (id string, ok bool) {
+	item, ok := v.Object()
+	if !ok {
+		return "", false
+	}
+	kind, err := kindOf(item, element{})
+	value, _ := item.Get("id")
+	id, ok = value.Text()
+	return id, ok && err == nil && kind == referenceType
+}
+
+// references are the responses to which the items of one input refer, by their ids.
+type references map[string]*transcript.Transcript
+
+// referred returns the stored item of that id.
+func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at element, found references) (wire.Value, error) {
+	missing := openai.Refuse(chat.NotFound, at.String()+".id", "not_found", fmt.Sprintf(`"%v" refers to an item that is not stored.`, at))
+	_, rest, _ := strings.Cut(id, "_")
+	turn, _, ok := strings.Cut(rest, "_")
+	if !ok {
+		return nil, missing
+	}
+	t, known := found[turn]
+	if !known {
+		stored, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Responses, who), responsePrefix+turn)
+		switch {
+		case err == nil:
+			t = &stored
+		case !errors.Is(err, transcript.ErrNotFound):
+			return nil, unreachable(err)
+		}
+		found[turn] = t
+	}
+	if t == nil {
+		return nil, missing
+	}
+	kept, err := keptOf(*t)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range append(kept.input, kept.output...) {
+		if idOf(v) == id {
+			return v, nil
+		}
+	}
+	return nil, missing
+}
+
+// idOf returns the id of an item, "" for none.
+func idOf(v wire.Value) string {
+	item, _ := v.Object()
+	value, _ := item.Get("id")
+	id, _ := value.Text()
+	return id
+}
+
+const maxItemID = 128
+
+// store returns items as they are kept and listed: with a type, an id and a status, and with the content of
+// messages as a list. Ids that are missing are made of the id of what they belong to.
+func store(items []wire.Value, owner string) []transcript.Message {
+	stored := make([]transcript.Message, 0, len(items))
+	for i, v := range items {
+		item, _ := v.Object()
+		kind, _ := kindOf(item, element{})
+		id := idOf(v)
+		if id == "" || len(id) > maxItemID || kind == referenceType {
+			prefix, ok := prefixes[kind]
+			if !ok {
+				prefix = otherPrefix
+			}
+			id = prefix + owner + "_i" + strconv.Itoa(i)
+		}
+		stored = append(stored, transcript.Message{ID: id, Body: storedItem(item, kind, id)})
+	}
+	return stored
+}
+
+func storedItem(item wire.Object, kind, id string) json.RawMessage {
+	dst := wire.AppendString([]byte(`{"id":`), id)
+	dst = wire.AppendString(append(dst, `,"type":`...), kind)
+	status := completed
+	if v, _ := item.Get("status"); isGiven(v) {
+		if text, ok := v.Text(); ok {
+			status = text
+		}
+	}
+	dst = wire.AppendString(append(dst, `,"status":`...), status)
+	role, _ := item.Get("role")
+	for key, v := range item.Members() {
+		switch key {
+		case "id", "type", "status":
+			continue
+		}
+		dst = append(wire.AppendString(append(dst, ','), key), ':')
+		if text, ok := v.Text(); ok && key == "content" && kind == messageType {
+			dst = appendContent(dst, role, text)
+			continue
+		}
+		dst = append(dst, v.Compact()...)
+	}
+	return append(dst, '}')
+}
+
+// appendContent appends a text as a list of one part.
+func appendContent(dst []byte, role wire.Value, text string) []byte {
+	name, _ := role.Text()
+	if name == "assistant" {
+		dst = wire.AppendString(append(dst, `[{"type":"output_text","text":`...), text)
+		return append(dst, `,"annotations":[]}]`...)
+	}
+	dst = wire.AppendString(append(dst, `[{"type":"input_text","text":`...), text)
+	return append(dst, `}]`...)
+}
+
+// mustJSON encodes what always has an encoding.
+func mustJSON(v any) json.RawMessage {
+	raw, err := wire.AppendJSON(nil, v)
+	if err != nil {
+		panic("responses: " + err.Error())
+	}
+	return raw
+}

@@ -1,0 +1,237 @@
+package responses
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// element is a place in a list; its name is put together only for an error, since a list can be
+// long.
+type element struct {
+	list string
+	i    int
+}
+
+func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
+
+// reader makes messages of items.
+type reader struct {
+	vision bool
+	out    []chat.Message
+}
+
+// kinds are the types of items and what becomes of each. Types with a colon belong to other servers; they and
+// those of tools that a server has run for itself tell a model nothing that it is not told anyhow.
+var kinds = map[string]func(r *reader, item wire.Object, at element) error{
+	messageType:             (*reader).message,
+	"function_call":         (*reader).call,
+	"function_call_output":  (*reader).output,
+	"compaction":            (*reader).compaction,
+	"compaction_summary":    (*reader).compaction,
+	"reasoning":             skip,
+	fileSearchItem:          skip,
+	"web_search_call":       skip,
+	"code_interpreter_call": skip,
+	"image_generation_call": skip,
+	"mcp_list_tools":        skip,
+	"mcp_call":              skip,
+}
+
+func skip(*reader, wire.Object, element) error { return nil }
+
+// messagesOf returns the messages that items amount to. param is the name of their list.
+func messagesOf(items []wire.Value, param string, vision bool) ([]chat.Message, error) {
+	r := &reader{vision: vision, out: make([]chat.Message, 0, len(items))}
+	for i, v := range items {
+		at := element{param, i}
+		item, ok := v.Object()
+		if !ok {
+			return nil, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+		}
+		kind, err := kindOf(item, at)
+		if err != nil {
+			return nil, err
+		}
+		read, known := kinds[kind]
+		switch {
+		case strings.Contains(kind, ":"):
+			continue
+		case !known:
+			return nil, refusef(at.String()+".type", openai.UnsupportedValue,
+				`"%v.type" must be "message", "function_call", "function_call_output", "reasoning", "compaction" or "item_reference".`, at)
+		}
+		if err := read(r, item, at); err != nil {
+			return nil, err
+		}
+	}
+	return r.out, nil
+}
+
+// kindOf returns the type of an item. Messages need none.
+func kindOf(item wire.Object, at element) (string, error) {
+	kind, _ := item.Get("type")
+	if isGiven(kind) {
+		return textOf(kind, at.String()+".type")
+	}
+	if _, ok := item.Get("role"); ok {
+		return messageType, nil
+	}
+	return referenceType, nil
+}
+
+func (r *reader) message(item wire.Object, at element) error {
+	v, _ := item.Get("role")
+	role, err := roleOf(v, at)
+	if err != nil {
+		return err
+	}
+	m := chat.Message{Role: role}
+	content, _ := item.Get("content")
+	if text, ok := content.Text(); ok {
+		m.Parts = []llm.Part{{Text: text}}
+	} else if elements, ok := content.Elements(); ok {
+		if m.Parts, err = r.parts(elements, role, at.String()+".content"); err != nil {
+			return err
+		}
+	} else {
+		return refusef(at.String()+".content", openai.Invalid, `"%v.content" must be a string or a list of parts.`, at)
+	}
+	r.out = append(r.out, m)
+	return nil
+}
+
+// roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's system message to
+// the engine, which trusts either least.
+func roleOf(v wire.Value, at element) (llm.Role, error) {
+	switch name, _ := v.Text(); name {
+	case "user":
+		return llm.User, nil
+	case "assistant":
+		return llm.Assistant, nil
+	case "system", "developer":
+		return llm.System, nil
+	}
+	return "", refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
+}
+
+// parts reads a list of parts. Each text begins a line, since whoever reads the message's text as a whole
+// would otherwise see the last word of one part run into the first of the next.
+func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, error) {
+	var parts []llm.Part
+	said := false
+	for v := range elements {
+		p, err := r.part(v, role, element{param, len(parts)})
+		if err != nil {
+			return nil, err
+		}
+		if said && p.Image == "" {
+			p.Text = "\n" + p.Text
+		}
+		said = said || p.Image == ""
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// texts are the members that hold the text of a part, by its type.
+var texts = map[string]string{
+	"input_text": "text", textType: "text", "text": "text", "summary_text": "text", "refusal": "refusal",
+}
+
+func (r *reader) part(v wire.Value, role llm.Role, at element) (llm.Part, error) {
+	part, ok := v.Object()
+	if !ok {
+		return llm.Part{}, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+	}
+	kind, _ := part.Get("type")
+	name, _ := kind.Text()
+	if member, ok := texts[name]; ok && (name != "refusal" || role == llm.Assistant) {
+		value, _ := part.Get(member)
+		text, err := textOf(value, at.String()+"."+member)
+		return llm.Part{Text: text}, err
+	}
+	switch {
+	case name == "input_image" && role == llm.User:
+		return r.image(part, at)
+	case name == "input_file", name == "input_audio", name == "input_video", name == "input_image":
+		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" is a file, audio, a video, or an image that no user has sent, which this server does not read.`, at)
+	}
+	return llm.Part{}, refusef(at.String()+".type", openai.Invalid, `"%v.type" is none of a message of this role.`, at)
+}
+
+func (r *reader) image(part wire.Object, at element) (llm.Part, error) {
+	v, _ := part.Get("image_url")
+	if !isGiven(v) {
+		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
+	}
+	url, err := textOf(v, at.String()+".image_url")
+	if err != nil {
+		return llm.Part{}, err
+	}
+	name := at.String() + ".image_url"
+	return llm.Part{Image: url}, openai.CheckImage(url, r.vision, name, name)
+}
+
+// call adds a call to the message of the assistant that it belongs to: the one before it, if that is the
+// assistant's and has no results yet.
+func (r *reader) call(item wire.Object, at element) error {
+	var c llm.ToolCall
+	for member, field := range map[string]*string{"call_id": &c.ID, "name": &c.Name, "arguments": &c.Arguments} {
+		v, _ := item.Get(member)
+		var ok bool
+		if *field, ok = v.Text(); !ok {
+			return refusef(at.String(), openai.Invalid, `"%v" must be the call of a function, with the strings "call_id", "name" and "arguments".`, at)
+		}
+	}
+	more, _ := item.Get("extra_content")
+	c.Signature = openai.SignatureOf(more)
+	if n := len(r.out); n == 0 || r.out[n-1].Role != llm.Assistant {
+		r.out = append(r.out, chat.Message{Role: llm.Assistant})
+	}
+	last := &r.out[len(r.out)-1]
+	last.ToolCalls = append(last.ToolCalls, c)
+	return nil
+}
+
+// output adds the result of a call.
+func (r *reader) output(item wire.Object, at element) error {
+	v, _ := item.Get("call_id")
+	id, ok := v.Text()
+	if !ok || id == "" {
+		return refusef(at.String()+".call_id", openai.Missing, `"%v.call_id" must name the call that the output belongs to.`, at)
+	}
+	m := chat.Message{Role: llm.ToolRole, ToolCallID: id}
+	output, _ := item.Get("output")
+	if text, ok := output.Text(); ok {
+		m.Parts = []llm.Part{{Text: text}}
+	} else if elements, ok := output.Elements(); ok {
+		var err error
+		if m.Parts, err = r.parts(elements, llm.ToolRole, at.String()+".output"); err != nil {
+			return err
+		}
+	} else {
+		return refusef(at.String()+".output", openai.Invalid, `"%v.output" must be a string or a list of parts.`, at)
+	}
+	r.out = append(r.out, m)
+	return nil
+}
+
+// checkQuestion refuses a conversation without a question.
+func checkQuestion(messages []chat.Message) error {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == llm.User {
+			if strings.TrimSpace(m.Text()) != "" {
+				return nil
+			}
+			break
+		}
+	}
+	return refusef("input", openai.Invalid, `"input" has no question: the last message with the role "user" is missing or has no text.`)
+}

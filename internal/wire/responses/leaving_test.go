@@ -1,0 +1,134 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+	"parley/internal/wire/wiretest"
+)
+
+const (
+	endpoint  = "/v1/responses"
+	asking    = `{"model":"parley","input":"my secret"}`
+	streaming = `{"model":"parley","input":"my secret","stream":true}`
+)
+
+func TestClientsThatLeave(t *testing.T) {
+	wiretest.Protocol{
+		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
+			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
+		},
+		ReplyPath: endpoint, ReplyBody: asking,
+		StreamPath: endpoint, StreamBody: streaming,
+	}.TestLeaving(t)
+}
+
+func TestStream_KeepsWhatThereIsOfAResponseWhoseClientLeaves(t *testing.T) {
+	r := wiretest.NewTalking(wiretest.TalkingOn)
+	h := handlerOf(r, nil)
+	server := httptest.NewServer(serve(h))
+	wiretest.LeaveAfter(t, server.URL+endpoint, streaming, "xxx")
+	<-r.Ended
+	server.Close() // waits for the handler
+	w := send(h, http.MethodGet, endpoint+"/resp_01J00000000000000000000001", "")
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, `"status":"cancelled"`) || !strings.Contains(body, `"text":"Itxxx`) {
+		t.Errorf("%d %.500s", w.Code, body)
+	}
+}
+
+// A server that stops cancels its streams with a cause, and tells the clients.
+func TestStream_TellsTheClientThatTheServerStops(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	r := wiretest.NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
+		stop(&chat.Error{Kind: chat.Unavailable, Msg: "The server is stopping."})
+		wiretest.Waiting(ctx, yield)
+	})
+	w := httptest.NewRecorder()
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(streaming))
+	serve(handlerOf(r, nil)).ServeHTTP(w, request)
+	body := w.Body.String()
+	for _, want := range []string{
+		`"error":{"type":"server_error","code":"unavailable","message":"The server is stopping.","param":null}}`,
+		`"status":"failed"`, "data: [DONE]\n\n",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is not in %s", want, body)
+		}
+	}
+}
+
+func TestCancel_EndsAResponseThatIsBeingMade(t *testing.T) {
+	for _, body := range []string{asking, streaming} {
+		var h *Handler
+		cancelled := make(chan *httptest.ResponseRecorder, 1)
+		h = handlerOf(wiretest.NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
+			go func() {
+				cancelled <- send(h, http.MethodPost, endpoint+"/resp_01J00000000000000000000001/cancel", "")
+			}()
+			wiretest.Waiting(ctx, yield)
+		}), nil)
+		w := send(h, http.MethodPost, endpoint, body)
+		if strings.Contains(body, "stream") != (w.Code == 200) || !strings.Contains(w.Body.String(), "The response was cancelled.") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if got := <-cancelled; got.Code != 200 || !strings.Contains(got.Body.String(), `"status":"cancelled"`) {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+	}
+}
+
+func TestCancel_DoesNotReachTheResponsesOfOthers(t *testing.T) {
+	h := handlerOf(nil, nil)
+	ended := false
+	l := &landing{cancel: func(error) { ended = true }, done: make(chan struct{})}
+	defer h.flights.enter(flight{"anna", "resp_1"}, l)()
+	w := send(h, http.MethodPost, endpoint+"/resp_1/cancel", "", "X-Test-User", "bert")
+	if w.Code != 404 || ended {
+		t.Errorf("%d %s, cancelled: %v", w.Code, w.Body, ended)
+	}
+}
+
+// builderOf returns a builder of a stream that has begun.
+func builderOf(tb testing.TB) *builder {
+	tb.Helper()
+	x := &exchange{}
+	x.req.TurnID = "01J00000000000000000000001"
+	b := &builder{h: handlerOf(nil, nil), x: x, out: events{wire.SSE(wiretest.NewDiscard())}}
+	if err := errors.Join(b.add(chat.CompletionStarted{Model: "gpt-5"}), b.add(chat.TextDelta{Text: "a"})); err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+func TestStream_AllocatesNothingForATokenButItsText(t *testing.T) {
+	b := builderOf(t)
+	b.said.Grow(1 << 20)
+	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
+	allocs := testing.AllocsPerRun(1000, func() {
+		if err := b.add(e); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations a token", allocs)
+	}
+}
+
+// BenchmarkDelta measures what one token costs from its event to the flushed event of the stream.
+func BenchmarkDelta(b *testing.B) {
+	b.ReportAllocs()
+	s := builderOf(b)
+	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
+	for b.Loop() {
+		if err := s.add(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// Package responses speaks the Responses API: OpenAI's, as the Open Responses specification of
+// 2026-04-24 describes it for every server. Its clients are those of OpenAI whose default it is.
+//
+// A request for a response becomes a chat.Request, and the Runner's events become the items of the
+// response and the events of its stream (builder); a response that is not streamed is the same
+// builder's without its events. What a client may come back for, responses and conversations, is
+// kept as raw JSON (package transcript). README.md beside this file describes the protocol as
+// implemented.
+package responses
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/ident"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// Config is what a Handler needs. Runner and Store are required.
+type Config struct {
+	Runner chat.Runner
+	Store  transcript.Store
+
+	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
+	// one. Nil means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Defaults    chat.Options // what a request gets that says nothing else
+	Namespace   string       // of the model "parley", and where responses are kept; "" means "default"
+	PublicURL   string       // where clients reach the server; "" means as each request says
+	Vision      bool         // the model can see: images are accepted
+	MaxMessages int          // 0 means 1,000
+	MaxMessage  int64        // bytes of a message over a WebSocket; 0 means wire.DefaultBodyLimit
+
+	Now   func() time.Time // nil means time.Now
+	NewID func() string    // makes ids; nil means ident.New
+}
+
+const defaultMaxMessages = 1000
+
+// Handler answers the requests of the API. It is safe for concurrent use.
+type Handler struct {
+	cfg     Config
+	catalog openai.Catalog
+	flights flights
+	sockets *sockets
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.MaxMessage = cmp.Or(cfg.MaxMessage, wire.DefaultBodyLimit)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = ident.New
+	}
+	cfg.Defaults.FollowUps = false // the API has no place for them
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, sockets: newSockets()}
+}
+
+// Protocol returns the routes of the API.
+func (h *Handler) Protocol() wire.Protocol {
+	get := wire.Route{Right: wire.Ask, Fail: fail}
+	post := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.JSON}
+	turn := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.JSON, Turn: true}
+	emptyPost := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.Ignored}
+	const response, conversation = "/v1/responses/{id}", "/v1/conversations/{id}"
+	socket := get
+	socket.Events = true
+	routes := []wire.Route{
+		socket.At("GET /v1/responses", h.connect),
+		turn.At("POST /v1/responses", h.create),
+		post.At("POST /v1/responses/compact", h.compact),
+		get.At("GET "+response, h.stored),
+		get.At("DELETE "+response, h.deleteResponse),
+		get.At("GET "+response+"/input_items", h.inputItems),
+		emptyPost.At("POST "+response+"/cancel", h.cancel),
+		post.At("POST /v1/conversations", h.createConversation),
+		get.At("GET "+conversation, h.conversation),
+		post.At("POST "+conversation, h.updateConversation),
+		get.At("DELETE "+conversation, h.deleteConversation),
+		post.At("POST "+conversation+"/items", h.addItems),
+		get.At("GET "+conversation+"/items", h.items),
+		get.At("GET "+conversation+"/items/{item}", h.item),
+		get.At("DELETE "+conversation+"/items/{item}", h.deleteItem),
+	}
+	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.sockets.wait}
+}
+
+// create answers POST /v1/responses.
+func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	x, err := h.decode(r.Context(), object, asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}, nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.streamed {
+		return h.stream(w, r, x)
+	}
+	return h.reply(w, r, x)
+}
+
+// asker says who asks for responses, and how they reach the server.
+type asker struct {
+	who  access.Principal
+	base string // URL of the server, for links
+}

@@ -1,0 +1,269 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// responseBody is the id under which a stored response has its own JSON, before the items of its input.
+const responseBody = "response"
+
+// The limits of what a request may continue. Older turns are left out, as the engine does with what does not
+// fit its model.
+const (
+	maxChain        = 500       // responses
+	maxHistoryBytes = 256 << 10 // of items
+	saveTimeout     = 10 * time.Second
+)
+
+// kept is a stored response.
+type kept struct {
+	response wire.Object
+	input    []wire.Value
+	output   []wire.Value
+}
+
+func (h *Handler) scope(kind transcript.Kind, who access.Principal) transcript.Scope {
+	return transcript.Scope{Kind: kind, Namespace: h.cfg.Namespace, Owner: who.Subject}
+}
+
+// unreachable is the error for a store that does not work; nil stays nil.
+func unreachable(err error) error {
+	if err == nil || chat.KindOf(err) != chat.Internal || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &chat.Error{Kind: chat.Unavailable, Msg: "What is stored cannot be reached. Please try again.", Err: err}
+}
+
+// save keeps the response of an exchange, if it is to be kept. It does so for a client that has left, too.
+func (h *Handler) save(ctx context.Context, x *exchange) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	if x.res.Store {
+		body := transcript.Message{ID: responseBody, Body: mustJSON(&x.res)}
+		messages := append([]transcript.Message{body}, store(x.input, x.req.TurnID)...)
+		_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Responses, x.who), x.res.ID, func(t *transcript.Transcript, found bool) error {
+			t.Messages, t.UpdatedAt = messages, h.cfg.Now()
+			if !found {
+				t.CreatedAt = t.UpdatedAt
+			}
+			return nil
+		})
+		if err != nil {
+			return unreachable(err)
+		}
+	}
+	if x.conversation != "" && x.res.Status != failed && x.res.Status != cancelled {
+		return h.join(ctx, x)
+	}
+	return nil
+}
+
+// expireBatch is how many responses are deleted in one transaction.
+const expireBatch = 500
+
+// Expire deletes the responses that were stored before a time, and returns how many.
+func Expire(ctx context.Context, s transcript.Store, before time.Time) (total int, err error) {
+	for n := expireBatch; n == expireBatch; total += n {
+		if n, err = s.Expire(ctx, transcript.Responses, before, expireBatch); err != nil {
+			return total, fmt.Errorf("expire responses: %w", err)
+		}
+	}
+	return total, nil
+}
+
+// keptOf reads a stored response.
+func keptOf(t transcript.Transcript) (k kept, err error) {
+	for _, m := range t.Messages {
+		object, err := wire.ParseObject(m.Body)
+		if err != nil {
+			return k, &chat.Error{Kind: chat.Internal, Err: err}
+		}
+		if m.ID != responseBody {
+			k.input = append(k.input, wire.Value(m.Body))
+			continue
+		}
+		k.response = object
+		output, _ := object.Get("output")
+		elements, _ := output.Elements()
+		k.output = slices.Collect(elements)
+	}
+	return k, nil
+}
+
+// history returns what was said up to the end of a response, oldest first. The memory may be nil.
+func (h *Handler) history(ctx context.Context, who access.Principal, id string, m *memory) ([]chat.Message, error) {
+	if messages, ok := m.recall(id); ok {
+		return messages, nil
+	}
+	var chain [][]wire.Value
+	size := 0
+	for from := id; from != "" && len(chain) < maxChain && size <= maxHistoryBytes; {
+		t, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Responses, who), from)
+		if errors.Is(err, transcript.ErrNotFound) {
+			if from == id {
+				return nil, errNoPrevious(id)
+			}
+			break // what was deleted since is not told
+		}
+		if err != nil {
+			return nil, unreachable(err)
+		}
+		k, err := keptOf(t)
+		if err != nil {
+			return nil, err
+		}
+		items := append(k.input, k.output...)
+		for _, v := range items {
+			size += len(v)
+		}
+		chain = append(chain, items)
+		previous, _ := k.response.Get("previous_response_id")
+		from, _ = previous.Text()
+	}
+	slices.Reverse(chain)
+	return h.recent(slices.Concat(chain...), "previous_response_id")
+}
+
+// recent returns the messages of the last items that leave room for a question. param is what named them.
+func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, error) {
+	from, size := len(items), 0
+	for from > 0 && len(items)-from < h.cfg.MaxMessages/2 {
+		if size += len(items[from-1]); size > maxHistoryBytes && from < len(items) {
+			break
+		}
+		from--
+	}
+	messages, err := messagesOf(items[from:], param, h.cfg.Vision)
+	for len(messages) > 0 && messages[0].Role == llm.ToolRole { // whose calls are left out
+		messages = messages[1:]
+	}
+	return messages, err
+}
+
+func errNoPrevious(id string) error {
+	return openai.Refuse(chat.Invalid, "previous_response_id", "previous_response_not_found",
+		"Previous response with id "+strconv.Quote(clip(id))+" not found.")
+}
+
+// clip shortens what a client sent to what belongs in a sentence.
+func clip(s string) string {
+	const most = 100
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// find returns the stored response that a request names.
+func (h *Handler) find(r *wire.Request) (transcript.Transcript, error) {
+	t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, r.Who), r.PathValue("id"))
+	return t, h.notFound(r, err, "response")
+}
+
+// notFound gives an error of the store the words of the API.
+func (h *Handler) notFound(r *wire.Request, err error, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, transcript.ErrNotFound):
+		return openai.Refuse(chat.NotFound, "id", "not_found", "There is no "+what+" with the id "+strconv.Quote(clip(r.PathValue("id")))+".")
+	}
+	return unreachable(err)
+}
+
+// stored answers GET /v1/responses/{id}.
+func (h *Handler) stored(w http.ResponseWriter, r *wire.Request) error {
+	if stream := r.URL.Query().Get("stream"); stream != "" && stream != "false" {
+		return refusef("stream", openai.Unsupported, `"stream" is not supported here: a stored response is whole.`)
+	}
+	t, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	return wire.WriteJSON(w, http.StatusOK, slices.Clone(t.Messages[0].Body))
+}
+
+// deleteResponse answers DELETE /v1/responses/{id}.
+func (h *Handler) deleteResponse(w http.ResponseWriter, r *wire.Request) error {
+	id := r.PathValue("id")
+	if err := h.cfg.Store.Delete(r.Context(), h.scope(transcript.Responses, r.Who), id); err != nil {
+		return h.notFound(r, err, "response")
+	}
+	return deleted(w, id, "response.deleted")
+}
+
+func deleted(w http.ResponseWriter, id, object string) error {
+	return wire.Reply(w, http.StatusOK, struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Deleted bool   `json:"deleted"`
+	}{id, object, true})
+}
+
+// inputItems answers GET /v1/responses/{id}/input_items.
+func (h *Handler) inputItems(w http.ResponseWriter, r *wire.Request) error {
+	t, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	return list(w, r, t.Messages[1:])
+}
+
+// The sizes of a page of a list.
+const (
+	defaultPage = 20
+	maxPage     = 100
+)
+
+// list answers with a page of items, the last one first unless the request says order=asc.
+func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) error {
+	query := r.URL.Query()
+	items = slices.Clone(items)
+	switch query.Get("order") {
+	case "", "desc":
+		slices.Reverse(items)
+	case "asc":
+	default:
+		return refusef("order", openai.Invalid, `"order" must be "asc" or "desc".`)
+	}
+	limit := defaultPage
+	if given := query.Get("limit"); given != "" {
+		var err error
+		if limit, err = strconv.Atoi(given); err != nil || limit < 1 || limit > maxPage {
+			return refusef("limit", openai.Invalid, `"limit" must be a whole number from 1 to %d.`, maxPage)
+		}
+	}
+	if after := query.Get("after"); after != "" {
+		i := slices.IndexFunc(items, func(m transcript.Message) bool { return m.ID == after })
+		if i < 0 {
+			return refusef("after", openai.Invalid, `"after" names no item of this list.`)
+		}
+		items = items[i+1:]
+	}
+	page := items[:min(limit, len(items))]
+	return wire.WriteJSON(w, http.StatusOK, appendList(nil, page, len(items) > len(page)))
+}
+
+func appendList(dst []byte, page []transcript.Message, more bool) []byte {
+	dst = append(dst, `{"object":"list","data":`...)
+	dst = transcript.AppendBodies(dst, page)
+	if len(page) == 0 {
+		return append(dst, `,"first_id":null,"last_id":null,"has_more":false}`...)
+	}
+	dst = wire.AppendString(append(dst, `,"first_id":`...), page[0].ID)
+	dst = wire.AppendString(append(dst, `,"last_id":`...), page[len(page)-1].ID)
+	return append(strconv.AppendBool(append(dst, `,"has_more":`...), more), '}')
+}

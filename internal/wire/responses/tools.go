@@ -1,0 +1,243 @@
+package responses
+
+import (
+	"encoding/json"
+	"slices"
+
+	"parley/internal/llm"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// The tools that the server has itself. Every answer is retrieved anyhow: who offers one of them wants
+// to see what was found.
+const (
+	fileSearch = "file_search"
+	ownSearch  = "parley:search" // OpenAI's clients do not know the type of its item
+
+	fileSearchItem = "file_search_call"
+)
+
+// maxTools is OpenAI's limit of tools in a request.
+const maxTools = 128
+
+// choice is which of the client's tools the model may call, or must.
+type choice struct {
+	word    string // of llm.Request.ToolChoice; "" for what is free
+	allowed []string
+	limited bool // only those that are allowed may be called
+}
+
+// readTools reads the functions that the client can run, and what it wants of the server's search.
+func (x *exchange) readTools(v wire.Value) error {
+	elements, ok := v.Elements()
+	if !ok {
+		return refusef("tools", openai.Invalid, `"tools" must be a list of tools.`)
+	}
+	for v := range elements {
+		at := element{"tools", len(x.res.Tools)}
+		if at.i == maxTools {
+			return refusef("tools", openai.Invalid, `"tools" may hold %d tools at most.`, maxTools)
+		}
+		if err := x.readTool(v, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *exchange) readTool(v wire.Value, at element) error {
+	tool, ok := v.Object()
+	if !ok {
+		return refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+	}
+	kind, _ := tool.Get("type")
+	switch name, _ := kind.Text(); name {
+	case "function":
+		f, err := functionOf(tool, at)
+		if err != nil {
+			return err
+		}
+		x.req.Options.Tools = append(x.req.Options.Tools, f.tool)
+		x.res.Tools = append(x.res.Tools, f.shown())
+		return nil
+	case fileSearch, ownSearch:
+		x.res.Tools = append(x.res.Tools, v.Compact())
+		return x.readSearch(tool, name, at)
+	}
+	return refusef(at.String()+".type", openai.UnsupportedValue, `"%v.type" must be "function", "file_search" or "parley:search".`, at)
+}
+
+// readSearch reads how the server is to search.
+func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
+	x.search = fileSearchItem
+	if name == ownSearch {
+		x.search, x.results = ownSearch, true
+	}
+	for key, v := range tool.Members() {
+		if v.IsNull() {
+			continue
+		}
+		switch key {
+		case "max_num_results":
+			if want := wire.Top.Set(&x.req.Options, v); want != "" {
+				return refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" must be %s.`, at, key, want)
+			}
+		case "vector_store_ids":
+			if err := x.readStores(v, at.String()+"."+key); err != nil {
+				return err
+			}
+		case "filters":
+			return refusef(at.String()+"."+key, openai.Unsupported, `"%v.%s" is not supported.`, at, key)
+		}
+	}
+	return nil
+}
+
+// readStores reads which namespace is searched, in the place of the model's. One turn searches one.
+func (x *exchange) readStores(v wire.Value, param string) error {
+	elements, ok := v.Elements()
+	if !ok {
+		return refusef(param, openai.Invalid, "%q must be a list of strings.", param)
+	}
+	for v := range elements {
+		id, ok := v.Text()
+		if !ok || id == "" {
+			return refusef(param, openai.Invalid, "%q must be a list of strings.", param)
+		}
+		if !slices.Contains(x.stores, id) {
+			x.stores = append(x.stores, id)
+		}
+	}
+	if len(x.stores) > 1 {
+		return refusef(param, openai.UnsupportedValue, "%q may name one vector store.", param)
+	}
+	return nil
+}
+
+// function is a tool of the client's, with what its response shows of it.
+type function struct {
+	tool   llm.Tool
+	strict *bool
+}
+
+func functionOf(object wire.Object, at element) (f function, err error) {
+	for key, v := range object.Members() {
+		ok := true
+		switch {
+		case v.IsNull():
+		case key == "name":
+			f.tool.Name, ok = v.Text()
+		case key == "description":
+			f.tool.Description, ok = v.Text()
+		case key == "parameters":
+			if _, ok = v.Object(); ok {
+				f.tool.Parameters = v.Compact()
+			}
+		case key == "strict":
+			var strict bool
+			strict, ok = v.Bool()
+			f.strict = &strict
+		}
+		if !ok {
+			return f, refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" is not of its type.`, at, key)
+		}
+	}
+	if f.tool.Name == "" {
+		return f, refusef(at.String()+".name", openai.Missing, `"%v.name" must name the function.`, at)
+	}
+	return f, nil
+}
+
+// shown is the tool as its response has it, with every member.
+func (f function) shown() json.RawMessage {
+	shown := struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description *string         `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      *bool           `json:"strict"`
+	}{Type: "function", Name: f.tool.Name, Parameters: f.tool.Parameters, Strict: f.strict}
+	if f.tool.Description != "" {
+		shown.Description = &f.tool.Description
+	}
+	return mustJSON(shown)
+}
+
+// readToolChoice reads a word, or an object that names a tool or those that are allowed.
+func (x *exchange) readToolChoice(v wire.Value) error {
+	const param = "tool_choice"
+	x.res.ToolChoice = v.Compact()
+	if word, ok := v.Text(); ok {
+		return x.choice.read(word, param)
+	}
+	object, ok := v.Object()
+	kind, _ := object.Get("type")
+	name, _ := kind.Text()
+	switch {
+	case ok && name == "function":
+		v, _ := object.Get("name")
+		if x.choice.word, ok = v.Text(); !ok || x.choice.word == "" {
+			return refusef(param+".name", openai.Missing, `"tool_choice.name" must name a function.`)
+		}
+		return nil
+	case ok && (name == fileSearch || name == ownSearch):
+		return nil // every answer is searched for
+	case ok && name == "allowed_tools":
+		return x.choice.readAllowed(object)
+	}
+	return refusef(param, openai.UnsupportedValue,
+		`"tool_choice" must be "none", "auto", "required", or an object with the type "function" and the name of one, "allowed_tools" or "file_search".`)
+}
+
+func (c *choice) read(word, param string) error {
+	switch word {
+	case "auto":
+		word = ""
+	case llm.ToolsNone, llm.ToolsRequired:
+	default:
+		return refusef(param, openai.Invalid, `%q must be "none", "auto" or "required".`, param)
+	}
+	c.word = word
+	return nil
+}
+
+func (c *choice) readAllowed(object wire.Object) error {
+	if v, _ := object.Get("mode"); isGiven(v) {
+		word, _ := v.Text()
+		if err := c.read(word, "tool_choice.mode"); err != nil {
+			return err
+		}
+	}
+	list, _ := object.Get("tools")
+	elements, ok := list.Elements()
+	if !ok {
+		return refusef("tool_choice.tools", openai.Missing, `"tool_choice.tools" must be a list of tools.`)
+	}
+	c.limited = true
+	for v := range elements {
+		tool, ok := v.Object()
+		name, _ := tool.Get("name")
+		if !ok || len(c.allowed) == maxTools {
+			return refusef("tool_choice.tools", openai.Invalid, `"tool_choice.tools" must be a list of %d tools at most.`, maxTools)
+		}
+		if text, ok := name.Text(); ok {
+			c.allowed = append(c.allowed, text)
+		}
+	}
+	return nil
+}
+
+// choose lets the model call what the choice allows. A search that must be made is made: a choice that asks
+// for a tool, where the search is the only one, asks for nothing more.
+func (x *exchange) choose() error {
+	o := &x.req.Options
+	if x.choice.limited {
+		o.Tools = slices.DeleteFunc(o.Tools, func(t llm.Tool) bool { return !slices.Contains(x.choice.allowed, t.Name) })
+	}
+	o.ToolChoice = x.choice.word
+	if o.ToolChoice == llm.ToolsRequired && len(o.Tools) == 0 && x.search != "" {
+		o.ToolChoice = ""
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// The limits of a connection (Open Responses, "WebSocket Reconnects"). A client that takes nothing for
+// writeTimeout is dropped.
+const (
+	maxConnected = time.Hour
+	writeTimeout = 30 * time.Second
+	queued       = 8 // messages that wait for the response before them
+)
+
+// socket is one WebSocket, on which one response is made after the other.
+type socket struct {
+	h      *Handler
+	conn   *websocket.Conn
+	from   asker
+	memory memory
+	line   []byte // of the event that is sent
+}
+
+// connect answers GET /v1/responses: the same requests and the same events on one connection.
+func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		w.Header().Set("Upgrade", "websocket")
+		w.Header().Set("Connection", "Upgrade")
+		return wire.Refuse(http.StatusUpgradeRequired, "upgrade_required", "GET /v1/responses opens a WebSocket. POST /v1/responses asks for one response.")
+	}
+	if !sameOrigin(r.Request) {
+		return &chat.Error{Kind: chat.Forbidden, Msg: "A page of another origin may not open a WebSocket here."}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	leave, err := h.sockets.enter(cancel)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	conn, err := websocket.Accept(w, r.Request, nil)
+	if err != nil {
+		return nil //nolint:nilerr // Accept has answered
+	}
+	conn.SetReadLimit(h.cfg.MaxMessage)
+	s := &socket{
+		h: h, conn: conn, memory: memory{vision: h.cfg.Vision},
+		from: asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)},
+	}
+	s.serve(ctx, cancel)
+	return nil
+}
+
+// sameOrigin reports whether a request comes from no web page, or from one of this server.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// errConnectedLong ends a connection that has lasted as long as one may.
+var errConnectedLong = wire.Refuse(http.StatusBadRequest, "websocket_connection_limit_reached",
+	"The connection has lasted for 60 minutes, which is the limit. Open another one.")
+
+// serve answers the messages of a connection until it ends, or the server stops. It owns the goroutine that
+// reads them, which finds out when the client leaves.
+func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
+	defer s.conn.CloseNow()
+	messages := make(chan []byte, queued)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer cancel(wire.ErrClientGone)
+		s.read(ctx, messages)
+	}()
+	limit := time.NewTimer(maxConnected)
+	defer limit.Stop()
+	s.answer(ctx, messages, limit.C)
+	_ = s.conn.CloseNow() // ends read
+	<-read
+}
+
+// read passes the messages on. Those that are too large end the connection.
+func (s *socket) read(ctx context.Context, messages chan<- []byte) {
+	for {
+		kind, message, err := s.conn.Read(context.WithoutCancel(ctx))
+		if err != nil {
+			return
+		}
+		if kind != websocket.MessageText {
+			_ = s.conn.Close(websocket.StatusUnsupportedData, "messages must be text")
+			return
+		}
+		select {
+		case messages <- message:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-chan time.Time) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-s.h.sockets.stop:
+			_ = s.conn.Close(websocket.StatusGoingAway, "the server is stopping")
+			return
+		case <-limit:
+			s.refuse(ctx, errConnectedLong)
+			_ = s.conn.Close(websocket.StatusNormalClosure, "60 minutes are over")
+			return
+		case message := <-messages:
+			if err := s.message(ctx, message); err != nil && ctx.Err() == nil {
+				s.refuse(ctx, err)
+			}
+		}
+	}
+}
+
+// message makes the response that a message asks for. An error is for the client, who has seen nothing of the
+// response.
+func (s *socket) message(ctx context.Context, message []byte) error {
+	object, err := wire.ParseObject(message)
+	if err != nil {
+		return err
+	}
+	kind, _ := object.Get("type")
+	if name, _ := kind.Text(); name != "response.create" {
+		return refusef("type", "invalid_value", `"type" must be "response.create".`)
+	}
+	x, err := s.h.decode(ctx, object, s.from, &s.memory)
+	begun := false
+	if err == nil {
+		b := &builder{h: s.h, x: x, out: sender{s, ctx}, quiet: true}
+		err = s.h.fly(ctx, b)
+		begun = b.begun
+	}
+	if err != nil {
+		previous, _ := object.Get("previous_response_id")
+		id, _ := previous.Text()
+		s.memory.forget(id)
+	}
+	if begun {
+		return nil // the response itself says how it has ended
+	}
+	return err
+}
+
+// refuse sends an error that belongs to no response.
+func (s *socket) refuse(ctx context.Context, err error) {
+	p, status := problemOf(err)
+	code := p.cause().Code
+	p.Code = &code
+	line := mustJSON(struct {
+		Type   string  `json:"type"`
+		Status int     `json:"status"`
+		Error  problem `json:"error"`
+	}{"error", status, p})
+	// A write fails when the client is gone, which read finds out.
+	_ = s.write(ctx, line)
+}
+
+func (s *socket) write(ctx context.Context, line []byte) error {
+	// The last event of a response is sent when its context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	if err := s.conn.Write(ctx, websocket.MessageText, line); err != nil {
+		return errors.Join(wire.ErrClientGone, err)
+	}
+	return nil
+}
+
+// sender is a sink that sends each event as a message.
+type sender struct {
+	*socket
+	ctx context.Context
+}
+
+func (s sender) event(string) []byte { return s.line[:0] }
+
+func (s sender) next(line []byte) error { return s.soon(line) }
+
+func (s sender) soon(line []byte) error {
+	s.line = line
+	return s.write(s.ctx, line)
+}

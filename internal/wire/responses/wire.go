@@ -1,0 +1,262 @@
+package responses
+
+import "encoding/json"
+
+// response is the object that the API is named for. Members that this server does not act on have the
+// API's defaults.
+type response struct {
+	ID                 string            `json:"id"`
+	Object             string            `json:"object"`
+	CreatedAt          int64             `json:"created_at"`
+	CompletedAt        *int64            `json:"completed_at"`
+	Status             string            `json:"status"`
+	Background         bool              `json:"background"`
+	Error              *cause            `json:"error"`
+	IncompleteDetails  *incomplete       `json:"incomplete_details"`
+	Instructions       *string           `json:"instructions"`
+	MaxOutputTokens    *int              `json:"max_output_tokens"`
+	MaxToolCalls       *int              `json:"max_tool_calls"`
+	Model              string            `json:"model"`
+	Fingerprint        string            `json:"system_fingerprint,omitempty"` // names the model that answered, as in Chat Completions
+	Output             []any             `json:"output"`
+	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
+	PreviousResponseID *string           `json:"previous_response_id"`
+	Conversation       *reference        `json:"conversation,omitempty"`
+	PresencePenalty    float64           `json:"presence_penalty"`
+	FrequencyPenalty   float64           `json:"frequency_penalty"`
+	PromptCacheKey     *string           `json:"prompt_cache_key"`
+	Reasoning          reasoningSettings `json:"reasoning"`
+	SafetyIdentifier   *string           `json:"safety_identifier"`
+	ServiceTier        string            `json:"service_tier"`
+	Store              bool              `json:"store"`
+	Temperature        float64           `json:"temperature"`
+	Text               json.RawMessage   `json:"text"`
+	ToolChoice         json.RawMessage   `json:"tool_choice"`
+	Tools              []json.RawMessage `json:"tools"`
+	TopLogprobs        int               `json:"top_logprobs"`
+	TopP               float64           `json:"top_p"`
+	Truncation         string            `json:"truncation"`
+	Usage              *usage            `json:"usage"`
+	Metadata           json.RawMessage   `json:"metadata"`
+}
+
+// The statuses of responses and items.
+const (
+	inProgress  = "in_progress"
+	completed   = "completed"
+	unfinished  = "incomplete"
+	failed      = "failed"
+	cancelled   = "cancelled"
+	searching   = "searching"
+	objectName  = "response"
+	textType    = "output_text"
+	messageType = "message"
+)
+
+type incomplete struct {
+	Reason string `json:"reason"`
+}
+
+type reference struct {
+	ID string `json:"id"`
+}
+
+type reasoningSettings struct {
+	Effort  *string `json:"effort"`
+	Summary *string `json:"summary"`
+}
+
+type usage struct {
+	Input         int           `json:"input_tokens"`
+	InputDetails  inputDetails  `json:"input_tokens_details"`
+	Output        int           `json:"output_tokens"`
+	OutputDetails outputDetails `json:"output_tokens_details"`
+	Total         int           `json:"total_tokens"`
+	Estimated     bool          `json:"estimated,omitempty"` // the upstream counted nothing
+}
+
+type inputDetails struct {
+	Cached int `json:"cached_tokens"`
+}
+
+type outputDetails struct {
+	Reasoning int `json:"reasoning_tokens"`
+}
+
+// The items of an output.
+
+type messageItem struct {
+	ID      string     `json:"id"`
+	Type    string     `json:"type"`
+	Status  string     `json:"status"`
+	Role    string     `json:"role"`
+	Content []textPart `json:"content"`
+}
+
+type textPart struct {
+	Type        string     `json:"type"`
+	Text        string     `json:"text"`
+	Annotations []citation `json:"annotations"`
+	Logprobs    []any      `json:"logprobs"`
+
+	// Unsupported are the labels of citations whose pages do not support the answer. It is Parley's own.
+	Unsupported []string `json:"unsupported_citations,omitempty"`
+}
+
+type citation struct {
+	Type  string `json:"type"`
+	Start int    `json:"start_index"`
+	End   int    `json:"end_index"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+type callItem struct {
+	ID        string `json:"id"`
+	Type      string `json:"type"`
+	Status    string `json:"status"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Extra     *extra `json:"extra_content,omitempty"` // see openai.SignatureOf
+}
+
+type extra struct {
+	Parley struct {
+		Signature string `json:"signature"`
+	} `json:"parley"`
+}
+
+// reasoningItem has the text of a model's reasoning as its content, or as its summary where the client
+// has asked for one.
+type reasoningItem struct {
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Status  string          `json:"status"`
+	Summary []reasoningPart `json:"summary"`
+	Content []reasoningPart `json:"content,omitempty"`
+}
+
+type reasoningPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// searchItem shows what was searched for, and what was found where the client wants that too.
+type searchItem struct {
+	ID      string   `json:"id"`
+	Type    string   `json:"type"`
+	Status  string   `json:"status"`
+	Queries []string `json:"queries"`
+	Results []result `json:"results"` // null when they are not asked for
+}
+
+type result struct {
+	FileID     string   `json:"file_id"`
+	Filename   string   `json:"filename"`
+	Score      float64  `json:"score"`
+	Text       string   `json:"text"`
+	Attributes struct{} `json:"attributes"`
+	Page       int      `json:"page,omitempty"`
+	URL        string   `json:"url,omitempty"`
+}
+
+// The events of a stream.
+
+// head is what every event begins with.
+type head struct {
+	Type string `json:"type"`
+	Seq  int    `json:"sequence_number"`
+}
+
+func (h head) name() string { return h.Type }
+
+type stateEvent struct {
+	head
+	Response *response `json:"response"`
+}
+
+type itemEvent struct {
+	head
+	Output int `json:"output_index"`
+	Item   any `json:"item"`
+}
+
+// place says in which part of which item something happens.
+type place struct {
+	Item    string `json:"item_id"`
+	Output  int    `json:"output_index"`
+	Content int    `json:"content_index"`
+}
+
+type partEvent struct {
+	head
+	place
+	Part any `json:"part"`
+}
+
+type annotationEvent struct {
+	head
+	place
+	Index      int      `json:"annotation_index"`
+	Annotation citation `json:"annotation"`
+}
+
+type textDoneEvent struct {
+	head
+	place
+	Text     string `json:"text"`
+	Logprobs []any  `json:"logprobs"`
+}
+
+// reasoningPlace is place for reasoning, whose parts are counted by another member in a summary.
+type reasoningPlace struct {
+	Item    string `json:"item_id"`
+	Output  int    `json:"output_index"`
+	Content *int   `json:"content_index,omitempty"`
+	Summary *int   `json:"summary_index,omitempty"`
+}
+
+type reasoningPartEvent struct {
+	head
+	reasoningPlace
+	Part reasoningPart `json:"part"`
+}
+
+type reasoningDeltaEvent struct {
+	head
+	reasoningPlace
+	Delta string `json:"delta"`
+}
+
+type reasoningDoneEvent struct {
+	head
+	reasoningPlace
+	Text string `json:"text"`
+}
+
+type argumentsDeltaEvent struct {
+	head
+	Item   string `json:"item_id"`
+	Output int    `json:"output_index"`
+	Delta  string `json:"delta"`
+}
+
+type argumentsDoneEvent struct {
+	head
+	Item      string `json:"item_id"`
+	Output    int    `json:"output_index"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type searchEvent struct {
+	head
+	Item   string `json:"item_id"`
+	Output int    `json:"output_index"`
+}
+
+type errorEvent struct {
+	head
+	Error problem `json:"error"`
+}
