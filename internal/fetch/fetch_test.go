@@ -104,7 +104,7 @@ func TestGet_DialsPrivateAddressesOfAllowedHostsOnly(t *testing.T) {
 	c, dials := guarded(map[string][]string{
 		"wiki.corp": {"10.1.2.3"}, "other.corp": {"10.1.2.3"}, "a.wiki.corp": {"10.1.2.3"}, "wiki.corp.evil.example": {"10.1.2.3"}, "WIKI.corp.": {"10.1.2.3"},
 	})
-	c.opts.AllowHosts, c.opts.Allow = []string{"Wiki.Corp"}, prefixes("10.9.0.0/16", "fd00:1::/32")
+	c.opts.AllowHosts, c.opts.Allow = []string{"Wiki.Corp"}, networks("10.9.0.0/16", "fd00:1::/32")
 	for _, raw := range []string{"http://other.corp/", "http://a.wiki.corp/", "http://wiki.corp.evil.example/", "http://10.1.2.3/", "http://[::ffff:10.1.2.3]/", "http://[fd00:2::1]/"} {
 		if _, err := c.Get(t.Context(), raw, Known{}); kindOf(err) != KindForbidden {
 			t.Errorf("%s: %v", raw, err)
@@ -195,7 +195,7 @@ func local(t *testing.T, opts Options, h http.Handler) (*Client, string) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	opts.Allow = prefixes("127.0.0.0/8")
+	opts.Allow = networks("127.0.0.0/8")
 	c := New(opts)
 	t.Cleanup(c.Close)
 	return c, s.URL
@@ -279,7 +279,7 @@ func TestGet_KeepsItsLimits(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	hasty := New(Options{Timeout: 50 * time.Millisecond, Allow: prefixes("127.0.0.0/8")})
+	hasty := New(Options{Timeout: 50 * time.Millisecond, Allow: networks("127.0.0.0/8")})
 	t.Cleanup(hasty.Close)
 	if _, err := hasty.Get(t.Context(), base+"/slow", Known{}); kindOf(err) != KindTimeout {
 		t.Errorf("/slow: %v", err)
@@ -319,4 +319,12 @@ func TestRetryAfter_ReadsSecondsAndDates(t *testing.T) {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
 	}
+}
+
+func networks(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
 }
