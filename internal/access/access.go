@@ -1,4 +1,4 @@
-// Package access says who asks and who may see what.
+// Package access says who is asking and who may see what.
 //
 // A Principal is an explicit argument of every chat request, retrieval query and store call.
 // It comes from the server's own policy (a verified token, or Anonymous), never from a field
@@ -14,16 +14,16 @@ type Principal struct {
 	Scopes  []string // what the caller may do, e.g. "admin"; empty means chat only
 }
 
-// Anonymous is the caller without sign-in: it sees documents without restrictions only.
+// Anonymous is the caller who has not signed in. It sees unrestricted documents only.
 var Anonymous = Principal{}
 
-// List is the set of users and groups that may see a document. The zero List lets everyone in.
+// List is the set of users and groups that may see a document. The zero List admits everyone.
 type List struct {
 	Users  []string // subjects
 	Groups []string // group ids
 }
 
-// Restricted reports whether the list names anyone, so that not everyone is allowed.
+// Restricted reports whether the list names anyone. Otherwise everyone is allowed.
 func (l List) Restricted() bool { return len(l.Users) > 0 || len(l.Groups) > 0 }
 
 // Allows reports whether p may see what l guards.

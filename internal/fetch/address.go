@@ -12,8 +12,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// connect dials a public address of a host. The name is resolved here, once, and what was checked
-// is what is dialled, so that a name which resolves differently the next time gains nothing.
+// connect dials a public address of a host. It resolves the name once and dials the address that it
+// checked, so that a later change of the name's address has no effect.
 func (c *Client) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Client) mayDial(host string, a netip.Addr) bool {
 // guard knows IANA's registries of special networks. It refuses the prefixes of NAT64 too.
 var guard = ssrf.New(ssrf.WithAnyPort())
 
-// IsPublic reports whether an address belongs to a host of the public internet.
+// IsPublic reports whether an address belongs to the public internet.
 func IsPublic(a netip.Addr) bool {
 	return a.IsValid() && a.Zone() == "" && guard.SafeAddr(a.Unmap()) == nil
 }

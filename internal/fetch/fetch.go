@@ -1,7 +1,7 @@
-// Package fetch reads pages of the public web, and of nothing else: every address is checked when
-// it is dialled, after the name was resolved and again for each redirect, so that no URL, name or
-// redirect leads into the network that the server stands in (OWASP API7, server-side request
-// forgery). Proxies of the environment are not used, since they would resolve names themselves.
+// Package fetch reads pages of the public web only. It checks every address when it dials, after
+// resolving the name, and again for each redirect, so that no URL, name or redirect leads into the
+// server's own network (OWASP API7, server-side request forgery). It ignores proxies of the
+// environment, because they would resolve names themselves.
 //
 //	page, err := fetch.New(fetch.Options{}).Get(ctx, "https://example.com/handbook", fetch.Known{})
 package fetch
@@ -24,68 +24,68 @@ import (
 
 // Options tunes a Client. Zero fields mean the default.
 type Options struct {
-	Timeout      time.Duration  // of one page, with its redirects; 15 s
-	MaxBytes     int64          // of a body, after decompression; 10 MiB
-	MaxRedirects int            // 5; less than 0 means none
+	Timeout      time.Duration  // for one page with its redirects; 15 s
+	MaxBytes     int64          // limit of a body after decompression; 10 MiB
+	MaxRedirects int            // 5; negative means none
 	UserAgent    string         // "parley"
-	Allow        []netip.Prefix // networks that may be read although they are not public
-	AllowHosts   []string       // the same for hosts, by their names in any case
+	Allow        []netip.Prefix // networks that are allowed although they are not public
+	AllowHosts   []string       // the same for host names, in any case
 }
 
 // Client reads pages. It is safe for concurrent use.
 type Client struct {
 	opts Options
 	http *http.Client // follows redirects
-	hop  *http.Client // does not
+	hop  *http.Client // does not follow redirects
 
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Known is what the caller has of a page, so that it comes only if it has changed (RFC 9110,
+// Known describes the caller's copy of a page, which is then sent only if it has changed (RFC 9110,
 // section 13).
 type Known struct {
-	ETag         string // as the server gave it; "" for none
+	ETag         string // as the server sent it; "" if it sent none
 	LastModified string // the same
 }
 
-// Page is what a URL gave.
+// Page is the result of reading a URL.
 type Page struct {
 	URL          string // after redirects, without fragment
-	MediaType    string // in lower case, without parameters; sniffed when the server gave none
-	Charset      string // of the Content-Type; "" when it names none
+	MediaType    string // lower case, without parameters; sniffed if the server sent none
+	Charset      string // from the Content-Type; "" if it names none
 	Body         []byte
 	ETag         string
 	LastModified string
-	NotModified  bool // the page is as Known says; Body is nil
+	NotModified  bool // the copy in Known is current; Body is nil
 
-	Location string // where a redirect leads that was not followed, as the server gave it; Body is nil
-	Robots   string // the header X-Robots-Tag, its values joined by commas
+	Location string // target of a redirect that was not followed, as sent; Body is nil
+	Robots   string // values of the X-Robots-Tag header, joined by commas
 }
 
-// Error says why a URL gave no page.
+// Error says why a page could not be read.
 type Error struct {
 	Kind   Kind
-	Status int    // of the answer, with KindStatus
-	Msg    string // one sentence that may be shown to whoever gave the URL
+	Status int    // status of the answer, with KindStatus
+	Msg    string // one sentence that may be shown to the user
 	Err    error  // internal; nil for most
 
-	RetryAfter time.Duration // how long the server asks to be left alone, with KindStatus; 0 when it does not
+	RetryAfter time.Duration // wait that the server asks for, with KindStatus; 0 if none
 }
 
-// Kind is a sort of Error.
+// Kind classifies an Error.
 type Kind string
 
-// The kinds.
+// The kinds of errors.
 const (
-	KindURL         Kind = "url"         // not a URL that can be read
+	KindURL         Kind = "url"         // not a readable URL
 	KindForbidden   Kind = "forbidden"   // an address that is not public
-	KindRedirects   Kind = "redirects"   // too many
+	KindRedirects   Kind = "redirects"   // too many redirects
 	KindStatus      Kind = "status"      // the server answered with an error
 	KindTooLarge    Kind = "too_large"   // more than MaxBytes
-	KindType        Kind = "type"        // a media type that the caller does not want
+	KindType        Kind = "type"        // a media type that the caller refused
 	KindTimeout     Kind = "timeout"     // longer than Timeout
-	KindUnreachable Kind = "unreachable" // no such name, no connection, a broken answer
+	KindUnreachable Kind = "unreachable" // unknown name, no connection, or a broken answer
 )
 
 func (e *Error) Error() string {
@@ -128,13 +128,14 @@ func New(opts Options) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Get reads a page. Errors are *Error, but for that of a cancelled ctx.
+// Get reads a page. Errors are *Error, except that of a cancelled ctx.
 func (c *Client) Get(ctx context.Context, rawURL string, known Known) (*Page, error) {
 	return c.read(ctx, c.http, rawURL, known, nil)
 }
 
-// Hop is Get for callers that follow redirects themselves: one is a Page with Location. A body of
-// a media type that accept refuses is not read, and KindType the error; a nil accept takes all.
+// Hop is Get for callers that follow redirects themselves: a redirect is a Page with Location. If
+// accept refuses a media type, the body is not read and the error is KindType. A nil accept takes
+// all.
 func (c *Client) Hop(ctx context.Context, rawURL string, known Known, accept func(mediaType string) bool) (*Page, error) {
 	return c.read(ctx, c.hop, rawURL, known, accept)
 }
@@ -187,7 +188,7 @@ func (c *Client) read(ctx context.Context, client *http.Client, rawURL string, k
 	return page, nil
 }
 
-// retryAfter reads the header of that name (RFC 9110, section 10.2.3): seconds, or a date.
+// retryAfter parses the Retry-After header (RFC 9110, section 10.2.3): seconds, or a date.
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
 		return time.Duration(max(seconds, 0)) * time.Second
@@ -202,7 +203,7 @@ func unwanted(mediaType string) error {
 	return &Error{Kind: KindType, Msg: fmt.Sprintf("Pages of the type %q are not read.", mediaType)}
 }
 
-// isRedirect holds for the statuses that send a GET elsewhere (RFC 9110, section 15.4).
+// isRedirect reports whether a status redirects a GET (RFC 9110, section 15.4).
 func isRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -212,7 +213,7 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// maxURL bounds a URL in bytes.
+// maxURL is the length limit of a URL in bytes.
 const maxURL = 2048
 
 func (c *Client) request(ctx context.Context, rawURL string, known Known) (*http.Request, error) {
@@ -246,7 +247,7 @@ func badURL(format string, args ...any) error {
 	return &Error{Kind: KindURL, Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkURL refuses what can't be a public page by its form. The address is checked later.
+// checkURL rejects URLs that cannot be a public page. The address is checked when it is dialled.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -271,7 +272,8 @@ func (c *Client) mayFollow(req *http.Request, via []*http.Request) error {
 	return checkURL(req.URL)
 }
 
-// explain returns an error of the transport as an *Error, or the error of the caller's context.
+// explain turns an error of the transport into an *Error, or returns the error of the caller's
+// context.
 func (c *Client) explain(parent, ctx context.Context, err error) error {
 	if parent.Err() != nil {
 		return parent.Err()

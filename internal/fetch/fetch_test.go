@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder refuses every dial and remembers it, so that no test leaves the machine.
+// recorder records and refuses every dial, so that no test leaves the machine.
 type recorder struct {
 	mu     sync.Mutex
 	dialed []string
@@ -35,7 +35,7 @@ func (r *recorder) dial(_ context.Context, _, address string) (net.Conn, error) 
 	return nil, errRefused
 }
 
-// guarded returns a client whose names come from a table and whose dials are refused.
+// guarded returns a client that resolves names from a table and whose dials are refused.
 func guarded(names map[string][]string) (*Client, *recorder) {
 	c, r := New(Options{Timeout: 5 * time.Second}), &recorder{}
 	c.dial = r.dial
@@ -53,12 +53,11 @@ func guarded(names map[string][]string) (*Client, *recorder) {
 	return c, r
 }
 
-// Row S5 of the hardening tests.
 func TestGet_DialsNoAddressThatIsNotPublic(t *testing.T) {
 	names := map[string][]string{
 		"localhost": {"127.0.0.1", "::1"}, "intranet.example": {"10.1.2.3"},
 		"mixed.example": {"192.168.0.1", "fd00::1", "169.254.169.254"}, "metadata.google.internal": {"169.254.169.254"},
-		// What a resolver of the C library makes of odd spellings of numbers.
+		// A C library's resolver accepts odd spellings of numeric addresses.
 		"127.1": {"127.0.0.1"}, "0": {"0.0.0.0"}, "2130706433": {"127.0.0.1"}, "0x7f000001": {"127.0.0.1"},
 		"0177.0.0.1": {"127.0.0.1"}, "0x7f.1": {"127.0.0.1"}, "017700000001": {"127.0.0.1"}, "127.0.1": {"127.0.0.1"},
 		"2852039166": {"169.254.169.254"}, "0xa9fea9fe": {"169.254.169.254"},
@@ -152,7 +151,7 @@ func TestHop_ReadsNoBodyThatIsNotWanted(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "Video/MP4")
 		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done() // a body that never comes
+		<-r.Context().Done() // a body that never arrives
 	}))
 	var seen []string
 	accept := func(mediaType string) bool { seen = append(seen, mediaType); return false }
@@ -190,7 +189,7 @@ func TestGet_ResolvesANameOnceForEachConnection(t *testing.T) {
 	}
 }
 
-// local returns a client that may read the loopback test server, and the server's URL.
+// local returns a client that may read a loopback test server, and the server's URL.
 func local(t *testing.T, opts Options, h http.Handler) (*Client, string) {
 	t.Helper()
 	s := httptest.NewServer(h)

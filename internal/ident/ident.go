@@ -21,7 +21,7 @@ import (
 // alphabet is Crockford's base 32, whose characters are in ascending order.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// The lengths in characters of an identifier's parts, and of a ULID.
+// Lengths in characters of the parts of an identifier, and of a ULID.
 const (
 	milliLength  = 10 // milliseconds since 1970
 	timeLength   = milliLength + 2
@@ -30,10 +30,10 @@ const (
 	ulidLength   = 26
 )
 
-// latest is the time of the identifier that New made last, in microseconds.
+// latest is the time of New's last identifier, in microseconds.
 var latest atomic.Int64
 
-// New returns a new identifier, which is greater than all that New has returned before in this process.
+// New returns a new identifier, greater than all identifiers that New has returned in this process.
 func New() string {
 	for {
 		before := latest.Load()
@@ -44,16 +44,17 @@ func New() string {
 	}
 }
 
-// At returns a new identifier made at a time. Identifiers of the same microsecond are in no order.
+// At returns a new identifier with the given time. Identifiers of the same microsecond are
+// unordered.
 func At(t time.Time) string { return at(t.UnixMicro()) }
 
 func at(micros int64) string { return prefix(micros) + rand.Text() }
 
-// Least returns what is not greater than any identifier made at t or later, and greater than those
-// made in an earlier millisecond.
+// Least returns a lower bound of all identifiers made at t or later. It is greater than any
+// identifier of an earlier millisecond.
 func Least(t time.Time) string { return prefix(t.UnixMicro())[:milliLength] }
 
-// prefix encodes a time. Times before 1970 and after 10889 are cut to the range that there is.
+// prefix encodes a time. Times before 1970 and after 10889 are clamped.
 func prefix(micros int64) string {
 	const most = 1<<48*1000 - 1
 	micros = min(max(micros, 0), most)
@@ -70,8 +71,8 @@ func encode(dst []byte, n int64) {
 	}
 }
 
-// Time returns when an identifier was made, to the millisecond. It is false for text that is neither an
-// identifier nor a ULID.
+// Time returns when an identifier was made, to the millisecond. ok is false for text that is
+// neither an identifier nor a ULID.
 func Time(s string) (t time.Time, ok bool) {
 	if len(s) != length && len(s) != ulidLength {
 		return time.Time{}, false

@@ -26,7 +26,7 @@ func TestNew_ReturnsEachIdentifierOnceAndInOrder(t *testing.T) {
 			t.Error("a goroutine made identifiers that are not in order")
 		}
 		for _, id := range ids {
-			// The random parts alone must differ: times do not make an identifier a secret.
+			// The random parts alone must differ: a time does not make an identifier secret.
 			if random := id[timeLength:]; len(id) != length || seen[random] {
 				t.Fatalf("%q has another length than %d, or its random part was there before", id, length)
 			}
@@ -35,8 +35,8 @@ func TestNew_ReturnsEachIdentifierOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// The bits of a character are counted from what is seen at its place: 26 places of 32 characters are
-// 130 bits, and no less than 122 will do.
+// The test estimates the entropy of each position from the characters seen there. 26 positions of
+// 32 characters have 130 bits; at least 122 must be seen.
 func TestNew_IsRandomInEveryCharacterBehindTheTime(t *testing.T) {
 	at := time.Now()
 	seen := make([]map[byte]int, randomLength)
@@ -68,7 +68,7 @@ func TestTime_IsThatOfAtAndOfULIDs(t *testing.T) {
 	if want := at.Truncate(time.Millisecond); !ok || !got.Equal(want) {
 		t.Errorf("the time of an identifier is %v, %v, want %v", got, ok, want)
 	}
-	const ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV" // of the ULID specification
+	const ulid = "01ARZ3NDEKTSV4RRFFQ69G5FAV" // from the ULID specification
 	if got, ok := Time(ulid); !ok || got.UnixMilli() != 1469922850259 {
 		t.Errorf("the time of %s is %d, %v", ulid, got.UnixMilli(), ok)
 	}

@@ -20,7 +20,7 @@ const (
 	perSegment  = 25_000
 )
 
-// generated returns n passages in documents.
+// generated returns documents with n passages in total.
 func generated(g *lexicaltest.Generator, first, n int) []lexical.Revision {
 	var revisions []lexical.Revision
 	for i := range n {
@@ -34,7 +34,7 @@ func generated(g *lexicaltest.Generator, first, n int) []lexical.Revision {
 	return revisions
 }
 
-// indexes are those made so far, by number of passages: each takes seconds.
+// indexes caches the indexes by number of passages: each takes seconds to build.
 var indexes = map[int][][]byte{}
 
 func index(b *testing.B, n int) [][]byte {
@@ -79,7 +79,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportMetric(float64(size)/2000, "bytes/passage")
 }
 
-// BenchmarkMerge makes one segment of eight.
+// BenchmarkMerge merges eight segments.
 func BenchmarkMerge(b *testing.B) {
 	g := lexicaltest.New(1)
 	var segments []*lexical.Segment
@@ -109,7 +109,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// BenchmarkView chooses every document but one.
+// BenchmarkView selects every document except one.
 func BenchmarkView(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		r := lexical.NewReader(opened(b, n))
@@ -119,8 +119,8 @@ func BenchmarkView(b *testing.B) {
 	})
 }
 
-// BenchmarkSearch asks for ten passages as people do, with and without the words of a conversation,
-// and reports the median.
+// BenchmarkSearch finds ten passages for realistic questions, with and without the words of a
+// conversation, and reports the median.
 func BenchmarkSearch(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		v := lexical.NewReader(opened(b, n)).View(nil)
@@ -163,7 +163,7 @@ func BenchmarkStat(b *testing.B) {
 	})
 }
 
-// BenchmarkSimilar corrects a word, with and without success.
+// BenchmarkSimilar corrects misspelt words, and looks for words that have no correction.
 func BenchmarkSimilar(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		v := lexical.NewReader(opened(b, n)).View(nil)

@@ -1,10 +1,11 @@
 // Package lexical is a BM25 index in immutable segments.
 //
 // A segment covers whole revisions of documents and is one block of bytes, so that a store can
-// commit it together with the chunks that it covers. A Reader searches any number of segments at
-// once; which revisions count is the caller's choice at each search, a View, so that a deletion
-// or a change of rights needs no new segment. How rare a word is depends on everything in the
-// segments, also on what a view does not show, until a merge drops the revisions that are gone,
+// commit it together with its chunks. A Reader searches any number of segments at once. The caller
+// chooses the visible revisions at each search with a View, so that a deletion or a change of
+// rights needs no new segment. The rarity of a word is computed over all revisions in the segments,
+// including hidden ones and, until a merge drops them, deleted ones, as in Lucene. Nothing else
+// about hidden revisions affects a View.
 // as in Lucene; nothing else that a view tells does.
 //
 //	data := lexical.Build(revisions) // to be stored
@@ -21,16 +22,16 @@ import (
 	"parley/internal/text"
 )
 
-// Generation names the analyser and the segment format. Segments of another generation cannot
-// be read and must be built again.
+// Generation names the text analyser and the segment format. Segments of another generation cannot
+// be read and must be rebuilt.
 const Generation = "lex4"
 
-// Chunk is one unit to index. Chunks of one revision are numbered from 0 by their order.
+// Chunk is one unit to index. Chunks of a revision are numbered from 0 in order.
 type Chunk struct {
-	Body   string   // what is quoted
-	Titles []string // title and file name of the document, which count like the body
-	Name   string   // file name of the document, found as a whole when a query spells it out
-	Page   int      // the page on which it begins, 0 when there are none
+	Body   string   // the text that is quoted
+	Titles []string // title and file name of the document, indexed like the body
+	Name   string   // file name of the document, also indexed as one term
+	Page   int      // page on which the chunk begins, 0 if there are no pages
 }
 
 // Revision is one version of a document with its chunks in order.
@@ -39,7 +40,7 @@ type Revision struct {
 	Chunks []Chunk
 }
 
-// Build returns a segment that covers the given revisions, which must ascend by ID.
+// Build returns a segment that covers revisions, which must ascend by ID.
 func Build(revisions []Revision) []byte {
 	b := newBuilder()
 	counts := make(map[string]uint32)
@@ -60,7 +61,7 @@ func Build(revisions []Revision) []byte {
 	return b.bytes()
 }
 
-// count adds the terms of s to counts and returns how many words that were.
+// count adds the terms of s to counts and returns the number of words.
 func count(counts map[string]uint32, s string) int {
 	words, end := 0, -1
 	for _, t := range text.Analyze(s) {
@@ -76,7 +77,7 @@ func count(counts map[string]uint32, s string) int {
 	return words
 }
 
-// Phrase returns the term under which several words are indexed as a whole, "" for fewer than two.
+// Phrase returns the term under which several words are indexed together, "" for fewer than two.
 func Phrase(tokens []text.Token) string {
 	var words []string
 	for _, t := range tokens {
@@ -90,13 +91,13 @@ func Phrase(tokens []text.Token) string {
 	return strings.Join(words, " ")
 }
 
-// builder collects the postings of chunks that come in ascending order.
+// builder collects the postings of chunks, which are added in ascending order.
 type builder struct {
 	chunkTable
 	terms map[string]*postings
 }
 
-// postings is the list of one term while it grows.
+// postings is the growing list of one term.
 type postings struct {
 	df   int
 	last int // the last chunk added

@@ -22,14 +22,14 @@ const (
 	blockSize = 16
 )
 
-// revision is one revision's place in a segment.
+// revision is the position of a revision in a segment.
 type revision struct {
 	id     int64
 	first  int // index of its first chunk in the segment
 	chunks int
 }
 
-// chunkTable is the part of a segment that says what its chunks are.
+// chunkTable is the part of a segment that describes its chunks.
 type chunkTable struct {
 	revisions []revision
 	lengths   []uint16 // in words
@@ -37,7 +37,7 @@ type chunkTable struct {
 	total     uint64 // the sum of lengths
 }
 
-// begin opens a revision, to which the chunks added next belong.
+// begin opens a revision; the chunks added next belong to it.
 func (c *chunkTable) begin(id int64) {
 	c.revisions = append(c.revisions, revision{id: id, first: len(c.lengths)})
 }
@@ -49,14 +49,14 @@ func (c *chunkTable) add(length uint16, page uint32) {
 	c.total += uint64(length)
 }
 
-// dictionary is the part of a segment that says which chunks hold a term.
+// dictionary is the part of a segment that maps terms to chunks.
 type dictionary struct {
 	terms             int
 	last              []byte // the term added last
 	index, dict, post []byte
 }
 
-// add appends a term, which must come after all others, with its postings.
+// add appends a term, which must be greater than all others, with its postings.
 func (d *dictionary) add(term []byte, df int, post []byte) {
 	if d.terms%blockSize == 0 {
 		d.index = binary.LittleEndian.AppendUint32(d.index, uint32(len(d.dict)))
@@ -82,8 +82,9 @@ func commonPrefix[A, B []byte | string](a A, b B) int {
 	return n
 }
 
-// appendPosting appends the chunk that comes gap after the one before (or after -1), in which the
-// term stands tf times: the gap, shifted by one bit that says whether that is once, and else tf.
+// appendPosting appends a chunk that contains the term tf times. gap is its distance from the
+// previous chunk of the list (from -1 for the first). The gap is shifted by one bit, which says
+// whether tf is 1; any other tf follows.
 func appendPosting(post []byte, gap int, tf uint32) []byte {
 	if tf == 1 {
 		return binary.AppendUvarint(post, uint64(gap)<<1|1)

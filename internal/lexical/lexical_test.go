@@ -86,7 +86,7 @@ func naive(revs []Revision, terms []Term, visible []int64, k int) []Hit {
 	return hits[:min(k, len(hits))]
 }
 
-// only is a view's choice of the revisions with these ids.
+// only returns a view's filter for the revisions with these ids.
 func only(segments []*Segment, ids []int64) func(segment, revision int) bool {
 	return func(segment, revision int) bool {
 		return slices.Contains(ids, segments[segment].revisions[revision].id)
@@ -135,7 +135,7 @@ func TestSearch_IsTextbookBM25OverAnySegmentation(t *testing.T) {
 				}
 				return s
 			}
-			// Chunks whose scores differ by rounding only may change places.
+			// Chunks whose scores differ only by rounding may swap places.
 			if diff := cmp.Diff(scores(want), scores(got), approx); diff != "" {
 				t.Fatalf("round %d, %s: hits differ (-want +got):\n%s", round, name, diff)
 			}
@@ -194,8 +194,8 @@ func TestBuild_IsDeterministic(t *testing.T) {
 	}
 }
 
-// TestBuild_BytesChangeOnlyWithTheGeneration fails when the format or the analysis of text has
-// changed: then stored segments must be built again, so give Generation another name.
+// If this test fails, the format or the text analysis has changed and stored segments must be
+// rebuilt: change Generation.
 func TestBuild_BytesChangeOnlyWithTheGeneration(t *testing.T) {
 	revs := randomRevisions(rand.New(rand.NewPCG(17, 18)), 1, 50)
 	revs = append(revs, Revision{ID: 100, Chunks: []Chunk{
@@ -203,7 +203,7 @@ func TestBuild_BytesChangeOnlyWithTheGeneration(t *testing.T) {
 		{Body: "One word: " + strings.Repeat("abcdefg", 100), Page: 8},
 		{Body: "Second page of running full-time employees", Titles: []string{"Options"}, Page: 70_000},
 	}})
-	got := fmt.Sprintf("%s %.4x", Generation, sha256.Sum256(Build(revs))) // its own CRC makes all CRCs equal
+	got := fmt.Sprintf("%s %.4x", Generation, sha256.Sum256(Build(revs))) // without the CRC, which would make all CRCs equal
 	if want := "lex4 6574448e"; got != want {
 		t.Errorf("a segment is %s, was %s", got, want)
 	}
@@ -234,13 +234,13 @@ func TestSimilar_CorrectsOneSlip(t *testing.T) {
 		{"helth", "health"},   // a letter left out
 		{"heallth", "health"}, // one too many
 		{"haelth", "health"},  // swapped
-		{"hexlth", "health"},  // another
-		{"insuranc", ""},      // is indexed as it is: only other terms count
+		{"hexlth", "health"},  // replaced
+		{"insuranc", ""},      // indexed as it is: only other terms count
 		{"pla", ""},           // too short
 		{"2025", ""},          // numbers are not corrected
-		{"kubernetes", ""},    // nothing near
+		{"kubernetes", ""},    // nothing similar
 		{"welath", "wealth"},  // the first letter decides
-		{"strasze", "strase"}, // folded as the index has it
+		{"strasze", "strase"}, // folded as in the index
 		{"wheer", ""},         // a function word
 	}
 	for _, tt := range tests {
@@ -312,7 +312,7 @@ func TestOneSlip_IsOneEditOfCharacters(t *testing.T) {
 	}
 }
 
-// edits returns what one edit of w gives, with the letters of an alphabet.
+// edits returns all strings one edit away from w, over an alphabet.
 func edits(w, alphabet []rune) []string {
 	var all []string
 	add := func(parts ...[]rune) { all = append(all, string(slices.Concat(parts...))) }
@@ -334,7 +334,7 @@ func edits(w, alphabet []rune) []string {
 }
 
 func TestFind_FindsEveryTermAndNoOther(t *testing.T) {
-	all := []string{""} // the words of up to five of three letters, which share their beginnings
+	all := []string{""} // all words of up to five of three letters, which share prefixes
 	for n := 0; len(all) < 364; n++ {
 		all = append(all, all[n]+"a", all[n]+"b", all[n]+"x")
 	}

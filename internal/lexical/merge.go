@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Merge returns one segment that covers the revisions that keep returns true for, and whether
-// any are left. Keep gets positions: of a segment in segments, and of a revision in its
-// Revisions. No revision may be in two segments.
+// Merge returns one segment with the revisions for which keep returns true, and whether there are
+// any. keep gets the position of a segment in segments and of a revision in its Revisions. No
+// revision may be in two segments.
 //
-// Beside the segments it needs the memory of what it writes, twice.
+// Merge needs twice the memory of its result beside the segments.
 func Merge(segments []*Segment, keep func(segment, revision int) bool) ([]byte, bool) {
 	kept := keptOf(segments, keep)
 	if len(kept) == 0 {
@@ -33,7 +33,7 @@ func Merge(segments []*Segment, keep func(segment, revision int) bool) ([]byte, 
 	return encode(&chunks, mergeTerms(segments, moved)), true
 }
 
-// origin says where a revision comes from.
+// origin is the position of a revision in the source segments.
 type origin struct {
 	revision
 	segment int
@@ -53,8 +53,8 @@ func keptOf(segments []*Segment, keep func(segment, revision int) bool) []origin
 	return kept
 }
 
-// mergeTerms returns the dictionary of all segments with their chunks renumbered. It reads all
-// dictionaries side by side, so that only one term's postings are decoded at a time.
+// mergeTerms returns the merged dictionary with renumbered chunks. It reads all dictionaries in
+// step, so that only one term's postings are decoded at a time.
 func mergeTerms(segments []*Segment, moved [][]int32) *dictionary {
 	var d dictionary
 	cursors := make([]cursor, len(segments))
@@ -94,7 +94,7 @@ func mergeTerms(segments []*Segment, moved [][]int32) *dictionary {
 	}
 }
 
-// appendMoved appends the postings of a list that are kept, renumbered.
+// appendMoved appends the kept postings of a list, renumbered.
 func appendMoved(found []posting, post []byte, moved []int32) []posting {
 	for l := newList(post); ; {
 		p, ok := l.next()

@@ -2,29 +2,28 @@ package lexical
 
 import "encoding/binary"
 
-// The free parameters of BM25 (Robertson and Zaragoza 2009, section 3.4.1): how fast repeats of a
-// term stop counting, and how much a long text is held against it.
+// The free parameters of BM25 (Robertson and Zaragoza 2009, section 3.4.1): how soon repetitions of
+// a term stop counting, and how much a long text is penalised.
 const (
 	k1 = 1.2
 	b  = 0.75
 )
 
-// neighbourShare is what a word in the chunk before or after counts, relative to one in the chunk
-// itself: a chunk is scored as the middle of a window over its document, so that cutting a text
-// into chunks does not part the words of a question that stand on both sides of a cut. Its length
-// counts neighbours to the same share.
+// neighbourShare is the weight of a word in an adjacent chunk, relative to one in the chunk itself.
+// A chunk is scored as the middle of a window over its document, so that a question matches words
+// on both sides of a chunk boundary. Neighbours count in the window's length with the same weight.
 const neighbourShare = 0.4
 
-// Whether the chunk before or after a chunk belongs to the same revision, as bits.
+// Bits that say whether the previous and the next chunk belong to the same revision.
 const (
 	hasBefore = 1
 	hasAfter  = 2
 )
 
-// shares is what a word counts for the chunk before by hasBefore, and for the one after by hasAfter.
+// shares are the weights of a word for the previous chunk (hasBefore) and the next one (hasAfter).
 var shares = [4]float32{hasBefore: neighbourShare, hasAfter: neighbourShare, hasBefore | hasAfter: neighbourShare}
 
-// openWindows computes the length of each chunk's window, and cuts the segment into stretches.
+// openWindows computes the length of each chunk's window, and splits the segment into stretches.
 func (s *Segment) openWindows() {
 	s.neighbours = make([]byte, s.chunks)
 	for n, r := range s.revisions {
@@ -54,12 +53,12 @@ func (s *Segment) openWindows() {
 	}
 }
 
-// stretchSize is how many chunks are scored for all terms of a query before the next ones are: as
-// many as fit the processor's cache with all that is read of them.
+// stretchSize is how many chunks are scored for all terms of a query at a time: as many as fit the
+// processor's cache with their data.
 const stretchSize = 1 << 13
 
 // stretch is a part of a segment that holds whole revisions.
-type stretch struct{ end, revisions int } // of chunks and revisions, from the segment's beginning
+type stretch struct{ end, revisions int } // ends, in chunks and revisions from the segment's beginning
 
 // lastStretch returns the end of the last stretch.
 func (s *Segment) lastStretch() int {
@@ -69,7 +68,7 @@ func (s *Segment) lastStretch() int {
 	return s.stretches[len(s.stretches)-1].end
 }
 
-// weight is a term's BM25 share as a function of its frequency tf in a window of a given length:
+// weight is a term's BM25 score as a function of its frequency tf in a window of a given length:
 // factor · tf / (tf + base + slope · length).
 type weight struct{ factor, base, slope float32 }
 
@@ -82,15 +81,15 @@ type scorer struct {
 	weight
 	post []byte
 	doc  int    // the chunk read last, -1 at first
-	tf   uint32 // its posting when it is beyond the stretch, else 0
+	tf   uint32 // its frequency if it lies beyond the stretch, else 0
 }
 
-// scores is what a stretch is scored in. The arrays have one number before and one behind those of
-// the chunks, so that every chunk has neighbours.
+// scores is the working memory for a stretch. Each array has one extra element at both ends, so
+// that every chunk has neighbours.
 type scores struct {
-	sums  []float32 // of the terms scored so far
-	tfs   []float32 // of one term, per window; 0 between terms
-	holds []int32   // the chunks that hold the term
+	sums  []float32 // scores of the terms so far
+	tfs   []float32 // frequencies of one term by window; 0 between terms
+	holds []int32   // chunks that contain the term
 }
 
 // reset prepares for a stretch of n chunks.
@@ -105,11 +104,11 @@ func (t *scores) reset(n int) {
 // chunks returns the scores of the stretch's chunks.
 func (t *scores) chunks() []float32 { return t.sums[1 : len(t.sums)-1] }
 
-// score adds the term's share to the score of each chunk of a stretch, which begins at first, whose
-// window holds it.
+// score adds the term's score to each chunk of the stretch that begins at first and whose window
+// contains the term.
 //
-// It finds the frequency of the term in all windows before it computes any share: a share that is
-// computed while the list is read waits for what the next posting turns out to be.
+// It first collects the frequencies in all windows. Computing a score while reading the list would
+// stall on the next posting.
 func (c *scorer) score(s *Segment, first int, t *scores) {
 	c.read(s, first, t)
 	w, sums, tfs := c.weight, t.sums, t.tfs
@@ -160,7 +159,8 @@ func (c *scorer) read(s *Segment, first int, t *scores) {
 	c.post, c.doc, c.tf, t.holds = post, doc, tf, holds
 }
 
-// uvarint takes a number off the front of data, which holds one. Nearly all have one byte or two.
+// uvarint removes a number from the front of data, which is not empty. Nearly all numbers have one
+// or two bytes.
 func uvarint(data []byte) (uint64, []byte) {
 	if v := uint64(data[0]); v < 0x80 {
 		return v, data[1:]

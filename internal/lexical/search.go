@@ -21,16 +21,16 @@ type Term struct {
 type Hit struct {
 	Revision int64
 	Ordinal  int
-	Page     int     // the page on which the chunk begins, 0 when there are none
+	Page     int     // page on which the chunk begins, 0 if there are no pages
 	Score    float64 // BM25
 }
 
-// Reader is a set of segments with their common statistics. It is immutable and safe for
-// concurrent use; its views are what is searched.
+// Reader is a set of segments with their common statistics. Search it through a View. It is
+// immutable and safe for concurrent use.
 type Reader struct {
 	segments []*Segment
 	chunks   int
-	average  float64 // length of a chunk in words
+	average  float64 // average length of a chunk in words
 }
 
 // NewReader returns a reader over the segments. No revision may be in two of them.
@@ -45,20 +45,21 @@ func NewReader(segments []*Segment) *Reader {
 	return r
 }
 
-// idf returns the weight of a term that df chunks hold: never negative, and for one that none
-// holds that of a term in a single chunk.
+// idf returns the weight of a term that df chunks contain. It is never negative; df 0 is treated as
+// 1.
 func (r *Reader) idf(df int) float64 {
 	n := float64(max(df, 1))
 	return math.Log(1 + (max(float64(r.chunks), n)-n+0.5)/(n+0.5))
 }
 
-// Search returns the k best chunks of the view, best first; equal scores stand in the order of
-// ingestion. Matched counts all chunks of the view with a score above zero. The error is that of ctx.
+// Search returns the k best chunks of the view, best first; equal scores are in the order of
+// ingestion. matched counts all chunks of the view with a score above zero. The error is that of
+// ctx.
 func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, matched int, err error) {
 	return v.SearchAbout(ctx, terms, nil, k)
 }
 
-// SearchAbout is Search with what the chunks gain that hold some of the terms, by their document.
+// SearchAbout is Search with a bonus, by document, for chunks that contain some of the terms.
 func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k int) (hits []Hit, matched int, err error) {
 	r := v.reader
 	query, postings := make([]weighted, 0, len(terms)), 0
@@ -81,12 +82,12 @@ func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k 
 	return v.searchAll(ctx, query, about, postings, k)
 }
 
-// shared is from how many postings on the segments are shared out among the processors.
+// shared is the number of postings from which the processors share the segments of a search.
 const shared = 1 << 16
 
-// searchAll searches all segments, of which a query needs so many postings in all.
+// searchAll searches all segments. postings is how many the query has to read in all.
 func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, postings, k int) (hits []Hit, matched int, err error) {
-	var wanted []int // positions of segments, the largest first
+	var wanted []int // positions of segments, largest first
 	for i := range v.reader.segments {
 		if v.shown[i].n > 0 {
 			wanted = append(wanted, i)
@@ -138,11 +139,11 @@ type weighted struct {
 	weight weight
 }
 
-// scratch holds scores between searches.
+// scratch reuses working memory between searches.
 var scratch = sync.Pool{New: func() any { return new(scores) }}
 
-// search offers the shown chunks with a score to top and returns how many there are. The segment is
-// the one at a position of the entries. It ends early with ctx.
+// search offers the shown chunks with a score to top and returns their number. position is the
+// segment's index in the entries. The end of ctx stops it.
 func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, position int, shown *set, t *scores, top *top) (matched int) {
 	scorers := make([]scorer, 0, len(query))
 	for _, q := range query {
@@ -172,8 +173,8 @@ func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, 
 	return matched
 }
 
-// collect offers the chunks of the shown revisions between two positions to top, whose scores are
-// those of the chunks from first on, and returns how many have one.
+// collect offers chunks of the shown revisions [from, to) to top and returns how many have a score.
+// scores begins with chunk first.
 func (s *Segment) collect(first int, scores []float32, about Subjects, shown *set, from, to int, top *top) (matched int) {
 	for at := shown.next(from); at < to; at = shown.next(at + 1) {
 		r := s.revisions[at]
@@ -191,8 +192,7 @@ func (s *Segment) collect(first int, scores []float32, about Subjects, shown *se
 	return matched
 }
 
-// collectAll is collect where everything is shown: it looks for the revision of those chunks only
-// that are among the best.
+// collectAll is collect with everything shown: it looks up the revision of the best chunks only.
 func (s *Segment) collectAll(first int, scores []float32, top *top) (matched int) {
 	for i, score := range scores {
 		if score <= 0 {
@@ -208,8 +208,8 @@ func (s *Segment) collectAll(first int, scores []float32, top *top) (matched int
 	return matched
 }
 
-// revisionAt returns the position of the revision that has a chunk.
+// revisionAt returns the position of the revision that contains a chunk.
 func (s *Segment) revisionAt(chunk int) int {
-	// Of several revisions with the same first chunk, all but the last are empty.
+	// Of several revisions with the same first chunk, all except the last are empty.
 	return sort.Search(len(s.revisions), func(i int) bool { return s.revisions[i].first > chunk }) - 1
 }

@@ -21,11 +21,11 @@ type Segment struct {
 	index      []byte
 	dict, post []byte
 	neighbours []byte    // per chunk: hasBefore, hasAfter
-	window     []float32 // per chunk: length of its window; and one at each end, for no chunk
+	window     []float32 // length of each chunk's window, with one extra element at both ends
 	stretches  []stretch // ascending, up to the last chunk
 }
 
-// Open reads a segment that Build or Merge wrote. It keeps data, which must not change.
+// Open reads a segment written by Build or Merge. It retains data, which must not change.
 func Open(data []byte) (*Segment, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, errCorrupt
@@ -61,14 +61,14 @@ func Open(data []byte) (*Segment, error) {
 	return s, nil
 }
 
-// reader takes values off the front of data; bad is set once it runs out.
+// reader reads values from the front of data; bad is set when data is too short.
 type reader struct {
 	data []byte
 	bad  bool
 }
 
 func (r *reader) uvarint() uint64 {
-	if len(r.data) > 0 && r.data[0] < 0x80 { // nearly all of them
+	if len(r.data) > 0 && r.data[0] < 0x80 { // true of nearly all numbers
 		v := r.data[0]
 		r.data = r.data[1:]
 		return uint64(v)
@@ -130,7 +130,7 @@ func (s *Segment) page(doc int) uint32 {
 	return binary.LittleEndian.Uint32(s.pages[doc*4:])
 }
 
-// Page returns the page on which a chunk begins, 0 when there are none or no such chunk.
+// Page returns the page on which a chunk begins, 0 if there is none.
 func (s *Segment) Page(revision int64, ordinal int) int {
 	n, ok := s.Find(revision)
 	if !ok || ordinal < 0 || ordinal >= s.revisions[n].chunks {

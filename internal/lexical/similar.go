@@ -9,20 +9,20 @@ import (
 	"parley/internal/text"
 )
 
-// The lengths in characters between which a word is corrected: shorter words are one slip away from too
-// many others, and longer ones are hardly words.
+// Lengths in characters of words that are corrected. Shorter words are one slip away from too many
+// others; longer strings are seldom words.
 const (
 	minSimilar = 4
 	maxSimilar = 64
 )
 
 // Similar returns the most frequent term of the view that differs from term by one slip: a letter
-// left out, put in, replaced, or swapped with its neighbour (Damerau 1964). The first letter is
-// taken as right. Words with digits are not corrected. It returns "" and true for a misspelt
-// function word, which no chunk is found by.
+// omitted, inserted, replaced, or swapped with its neighbour (Damerau 1964). The first letter is
+// assumed to be right. Words with digits are not corrected. For a misspelt function word, which is
+// not indexed, it returns "" and true.
 //
-// It reads all terms with the same first letter: about a millisecond for 25,000 of them. It finds nothing
-// when ctx ends before it has read them.
+// It reads all terms with the same first letter, about a millisecond for 25,000. If ctx ends first,
+// it finds nothing.
 func (v *View) Similar(ctx context.Context, term string) (string, bool) {
 	if n := utf8.RuneCountInString(term); n < minSimilar || n > maxSimilar || strings.ContainsAny(term, "0123456789_") {
 		return "", false
@@ -54,7 +54,7 @@ func (v *View) Similar(ctx context.Context, term string) (string, bool) {
 	return "", false
 }
 
-// addSimilar adds to df the frequencies of the terms that differ from term by one slip.
+// addSimilar adds to df the frequencies of the terms one slip away from term.
 func (s *Segment) addSimilar(df map[string]int, term string) {
 	_, size := utf8.DecodeRuneInString(term)
 	first := []byte(term[:size])
@@ -73,7 +73,7 @@ func (s *Segment) addSimilar(df map[string]int, term string) {
 
 // oneSlip reports whether a and b differ by exactly one edit. It allocates nothing.
 func oneSlip(a []byte, b string) bool {
-	// What is left of both without their common beginning and end is where they differ.
+	// They differ in the part that remains without their common prefix and suffix.
 	n := commonPrefix(a, b)
 	for n > 0 && (n < len(a) && !utf8.RuneStart(a[n]) || n < len(b) && !utf8.RuneStart(b[n])) {
 		n--
@@ -87,7 +87,7 @@ func oneSlip(a []byte, b string) bool {
 		a, b = a[:len(a)-size], b[:len(b)-size]
 	}
 	switch x, y := utf8.RuneCount(a), utf8.RuneCountInString(b); {
-	case x+y == 1: // put in or left out
+	case x+y == 1: // inserted or omitted
 		return true
 	case x == 1 && y == 1: // replaced
 		return true

@@ -5,22 +5,21 @@ import (
 	"math"
 )
 
-// Subjects says by how much the chunks of each revision gain because a query names their document.
+// Subjects is the bonus for the chunks of each revision whose document a query names.
 type Subjects map[int64]float32
 
-// The parameters of subjects; docs/measurements.md has what they give on reports.
+// Parameters of subjects; docs/measurements.md has their effect on reports.
 const (
 	leading      = 2   // chunks at the beginning of a document that say what it is about
-	leastChunks  = 8   // of a document whose chunks do not all say what it is about
-	namedShare   = 1.0 // what a word of the title or the file name counts
-	leadingShare = 0.5 // what a word of the leading chunks counts
-	subjectScale = 4   // what the words that name a document count beside the words of a chunk
+	leastChunks  = 8   // documents with fewer chunks get no bonus
+	namedShare   = 1.0 // weight of a word of the title or the file name
+	leadingShare = 0.5 // weight of a word of the leading chunks
+	subjectScale = 4   // weight of the words that name a document, relative to the words of a chunk
 )
 
-// Subjects returns how much of a query names each document, by its title, its file name and the text
-// that it begins with. A word counts by how few of the documents it names, so that what they all
-// have in common tells none of them apart. Documents of few chunks are left out: those are found by
-// their words.
+// Subjects returns how strongly a query names each document, by its title, its file name and its
+// beginning. A word counts more the fewer documents it names, so that words common to all documents
+// do not distinguish them. Short documents are omitted: their words are enough to find them.
 func (v *View) Subjects(ctx context.Context, terms []Term) Subjects {
 	documents := v.long()
 	if documents < 2 {
@@ -48,7 +47,7 @@ func (v *View) Subjects(ctx context.Context, terms []Term) Subjects {
 	return about
 }
 
-// long returns the number of shown revisions that subjects tell apart.
+// long returns the number of shown revisions that are long enough to get a bonus.
 func (v *View) long() (n int) {
 	for i, s := range v.reader.segments {
 		if v.shown[i].n == 0 {
@@ -63,8 +62,8 @@ func (v *View) long() (n int) {
 	return n
 }
 
-// subjects notes which of the shown revisions of some length a term names, and how clearly. A term of
-// the title or the file name is in every chunk.
+// subjects records which of the long shown revisions a term names, and how strongly. A term of the
+// title or the file name is in every chunk.
 func (s *Segment) subjects(shown *set, post []byte, held map[int64]float32) {
 	if shown.n == 0 || len(post) == 0 {
 		return

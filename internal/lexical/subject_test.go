@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// report is a long document about a company: only its beginning names it.
+// report is a long document about a company that is named at its beginning only.
 func report(id int64, file, company string, year int) Revision {
 	r := Revision{ID: id}
 	for i := range 20 {
@@ -47,7 +47,7 @@ func TestSearchAbout_PrefersTheDocumentThatTheQueryNames(t *testing.T) {
 	}
 }
 
-// What a caller may not see must neither be told of nor keep a search from ending.
+// Hidden documents must neither be revealed nor affect a search.
 func TestSubjects_KnowOnlyWhatIsShown(t *testing.T) {
 	r := subjectsReader(t)
 	terms := []Term{{"northern", 1}, {"2020", 1}}

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// entry is a term's line of the dictionary.
+// entry is the dictionary entry of a term.
 type entry struct {
 	df   int
 	post []byte
@@ -15,10 +15,10 @@ type entry struct {
 // blocks returns the number of blocks of the dictionary.
 func (s *Segment) blocks() int { return (s.terms + blockSize - 1) / blockSize }
 
-// blockStart returns the first term of a block, which is stored whole.
+// blockStart returns the first term of a block, which is stored in full.
 func (s *Segment) blockStart(block int) []byte {
 	d := s.dict[s.dictOffset(block):]
-	if len(d) > 1 && d[0] == 0 && d[1] < 0x80 && len(d) >= 2+int(d[1]) { // all but very long terms
+	if len(d) > 1 && d[0] == 0 && d[1] < 0x80 && len(d) >= 2+int(d[1]) { // true of all but very long terms
 		return d[2 : 2+int(d[1])]
 	}
 	r := reader{data: d}
@@ -42,15 +42,15 @@ func (s *Segment) find(term string) (entry, bool) {
 	}
 	r := reader{data: s.dict[s.dictOffset(block):]}
 	post := int(s.postOffset(block))
-	// The terms read so far come before the one looked for, and the last of them begins with the
-	// same common bytes: what a term shares with that one says how it compares.
+	// Terms read so far are less than term, and the last of them shares common bytes with it. The
+	// shared prefix of the next term therefore decides the comparison.
 	common := 0
 	for range min(blockSize, s.terms-block*blockSize) {
 		shared := int(r.uvarint())
 		rest := r.take(r.uvarint())
 		df, size := int(r.uvarint()), int(r.uvarint())
 		if shared < common {
-			return entry{}, false // it differs earlier, so it comes after
+			return entry{}, false // it differs earlier, so it is greater
 		}
 		if shared == common {
 			n := commonPrefix(rest, term[common:])
@@ -104,14 +104,14 @@ func (c *cursor) next() bool {
 	return true
 }
 
-// from returns a cursor before the first entry whose term is not less than the given one, or a
-// few entries earlier.
+// from returns a cursor at the first entry whose term is not less than the given one, or a few
+// entries before.
 func (s *Segment) from(term []byte) cursor {
 	block := sort.Search(s.blocks(), func(i int) bool { return bytes.Compare(s.blockStart(i), term) >= 0 })
 	return s.cursor(max(block-1, 0))
 }
 
-// posting is one chunk of a postings list with the term's frequency in it.
+// posting is one chunk of a postings list with the frequency of the term.
 type posting struct {
 	doc int
 	tf  uint32

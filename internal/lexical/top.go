@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// top keeps the k best hits in a heap with the worst of them first.
+// top keeps the k best hits in a heap with the worst at the front.
 type top struct {
 	k     int
-	floor float32 // no hit below this can enter
+	floor float32 // hits below this score cannot enter
 	heap  []Hit
 }
 
 func newTop(k int) *top { return &top{k: max(k, 1), heap: make([]Hit, 0, min(max(k, 1), 1024))} }
 
-// compareHits orders hits best first; equal scores stand in the order of ingestion.
+// compareHits orders hits best first; equal scores are in the order of ingestion.
 func compareHits(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Ordinal, b.Ordinal))
 }

@@ -9,17 +9,17 @@ import (
 // concurrent use.
 type View struct {
 	reader *Reader
-	shown  []set              // per segment: its revisions that are shown
-	found  map[string][]entry // what ForQuery remembers, else nil
+	shown  []set              // shown revisions by segment
+	found  map[string][]entry // the cache of ForQuery, else nil
 }
 
-// ForQuery returns the same view for the time of one query: it looks up each term once, however
-// often it is asked. It is not safe for concurrent use.
+// ForQuery returns the same view with a cache of term look-ups, for one query. It is not safe for
+// concurrent use.
 func (v *View) ForQuery() *View {
 	return &View{reader: v.reader, shown: v.shown, found: make(map[string][]entry)}
 }
 
-// entries returns the entry of a term in each segment, an empty one where the segment has none.
+// entries returns the entry of a term in each segment, zero where the segment lacks the term.
 func (v *View) entries(term string) []entry {
 	at, ok := v.found[term]
 	if ok {
@@ -35,8 +35,8 @@ func (v *View) entries(term string) []entry {
 	return at
 }
 
-// View returns a view of the revisions for which visible returns true. It gets positions: of a
-// segment in the reader's, and of a revision in its Revisions. Nil shows everything.
+// View returns a view of the revisions for which visible returns true. It gets the position of a
+// segment in the reader and of a revision in the segment's Revisions. Nil shows everything.
 func (r *Reader) View(visible func(segment, revision int) bool) *View {
 	v := &View{reader: r, shown: make([]set, len(r.segments))}
 	for i, s := range r.segments {
@@ -49,11 +49,11 @@ func (r *Reader) View(visible func(segment, revision int) bool) *View {
 	return v
 }
 
-// set is a set of the numbers below a bound.
+// set is a set of numbers below a bound.
 type set struct {
-	n    int // how many it has
+	n    int // size of the set
 	all  bool
-	bits []uint64 // nil when it has all of them or none
+	bits []uint64 // nil if the set is full or empty
 }
 
 func newSet(bound int, has func(i int) bool) set {
@@ -70,7 +70,7 @@ func newSet(bound int, has func(i int) bool) set {
 	return s
 }
 
-// next returns the least number in the set that is not less than i, or one out of bounds.
+// next returns the least number in the set that is at least i, or one out of bounds.
 func (s *set) next(i int) int {
 	if s.all {
 		return i
@@ -90,13 +90,13 @@ func (s *set) next(i int) int {
 	return len(s.bits) * 64
 }
 
-// Stat is what a view tells of a term.
+// Stat is the statistics of a term in a view.
 type Stat struct {
-	IDF   float64 // that of a term in a single chunk when Known is false
-	Known bool    // some chunk of the view holds the term
+	IDF   float64 // if Known is false, that of a term in a single chunk
+	Known bool    // some chunk of the view contains the term
 }
 
-// Stat returns what the view tells of a term.
+// Stat returns the statistics of a term.
 func (v *View) Stat(term string) Stat {
 	df, known := 0, false
 	for i, e := range v.entries(term) {
@@ -109,8 +109,8 @@ func (v *View) Stat(term string) Stat {
 	return Stat{IDF: v.reader.idf(df), Known: known}
 }
 
-// Begins reports whether a term of the index begins with prefix, in a chunk of the view or not: a
-// quick way to rule out many terms at once.
+// Begins reports whether a term of the index begins with prefix, in a visible chunk or not. It
+// quickly rules out many terms.
 func (v *View) Begins(prefix string) bool {
 	for _, s := range v.reader.segments {
 		for c := s.from([]byte(prefix)); c.next(); {

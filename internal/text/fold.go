@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold lower-cases s and strips what writers use inconsistently: diacritics, character width,
-// typographic apostrophes, Arabic vowel signs and letter variants.
+// fold lower-cases s and removes features that writers use inconsistently: diacritics, character
+// width, typographic apostrophes, Arabic vowel signs and letter variants.
 func fold(s string) string {
 	ascii, lower := true, true
 	for i := range len(s) {
@@ -35,7 +35,7 @@ func fold(s string) string {
 	return foldEach(s)
 }
 
-// foldEach folds what is not ASCII, character by character.
+// foldEach folds non-ASCII text character by character.
 func foldEach(s string) string {
 	var b strings.Builder
 	var parts norm.Iter
@@ -56,11 +56,12 @@ func foldEach(s string) string {
 	return norm.NFC.String(arabicStem(b.String()))
 }
 
-// maxFolded is about how many bytes are left of what is folded: one character may stand for eighteen.
+// maxFolded is the approximate limit in bytes of a folded word: one character may expand to
+// eighteen.
 const maxFolded = 2 * maxWord
 
-// isFolded reports whether s is made of syllables of Hangul, which decompose and are composed again, or
-// of Chinese characters, which have one form.
+// isFolded reports whether s consists of Hangul syllables, which would be decomposed and composed
+// again, or of Chinese characters, which have one form.
 func isFolded(s string) bool {
 	for _, r := range s {
 		if (r < 0xAC00 || 0xD7A3 < r) && (r < 0x4E00 || 0x9FFF < r) {
@@ -70,22 +71,22 @@ func isFolded(s string) bool {
 	return true
 }
 
-// foldsMark reports whether a combining mark is one that writers leave out at will: Latin,
-// Greek and Cyrillic accents, and Arabic and Hebrew vowel signs. The marks of Indic and
-// South-East Asian scripts, and the voicing marks of Kana, are letters of their own.
+// foldsMark reports whether a combining mark is optional in writing: Latin, Greek and Cyrillic
+// accents, and Arabic and Hebrew vowel signs. The marks of Indic and South-East Asian scripts, and
+// the voicing marks of Kana, distinguish letters.
 func foldsMark(r rune) bool {
 	return 0x0300 <= r && r <= 0x036F || 0x0591 <= r && r <= 0x05C7 || 0x0610 <= r && r <= 0x061A ||
 		0x064B <= r && r <= 0x065F || r == 0x0670
 }
 
-// variants maps letters to the form under which they are indexed; 0 drops the letter.
+// variants maps letters to the form in which they are indexed; 0 drops the letter.
 var variants = map[rune]rune{
 	'’': '\'', 'ʼ': '\'', 'ß': 's', 'ø': 'o', 'Ø': 'o', 'ł': 'l', 'Ł': 'l', 'đ': 'd', 'Đ': 'd', 'ı': 'i',
 	'ـ': 0, 'أ': 'ا', 'إ': 'ا', 'آ': 'ا', 'ٱ': 'ا', 'ى': 'ي', 'ی': 'ي', 'ک': 'ك', 'ة': 'ه', '­': 0, '‌': 0, '‍': 0,
 }
 
-// arabicStem strips the article and the conjunction before it (light10 of Larkey et al. 2002,
-// prefixes only) where at least three letters stay.
+// arabicStem strips the article and a conjunction before it if at least three letters remain
+// (light10 of Larkey et al. 2002, prefixes only).
 func arabicStem(s string) string {
 	r, _ := utf8.DecodeRuneInString(s)
 	if !unicode.Is(unicode.Arabic, r) {
@@ -99,8 +100,8 @@ func arabicStem(s string) string {
 	return s
 }
 
-// stems remembers stems of recent words: a text repeats its words, and stemming costs more than
-// a look-up. Its size is bounded by dropping everything when it is full.
+// stems caches the stems of recent words, because words repeat and stemming costs more than a
+// look-up. It is emptied when it is full.
 var stems = struct {
 	sync.RWMutex
 	m map[string]string
@@ -108,8 +109,8 @@ var stems = struct {
 
 const maxStems = 1 << 15
 
-// Stem returns the English stem (Porter2) of a folded ASCII word of letters, any other word as
-// it is.
+// Stem returns the English stem (Porter2) of a folded word of ASCII letters, and any other word
+// unchanged.
 func Stem(word string) string {
 	if len(word) < 3 || len(word) > 40 || !isASCIILetters(word) {
 		return word

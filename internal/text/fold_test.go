@@ -2,7 +2,7 @@ package text
 
 import "testing"
 
-// What fold passes through as it is, it would leave as it is.
+// Text that fold passes through quickly must be a fixed point of the full folding.
 func TestFold_LeavesWhatItPassesThrough(t *testing.T) {
 	for r := rune(0x80); r < 0x30000; r++ {
 		if s := string(r); isFolded(s) && foldEach(s) != s {

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// language is what is known of a language of questions, all of it folded.
+// language describes a language of questions. All its words are folded.
 type language struct {
 	code     string          // ISO 639-1
-	function map[string]bool // articles, pronouns, prepositions, conjunctions, auxiliaries, and the words with which questions are put
-	endings  []string        // with which nouns, adjectives and verbs are inflected, the longest first; none last
+	function map[string]bool // articles, pronouns, prepositions, conjunctions, auxiliaries, and question words
+	endings  []string        // inflectional endings of nouns, adjectives and verbs, longest first; the empty ending is last
 }
 
-// languages returns some languages. English has a list of its own (stopList).
+// languages returns the known languages except English, which has its own list (stopList).
 var languages = sync.OnceValue(func() []*language {
 	var all []*language
 	for i, list := range functionLists {
@@ -31,7 +31,7 @@ var languages = sync.OnceValue(func() []*language {
 	return all
 })
 
-// codes are in the order of functionLists; that of the Scandinavian languages stands for all of them.
+// codes are in the order of functionLists; "sv" stands for all Scandinavian languages.
 var codes = []string{"de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru"}
 
 // endingLists are in the order of functionLists.
@@ -127,8 +127,7 @@ var functionLists = []string{
 	есть был была было были быть будет будут можно нужно надо должен должна должны может могут`,
 }
 
-// unspacedWords returns function words and question words of scripts that are written without
-// spaces between words.
+// unspacedWords returns function words and question words of scripts written without spaces.
 var unspacedWords = sync.OnceValue(func() []string {
 	return strings.Fields(`的 了 吗 呢 吧 啊 是 在 有 和 与 或 及 就 都 也 很 我 你 您 他 她 它 们 这 那 哪 谁 几 把 被 对 从 向 到
 	什么 什麼 怎么 怎麼 怎样 怎樣 如何 多少 多久 多大 多长 多長 为什么 為什麼 为何 是否 能否 可以 需要 请问 請問 请 請 应该 應該

@@ -12,7 +12,7 @@ func TestText_TakesTimeInProportionToItsLength(t *testing.T) {
 		"Analyze":         func(s string) { text.Analyze(s) },
 		"AnalyzeQuestion": func(s string) { text.AnalyzeQuestion(s) },
 		"Sentences":       func(s string) { text.Sentences(s) },
-		// What callers do with tokens: each looks at its words.
+		// Callers look at the word of each token.
 		"words": func(s string) {
 			n := 0
 			for _, tok := range text.Analyze(s) {

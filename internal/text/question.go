@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// AnalyzeQuestion is Analyze for what somebody asks. Function words of the question's own language
-// are Stop, where Analyze knows those of English only, and Loose marks the pairs of characters that
-// touch one. An index needs neither: what everybody writes weighs little there, but in a question
-// each word counts as something that was asked for.
+// AnalyzeQuestion is Analyze for a question. It also marks function words of the question's own
+// language as Stop, where Analyze knows English only, and marks pairs of characters that touch a
+// function word as Loose. An index needs neither, because common words weigh little there; in a
+// question each word counts as a part of what was asked.
 //
-// Forms are those that a word may have by the inflection of the question's language, as terms of an index, by
-// its own; most of them are no words. There are none for English, whose words are stemmed.
+// forms maps a term to the terms of its possible inflections in the question's language; most of
+// them are not words. English has none, because its words are stemmed.
 func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	toks = Analyze(s)
 	words := foldedWords(toks, s)
@@ -40,8 +40,7 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	return toks, forms
 }
 
-// LanguageOf returns the language that a question is put in, as an ISO 639-1 code: "en" also where that is
-// not known.
+// LanguageOf returns the language of a question as an ISO 639-1 code, or "en" if it is unknown.
 func LanguageOf(question string) string {
 	for _, r := range question {
 		switch {
@@ -61,12 +60,12 @@ func LanguageOf(question string) string {
 	return "en"
 }
 
-// foldedWords returns the word of each token as it stands in a text, folded.
+// foldedWords returns the folded word of each token.
 func foldedWords(toks []Token, s string) []string {
 	words := make([]string, len(toks))
 	for i, t := range toks {
 		if i > 0 && toks[i-1].Start == t.Start && toks[i-1].End == t.End {
-			words[i] = words[i-1] // a part, of which there may be many
+			words[i] = words[i-1] // a part of an identifier, which may have many
 		} else {
 			words[i] = fold(s[t.Start:t.End])
 		}
@@ -74,21 +73,21 @@ func foldedWords(toks []Token, s string) []string {
 	return words
 }
 
-// prepositions lead to where an answer is to be looked for, "according to the handbook", but are found in
-// documents as other words.
+// prepositions introduce the place of an answer ("according to the handbook"); documents use them
+// as other words.
 var prepositions = map[string]bool{"according": true, "regarding": true, "concerning": true, "considering": true}
 
-// standsFor finds the verb of questions for what an abbreviation means: "What does SLA stand for?"
+// standsFor finds the verb of questions about an abbreviation: "What does SLA stand for?"
 var standsFor = regexp.MustCompile(`(?i)\bwhat (?:does|do|did) .*\b(stand) for\W*$`)
 
-// minInflected is the length in characters of what is left of a word without its ending.
+// minInflected is the minimum length in characters of a word without its ending.
 const minInflected = 4
 
-// maxFormed is of how many words of a question the other forms are looked for: one with more is a text,
-// which is found by its words.
+// maxFormed is the number of words above which a question gets no inflected forms: it is then a
+// text, and its own words suffice.
 const maxFormed = 100
 
-// formsOfAll returns the other forms of the words of a question by their terms.
+// formsOfAll returns the inflected forms of the words of a question, by their terms.
 func (l *language) formsOfAll(toks []Token, words []string) map[string][]string {
 	forms := make(map[string][]string)
 	for i, t := range toks {
@@ -102,8 +101,8 @@ func (l *language) formsOfAll(toks []Token, words []string) map[string][]string 
 	return forms
 }
 
-// Forms returns the term of a word, and those of its other forms by the inflection of a language. There are
-// none for English, whose words are stemmed.
+// Forms returns the terms of a word and of its inflected forms in a language. English has no inflected
+// forms, because its words are stemmed.
 func Forms(code, word string) []string {
 	own := fold(word)
 	forms := []string{Stem(own)}
@@ -115,11 +114,11 @@ func Forms(code, word string) []string {
 	return forms
 }
 
-// englishEndings are those with which an English word may differ from the one in a dictionary.
+// englishEndings are the endings in which an English word may differ from its dictionary form.
 var englishEndings = []string{"ing", "ies", "ied", "es", "ed", "s", "d", "e", "y", ""}
 
-// Inflections returns a word, folded, and the forms that it may have with the endings of a language, the
-// shortest first; most of them are no words.
+// Inflections returns a folded word and its possible forms with the endings of a language, shortest
+// first. Most of the forms are not words.
 func Inflections(code, word string) []string {
 	word = fold(word)
 	endings := englishEndings
@@ -133,13 +132,13 @@ func Inflections(code, word string) []string {
 	return append([]string{word}, forms...)
 }
 
-// inflected returns a folded word with other endings in the place of its own.
+// inflected returns a folded word with its ending replaced by each other one.
 func inflected(word string, endings []string) []string {
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return nil
 	}
 	stem := word
-	for _, e := range endings { // the longest first
+	for _, e := range endings { // longest first
 		if rest, ok := strings.CutSuffix(word, e); ok && utf8.RuneCountInString(rest) >= minInflected {
 			stem = rest
 			break
@@ -169,9 +168,9 @@ func (l *language) formsOf(word string) []string {
 	return forms
 }
 
-// languageOf returns the language that a text has the most different function words
-// of, nil for English, and where that is not known. One alone may be a word of another language, so
-// it must begin the text, as the words do with which questions are put, and not be too short.
+// languageOf returns the language with the most different function words in a text, or nil for
+// English and unknown languages. A single match may be a word of another language; it counts only
+// if it begins the text, as question words do, and is not too short.
 func languageOf(toks []Token, words []string) *language {
 	distinct := make(map[string]bool)
 	english := make(map[string]bool)
@@ -197,10 +196,10 @@ func languageOf(toks []Token, words []string) *language {
 	return best
 }
 
-// minQuestionWord is the length of a word, in bytes, that alone tells a language.
+// minQuestionWord is the minimum length in bytes of a single word that identifies a language.
 const minQuestionWord = 4
 
-// unspacedRuns returns the spans of s in scripts that are written without spaces between words.
+// unspacedRuns returns the spans of s in scripts written without spaces between words.
 func unspacedRuns(s string) []Span {
 	var runs []Span
 	for i, r := range s {
@@ -211,9 +210,8 @@ func unspacedRuns(s string) []Span {
 	return runs
 }
 
-// markLoose marks the pairs of characters that touch a function word. In Japanese, words with a meaning
-// of their own are mostly written in Han or Katakana, so that all Hiragana counts as function words; in
-// Korean, particles stand at the end of a run.
+// markLoose marks the pairs of characters that touch a function word. Japanese writes most content
+// words in Han or Katakana, so all Hiragana counts as function words. Korean particles end a run.
 func markLoose(toks []Token, s string) {
 	runs := unspacedRuns(s)
 	if len(runs) == 0 {

@@ -9,18 +9,18 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// Span is a piece of a text, as byte offsets; End is exclusive.
+// Span is a piece of a text from byte Start to byte End, exclusive.
 type Span struct{ Start, End int }
 
-// Sentences returns the sentences of s in order, without the white space around them. It follows
-// UAX #29, section 5, which knows the full stops of all scripts and decimals, and decides what
-// that leaves to tailoring: abbreviations, initials, and lines. A line break within a paragraph
-// does not end a sentence; a blank line does, and so does the marker of a list item at the start
-// of a line. The marker belongs to the item.
+// Sentences returns the sentences of s in order, without surrounding white space. It follows UAX
+// #29, section 5, which handles decimals and the full stops of all scripts, with tailoring for
+// abbreviations, initials and lines. A line break within a paragraph does not end a sentence; a
+// blank line and the marker of a list item at the start of a line do. The marker belongs to the
+// item.
 func Sentences(s string) []Span {
 	flat := unwrap(s)
 	var out []Span
-	open := -1 // where the sentence starts that previous segments began
+	open := -1 // start of a sentence that earlier segments began
 	for start, end := range segments(flat) {
 		if open < 0 {
 			open = start
@@ -36,11 +36,12 @@ func Sentences(s string) []Span {
 	return out
 }
 
-// maxGap is from how many bytes on without a word a gap ends a sentence.
+// maxGap is the length in bytes from which text without a word ends a sentence.
 const maxGap = 128
 
-// segments yields the sentences of a text as UAX #29 has them, and ends one at each gap: at every bracket
-// and every space behind a full stop the segmenter looks ahead to the next word.
+// segments yields the sentences of a text by UAX #29, and also ends one at each gap. At every
+// bracket, and every space after a full stop, the segmenter looks ahead to the next word; gaps
+// limit that.
 func segments(flat string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for from := 0; from < len(flat); {
@@ -55,7 +56,7 @@ func segments(flat string) iter.Seq2[int, int] {
 	}
 }
 
-// gapEnd returns the end of the first gap after from, the end of s where there is none.
+// gapEnd returns the end of the first gap after from, or the end of s.
 func gapEnd(s string, from int) int {
 	gap := 0
 	for i := from; i < len(s); {
@@ -81,14 +82,14 @@ func Trim(s string, start, end int) (Span, bool) {
 	return Span{start, start + len(t)}, t != ""
 }
 
-// unwrap replaces line breaks by spaces, byte for byte, because UAX #29 ends a sentence at each of
-// them. Those of empty lines stay, and those before list items.
+// unwrap replaces line breaks by spaces, byte for byte, because UAX #29 ends a sentence at each
+// line break. It keeps those of empty lines and those before list items.
 func unwrap(s string) string {
 	if !strings.ContainsAny(s, "\n\r") {
 		return s
 	}
 	b := []byte(s)
-	blank := true // nothing but white space since the last line break
+	blank := true // only white space since the last line break
 	for i, c := range b {
 		switch c {
 		case '\r':
@@ -121,8 +122,8 @@ func startsItem(s string) bool {
 		(strings.HasPrefix(s[digits:], ". ") || strings.HasPrefix(s[digits:], ") "))
 }
 
-// runsOn reports whether the boundary after segment is none: the sentence goes on in rest.
-// First says that segment begins its sentence. Rest is as much of what follows as a gap and a word need.
+// runsOn reports whether a sentence continues beyond segment into rest. first says that segment
+// begins the sentence. rest is long enough to hold a gap and a word.
 func runsOn(first bool, segment, rest string) bool {
 	if strings.HasSuffix(segment, "\n") {
 		return false
@@ -149,8 +150,8 @@ func runsOn(first bool, segment, rest string) bool {
 	return false
 }
 
-// isMarker reports whether a segment is no sentence but the number or letter of a list item, or
-// has neither letters nor digits.
+// isMarker reports whether a segment is only the number or letter of a list item, or has neither
+// letters nor digits.
 func isMarker(s string) bool {
 	core := strings.Trim(s, "()[]. \t")
 	if core == "" || strings.IndexFunc(core, isWordRune) < 0 {
@@ -172,7 +173,7 @@ func isMarker(s string) bool {
 	return letters <= 5
 }
 
-// lastWord returns what follows the last white space or opening bracket of s.
+// lastWord returns the part of s after its last white space or opening bracket.
 func lastWord(s string) string {
 	i := strings.LastIndexFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("([{\"“‘'", r)
@@ -184,7 +185,7 @@ func lastWord(s string) string {
 	return s[i+n:]
 }
 
-// firstWord returns the letters and digits with which s starts after white space.
+// firstWord returns the leading letters and digits of s after white space.
 func firstWord(s string) string {
 	s = strings.TrimLeftFunc(s, unicode.IsSpace)
 	if i := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) }); i >= 0 {
@@ -193,7 +194,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// isInitials reports whether a word is capital letters with a full stop each, as in J. or U.S.
+// isInitials reports whether a word consists of capital letters, each with a full stop, as in J. or
+// U.S.
 func isInitials(word string) bool {
 	if word == "" || len(word) > 12 {
 		return false
@@ -208,7 +210,7 @@ func isInitials(word string) bool {
 	return true
 }
 
-// isDay reports whether a word is an ordinal number as it stands before a month, as in 31.
+// isDay reports whether a word is an ordinal number with a full stop, as in "31. Mai".
 func isDay(word string) bool {
 	n := len(word) - 1
 	return 1 <= n && n <= 2 && word[n] == '.' && strings.Trim(word[:n], "0123456789") == ""
@@ -228,7 +230,7 @@ var (
 	abbreviations = wordSet(`mr. mrs. ms. dr. prof. st. sr. jr. gen. sen. rep. gov. capt. lt. col.
 		sgt. rev. hon. messrs. mme. mlle. vs. e.g. i.e. eg. ie. cf. viz. approx. al. ca. resp. incl.
 		esp. z.b. bzw. d.h. u.a. hr. sra. dra. p.ej. ej. mt. ft. dept. univ. assn. bros. ph.d. a.k.a.`)
-	// numberedWords is what stands before a number or a letter.
+	// numberedWords stand before a number or a letter.
 	numberedWords = wordSet(`no. nos. nr. p. pp. fig. figs. sec. secs. ch. vol. vols. eq. eqs. art. arts.
 		abs. para. paras. ex. exs. ed. par. tab. app. ver. v. n. ref. refs. max. min. est.
 		jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.`)

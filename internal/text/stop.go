@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// isStop reports whether a folded word is an English function word, or one of the words with
-// which people phrase questions rather than topics.
+// isStop reports whether a folded word is an English function word or a word that phrases a
+// question.
 func isStop(folded string) bool {
 	_, ok := stopWords[folded]
 	return ok
@@ -16,7 +16,7 @@ var stopWords = func() map[string]struct{} {
 		m[strings.ReplaceAll(w, "'", "")] = struct{}{}
 	}
 	for _, w := range []string{"ill", "shell", "well", "were", "wed", "hell", "shed", "id", "cant", "wont"} {
-		delete(m, w) // words of their own once the apostrophe is gone
+		delete(m, w) // other words without the apostrophe
 	}
 	for _, w := range []string{"were", "cant", "wont"} {
 		m[w] = struct{}{}

@@ -61,7 +61,7 @@ func TestAnalyzeQuestion_KnowsFunctionWordsOfTheLanguage(t *testing.T) {
 		{"What does CLA stand for?", "cla"},
 		{"Does the stand for bicycles have a roof?", "stand bicycl roof"},
 		{"Was tun bei Feuer?", "feuer"},
-		{"What does die casting mean for us?", "die cast"}, // one German word makes no German question
+		{"What does die casting mean for us?", "die cast"}, // one German word does not make a question German
 		{"Was there a war?", "war"},
 		{"die casting alloys", "die cast alloy"},
 	}

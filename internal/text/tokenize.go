@@ -1,10 +1,10 @@
-// Package text turns text into terms and sentences: the analysis that indexing, retrieval and
-// the built-in answerer share, so that a word means the same to all of them.
+// Package text splits text into terms and sentences. Indexing, retrieval and the built-in answerer
+// share this analysis, so that they agree on words.
 //
-// Analysis works for every script. Words of alphabetic scripts are folded (case, diacritics,
-// width) and English-stemmed when they are plain ASCII; Han, Kana, Hangul and the scripts of
-// South-East Asia, which do not put spaces between words, become overlapping pairs of
-// characters. Nothing depends on knowing the language of a text.
+// It works for every script and need not know the language of a text. Words of alphabetic scripts
+// are folded (case, diacritics, width) and, if plain ASCII, stemmed as English. Han, Kana, Hangul
+// and the scripts of South-East Asia, which do not separate words by spaces, become overlapping
+// pairs of characters.
 package text
 
 import (
@@ -16,14 +16,14 @@ import (
 
 // Token is one term of a text.
 type Token struct {
-	Term       string // folded and stemmed: what the index holds
+	Term       string // folded and stemmed, as in the index
 	Start, End int    // byte span of the word in the text, End exclusive
-	Stop       bool   // a function word, which says nothing of the topic
-	Loose      bool   // of AnalyzeQuestion: a pair of characters that touches a function word
-	Parts      int    // how many of the tokens that follow are parts of this one
+	Stop       bool   // a function word, which does not indicate the topic
+	Loose      bool   // set by AnalyzeQuestion: a pair of characters that touches a function word
+	Parts      int    // how many of the following tokens are parts of this one
 }
 
-// Analyze returns the tokens of s in order. A compound identifier gives its whole form first and
+// Analyze returns the tokens of s in order. A compound identifier yields its whole form first and
 // then its parts, with the same span.
 func Analyze(s string) []Token {
 	toks := make([]Token, 0, len(s)/6+1)
@@ -46,7 +46,7 @@ func Analyze(s string) []Token {
 	return toks
 }
 
-// Terms returns the terms of s without function words, in order, repeats included.
+// Terms returns the terms of s in order without function words, with repetitions.
 func Terms(s string) []string {
 	var terms []string
 	for _, t := range Analyze(s) {
@@ -68,7 +68,7 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// isUnspaced reports whether r belongs to a script that is written without spaces between words.
+// isUnspaced reports whether r belongs to a script written without spaces between words.
 func isUnspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false
@@ -88,12 +88,13 @@ func unspacedEnd(s string, i int) int {
 	return i
 }
 
-// maxWord is the most bytes of a word. The words of every language are shorter; what is longer is read
-// as several words, so that whoever looks at the text of each token does work in proportion to the text.
+// maxWord is the length limit of a word in bytes. Longer runs are split into several words, so that
+// work on the text of each token stays proportional to the text. Real words are shorter.
 const maxWord = 256
 
-// wordEnd returns the end of the word that begins at i: letters, digits and marks, with single
-// joiners inside: apostrophes between letters, "." and "," between digits, "_" anywhere.
+// wordEnd returns the end of the word that begins at i. A word consists of letters, digits and
+// marks, with single joiners inside: apostrophes between letters, "." and "," between digits, "_"
+// anywhere.
 func wordEnd(s string, i int) int {
 	most := i + maxWord
 	prev, _ := utf8.DecodeRuneInString(s[i:])
@@ -114,11 +115,11 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// maxHyphens bounds how many words are one compound.
+// maxHyphens is the most hyphens in a compound.
 const maxHyphens = 3
 
-// hyphenated returns the end of the words that begin at i and are joined by hyphens, that of the first
-// word where there is none.
+// hyphenated returns the end of the hyphenated words that begin at i, or the end of the first word
+// if there is no hyphen.
 func hyphenated(s string, i int) int {
 	end := wordEnd(s, i)
 	for range maxHyphens {
@@ -132,7 +133,7 @@ func hyphenated(s string, i int) int {
 	return end
 }
 
-// hyphen returns the length of the hyphen with which s begins, 0 for none.
+// hyphen returns the length of the hyphen at the start of s, or 0.
 func hyphen(s string) int {
 	for _, h := range []string{"-", "\u2010", "\u2011"} {
 		if strings.HasPrefix(s, h) {
@@ -142,8 +143,8 @@ func hyphen(s string) int {
 	return 0
 }
 
-// appendCompound appends the words of s[start:end], which hyphens join, behind the word that they are
-// without them, since some write it so: e-mail and email. Numbers are no such words.
+// appendCompound appends the hyphenated words s[start:end] after their joined form, because
+// spellings vary: e-mail and email. It does not join numbers.
 func appendCompound(toks []Token, s string, start, end int, shouting bool) []Token {
 	if wordEnd(s, start) == end {
 		return appendWord(toks, s, start, end, shouting)
@@ -168,7 +169,7 @@ func appendCompound(toks []Token, s string, start, end int, shouting bool) []Tok
 	return toks
 }
 
-// joiners removes what stands between the words of a compound, and within them.
+// joiners removes the characters between and within the words of a compound.
 var joiners = strings.NewReplacer("-", "", "\u2010", "", "\u2011", "", "'", "", "’", "", ",", "")
 
 func joins(prev, r, next rune) bool {
@@ -183,8 +184,8 @@ func joins(prev, r, next rune) bool {
 	return false
 }
 
-// appendPairs appends the overlapping pairs of characters of s[start:end], or the single
-// character when it stands alone.
+// appendPairs appends the overlapping pairs of characters of s[start:end], or a single character
+// that stands alone.
 func appendPairs(toks []Token, s string, start, end int) []Token {
 	prev := -1
 	for i := start; i < end; {
@@ -210,7 +211,7 @@ func appendWord(toks []Token, s string, start, end int, shouting bool) []Token {
 	stop, noun := isStop(folded) && (shouting || !isAcronym(word)), elided(folded)
 	folded = strings.TrimSuffix(strings.TrimSuffix(folded, "'s"), "'")
 	folded = strings.ReplaceAll(folded, "'", "")
-	if folded == "" { // an apostrophe that is a letter
+	if folded == "" { // the apostrophe is a letter
 		return toks
 	}
 	whole := len(toks)
@@ -223,8 +224,8 @@ func appendWord(toks []Token, s string, start, end int, shouting bool) []Token {
 	return toks
 }
 
-// elided returns the word behind an article or preposition that has lost its vowel to it, as in
-// l'avance or dell'azienda, "" for other words.
+// elided returns the word after an elided article or preposition, as in l'avance or dell'azienda,
+// and "" for other words.
 func elided(folded string) string {
 	before, rest, ok := strings.Cut(folded, "'")
 	if !ok || utf8.RuneCountInString(rest) < 3 {
@@ -257,7 +258,7 @@ func appendParts(toks []Token, s string, start, end int) []Token {
 	parts := 0
 	flush := func(to int) {
 		if to-part >= 2 && (part != start || to != end) {
-			if f := fold(s[part:to]); f != "" { // "" for marks alone
+			if f := fold(s[part:to]); f != "" { // "" if it has marks only
 				toks = append(toks, Token{Term: Stem(f), Start: start, End: end, Stop: isStop(f)})
 				parts++
 			}

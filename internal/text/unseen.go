@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// IsUnseen reports whether a character has no shape of its own, so that a text with it shows something
-// else than it says, or hides something: controls, marks of writing direction, zero-width and tag
-// characters, fillers, and the separators that end a line for some readers only. The joiners with
-// which Persian, Indic scripts and emoji are spelled are no such characters, nor are tab and line ends.
+// IsUnseen reports whether a character is invisible, so that a text with it could mislead or hide
+// something: controls, direction marks, zero-width and tag characters, fillers, and separators that
+// only some readers treat as line ends. Tabs, line ends, and the joiners that Persian, Indic
+// scripts and emoji need are not unseen.
 func IsUnseen(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == '\u200c', r == '\u200d':
@@ -18,10 +18,10 @@ func IsUnseen(r rune) bool {
 	case r == '\u034f', r == '\u115f', r == '\u1160', r == '\u17b4', r == '\u17b5', r == '\u3164', r == '\uffa0':
 		return true
 	}
-	return 0xe0100 <= r && r <= 0xe01ef // selectors of variants
+	return 0xe0100 <= r && r <= 0xe01ef // variation selectors
 }
 
-// Seen returns a text without what is not seen; controls leave a space.
+// Seen returns a text without invisible characters. Controls become a space.
 func Seen(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -34,8 +34,8 @@ func Seen(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// OneLine returns a title or a name as it may be shown beside others: Seen, on one line and with single
-// spaces. Where that leaves nothing, it is "".
+// OneLine returns a title or a name for display beside others: Seen, on one line and with single
+// spaces. The result may be "".
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Trim(Seen(s), " \u200c\u200d")), " ")
 }

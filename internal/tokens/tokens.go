@@ -1,5 +1,5 @@
-// Package tokens counts the tokens of texts with a real vocabulary, where the count is stored or
-// billed. Budgets, which are asked for all the time, do with llm.EstimateTokens.
+// Package tokens counts tokens with a real vocabulary, for counts that are stored or billed.
+// Budgets are computed too often for that and use llm.EstimateTokens.
 package tokens
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// codec is built once, when the first text is counted: it costs some 20 ms and 7 MB.
+// codec is built when the first text is counted; it costs some 20 ms and 7 MB.
 var codec = sync.OnceValues(func() (tokenizer.Codec, error) {
 	return tokenizer.Get(tokenizer.O200kBase)
 })
 
 // Count counts the tokens of text in o200k_base, the encoding of OpenAI's current models and a fair
-// estimate for others, at some 50 MB/s of prose. A text that the encoding cannot take counts a token
-// per byte, which is the most that it can be. It may be called concurrently.
+// estimate for others, at some 50 MB/s of prose. If the encoding fails, Count returns the number of
+// bytes, an upper bound. It may be called concurrently.
 //
-// The encoding cuts a text by a regular expression into pieces that it encodes one by one, which is
-// slow. Count cuts it into words, at some of the places at which the expression cuts in any case, and
-// remembers how many tokens a word has: a text repeats its words.
+// The encoding splits text by a regular expression, which is slow. Count first splits it into
+// words, at places where the expression always splits, and caches the count of each word, because
+// words repeat.
 func Count(text string) int {
 	n := 0
 	for text != "" {
@@ -33,9 +33,9 @@ func Count(text string) int {
 	return n
 }
 
-// wordEnd returns where the first piece of text ends for certain: before white space that follows
-// what is none. Only punctuation takes line breaks behind it into its piece. All that the expression
-// looks at beyond a piece is whether white space comes after white space.
+// wordEnd returns a position at which the expression always ends a piece: before white space that
+// follows another character. Only punctuation takes following line breaks into its piece. Beyond a
+// piece, the expression looks only at whether white space follows white space.
 func wordEnd(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -58,8 +58,7 @@ func wordBefore(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
-// counts remembers the tokens of recent words. Its size is bounded by dropping everything when it is
-// full.
+// counts caches the tokens of recent words. It is emptied when it is full.
 var counts = struct {
 	sync.RWMutex
 	m map[string]int
@@ -67,7 +66,7 @@ var counts = struct {
 
 const (
 	maxCounts = 1 << 15
-	maxWord   = 32 // bytes of a word that is remembered
+	maxWord   = 32 // bytes of the longest cached word
 )
 
 func countWord(word string) int {
@@ -90,7 +89,7 @@ func countWord(word string) int {
 	return n
 }
 
-// encode counts the tokens of a text with the encoding itself.
+// encode counts the tokens of a text with the encoding alone.
 func encode(text string) int {
 	c, err := codec()
 	if err != nil {

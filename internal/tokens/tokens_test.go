@@ -34,8 +34,8 @@ func TestCount_MayBeCalledConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// samples are texts as people ask about them, and what the cheap estimate of their tokens is
-// divided by the count. docs/measurements.md quotes the quotients.
+// samples are typical texts, with the ratio of the cheap estimate to the real count.
+// docs/measurements.md quotes the ratios.
 var samples = []struct {
 	name     string
 	quotient float64
@@ -60,7 +60,7 @@ var samples = []struct {
 	{"numbers", 0.42, "2026-11-21 13:37:42.123456 192.168.17.4 4711 0.00314159 1,234,567.89 0x7fff5fbff8a0 +49 30 901820\n"},
 }
 
-// reference counts as the encoding itself does.
+// reference counts the whole text with the encoding.
 func reference(t testing.TB, text string) int {
 	t.Helper()
 	c, err := tokenizer.Get(tokenizer.O200kBase)
@@ -80,7 +80,8 @@ func TestCount_IsThatOfTheEncoding(t *testing.T) {
 			t.Errorf("%s: %d tokens, want %d", s.name, got, want)
 		}
 	}
-	// All short texts of the kinds of characters that the encoding's expression tells apart.
+	// All short strings over the classes of characters that the encoding's expression
+	// distinguishes.
 	kinds := []string{"a", "B", "é", "9", ".", "/", "'s", " ", "\t", "\n", "\r", "\u00a0", "漢", "ʰ", "\u0301", "\xff"}
 	for i := range len(kinds) * len(kinds) * len(kinds) * len(kinds) {
 		text := ""
@@ -99,7 +100,7 @@ func FuzzCount(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4096 {
-			return // the encoding takes the square of the length for some
+			return // the encoding takes quadratic time for some
 		}
 		if got, want := tokens.Count(text), reference(t, text); got != want {
 			t.Errorf("%d tokens, want %d", got, want)

@@ -12,14 +12,14 @@ import (
 	"parley/internal/llm"
 )
 
-// maxExpression bounds an expression in bytes, and maxNodes in operands and operators. There are
-// no loops, so the two bound its time.
+// maxExpression limits an expression in bytes, maxNodes in operands and operators. There are no
+// loops, so both together limit its time.
 const (
 	maxExpression = 1000
 	maxNodes      = 200
 )
 
-// calculatorEnv is all that an expression can name.
+// calculatorEnv has all names that an expression can use.
 var calculatorEnv = map[string]any{
 	"pi": math.Pi, "e": math.E,
 	"sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "ln": math.Log, "log10": math.Log10, "log2": math.Log2,
@@ -28,7 +28,7 @@ var calculatorEnv = map[string]any{
 	"pow": math.Pow, "min": math.Min, "max": math.Max, "mod": math.Mod,
 }
 
-// Calculator returns the tool that computes.
+// Calculator returns a tool that evaluates arithmetic expressions.
 func Calculator() Tool {
 	return Tool{
 		Tool: llm.Tool{
@@ -66,8 +66,8 @@ func calculate(_ context.Context, call Call) (Result, error) {
 	return Result{Text: fmt.Sprintf("%s = %s", args.Expression, number(value))}, nil
 }
 
-// number writes a value with 15 significant digits, which hides the last bit's noise of binary
-// fractions, and without an exponent where people would write none.
+// number formats a value with 15 significant digits, which hides the rounding of binary fractions,
+// and without an exponent where people would not write one.
 func number(x float64) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 15, 64), 64)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	_ "time/tzdata" // zones by name on machines without a database of them
+	_ "time/tzdata" // time zones for machines without a zone database
 
 	"parley/internal/llm"
 )
 
-// Clock returns the tool that tells date and time. A nil now is time.Now.
+// Clock returns a tool that tells date and time. A nil now means time.Now.
 func Clock(now func() time.Time) Tool {
 	if now == nil {
 		now = time.Now

@@ -10,14 +10,14 @@ import (
 	"parley/internal/retrieval"
 )
 
-// SearchFunc finds passages. retrieval.Corpus has one.
+// SearchFunc finds passages, as retrieval.Corpus does.
 type SearchFunc func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 
-// foundDocuments is how many passages a search of the corpus gives.
+// foundDocuments is how many passages a search returns.
 const foundDocuments = 5
 
-// SearchDocuments returns the tool that searches the corpus, with the rights and the filter of the
-// turn. What it finds may be cited.
+// SearchDocuments returns a tool that searches the corpus with the rights and the filter of the
+// turn. The answer may cite its passages.
 func SearchDocuments(search SearchFunc) Tool {
 	return Tool{
 		Tool: llm.Tool{

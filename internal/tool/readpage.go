@@ -10,10 +10,10 @@ import (
 	"parley/internal/llm"
 )
 
-// PageReader returns title and text of a page's bytes.
+// PageReader returns the title and text of a page.
 type PageReader func(ctx context.Context, page *fetch.Page) (title, text string, err error)
 
-// ReadPage returns the tool that reads a page of the public web. get is fetch.Client.Get or a fake.
+// ReadPage returns a tool that reads a page of the public web. get is fetch.Client.Get or a fake.
 func ReadPage(get func(ctx context.Context, url string, known fetch.Known) (*fetch.Page, error), read PageReader) Tool {
 	return Tool{
 		Tool: llm.Tool{
@@ -37,7 +37,7 @@ func ReadPage(get func(ctx context.Context, url string, known fetch.Known) (*fet
 			}
 			title, text, err := read(ctx, page)
 			if err != nil {
-				return Result{}, &Error{Msg: "The page has no text that can be read.", Err: err}
+				return Result{}, &Error{Msg: "The page has no readable text.", Err: err}
 			}
 			return Result{Text: fmt.Sprintf("%s\n%s\n\n%s", title, page.URL, text)}, nil
 		},

@@ -22,30 +22,29 @@ import (
 
 // Options tunes a Registry. Zero fields mean the default.
 type Options struct {
-	Timeout  time.Duration // of a call; 20 s
-	MaxBytes int           // of a result's text; 16 KiB
-	MaxArgs  int           // bytes of a call's arguments; 16 KiB
-	// Namespaces names the tools that may be called in a namespace. One that is not a key may use all.
+	Timeout  time.Duration // limit of a call; 20 s
+	MaxBytes int           // limit of a result's text; 16 KiB
+	MaxArgs  int           // limit in bytes of a call's arguments; 16 KiB
+	// Namespaces lists the tools allowed in a namespace. A missing key allows all.
 	Namespaces map[string][]string
 	Logger     *slog.Logger // nil discards
 }
 
-// Registry decides which tools a turn may use, and runs them. It is made once and is safe for
-// concurrent use.
+// Registry decides which tools a turn may use, and runs them. It is safe for concurrent use.
 type Registry struct {
 	opts    Options
 	tools   []Tool                          // by name, ascending
 	schemas map[string]*jsonschema.Resolved // by name, of the tools whose schema can be checked
 }
 
-// ErrUnknown says that a turn may not call a tool: there is none of the name, or the lists leave
-// it out. The two are not told apart.
+// ErrUnknown says that a turn may not call a tool, either because it does not exist or because the
+// lists exclude it. The error does not say which.
 var ErrUnknown = errors.New("no such tool")
 
 var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// NewRegistry returns a registry of the tools. Two with one name, a name that providers do not
-// take, and a list that names a tool which does not exist are errors.
+// NewRegistry returns a registry of the tools. It is an error if two tools share a name, if
+// providers would reject a name, or if a list names a tool that does not exist.
 func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 	opts.Timeout = cmp.Or(opts.Timeout, 20*time.Second)
 	opts.MaxBytes = cmp.Or(opts.MaxBytes, 16<<10)
@@ -56,7 +55,7 @@ func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 	r := &Registry{opts: opts, tools: slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })}
 	for i, t := range r.tools {
 		if !validName.MatchString(t.Name) {
-			return nil, fmt.Errorf("%q is no name for a tool: 1 to 64 letters, digits, dashes and underscores make one", t.Name)
+			return nil, fmt.Errorf("%q is not a valid tool name: use 1 to 64 letters, digits, dashes and underscores", t.Name)
 		}
 		if i > 0 && r.tools[i-1].Name == t.Name {
 			return nil, fmt.Errorf("two tools have the name %s", t.Name)
@@ -83,7 +82,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Offer returns what a model may call in a namespace, sorted by name.
+// Offer returns the tools that a model may call in a namespace, sorted by name.
 func (r *Registry) Offer(namespace string) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range r.tools {
@@ -107,15 +106,14 @@ func (r *Registry) find(name string) (Tool, bool) {
 	return r.tools[i], true
 }
 
-// Writes reports whether a tool changes something outside of the turn.
+// Writes reports whether a tool changes something outside the turn.
 func (r *Registry) Writes(name string) bool {
 	t, ok := r.find(name)
 	return ok && t.Writes
 }
 
-// Call runs a tool that a model asked for in a namespace, that of the filter.
-// It always returns something that the model can be told: the text of a failure is a sentence
-// without internal detail, and err, for the caller's own use, says that it is one.
+// Call runs a tool for a model, in the namespace of filter. The result can always be shown to the
+// model: a failure's text is a sentence without internal detail. err tells the caller of the failure.
 func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, call llm.ToolCall) (res Result, err error) {
 	t, ok := r.find(call.Name)
 	if !ok || !r.allows(filter.Namespace, call.Name) {
@@ -160,7 +158,7 @@ func (r *Registry) explain(ctx context.Context, t Tool, err error) string {
 
 const clipped = "\n[cut off here]"
 
-// clip returns the beginning of a text that is too long, and says that it is one.
+// clip truncates a text that is too long and marks the cut.
 func clip(s string, limit int) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

@@ -7,8 +7,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// resolveSchemas prepares the schemas of the tools' arguments. One that cannot be read, which may come
-// from an MCP server, checks nothing: its tool then says itself what is wrong with a call.
+// resolveSchemas prepares the schemas of the tools' arguments. An unreadable schema, perhaps from
+// an MCP server, checks nothing: the tool itself then rejects wrong calls.
 func (r *Registry) resolveSchemas() map[string]*jsonschema.Resolved {
 	all := map[string]*jsonschema.Resolved{}
 	for _, t := range r.tools {
@@ -35,15 +35,16 @@ func resolveSchema(text json.RawMessage) (resolved *jsonschema.Resolved, err err
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, err
 	}
-	s.AdditionalProperties = nil // what a tool does not know it skips, and models add things
+	s.AdditionalProperties = nil // models add properties, and tools ignore unknown ones
 	return s.Resolve(nil)
 }
 
-// maxSchemaTold is how long a schema may be, in bytes, to be told again to a model that missed it.
+// maxSchemaTold is the length in bytes up to which a schema is repeated to a model that violated
+// it.
 const maxSchemaTold = 4 << 10
 
-// check returns what the model is to be told about arguments that do not follow their schema, nil when
-// they do. Absent arguments are an empty object.
+// check returns an error for the model if arguments violate their schema, else nil. Absent
+// arguments are an empty object.
 func (r *Registry) check(t Tool, arguments string) *Error {
 	schema := r.schemas[t.Name]
 	if schema == nil {
@@ -66,11 +67,11 @@ func (r *Registry) check(t Tool, arguments string) *Error {
 func validate(schema *jsonschema.Resolved, arguments string) (err error) {
 	var instance any
 	if err := json.Unmarshal([]byte(arguments), &instance); err != nil {
-		return nil // the tool says itself what it cannot read
+		return nil // the tool itself reports arguments that it cannot read
 	}
 	defer func() {
 		if recover() != nil {
-			err = nil // what cannot be checked is for the tool to judge
+			err = nil // the tool judges what cannot be checked here
 		}
 	}()
 	return schema.Validate(instance)

@@ -23,7 +23,7 @@ func TestRegistry_TellsTheModelWhatIsWrongWithItsArguments(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, says string }{
 		{"city", `{"city":"Oslo"}`, ""},
 		{"city", `{"city":"Oslo","days":3}`, ""},
-		{"city", `{"city":"Oslo","country":"NO"}`, ""}, // skipped by the tool
+		{"city", `{"city":"Oslo","country":"NO"}`, ""}, // the tool ignores it
 		{"city", `{}`, "city"},
 		{"city", ``, "city"},
 		{"city", `{"city":7}`, `"string"`},

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// service calls a JSON API that the operator has configured, which may stand in a private network.
+// service calls a JSON API configured by the operator, which may be in a private network.
 type service struct {
 	http *http.Client
 }
 
-// maxReply bounds the reply of a service.
+// maxReply is the size limit of a service's reply.
 const maxReply = 1 << 20
 
 func newService() *service {
 	return &service{http: &http.Client{
 		Timeout: 15 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // a key goes to the configured host only
+			return http.ErrUseLastResponse // send the key to the configured host only
 		},
 	}}
 }
 
-// call sends req and reads the reply into out. Errors name neither URL nor key.
+// call sends req and decodes the reply into out. Errors contain neither URL nor key.
 func (s *service) call(req *http.Request, out any) error {
 	ctx := req.Context()
 	req.Header.Set("Accept", "application/json")
@@ -42,19 +42,19 @@ func (s *service) call(req *http.Request, out any) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	switch {
 	case err != nil:
-		return &Error{Msg: "The service broke off.", Err: withoutURL(err)}
+		return &Error{Msg: "The service closed the connection early.", Err: withoutURL(err)}
 	case len(body) > maxReply:
 		return failf("The service answered with more than %d bytes.", maxReply)
 	case resp.StatusCode != http.StatusOK:
 		return failf("The service answered with status %d.", resp.StatusCode)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return &Error{Msg: "The service answered something that can't be read.", Err: fmt.Errorf("decode the reply: %w", err)}
+		return &Error{Msg: "The service's reply can't be read.", Err: fmt.Errorf("decode the reply: %w", err)}
 	}
 	return nil
 }
 
-// withoutURL drops the URL that net/http puts into its errors, which may hold a key.
+// withoutURL removes the URL, which may hold a key, from an error of net/http.
 func withoutURL(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -1,10 +1,10 @@
-// Package tool holds what a model may call while it answers: the built-in tools, those of MCP
-// servers, and the registry that decides who may call which, for how long, and how much of a
-// result the model reads.
+// Package tool holds the tools that a model may call while it answers: the built-in tools, the
+// tools of MCP servers, and the registry, which decides who may call which tool, for how long, and
+// how much of a result the model reads.
 //
-// A tool runs with the rights of the caller of the turn and no more: it is given the filter of
-// the turn, and nothing that it returns can widen it. What a tool returns is material for the
-// model, of no more trust than a document. Passages that it returns may be cited.
+// A tool runs with the rights of the turn's caller: it gets the turn's filter, and its results
+// cannot widen it. Results are untrusted, like documents. The answer may cite passages that a tool
+// returns.
 package tool
 
 import (
@@ -20,28 +20,28 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Tool is something that a model may call.
+// Tool is a function that a model may call.
 type Tool struct {
-	llm.Tool               // what the model is told of it
-	Writes   bool          // it changes something outside of the turn
-	Timeout  time.Duration // of one call; 0 means the registry's
+	llm.Tool               // its description for the model
+	Writes   bool          // it changes something outside the turn
+	Timeout  time.Duration // limit of one call; 0 means the registry's
 	Run      func(ctx context.Context, call Call) (Result, error)
 }
 
 // Call is one use of a tool.
 type Call struct {
-	Filter    retrieval.Filter // what the caller of the turn may see
+	Filter    retrieval.Filter // the rights and filter of the turn
 	Arguments json.RawMessage  // a JSON object as the model wrote it
 }
 
-// Result is what a tool found.
+// Result is the result of a call.
 type Result struct {
-	Text     string              // for the model to read
-	Passages []retrieval.Passage // which the answer may cite; Text does not repeat them
+	Text     string              // text for the model
+	Passages []retrieval.Passage // passages that the answer may cite; Text does not repeat them
 }
 
-// Error is a failure that the model is told of, so that it can try something else or say so.
-// What any other error says stays in the log.
+// Error is a failure reported to the model, so that it can try something else or say so. The text
+// of any other error is only logged.
 type Error struct {
 	Msg string // one sentence
 	Err error  // internal; nil for most
@@ -59,7 +59,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func failf(format string, args ...any) error { return &Error{Msg: fmt.Sprintf(format, args...)} }
 
-// arguments reads the arguments of a call into T. Absent ones, and no object at all, leave zero.
+// arguments decodes the arguments of a call into T. Absent or null arguments leave T zero.
 func arguments[T any](call Call) (T, error) {
 	var args T
 	if len(bytes.TrimSpace(call.Arguments)) == 0 {
@@ -67,7 +67,7 @@ func arguments[T any](call Call) (T, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(call.Arguments))
 	if err := dec.Decode(&args); err != nil {
-		return args, &Error{Msg: "The arguments are not a JSON object of the tool's form.", Err: err}
+		return args, &Error{Msg: "The arguments are not a JSON object that fits the tool.", Err: err}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return args, failf("There is more than one JSON object in the arguments.")

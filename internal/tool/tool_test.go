@@ -186,7 +186,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// serve answers each path with a body, and tells what was asked.
+// serve answers each path with a body and records the requests.
 func serve(t *testing.T, bodies map[string]string) (base string, asked *[]*http.Request) {
 	t.Helper()
 	asked = &[]*http.Request{}
@@ -225,7 +225,7 @@ func TestWeather(t *testing.T) {
 		t.Errorf("asked for %s", (*asked)[1].URL)
 	}
 	for name, w := range map[string]Tool{
-		"There is no place of this name.":       Weather(WeatherOptions{GeocodingURL: base + "/empty", ForecastURL: base + "/fc"}),
+		"There is no place with this name.":     Weather(WeatherOptions{GeocodingURL: base + "/empty", ForecastURL: base + "/fc"}),
 		"The service answered with status 418.": Weather(WeatherOptions{GeocodingURL: base + "/geo", ForecastURL: base + "/x"}),
 		"The service can't be reached.":         Weather(WeatherOptions{GeocodingURL: "http://127.0.0.1:1/"}),
 		"The location is empty or too long.":    w,
@@ -318,7 +318,7 @@ func TestReadPage(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://a.example/":       "Title\nhttps://a.example/\n\n<p>x",
 		"http://localhost/":        "The URL leads to an address that is not public.",
-		"https://a.example/binary": "The page has no text that can be read.",
+		"https://a.example/binary": "The page has no readable text.",
 	} {
 		if got, _ := call(t, tool, fmt.Sprintf(`{"url":%q}`, url)); got != want {
 			t.Errorf("%s: %q", url, got)

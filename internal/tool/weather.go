@@ -14,14 +14,14 @@ import (
 	"parley/internal/llm"
 )
 
-// WeatherOptions says where the weather comes from. Zero fields mean Open-Meteo, which needs no
-// key for non-commercial use (https://open-meteo.com/en/docs).
+// WeatherOptions configures the weather service. Zero fields mean Open-Meteo, which needs no key
+// for non-commercial use (https://open-meteo.com/en/docs).
 type WeatherOptions struct {
 	GeocodingURL string // https://geocoding-api.open-meteo.com/v1/search
 	ForecastURL  string // https://api.open-meteo.com/v1/forecast
 }
 
-// Weather returns the tool that tells the present weather of a place.
+// Weather returns a tool that tells the current weather of a place.
 func Weather(opts WeatherOptions) Tool {
 	w := weather{newService(), WeatherOptions{
 		GeocodingURL: cmp.Or(opts.GeocodingURL, "https://geocoding-api.open-meteo.com/v1/search"),
@@ -30,7 +30,7 @@ func Weather(opts WeatherOptions) Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name:        "get_weather",
-			Description: "Tells the present weather of a place, and what is expected today and in the next two days.",
+			Description: "Tells the current weather of a place and the forecast for today and the next two days.",
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"location":{"type":"string","description":"a city, with its country where the name is not unique, such as Paris, France"}},"required":["location"],"additionalProperties":false}`),
 		},
 		Run: w.run,
@@ -50,7 +50,7 @@ type place struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// forecast is the part of the reply that is used (API "forecast", units as asked for).
+// forecast is the part of the reply that Parley uses (API "forecast", with the requested units).
 type forecast struct {
 	Timezone string `json:"timezone"`
 	Current  struct {
@@ -93,8 +93,8 @@ func (w weather) run(ctx context.Context, call Call) (Result, error) {
 	return Result{Text: f.describe(p)}, nil
 }
 
-// find looks for a place by its name. "Paris, France" is looked for as Paris, and the first one
-// in a country or region of the other name is taken.
+// find looks up a place by its name. For "Paris, France" it looks up Paris and takes the first
+// result in a country or region of that name.
 func (w weather) find(ctx context.Context, location string) (place, error) {
 	name, region, _ := strings.Cut(location, ",")
 	region = strings.TrimSpace(region)
@@ -111,7 +111,7 @@ func (w weather) find(ctx context.Context, location string) (place, error) {
 		}
 	}
 	if len(reply.Results) == 0 {
-		return place{}, failf("There is no place of this name.")
+		return place{}, failf("There is no place with this name.")
 	}
 	return reply.Results[0], nil
 }
@@ -148,7 +148,7 @@ func (f forecast) describe(p place) string {
 	return b.String()
 }
 
-// join joins the names that are not empty and not a repetition.
+// join joins the names that are neither empty nor repeated.
 func join(names ...string) string {
 	var out []string
 	for _, n := range names {
@@ -159,7 +159,7 @@ func join(names ...string) string {
 	return strings.Join(out, ", ")
 }
 
-// weatherCode puts a code of WMO table 4677, as Open-Meteo uses it, into words.
+// weatherCode describes a code of WMO table 4677 as Open-Meteo uses it.
 func weatherCode(code int) string {
 	switch {
 	case code == 0:

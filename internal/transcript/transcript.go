@@ -12,8 +12,8 @@
 //		return nil
 //	})
 //
-// Save reads, changes and writes in one transaction, so that of two clients that write at the same
-// time neither loses what the other one has added.
+// Save reads, changes and writes in one transaction, so that two clients that write at the same
+// time do not lose each other's messages.
 package transcript
 
 import (
@@ -23,11 +23,11 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the scope has no chat of that id. A chat of somebody else is not found
-// either: ids belong to their scope.
+// ErrNotFound says that the scope has no chat with that id. Ids belong to a scope, so a chat of
+// another owner is not found either.
 var ErrNotFound = errors.New("no such chat")
 
-// Kind says of which protocol the chats are. Chats of two kinds never meet.
+// Kind is the protocol of a chat. Chats of different kinds are separate.
 type Kind string
 
 // The kinds.
@@ -38,27 +38,27 @@ const (
 	Conversations Kind = "conversations" // of the Responses API
 )
 
-// Scope says whose chats they are. Two scopes share nothing, not even ids.
+// Scope is the owner of chats. Two scopes share nothing, not even ids.
 type Scope struct {
 	Kind      Kind
 	Namespace string
 	Owner     string // access.Principal.Subject; "" for the anonymous caller
 }
 
-// Chat is what a list of chats shows of one.
+// Chat is a chat as a list shows it.
 type Chat struct {
 	ID          string
-	Mode        string // the protocol's own, "" where it has none
+	Mode        string // defined by the protocol, or ""
 	Title       string
 	LastMessage string // shortened for lists
-	Count       int    // of messages
+	Count       int    // number of messages
 	CreatedAt   time.Time
-	UpdatedAt   time.Time // UTC, microseconds, as is CreatedAt
+	UpdatedAt   time.Time // UTC, to the microsecond, as is CreatedAt
 }
 
 // Message is one message as its client wrote it.
 type Message struct {
-	ID   string          // the client's, "" when it gave none
+	ID   string          // the client's, or ""
 	Body json.RawMessage // compact JSON
 }
 
@@ -80,14 +80,14 @@ type Transcript struct {
 	Messages []Message
 }
 
-// List says which chats to list. The zero value lists all.
+// List selects chats. The zero value selects all.
 type List struct {
 	Mode   string // "" for every mode
 	Limit  int    // 0 for no limit
-	Before *Place // only chats behind this place of the list; nil for the beginning
+	Before *Place // only chats after this place; nil starts at the beginning
 }
 
-// Place is a chat's place in a list.
+// Place is the position of a chat in a list.
 type Place struct {
 	UpdatedAt time.Time
 	ID        string
@@ -95,14 +95,13 @@ type Place struct {
 
 // Store keeps transcripts durably. Implementations pass storetest.Transcripts.
 type Store interface {
-	// Chats lists the scope's chats, the last updated first and by descending id among equals.
+	// Chats lists the scope's chats by descending time of update, then by descending id.
 	Chats(ctx context.Context, scope Scope, list List) ([]Chat, error)
 	// Transcript returns a chat with its messages, or ErrNotFound.
 	Transcript(ctx context.Context, scope Scope, id string) (Transcript, error)
-	// Save lets change turn the stored transcript into the one to store, which may be a new one:
-	// then found is false, and only ID is set. It runs in a transaction in which nobody else writes
-	// the chat. With an error of change nothing is written, and that error is returned. Count is
-	// set from Messages.
+	// Save lets change edit the stored transcript, or fill a new one: then found is false and only
+	// ID is set. It runs in a transaction that excludes other writers. If change fails, nothing is
+	// written and its error is returned. Count is set from Messages.
 	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
 	// Delete deletes a chat, or returns ErrNotFound.
 	Delete(ctx context.Context, scope Scope, id string) error

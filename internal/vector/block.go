@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// blockBytes is about the size of a full block: large enough that scanning it costs nothing beside
-// its products, small enough that the last one of a namespace wastes little.
+// blockBytes is the approximate size of a full block. It is large, so that the overhead of a block
+// is small, but not so large that the last block of a namespace wastes much.
 const blockBytes = 4 << 20
 
 // Block holds the vectors of some chunks. It is immutable.
 type Block struct {
 	dimensions int
-	values     []float32 // one vector after the other
-	ordinals   []int32   // by vector
+	values     []float32 // all vectors, concatenated
+	ordinals   []int32   // one per vector
 	runs       []run
-	order      []int32 // the runs in the order of their revisions
+	order      []int32 // the runs, ordered by revision
 }
 
 // run is a sequence of vectors of one revision. A revision may have several.
@@ -27,7 +27,8 @@ type run struct {
 // Len returns the number of vectors.
 func (b *Block) Len() int { return len(b.ordinals) }
 
-// Revisions returns the revision of each run, in the order of Spans. The caller must not change it.
+// Revisions returns the revision of each run, in the order of Spans. The caller must not change the
+// slice.
 func (b *Block) Revisions() []int64 {
 	all := make([]int64, len(b.runs))
 	for i, r := range b.runs {
@@ -36,7 +37,7 @@ func (b *Block) Revisions() []int64 {
 	return all
 }
 
-// end returns where a run ends.
+// end returns the end of a run.
 func (b *Block) end(run int) int {
 	if run+1 < len(b.runs) {
 		return b.runs[run+1].first
@@ -47,10 +48,10 @@ func (b *Block) end(run int) int {
 // Size returns the number of vectors of a run.
 func (b *Block) Size(run int) int { return b.end(run) - b.runs[run].first }
 
-// Span is the vectors from Start to End of a block, End exclusive.
+// Span is the vectors [Start, End) of a block.
 type Span struct{ Start, End int }
 
-// Spans returns the vectors of the runs for which shown returns true, as few spans as that takes.
+// Spans returns the vectors of the runs for which shown returns true, in as few spans as possible.
 func (b *Block) Spans(shown func(run int) bool) []Span {
 	var spans []Span
 	for i, r := range b.runs {
@@ -80,8 +81,8 @@ func (b *Block) revisionAt(i int) int64 {
 	return b.runs[n].revision
 }
 
-// Score returns the dot product of the query with the vector of a chunk; ok is false when it has
-// none in the block.
+// Score returns the dot product of the query with the vector of a chunk; ok is false if the block
+// has no vector for it.
 func (b *Block) Score(query []float32, revision int64, ordinal int) (score float64, ok bool) {
 	for _, run := range b.runsOf(revision) {
 		for i := b.runs[run].first; i < b.end(int(run)); i++ {
@@ -93,7 +94,7 @@ func (b *Block) Score(query []float32, revision int64, ordinal int) (score float
 	return 0, false
 }
 
-// Runs returns the runs of a revision, none when the block has none.
+// Runs returns the runs of a revision in the block.
 func (b *Block) Runs(revision int64) []int {
 	var runs []int
 	for _, run := range b.runsOf(revision) {
@@ -105,7 +106,7 @@ func (b *Block) Runs(revision int64) []int {
 func (b *Block) runsOf(revision int64) []int32 {
 	n := len(b.order)
 	if n == 0 || revision < b.runs[b.order[0]].revision || revision > b.runs[b.order[n-1]].revision {
-		return nil // as nearly all blocks say, since revisions ascend in time
+		return nil // true of nearly all blocks, because revisions ascend in time
 	}
 	start, _ := slices.BinarySearchFunc(b.order, revision, func(run int32, revision int64) int {
 		return cmp.Compare(b.runs[run].revision, revision)
@@ -117,9 +118,9 @@ func (b *Block) runsOf(revision int64) []int32 {
 	return b.order[start:end]
 }
 
-// Join returns a block with the vectors of a and then those of b, or nil when that would be more
-// than fits into one. Neither is changed, but the result may share the memory of a, so that no
-// block may be the first of two.
+// Join returns a block with the vectors of a, then those of b, or nil if they do not fit into one
+// block. It changes neither, but the result may share memory with a, so a block may be the first
+// argument of only one Join.
 func Join(a, b *Block) *Block {
 	if a.Len()+b.Len() > limit(a.dimensions) {
 		return nil
@@ -133,7 +134,7 @@ func Join(a, b *Block) *Block {
 	return joined.sorted()
 }
 
-// limit is how many vectors of a length are in a full block.
+// limit is the number of vectors in a full block.
 func limit(dimensions int) int { return max(1, blockBytes/4/dimensions) }
 
 // Builder makes blocks of vectors.
@@ -147,13 +148,12 @@ func NewBuilder(dimensions int) *Builder {
 	return &Builder{last: Block{dimensions: dimensions}}
 }
 
-// Add appends a vector as Encode returned it. Its length is that of the builder, or there is an
-// error.
+// Add appends a vector encoded by Encode. A wrong length is an error.
 func (b *Builder) Add(revision int64, ordinal int, encoded []byte) error {
 	dimensions := b.last.dimensions
 	if b.last.Len() == limit(dimensions) {
 		b.flush()
-		b.last.values = make([]float32, 0, limit(dimensions)*dimensions) // there are many: it will be filled
+		b.last.values = make([]float32, 0, limit(dimensions)*dimensions) // further blocks follow, so this one will be filled
 	}
 	values, err := appendDecoded(b.last.values, encoded, dimensions)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *Builder) Add(revision int64, ordinal int, encoded []byte) error {
 	return nil
 }
 
-// place says which chunk the vector belongs to that was appended last.
+// place records the chunk of the vector that was appended last.
 func (b *Block) place(revision int64, ordinal int) {
 	if n := len(b.runs); n == 0 || b.runs[n-1].revision != revision {
 		b.runs = append(b.runs, run{revision, len(b.ordinals)})
@@ -178,7 +178,7 @@ func (b *Builder) flush() {
 	b.last = Block{dimensions: b.last.dimensions}
 }
 
-// exactly returns values without room for more, which a slice that has grown has.
+// exactly returns values with no spare capacity.
 func exactly(values []float32) []float32 {
 	if cap(values) == len(values) {
 		return values
@@ -196,7 +196,7 @@ func (b Block) sorted() *Block {
 	return &b
 }
 
-// Blocks returns what was built.
+// Blocks returns the finished blocks.
 func (b *Builder) Blocks() []*Block {
 	if b.last.Len() > 0 {
 		b.flush()
@@ -204,7 +204,7 @@ func (b *Builder) Blocks() []*Block {
 	return b.full
 }
 
-// Keep returns a block of the runs for which kept returns true, nil when there are none.
+// Keep returns a block of the runs for which kept returns true, or nil if there are none.
 func (b *Block) Keep(kept func(run int) bool) *Block {
 	to := Block{dimensions: b.dimensions}
 	for i, r := range b.runs {

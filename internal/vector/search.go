@@ -9,34 +9,33 @@ import (
 	"sync/atomic"
 )
 
-// Hit is a vector that is like the query.
+// Hit is a vector that was found.
 type Hit struct {
 	Revision int64
 	Ordinal  int
 	Score    float64 // the dot product
 }
 
-// Shown is what a caller may see of a block.
+// Shown is the part of a block that a caller may see.
 type Shown struct {
 	Block *Block
 	Spans []Span
 }
 
-// Found is what a search came to know.
+// Found is the result of a search.
 type Found struct {
 	Hits    []Hit   // best first; equal scores in the order of revisions and ordinals
-	Seen    int     // vectors that were compared
-	Matched int     // those with a score above zero
-	Mean    float64 // of all scores
+	Seen    int     // vectors compared
+	Matched int     // vectors with a score above zero
+	Mean    float64 // mean of all scores
 }
 
-// unitValues is how many numbers one goroutine compares at a time, and the least for which there is
-// more than one.
+// unitValues is how many numbers one goroutine compares at a time. Smaller searches use one
+// goroutine.
 const unitValues = 256 << 10
 
-// Search returns the k shown vectors, at least 1, that are most like the query, which is a unit
-// vector of the length of theirs. It is exact. A large search is split over the processors; the
-// error is ctx's.
+// Search returns the k shown vectors (k ≥ 1) that are most similar to query, a unit vector of the
+// same length. It is exact. A large search is split over the processors. The error is ctx's.
 func Search(ctx context.Context, shown []Shown, query []float32, k int) (Found, error) {
 	units := unitsOf(shown, max(1, unitValues/len(query)))
 	scans := make([]scan, max(1, min(runtime.GOMAXPROCS(0), len(units))))
@@ -59,7 +58,7 @@ func Search(ctx context.Context, shown []Shown, query []float32, k int) (Found, 
 	return join(scans, k), nil
 }
 
-// unit is a span that one goroutine compares at a time.
+// unit is a span that one goroutine compares.
 type unit struct {
 	block *Block
 	span  Span
@@ -77,7 +76,7 @@ func unitsOf(shown []Shown, size int) []unit {
 	return units
 }
 
-// scan is what one goroutine finds.
+// scan is the result of one goroutine.
 type scan struct {
 	top     top
 	seen    int
@@ -114,12 +113,12 @@ func join(scans []scan, k int) Found {
 	return f
 }
 
-// compare orders hits: the worse one is less.
+// compare orders hits; the worse hit is less.
 func compare(a, b Hit) int {
 	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(b.Revision, a.Revision), cmp.Compare(b.Ordinal, a.Ordinal))
 }
 
-// top keeps the k best hits in a heap with the worst in front.
+// top keeps the k best hits in a heap with the worst at the front.
 type top struct {
 	k    int
 	hits []Hit

@@ -1,10 +1,9 @@
-// Package vector searches vectors: exactly, whatever their number, by the dot product of the query
-// with every vector that the caller may see. On x86 with AVX2 the products are SIMD; elsewhere they
-// are plain Go, which takes about two and a half times as long.
+// Package vector searches vectors exactly: it takes the dot product of the query with every vector
+// that the caller may see. On x86 with AVX2 the products are SIMD; elsewhere they are plain Go,
+// which takes about two and a half times as long.
 //
-// Vectors lie in immutable blocks, each with the revisions and ordinals of the chunks that they
-// belong to. What a caller may not see is left out by spans over the blocks, before the best are
-// chosen.
+// Vectors are stored in immutable blocks, with the revisions and ordinals of their chunks. Spans
+// over the blocks leave out the chunks that the caller may not see, before the best are chosen.
 //
 //	b := vector.NewBuilder(len(v))
 //	err := b.Add(revision, ordinal, vector.Encode(v))
@@ -24,7 +23,7 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// dot returns the dot product of two vectors of one length, which is not 0.
+// dot returns the dot product of two vectors of the same length, which must not be 0.
 var dot = choose(simd())
 
 // simd reports whether this processor runs vek's SIMD code.
@@ -37,8 +36,8 @@ func choose(simd bool) func(a, b []float32) float32 {
 	return dotGo
 }
 
-// dotGo has four sums, so that an addition need not wait for the one before: on processors without
-// SIMD code it is twice as fast as the plain loop that vek falls back to.
+// dotGo keeps four sums, so that an addition need not wait for the previous one. On processors
+// without SIMD code it is twice as fast as vek's plain loop.
 func dotGo(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float32
@@ -56,14 +55,14 @@ func dotGo(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// Normalize returns v with the length 1, so that dot products are cosines. The error says that v
-// has no direction: it is empty or zero, or holds what is no number.
+// Normalize returns v scaled to length 1, so that dot products are cosines. It fails if v is empty
+// or zero, or contains NaN or an infinity.
 func Normalize(v []float32) ([]float32, error) {
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
 	}
-	if !(sum > 0) || math.IsInf(sum, 0) { // a NaN is not above zero
+	if !(sum > 0) || math.IsInf(sum, 0) { // false for NaN, too
 		return nil, ErrDirection
 	}
 	scale := 1 / math.Sqrt(sum)
@@ -74,8 +73,8 @@ func Normalize(v []float32) ([]float32, error) {
 	return unit, nil
 }
 
-// ErrDirection says that a vector points nowhere.
-var ErrDirection = errors.New("the vector is zero, or holds what is no number")
+// ErrDirection says that a vector has no direction.
+var ErrDirection = errors.New("the vector is zero or not finite")
 
 // Encode returns a vector as little-endian bytes.
 func Encode(v []float32) []byte {
@@ -86,15 +85,15 @@ func Encode(v []float32) []byte {
 	return b
 }
 
-// appendDecoded appends the vector of some bytes to values. What is no number is an error, since it
-// would spoil every ranking that it takes part in.
+// appendDecoded appends an encoded vector to values. It rejects values that are not finite, since
+// they would spoil every ranking.
 func appendDecoded(values []float32, b []byte, dimensions int) ([]float32, error) {
 	if len(b) != 4*dimensions {
-		return nil, fmt.Errorf("a vector has %d bytes, not those of %d dimensions", len(b), dimensions)
+		return nil, fmt.Errorf("a vector has %d bytes, which does not fit %d dimensions", len(b), dimensions)
 	}
 	for ; len(b) > 0; b = b[4:] {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(b))
-		if !(x >= -2 && x <= 2) { // of a unit vector, with room for rounding
+		if !(x >= -2 && x <= 2) { // a unit vector's range, with room for rounding
 			return nil, ErrDirection
 		}
 		values = append(values, x)

@@ -35,7 +35,7 @@ func unitVector(t testing.TB, rnd *rand.Rand, dimensions int) []float32 {
 	return v
 }
 
-// stored is a vector as it was given to a builder.
+// stored is a vector as passed to a builder.
 type stored struct {
 	Hit
 	values []float32
@@ -59,7 +59,7 @@ func build(t testing.TB, rnd *rand.Rand, dimensions, n int, revision int64) ([]*
 	return b.Blocks(), all
 }
 
-// slowly is what Search does, in the plainest way.
+// slowly is a naive Search.
 func slowly(all []stored, shown func(revision int64) bool, query []float32, k int) (hits []Hit, matched int, mean float64) {
 	for _, s := range all {
 		if !shown(s.Revision) {
@@ -151,8 +151,8 @@ func TestSearch_EndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestJoin_LeavesTheBlocksAsTheyAre joins again and again, as additions to a corpus do, while what
-// was joined before is still in use.
+// TestJoin_LeavesTheBlocksAsTheyAre joins repeatedly, as additions to a corpus do, while earlier
+// results are still in use.
 func TestJoin_LeavesTheBlocksAsTheyAre(t *testing.T) {
 	const dimensions = 16_384
 	rnd := random(t)
@@ -163,7 +163,7 @@ func TestJoin_LeavesTheBlocksAsTheyAre(t *testing.T) {
 	var moments []moment
 	var now moment
 	for round := range 40 {
-		// Every third round goes on with the revision that the last one ended with.
+		// Every third round continues the last revision of the previous one.
 		blocks, added := build(t, rnd, dimensions, 1+rnd.IntN(10), int64(1+round-round%3))
 		kept := slices.Clone(now.blocks)
 		for _, b := range blocks {
@@ -261,7 +261,7 @@ func TestNormalize_RefusesWhatHasNoDirection(t *testing.T) {
 			t.Errorf("Normalize(%v) = %v", v, got)
 		}
 	}
-	got, err := Normalize([]float32{3e30, 4e30}) // whose squares no float32 holds
+	got, err := Normalize([]float32{3e30, 4e30}) // their squares overflow a float32
 	if err != nil || math.Abs(float64(got[0])-.6) > 1e-6 || math.Abs(float64(got[1])-.8) > 1e-6 {
 		t.Errorf("got %v (%v), want 0.6 and 0.8", got, err)
 	}
@@ -279,9 +279,9 @@ func TestAdd_RefusesWhatIsNoUnitVector(t *testing.T) {
 	}
 }
 
-// BenchmarkSearch compares queries with 100,000 vectors, with and without SIMD. It reports the median
-// and the 99th percentile of the searches, and what the vectors take on the heap. Command bench reads
-// the names of its metrics.
+// BenchmarkSearch compares queries with 100,000 vectors, with and without SIMD. It reports the
+// median and 99th percentile of a search, and the heap that the vectors take. Command bench reads
+// these metrics by name.
 func BenchmarkSearch(b *testing.B) {
 	for _, dimensions := range []int{384, 1536} {
 		rnd := rand.New(rand.NewPCG(1, 1))

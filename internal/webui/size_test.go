@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// maxFirstLoad is the most that the first visit of the page may load, compressed, in bytes.
+// maxFirstLoad is the limit in bytes, compressed, of the page's first load.
 const maxFirstLoad = 120 << 10
 
 func TestNew_HasAPageThatIsLight(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package webui holds the built files of Parley's own page and serves them. The sources are in web/;
-// what is in dist is what their build has made, committed so that building Parley needs no Node.
+// Package webui embeds the built files of Parley's web page and serves them. The sources are in
+// web/; dist holds their build, committed so that building Parley needs no Node.
 //
-// A file whose name holds a hash of its content is kept by browsers for good; the others are asked for
-// each time. A file may lie beside itself in compressed forms (app.js.br, app.js.gz). Nothing that is
-// served may load or run anything of another origin, or anything inline.
+// Browsers keep a file for ever if its name holds a hash of its content, and revalidate the others.
+// A file may have compressed forms beside it (app.js.br, app.js.gz). The policy forbids inline code
+// and resources of other origins.
 //
 //	site := webui.New()
 //	site.Index(w, r)                // dist/index.html
@@ -30,33 +30,33 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy is the page's Content-Security-Policy (CSP level 3). Pictures of pages and of what people
-// paste are this origin's own, data: or blob: URLs.
+// policy is the page's Content-Security-Policy (CSP level 3). Pictures of pages and pasted pictures
+// come from this origin, or from data: or blob: URLs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// permissions takes from the page what it does not use.
+// permissions disables browser features that the page does not use.
 const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
 
-// hashed matches the names of files that never change: app-3f9c2b1d.js, index.DkX0_a1B.css.
+// hashed matches names with a content hash: app-3f9c2b1d.js, index.DkX0_a1B.css.
 var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_]{8,}\.[0-9a-z]+$`)
 
-// Site serves the page. It is made by New and safe for concurrent use.
+// Site serves the page. Create it with New. It is safe for concurrent use.
 type Site struct {
 	files fs.FS
 
 	mu   sync.Mutex
-	read map[string]*file // by name in files; nil for what is not there
+	read map[string]*file // cache by name; nil for missing files
 }
 
-// file is a file as it is served, in each form that it has.
+// file is a served file in all its forms.
 type file struct {
-	forms     []form // the best for a client that takes all first; the plain one last
+	forms     []form // smallest first, plain last
 	mediaType string
 }
 
 type form struct {
-	encoding string // as in Content-Encoding; "" for none
+	encoding string // value of Content-Encoding; "" for none
 	tag      string
 	body     []byte
 }
@@ -70,7 +70,7 @@ func New() *Site {
 	return From(files)
 }
 
-// From returns a site of other files, with index.html and what is below assets.
+// From returns a site of other files, with index.html and the folder assets.
 func From(files fs.FS) *Site { return &Site{files: files, read: map[string]*file{}} }
 
 // Index answers with the page.
@@ -80,7 +80,7 @@ func (s *Site) Index(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", permissions)
-	h.Set("X-Frame-Options", "DENY") // for what does not know frame-ancestors
+	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	return s.serve(w, r, "index.html")
 }
 
@@ -89,7 +89,7 @@ func (s *Site) Asset(w http.ResponseWriter, r *http.Request, name string) bool {
 	if !fs.ValidPath(name) || name == "." {
 		return false
 	}
-	// An SVG that is opened by itself is a document of this origin.
+	// An SVG opened directly is a document of this origin.
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	if s.serve(w, r, "assets/"+name) {
 		return true
@@ -122,10 +122,10 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	return true
 }
 
-// maxRead bounds what is remembered, with the names that are asked for in vain.
+// maxRead is the size limit of the cache, which also holds missing names.
 const maxRead = 1000
 
-// file returns a file of the site, nil when there is none.
+// file returns a file of the site, or nil if it is missing.
 func (s *Site) file(name string) *file {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Site) file(name string) *file {
 
 func (s *Site) open(name string) *file {
 	if ext := path.Ext(name); ext == ".br" || ext == ".gz" {
-		return nil // a form of another file
+		return nil // a compressed form of another file
 	}
 	plain, err := fs.ReadFile(s.files, name)
 	if err != nil {
@@ -167,15 +167,15 @@ func compressible(mediaType string) bool {
 		mediaType == "application/manifest+json"
 }
 
-// zipped returns a file as gzip. That is made here, once, and not by the build, because different
-// versions of a compressor make different bytes, and what is committed must be the same everywhere.
+// zipped compresses a file with gzip. It runs here and not in the build, because compressors differ
+// between versions and the committed files must be the same everywhere.
 func zipped(plain []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		panic(err) // the level is valid
 	}
-	_, _ = w.Write(plain) // a buffer takes everything
+	_, _ = w.Write(plain) // a buffer accepts everything
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -185,7 +185,7 @@ func newForm(encoding string, body []byte) form {
 	return form{encoding: encoding, body: body, tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// typeOf does not ask the system, whose table may lack or change types.
+// typeOf does not use the system's table, which may lack or change types.
 func typeOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -211,7 +211,7 @@ func typeOf(name string) string {
 	return "application/octet-stream"
 }
 
-// best returns the best form that a client takes (RFC 9110 section 12.5.3).
+// best returns the best form that a client accepts (RFC 9110 section 12.5.3).
 func (f *file) best(accept string) form {
 	for _, form := range f.forms {
 		if form.encoding == "" || takes(accept, form.encoding) {

@@ -47,7 +47,7 @@ func TestSite_ServesTheFormThatTheClientTakes(t *testing.T) {
 		{"app-1a2b3c4d.js", "br;q=0, *", "app as gzip", "gzip"},
 		{"app-1a2b3c4d.js", "", "app" + strings.Repeat("x", 100), ""},
 		{"app-1a2b3c4d.js", "identity", "app" + strings.Repeat("x", 100), ""},
-		{"style.css", "gzip", "css", ""}, // which is larger compressed
+		{"style.css", "gzip", "css", ""}, // larger when compressed
 		{"", "br", "index as br", "br"},
 	} {
 		w := get(t, site(), c.name, "Accept-Encoding", c.accept)
@@ -127,7 +127,7 @@ func TestSite_LetsThePageRunNothingInlineOrForeign(t *testing.T) {
 	}
 }
 
-// What is built must keep to the policy: it would not run otherwise.
+// The built page must comply with the policy, or browsers would not run it.
 func TestNew_HasAPageThatKeepsToThePolicy(t *testing.T) {
 	w := get(t, New(), "")
 	body := w.Body.String()

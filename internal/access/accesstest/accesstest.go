@@ -1,2 +1,2 @@
-// Package accesstest has what tests of missing rights share.
+// Package accesstest helps to test a lack of file permissions.
 package accesstest

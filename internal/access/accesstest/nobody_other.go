@@ -4,7 +4,7 @@ package accesstest
 
 import "testing"
 
-// RanAsNobody skips the test: there is no user here whom the permissions of files bind.
+// RanAsNobody skips the test: this system has no user that is bound by file permissions.
 func RanAsNobody(t *testing.T) bool {
 	t.Helper()
 	t.Skip("needs a user whom permissions bind")

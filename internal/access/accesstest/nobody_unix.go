@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// nobody is a user without any rights of its own.
+// nobody is a user without any permissions of its own.
 const nobody = 65534
 
-// RanAsNobody runs the test again in a process of nobody's where this one is root's, who may read and
-// write everything, and reports whether it did. The test then returns.
+// RanAsNobody reruns the test in a child process of user nobody if this process is root's, because
+// root may read and write everything. It reports whether it did; the caller then returns.
 //
 //	if accesstest.RanAsNobody(t) {
 //		return
@@ -44,7 +44,7 @@ func RanAsNobody(t *testing.T) bool {
 	return true
 }
 
-// copyProgram copies this program to where others may run it.
+// copyProgram copies this program to a folder from which others may run it.
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	self, err := os.Executable()

@@ -1,8 +1,7 @@
-// Package lexicaltest generates text of any size that an index takes like a real one: how many
-// passages hold a word falls with the word's rank, new words never cease to appear, a word that was
-// used comes again soon, and function words stand between the others. Its parameters were fitted to
-// the sets of passages in the folder shared/data (see the test of this package, which compares
-// them); none of their text is here.
+// Package lexicaltest generates text of any size that loads an index like real text: document
+// frequency falls with the rank of a word, new words keep appearing, words recur within a document,
+// and function words stand between the others. Its parameters were fitted to the passages in
+// shared/data, which this package's test compares; it contains none of their text.
 package lexicaltest
 
 import (
@@ -11,10 +10,10 @@ import (
 	"strings"
 )
 
-// Generator makes passages. Two with the same seed make the same.
+// Generator makes passages. Two generators with the same seed make the same text.
 type Generator struct {
 	rnd      *rand.Rand
-	document []int // ranks of the words of the present document, the latest last
+	document []int // ranks of the words of the current document, the latest last
 	names    map[int]string
 }
 
@@ -23,24 +22,24 @@ func New(seed uint64) *Generator {
 	return &Generator{rnd: rand.New(rand.NewPCG(seed, 1)), names: make(map[int]string)}
 }
 
-// The shape of the text: as of a forum's posts cut to a thousand characters (MTRAG FiQA).
+// Parameters of the text, fitted to posts of a forum cut to a thousand characters (MTRAG FiQA).
 const (
-	wordsPerPassage = 65  // that are no function words
-	functionWords   = 1.3 // before each of them, 1 or 2
-	sentence        = 9   // words, without function words
-	again           = 0.3 // share of the words that stood in the same passage already
-	memory          = 500 // words of a document from which the others of its passages come
-	subject         = 0.1 // share of the words that come from there
+	wordsPerPassage = 65  // without function words
+	functionWords   = 1.3 // function words before each word, 1 or 2
+	sentence        = 9   // words of a sentence, without function words
+	again           = 0.3 // share of words that occurred earlier in the passage
+	memory          = 500 // words of the document that its later passages draw from
+	subject         = 0.1 // share of words drawn from there
 
 	// The probability of a word falls with its rank r from 0 as 1/(r+flat) in the core of the
-	// vocabulary (Zipf's law as Mandelbrot has it), and as 1/r² beyond (Ferrer i Cancho and Solé
-	// 2001), so that the vocabulary grows with the square root of the text (Heaps' law).
+	// vocabulary (the Zipf–Mandelbrot law), and as 1/r² beyond (Ferrer i Cancho and Solé 2001), so
+	// that the vocabulary grows with the square root of the text (Heaps' law).
 	flat    = 40
 	core    = 1500
 	maxRank = 1 << 30
 )
 
-// coreWeight and tailWeight are the shares of the core and of what is beyond, not normalised.
+// coreWeight and tailWeight are the unnormalised shares of the core and the rest.
 var (
 	coreWeight = math.Log(float64(core+flat) / flat)
 	tailWeight = float64(core) / float64(core+flat)
@@ -55,7 +54,7 @@ func (g *Generator) rank() int {
 	return int(min(core*tailWeight/(u-coreWeight), maxRank))
 }
 
-// Document begins the next document: its passages have a subject of their own.
+// Document begins the next document, whose passages have a new subject.
 func (g *Generator) Document() { g.document = g.document[:0] }
 
 // Passage returns the next passage of the document.
@@ -82,7 +81,7 @@ func (g *Generator) Passage() string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// between returns how many function words come next.
+// between returns the number of function words before the next word.
 func (g *Generator) between() int {
 	if g.rnd.Float64() < functionWords-1 {
 		return 2
@@ -90,7 +89,8 @@ func (g *Generator) between() int {
 	return 1
 }
 
-// next returns the rank of the next word of a passage whose document has words before it.
+// next returns the rank of the next word of a passage. The document had earlier words before the
+// passage.
 func (g *Generator) next(earlier int) int {
 	u := g.rnd.Float64()
 	switch here := g.document[earlier:]; {
@@ -102,13 +102,13 @@ func (g *Generator) next(earlier int) int {
 	return g.rank()
 }
 
-// The shape of the last turns of MTRAG's conversations.
+// Parameters of questions, fitted to the last turns of MTRAG's conversations.
 const (
-	medianAsked = 125. // rank of a word that is asked about
-	spreadAsked = 1.95 // of the logarithm of that rank
+	medianAsked = 125. // median rank of a word in a question
+	spreadAsked = 1.95 // spread of the logarithm of that rank
 )
 
-// asked[n-1] is the share of the questions that have n words, without function words.
+// asked[n-1] is the share of questions with n words, without function words.
 var asked = []float64{.15, .19, .19, .14, .10, .09, .05, .04, .03, .02}
 
 // word returns the rank of a word of a question.
@@ -116,7 +116,7 @@ func (g *Generator) word() int {
 	return int(min(medianAsked*math.Exp(spreadAsked*g.rnd.NormFloat64()), maxRank)) // log-normal
 }
 
-// Question returns a question of n words, among them no function words.
+// Question returns a question of n words, without function words.
 func (g *Generator) Question(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -125,7 +125,7 @@ func (g *Generator) Question(n int) string {
 	return strings.Join(words, " ")
 }
 
-// LastTurn returns a question as short and as long as people's.
+// LastTurn returns a question of a realistic length.
 func (g *Generator) LastTurn() string {
 	u := g.rnd.Float64()
 	for i, share := range asked {
@@ -136,8 +136,8 @@ func (g *Generator) LastTurn() string {
 	return g.Question(len(asked))
 }
 
-// Context returns n words such as an earlier part of the conversation adds to a question: they are
-// the rarer ones of a passage, though not rare.
+// Context returns n words such as an earlier part of the conversation adds to a question: the less
+// frequent words of a passage, though not rare ones.
 func (g *Generator) Context(n int) []string {
 	words := make([]string, n)
 	for i := range words {
@@ -146,28 +146,28 @@ func (g *Generator) Context(n int) []string {
 	return words
 }
 
-// The shape of the words that the built-in rewriter takes from MTRAG's conversations.
+// Parameters of the words that the built-in rewriter takes from MTRAG's conversations.
 const (
 	medianContext = 210.
 	spreadContext = 1.5
 )
 
-// functions are function words, which no index holds.
+// functions are function words, which an index omits.
 var functions = strings.Fields("the of and to in is that for it you as with on be are this not or have")
 
-// Word returns the word of a rank, from 0: letters only, shorter for lower ranks, and never an
-// English function word.
+// Word returns the word of a rank, from 0. It has letters only, is shorter for lower ranks, and is
+// never an English function word.
 func (g *Generator) Word(rank int) string {
 	const (
 		consonants, vowels, initials = "bdfgklmnprstvz", "aeiou", "abcdefghijklmnoprstuvw"
 		syllables                    = len(consonants) * len(vowels)
-		frequent                     = 200 // words that are short
+		frequent                     = 200 // ranks of short words
 	)
 	if w, ok := g.names[rank]; ok {
 		return w
 	}
 	var b strings.Builder
-	b.WriteByte(initials[rank%len(initials)]) // over the alphabet, as in a dictionary
+	b.WriteByte(initials[rank%len(initials)]) // spread over the alphabet, as in a dictionary
 	n := rank + syllables                     // two syllables
 	if rank >= frequent {
 		n = rank - frequent + syllables*syllables // three or more
@@ -178,7 +178,7 @@ func (g *Generator) Word(rank int) string {
 		b.WriteByte(vowels[syllable/len(consonants)])
 	}
 	word := b.String()
-	if rank < 1<<16 { // the others hardly come again
+	if rank < 1<<16 { // the others hardly recur
 		g.names[rank] = word
 	}
 	return word

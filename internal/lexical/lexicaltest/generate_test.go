@@ -15,14 +15,14 @@ import (
 	"parley/test/needs"
 )
 
-// shape is what the cost of an index and of searches in it depends on.
+// shape is the properties of text that determine the cost of indexing and searching it.
 type shape struct {
 	passages   int
-	words      float64 // of a passage, without function words
+	words      float64 // words of a passage, without function words
 	vocabulary int
-	df         []float64 // shares of the passages, by rank of the word
+	df         []float64 // shares of passages that contain a word, by rank of the word
 	asked      []float64 // the same for the words of questions, ascending
-	summed     []float64 // their sums over a question, ascending
+	summed     []float64 // their sums by question, ascending
 }
 
 func measure(passages, questions []string) shape {
@@ -71,7 +71,7 @@ func generated(passages, questions int) shape {
 	return measure(texts, asked)
 }
 
-// The generator stands for MTRAG's forum posts.
+// The generator's text is shaped like MTRAG's forum posts.
 func TestGenerator_IsShapedLikeTheSharedSet(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", "mtrag-fiqa")
 	if _, err := os.Stat(dir); err != nil {
@@ -105,7 +105,7 @@ func TestGenerator_TheSameSeedMakesTheSameText(t *testing.T) {
 	}
 }
 
-// near reports a value that is more than factor times off.
+// near fails the test if a value is off by more than factor.
 func near(t *testing.T, what string, got, want, factor float64) {
 	t.Helper()
 	if math.Abs(math.Log(got/want)) > math.Log(factor) {
@@ -117,7 +117,7 @@ func quantile(ascending []float64, q float64) float64 {
 	return ascending[int(q*float64(len(ascending)-1))]
 }
 
-// texts returns the field "text" of the lines of a file.
+// texts returns the field "text" of each line of a file.
 func texts(t *testing.T, path string) (all []string) {
 	t.Helper()
 	f, err := os.Open(path)

@@ -9,33 +9,33 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What SQLite's structures are here. They, and all that SQLite reads, lie outside of Go's memory.
+// Short names of SQLite's structures. They, and all memory that SQLite reads, lie outside Go's
+// heap.
 type (
 	vfs  = sqlite3.Tsqlite3_vfs
 	file = sqlite3.Tsqlite3_file
 )
 
-// methods are those of an open file of ours: the system's but for a few.
+// methods is the method table of a wrapped file: the system's methods, with a few replaced.
 type methods struct {
-	sqlite3.Tsqlite3_io_methods                              // first: SQLite reads them
-	system                      *sqlite3.Tsqlite3_io_methods // what they are made of
+	sqlite3.Tsqlite3_io_methods                              // first, because SQLite reads it as this type
+	system                      *sqlite3.Tsqlite3_io_methods // the original table
 }
 
-// The signatures of what the system's methods are called for.
+// Signatures of the replaced methods.
 type (
 	opener   = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
 	transfer = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 )
 
-// stateSize is the room behind the system's part of a file, for whether it has checksums: 1 when that
-// is known. It may begin at any time, when another connection has made the database anew, and ends only
-// when a page 1 without them is written.
+// stateSize is the extra room behind the system's part of a file. It records whether the file has
+// checksums: 1 when it is known to have them. They may begin at any time, because another
+// connection may recreate the database, and end only when a page 1 without them is written.
 const stateSize = 8
 
 func state(f uintptr) *int32 { return at[int32](f + uintptr(system.FszOsFile)) }
 
-// open opens a file as the system does, and puts our methods before the system's if it is the main
-// file of a database.
+// open opens a file as the system does. For the main file of a database it installs our methods.
 func open(tls *libc.TLS, _, name, f uintptr, flags int32, outFlags uintptr) int32 {
 	code := function[opener](system.FxOpen)(tls, address(system), name, f, flags, outFlags)
 	if code == sqlite3.SQLITE_OK && flags&sqlite3.SQLITE_OPEN_MAIN_DB != 0 {
@@ -45,7 +45,7 @@ func open(tls *libc.TLS, _, name, f uintptr, flags int32, outFlags uintptr) int3
 	return code
 }
 
-// wrapped are our methods by the system's, of which there are a few, by the way they lock.
+// wrapped caches our method tables by the system's; there is one for each way of locking.
 var wrapped struct {
 	mu  sync.Mutex
 	all map[uintptr]*methods
@@ -61,7 +61,7 @@ func wrap(tls *libc.TLS, of uintptr) *methods {
 	m.system = at[sqlite3.Tsqlite3_io_methods](of)
 	m.Tsqlite3_io_methods = *m.system
 	m.FxRead, m.FxWrite = pointer(read), pointer(write)
-	m.FiVersion = min(m.FiVersion, 2) // the third can map the file into memory, which would go past read
+	m.FiVersion = min(m.FiVersion, 2) // version 3 can map the file into memory, which bypasses read
 	if wrapped.all == nil {
 		wrapped.all = map[uintptr]*methods{}
 	}
@@ -77,7 +77,7 @@ func systemOf(f uintptr) *sqlite3.Tsqlite3_io_methods {
 func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	with := function[transfer](systemOf(f).FxRead)
 	if offset < PageSize && n < PageSize {
-		return with(tls, f, buffer, n, offset) // the header, which is checked with its page
+		return with(tls, f, buffer, n, offset) // the header, which is verified with its page
 	}
 	is, code := summed(tls, f)
 	switch {
@@ -93,7 +93,7 @@ func read(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	return readPage(tls, f, buffer, offset, false)
 }
 
-// readPage reads a page and takes its checksum away. Where it is in use, it must have been written.
+// readPage reads and verifies a page and zeroes its checksum. A page in use must not be blank.
 func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 {
 	page := unsafe.Slice(at[byte](buffer), PageSize)
 	code := function[transfer](systemOf(f).FxRead)(tls, f, buffer, PageSize, offset)
@@ -102,7 +102,7 @@ func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 
 	}
 	switch blank := empty(page); {
 	case blank && inUse,
-		code == sqlite3.SQLITE_IOERR_SHORT_READ && !blank, // the file ends within the page
+		code == sqlite3.SQLITE_IOERR_SHORT_READ && !blank, // the file ends within this page
 		code == sqlite3.SQLITE_OK && !whole(page, offset/PageSize+1):
 		return Damage
 	}
@@ -110,7 +110,8 @@ func readPage(tls *libc.TLS, f, buffer uintptr, offset int64, inUse bool) int32 
 	return code
 }
 
-// empty reports whether a page holds nothing: SQLite does not write one that is taken and given back.
+// empty reports whether a page is all zero: SQLite does not write a page that was allocated and
+// freed.
 func empty(page []byte) bool {
 	for _, b := range page {
 		if b != 0 {
@@ -120,7 +121,7 @@ func empty(page []byte) bool {
 	return true
 }
 
-// readPart reads the beginning of a page: that is how SQLite reads what a long value goes on with.
+// readPart reads the beginning of a page, as SQLite does for the overflow of a long value.
 func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
 	page := tls.Alloc(PageSize)
 	defer tls.Free(PageSize)
@@ -129,14 +130,15 @@ func readPart(tls *libc.TLS, f uintptr, into []byte, offset int64) int32 {
 	return code
 }
 
-// write writes to the main file of a database. A page gets its checksum for as long as that takes.
+// write writes to the main file of a database. The page in the buffer has its checksum during the
+// write only.
 func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	with := function[transfer](systemOf(f).FxWrite)
 	if n != PageSize || offset%PageSize != 0 {
 		return with(tls, f, buffer, n, offset)
 	}
 	page := unsafe.Slice(at[byte](buffer), PageSize)
-	if offset == 0 { // which says what the pages behind it are, whatever the file still says
+	if offset == 0 { // page 1 decides about the pages behind it, whatever the file still says
 		is, fits := marked(page)
 		switch {
 		case is && !fits:
@@ -161,8 +163,8 @@ func write(tls *libc.TLS, f, buffer uintptr, n int32, offset int64) int32 {
 	return code
 }
 
-// summed reports whether the pages of a file have checksums. The code is Damage when they have, but
-// cannot.
+// summed reports whether the pages of a file have checksums. The code is Damage if the file claims
+// to have them but cannot.
 func summed(tls *libc.TLS, f uintptr) (bool, int32) {
 	known := state(f)
 	if *known != 0 {
@@ -172,7 +174,7 @@ func summed(tls *libc.TLS, f uintptr) (bool, int32) {
 	defer tls.Free(headerSize)
 	code := function[transfer](systemOf(f).FxRead)(tls, f, header, headerSize, 0)
 	if code != sqlite3.SQLITE_OK {
-		return false, sqlite3.SQLITE_OK // an empty file; SQLite finds out itself
+		return false, sqlite3.SQLITE_OK // an empty file; SQLite handles it
 	}
 	is, fits := marked(unsafe.Slice(at[byte](header), headerSize))
 	if !is {
@@ -185,19 +187,19 @@ func summed(tls *libc.TLS, f uintptr) (bool, int32) {
 	return true, sqlite3.SQLITE_OK
 }
 
-// at returns what lies at an address of SQLite's.
+// at returns the value at an address of SQLite's memory.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
 // address is the inverse of at.
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// create returns a zero value that lasts as long as the process.
+// create returns a zero value that lives as long as the process.
 func create[T any](tls *libc.TLS) *T {
 	return at[T](libc.Xcalloc(tls, 1, libc.Tsize_t(unsafe.Sizeof(*new(T)))))
 }
 
-// function returns the function behind one of SQLite's pointers to functions, and pointer is its
-// inverse: the driver keeps Go's own function values there.
+// function converts one of SQLite's function pointers to a Go function, and pointer is its inverse:
+// the driver stores Go function values in those pointers.
 func function[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr }{p})) }
 
 func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f})) }

@@ -1,25 +1,26 @@
-// Package pagesum keeps a checksum with every page of a SQLite database's main file, so that a byte that
-// has changed there is an error when its page is read, and never an answer. Pages that are still in the
-// log are not checked when they are read: SQLite checks the log when it is recovered, and then takes it
-// as far as it is whole.
+// Package pagesum keeps a checksum with every page of a SQLite database's main file, so that
+// reading a changed byte gives an error instead of a wrong answer. Pages that are still in the log
+// are not verified when they are read: SQLite verifies the log during recovery and uses its intact
+// part.
 //
-// It is a file system of SQLite's (a VFS), named VFS, that hands all work to the one of the operating
-// system and looks at what is read from and written to the main file of a database: the last four
-// bytes of a page, which SQLite leaves alone, hold the CRC-32C of the bytes before them and of the
-// page's number. SQLite's own checksum VFS works likewise; it is a part of no Go build.
+// It is a SQLite file system (a VFS, named by VFS) on top of the operating system's. It intercepts
+// reads and writes of a database's main file: the last four bytes of a page, which SQLite leaves
+// unused, hold the CRC-32C of the other bytes and of the page's number. SQLite's own checksum VFS
+// works likewise, but no Go build includes it.
 //
 //	if err := pagesum.Register(); err != nil { … }
 //	db, err := sql.Open("sqlite", "file:/tmp/a.db?vfs="+pagesum.VFS)
 //
 // A new database has checksums from its first page on, an older one after VACUUM. It must be in WAL
-// mode: a reader then never reads a page that is being written, and a page that a crash has left half
-// written is read from the log, which has checksums of SQLite's, until it is whole. A VACUUM without a log
-// is taken back from a journal that begins with page 1, so that the pages behind it are left as they were.
+// mode: a reader then never reads a page during its write, and a page that a crash left half
+// written is read from the log, which has SQLite's own checksums, until the page is rewritten.
+// Without a log, the journal of a VACUUM begins with page 1, so that a rollback leaves the other
+// pages as they were.
 //
-// A checksum of zero stands for none: that is what pages have in memory and in the log, and so other
-// programs may read, copy, back up and checkpoint the database. What they change counts as damage,
-// because nothing tells it from damage, until they run VACUUM, which takes all checksums away; pages
-// get theirs when they are written the next time.
+// A checksum of zero means that there is none. Pages in memory and in the log have zero, so other
+// programs may read, copy, back up and checkpoint the database. Their changes look like damage
+// until they run VACUUM, which removes all checksums; each page gets its checksum when it is next
+// written.
 package pagesum
 
 import (
@@ -33,34 +34,34 @@ import (
 )
 
 const (
-	// VFS is the name under which Register makes the file system known.
+	// VFS is the name under which Register registers the file system.
 	VFS = "parley"
-	// ApplicationID marks a database that has checksums, as does the number of bytes that its pages
-	// reserve: damage to one of the two leaves the other. It is PRAGMA application_id.
+	// ApplicationID (PRAGMA application_id) marks a database that has checksums. So does the number
+	// of bytes that its pages reserve; damage to one mark leaves the other.
 	ApplicationID = 0x50524c59
-	// Damage is the extended code of the error that reading a damaged page gives.
+	// Damage is the extended error code for reading a damaged page.
 	Damage = sqlite3.SQLITE_IOERR_DATA
-	// PageSize is the size of pages that can have checksums, in bytes; it is SQLite's default.
+	// PageSize is the size in bytes of pages that can have checksums. It is SQLite's default.
 	PageSize = 4096
 )
 
-// A file's header and its pages.
+// The layout of a file's header and its pages.
 const (
 	sumSize     = 4
 	headerSize  = 100
-	sizeAt      = 16 // of a page, two bytes
-	reservedAt  = 20 // how many bytes a page reserves
-	markAt      = 68 // the application's id
+	sizeAt      = 16 // page size, two bytes
+	reservedAt  = 20 // reserved bytes of a page
+	markAt      = 68 // application id
 	sumAt       = PageSize - sumSize
 	unsummed    = 0 // no checksum
-	substituted = 1 // stands for a checksum that happens to be zero
+	substituted = 1 // replaces a checksum that happens to be zero
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// headerParts are the parts of page 1 that its checksum is of. It leaves out what SQLite's backup, or
-// another program that only opens a database, writes there: the mode of the journal, the counters of
-// changes and of schemas, and the writer's version. No answer depends on any.
+// headerParts are the parts of page 1 that its checksum covers. It omits the fields that SQLite's
+// backup, or a program that only opens the database, writes: journal mode, change and schema
+// counters, and writer's version. No answer depends on them.
 var headerParts = [][2]int{{0, 18}, {20, 24}, {28, 40}, {44, 92}, {headerSize, sumAt}}
 
 // sum returns the checksum of a page.
@@ -79,14 +80,14 @@ func sum(page []byte, number int64) uint32 {
 	return s
 }
 
-// whole reports whether a page is as it was written, or has no checksum.
+// whole reports whether a page matches its checksum or has none.
 func whole(page []byte, number int64) bool {
 	stored := binary.BigEndian.Uint32(page[sumAt:])
 	return stored == unsummed || stored == sum(page, number)
 }
 
-// marked reports whether the header is that of a database with checksums, and whether that can be:
-// nothing may be written to the end of pages that do not reserve it.
+// marked reports whether the header marks a database with checksums, and whether its pages have
+// room for them: without reserved bytes, nothing may be written to the end of a page.
 func marked(header []byte) (is, fits bool) {
 	fits = Reserved(header)
 	return fits || binary.BigEndian.Uint32(header[markAt:]) == ApplicationID, fits
@@ -98,10 +99,10 @@ func Reserved(header []byte) bool {
 		binary.BigEndian.Uint16(header[sizeAt:]) == PageSize
 }
 
-// Register makes the file system known to SQLite, once for the process.
+// Register registers the file system with SQLite, once per process.
 var Register = sync.OnceValue(register)
 
-// system is the file system of the operating system, and ours a copy of it with another way to open.
+// system is the operating system's file system. ours is a copy of it with another open function.
 var system, ours *vfs
 
 func register() error {
@@ -114,7 +115,7 @@ func register() error {
 	if system == nil {
 		return fmt.Errorf("SQLite has no file system")
 	}
-	name, err := libc.CString(VFS) // for as long as the process lives
+	name, err := libc.CString(VFS) // never freed
 	if err != nil {
 		return err
 	}
@@ -132,8 +133,8 @@ func register() error {
 	return nil
 }
 
-// reserve is called for every connection of the process that is opened, and has those that are ours
-// leave room for checksums in databases that they make, or make anew with VACUUM.
+// reserve is called for every new connection of the process. For our connections it reserves room
+// for checksums in databases that they create, or rewrite with VACUUM.
 func reserve(tls *libc.TLS, db, _, _ uintptr) int32 {
 	const size = 8
 	arg := tls.Alloc(size)

@@ -21,7 +21,7 @@ import (
 
 const pageSize = 4096
 
-// openAs opens a database with a file system of SQLite's; "" is that of the operating system.
+// openAs opens a database with a VFS; "" is the operating system's.
 func openAs(t testing.TB, path, vfs string) *sql.DB {
 	t.Helper()
 	if err := pagesum.Register(); err != nil {
@@ -49,7 +49,7 @@ func run(t testing.TB, db *sql.DB, statements ...string) {
 	}
 }
 
-// makeDatabase makes a database with rows that lie within a page, and rows that go on over several.
+// makeDatabase creates a database with short rows and rows that span several pages.
 func makeDatabase(t testing.TB, vfs string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.db")
@@ -116,14 +116,14 @@ func TestRead_ReportsAChangedByteOfAnyPage(t *testing.T) {
 	}
 }
 
-// SQLite reads no more of a long value's last page than it needs.
+// SQLite reads no more of the last page of a long value than it needs.
 func TestRead_ReportsDamageToTheEndOfALongValue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := openAs(t, path, pagesum.VFS)
 	run(t, db, "CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)")
 	const values = 60
 	end := func(i int) string { return fmt.Sprintf("end %02d", i) }
-	for i := range values { // their last pages hold from a few bytes to thousands
+	for i := range values { // their last pages hold from a few to thousands of bytes
 		run(t, db, fmt.Sprintf("INSERT INTO rows (body) VALUES ('%s')", strings.Repeat("v", 9000+71*i)+end(i)))
 	}
 	db.Close()
@@ -132,7 +132,7 @@ func TestRead_ReportsDamageToTheEndOfALongValue(t *testing.T) {
 	for i := range values {
 		at := bytes.Index(whole, []byte(end(i)))
 		if at < 0 {
-			continue // it stands on two pages
+			continue // the text crosses two pages
 		}
 		tried++
 		for what, damage := range map[string]func(page []byte){
@@ -179,7 +179,8 @@ func TestVacuum_GivesAnOldDatabaseChecksums(t *testing.T) {
 	}
 	db := openAs(t, path, pagesum.VFS)
 	run(t, db, "VACUUM")
-	// Another connection that knew it without checksums writes pages and checkpoints them.
+	// A connection that opened the database before it had checksums writes pages and checkpoints
+	// them.
 	run(t, other, "UPDATE rows SET body = body || '.'", "PRAGMA wal_checkpoint(TRUNCATE)")
 	for _, db := range []*sql.DB{db, other} {
 		if rows, err := all(db); err != nil || len(rows) != 40 {
@@ -193,8 +194,8 @@ func TestVacuum_GivesAnOldDatabaseChecksums(t *testing.T) {
 	}
 }
 
-// A crash amid the end of the log leaves some pages of the file as they were, some as they shall be, and
-// perhaps one half written. The log still has all of them.
+// A crash during a checkpoint leaves some pages of the file old, some new, and perhaps one half
+// written. The log still has all of them.
 func TestRead_TakesPagesThatACrashHasTornFromTheLog(t *testing.T) {
 	for name, work := range map[string]func(db *sql.DB){
 		"changes": func(db *sql.DB) { run(t, db, "UPDATE rows SET body = body || '.'", "DELETE FROM rows WHERE id > 30") },
@@ -248,7 +249,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// flip changes a byte of the last place where a text stands.
+// flip changes a byte of the last occurrence of a text.
 func flip(t *testing.T, path, text string) {
 	t.Helper()
 	data := read(t, path)
@@ -262,8 +263,8 @@ func flip(t *testing.T, path, text string) {
 	}
 }
 
-// Other programs may read a database, finish its log, change its mode and copy it. What they write
-// there is told from damage after their VACUUM.
+// Other programs may read a database, checkpoint its log, change its journal mode and copy it.
+// After they run VACUUM, their writes can be told from damage.
 func TestDatabase_IsWholeAfterOtherProgramsHaveReadIt(t *testing.T) {
 	for name, do := range otherPrograms(t) {
 		t.Run(name, func(t *testing.T) {
@@ -307,8 +308,8 @@ func TestDatabase_IsWholeAfterOtherProgramsHaveReadIt(t *testing.T) {
 	}
 }
 
-// otherPrograms are those that know nothing of checksums: SQLite with the file system of the operating
-// system, and its command line where there is one. They run a statement on a database.
+// otherPrograms run a statement on a database without knowing of checksums: SQLite with the
+// operating system's VFS, and its command line if installed.
 func otherPrograms(t *testing.T) map[string]func(path, statement string) {
 	programs := map[string]func(path, statement string){
 		"driver": func(path, statement string) {
@@ -337,8 +338,8 @@ func otherPrograms(t *testing.T) map[string]func(path, statement string) {
 	return programs
 }
 
-// TestDatabase_StaysWholeWhileItGrowsAndShrinks frees pages, uses them again and looks at all of it,
-// with transactions that are given up and a cache that is too small for them.
+// TestDatabase_StaysWholeWhileItGrowsAndShrinks frees and reuses pages and then reads all of them.
+// Some transactions roll back, and the cache is too small for them.
 func TestDatabase_StaysWholeWhileItGrowsAndShrinks(t *testing.T) {
 	path := makeDatabase(t, pagesum.VFS)
 	r := rand.New(rand.NewPCG(4, 5))
@@ -377,8 +378,8 @@ func TestDatabase_StaysWholeWhileItGrowsAndShrinks(t *testing.T) {
 	}
 }
 
-// BenchmarkRead reads rows of 3 kB in any order, most of them from the file, as SQLite alone does and
-// with checksums.
+// BenchmarkRead reads rows of 3 kB in random order, mostly from the file, with and without
+// checksums.
 func BenchmarkRead(b *testing.B) {
 	for _, vfs := range []string{"", pagesum.VFS} {
 		b.Run("vfs="+vfs, func(b *testing.B) {
@@ -405,7 +406,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// backUp copies a database with SQLite's backup, and the file system of the operating system.
+// backUp copies a database with SQLite's backup and the operating system's VFS.
 func backUp(t *testing.T, db *sql.DB, to string) {
 	t.Helper()
 	c, err := db.Conn(t.Context())

@@ -11,13 +11,13 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// Without a log a VACUUM that fails is taken back page by page, in a file that says already that it has
-// checksums.
+// Without a WAL, a failed VACUUM is rolled back page by page, in a file that is already marked as
+// having checksums.
 func TestVacuum_ThatIsTakenBackLeavesPagesAsTheyWere(t *testing.T) {
 	path := makeDatabase(t, "")
 	db := openAs(t, path, pagesum.VFS)
 	run(t, db, "PRAGMA journal_mode = MEMORY", "PRAGMA temp_store = MEMORY",
-		"INSERT INTO rows (body) VALUES (hex(zeroblob(2000000)))") // on more pages when each has less room
+		"INSERT INTO rows (body) VALUES (hex(zeroblob(2000000)))") // it needs more pages, because each has less room
 	want, err := all(db)
 	if err != nil {
 		t.Fatal(err)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// What Linear compares, and what it lets pass: four times the text may take eight times as long, which
-// leaves room for caches and for n·log n, but not for squares. Work shorter than tooShort says nothing.
-// A first measurement of at most fineTimes needs no second one.
+// Limits of Linear. Four times the text may take eight times as long, which leaves room for caches
+// and n·log n but not for squares. Times below tooShort are inconclusive. A first time of at most
+// fineTimes is not measured again.
 const (
 	factor    = 4
 	mostTimes = 8
@@ -16,13 +16,14 @@ const (
 	tooShort  = 3 * time.Millisecond
 )
 
-// Linear fails the test when the processor time of f grows faster than the text of a shape: f gets texts
-// of a length in bytes, and of four times that length. It must do all its work in the calling goroutine.
+// Linear fails the test if the processor time of f grows faster than the length of its text. f gets
+// a text of that many bytes and one of four times the length. It must do all its work in the
+// calling goroutine.
 func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	t.Helper()
 	small, large := s.Text(bytes), s.Text(factor*bytes)
 	onSmall, onLarge := func() { f(small) }, func() { f(large) }
-	// The clock on the wall is quick to read, and right unless the machine is busy.
+	// Wall time is quick to read, and accurate unless the machine is busy.
 	start := time.Now()
 	onLarge()
 	first := time.Since(start)
@@ -45,26 +46,26 @@ func once(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// slow is how long a run takes that is not repeated.
+// slow is the time from which a run is not repeated.
 const slow = 100 * time.Millisecond
 
-// least returns the shortest time in which f ran, of a few times.
+// least returns the shortest time of a few runs of f.
 func least(f func()) time.Duration {
 	best := time.Duration(0)
 	for i := range 3 {
 		if took := once(f); i == 0 || took < best {
 			best = took
 		}
-		if i > 0 && best > slow { // the first time fills caches
+		if i > 0 && best > slow { // the first run fills caches
 			break
 		}
 	}
 	return best
 }
 
-// cost returns the processor time that f takes on average, over as many runs as it takes for the system's
-// count, which may go by hundredths of a second, to say something. Where the system does not count by
-// thread, it is the time that passes.
+// cost returns the average processor time of f. It repeats f until the system's clock, whose ticks
+// may be hundredths of a second, is accurate enough. Where the system does not count by thread, it
+// measures wall time.
 func cost(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -1,5 +1,5 @@
-// Package texttest holds hostile texts, and measures how the work for them grows. Whatever reads text
-// that other people wrote belongs in a test with it:
+// Package texttest holds hostile texts and checks that work on them grows linearly. Test every
+// function that reads text written by others with it:
 //
 //	for _, s := range texttest.Shapes {
 //		t.Run(s.Name, func(t *testing.T) {
@@ -16,14 +16,14 @@ import (
 	"unicode/utf8"
 )
 
-// Shape is a family of texts that go on in one way for as long as is wanted.
+// Shape is a family of texts of any length.
 type Shape struct {
 	Name string
-	Text func(bytes int) string // valid UTF-8 of that length, or a few bytes less
+	Text func(bytes int) string // returns valid UTF-8 of that length, or a few bytes less
 }
 
-// repeated is what the shapes of one piece repeat: one word, one token, one number, one run of signs,
-// nesting, and the beginnings of what parsers look for the end of.
+// repeated are the pieces that shapes repeat: a word, a token, a number, a run of punctuation,
+// nesting, and openings whose ends parsers look for.
 var repeated = map[string]string{
 	"one letter": "a", "one word": "qwertzuiopasdfghjklyxcvbnm", "one known word": "deductible", "one compound": "urlaubstage",
 	"one word in capitals": "ABCDEFGH", "one word of many parts": "DeDuCt", "one digit": "7", "one number": "1234567890",
@@ -83,7 +83,7 @@ func shapes() []Shape {
 	return all
 }
 
-// numbered joins what piece returns for 0, 1, 2 and so on.
+// numbered concatenates the results of piece for 0, 1, 2 and so on.
 func numbered(n int, piece func(i int) string) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -96,7 +96,7 @@ func numbered(n int, piece func(i int) string) string {
 	return s
 }
 
-// letters is a number in letters, which have no meaning.
+// letters writes a number in letters, as a meaningless word.
 func letters(i int) string {
 	b := []byte("aaaa")
 	for k := range b {

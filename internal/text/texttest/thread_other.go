@@ -8,5 +8,5 @@ var began = time.Now()
 
 func threadTime() time.Duration { return time.Since(began) }
 
-// ProcessTime returns the time that has passed since the process began.
+// ProcessTime returns the time since the process began.
 func ProcessTime() time.Duration { return time.Since(began) }

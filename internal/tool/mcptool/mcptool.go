@@ -1,10 +1,10 @@
-// Package mcptool brings the tools of MCP servers (Model Context Protocol) to the models: servers
-// that it starts as a process of its own and talks to over standard input and output, and servers
-// that it reaches over streamable HTTP.
+// Package mcptool provides the tools of MCP servers (Model Context Protocol) to models. It starts
+// servers as child processes and talks to them over standard input and output, or reaches them over
+// streamable HTTP.
 //
-// The operator's configuration names the servers, and their tools that may be used. A server's
-// descriptions and results are material of no more trust than a document. A process is given the
-// variables that the configuration names and no key of Parley's own environment.
+// The operator's configuration names the servers and the tools that may be used. A server's
+// descriptions and results are untrusted, like documents. A child process gets the configured
+// environment variables, and none of Parley's keys.
 package mcptool
 
 import (
@@ -33,15 +33,14 @@ import (
 type Server struct {
 	Name    string
 	Command []string          // program and arguments
-	Env     map[string]string // of the program, beside PATH, HOME, TMPDIR, LANG and the like
-	URL     string            // of the streamable HTTP transport
+	Env     map[string]string // environment of the program, beside PATH, HOME, TMPDIR, LANG and the like
+	URL     string            // address of the streamable HTTP transport
 	Headers map[string]string // for URL
-	// Tools are the server's tools that may be used. Nil means those that say that they change
-	// nothing.
+	// Tools are the tools that may be used. Nil means the tools that the server declares read-only.
 	Tools []string
-	// Trust names tools that count as changing nothing, although the server does not say so of them.
+	// Trust names further tools that count as read-only.
 	Trust   []string
-	Timeout time.Duration // of one call; 0 means the registry's
+	Timeout time.Duration // limit of one call; 0 means the registry's
 }
 
 // Set is the tools of some servers. Close ends the connections and processes.
@@ -50,11 +49,11 @@ type Set struct {
 	tools []tool.Tool
 }
 
-// connectTimeout bounds how long a server may take to say what it has.
+// connectTimeout limits the time for connecting to a server and listing its tools.
 const connectTimeout = 20 * time.Second
 
-// Open connects to the servers. A server that can't be reached, or lacks a tool that is named, is
-// an error.
+// Open connects to the servers. An unreachable server, or a named tool that a server lacks, is an
+// error.
 func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error) {
 	s := &Set{}
 	for _, server := range servers {
@@ -70,7 +69,7 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 	return s, nil
 }
 
-// Tools returns the tools, whose names begin with that of their server.
+// Tools returns the tools. Each name begins with the server's name.
 func (s *Set) Tools() []tool.Tool { return s.tools }
 
 // Close ends all connections.
@@ -80,13 +79,13 @@ func (s *Set) Close() {
 	}
 }
 
-// conn is the connection to one server, which is made again when it is lost.
+// conn is the connection to one server. It reconnects after a loss.
 type conn struct {
 	server Server
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	session *mcp.ClientSession // nil while there is none
+	session *mcp.ClientSession // nil while disconnected
 	closed  bool
 }
 
@@ -133,7 +132,7 @@ func (c *conn) mayUse(t *mcp.Tool) bool {
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// The limits of a server's description of a tool.
+// Limits of a server's description of a tool.
 const (
 	maxName        = 64
 	maxDescription = 2000
@@ -164,8 +163,8 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 	}, nil
 }
 
-// call runs a tool. A connection that was lost is made again for the next call: whether this one
-// has run is not known, so it is not repeated.
+// call runs a tool. After a lost connection it does not repeat the call, which may have run; the
+// next call reconnects.
 func (c *conn) call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -183,7 +182,7 @@ func (c *conn) call(ctx context.Context, name string, arguments json.RawMessage)
 			return tool.Result{}, fmt.Errorf("call %s of %s: %w", name, c.server.Name, err)
 		}
 		c.drop(session)
-		return tool.Result{}, &tool.Error{Msg: "The server of the tool broke off.", Err: err}
+		return tool.Result{}, &tool.Error{Msg: "The server of the tool closed the connection early.", Err: err}
 	}
 	text := textOf(res)
 	if res.IsError {
@@ -192,7 +191,7 @@ func (c *conn) call(ctx context.Context, name string, arguments json.RawMessage)
 	return tool.Result{Text: text}, nil
 }
 
-// textOf returns what a result says in words. Images and sound are named, not passed on.
+// textOf returns the text of a result. It names images and sound, but does not pass them on.
 func textOf(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, content := range res.Content {
@@ -221,7 +220,7 @@ func textOf(res *mcp.CallToolResult) string {
 
 var errClosed = errors.New("the server is stopping")
 
-// connected returns the session, after making it when there is none.
+// connected returns the session, and connects first if necessary.
 func (c *conn) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,7 +260,7 @@ func (c *conn) close() {
 	}
 }
 
-// maxEvent bounds one message of a server, before the registry cuts its text.
+// maxEvent limits one message of a server, before the registry cuts its text.
 const maxEvent = 4 << 20
 
 func (c *conn) transport() mcp.Transport {
@@ -271,7 +270,7 @@ func (c *conn) transport() mcp.Transport {
 			HTTPClient: &http.Client{
 				Transport: headers{c.server.Headers},
 				CheckRedirect: func(*http.Request, []*http.Request) error {
-					return http.ErrUseLastResponse // headers hold keys, which go to the configured host only
+					return http.ErrUseLastResponse // send keys in headers to the configured host only
 				},
 			},
 		}
@@ -282,7 +281,7 @@ func (c *conn) transport() mcp.Transport {
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}
 }
 
-// harmless are the variables that a program may need and that hold no secret.
+// harmless are variables that a program may need and that hold no secret.
 var harmless = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP",
 	"SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT", "COMSPEC"}
 

@@ -33,8 +33,8 @@ type echoArgs struct {
 	Text string `json:"text"`
 }
 
-// newServer returns a server with a tool that reads, one that writes, one that fails, one that
-// tells a secret of its environment, and one that ends the process.
+// newServer returns a server with tools that read, write, fail, reveal a secret of the environment,
+// and end the process.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}

@@ -1,4 +1,4 @@
-// Package transcripttest has a transcript.Store in memory, for tests of what uses one.
+// Package transcripttest has an in-memory transcript.Store for tests.
 package transcripttest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"parley/internal/transcript"
 )
 
-// Store keeps transcripts until the test is over. The zero value is empty and ready.
+// Store keeps transcripts in memory. The zero value is ready to use.
 type Store struct {
-	// Err, when not nil, is what every call returns.
+	// Err, if not nil, is returned by every call.
 	Err error
 
 	mu  sync.Mutex
@@ -69,7 +69,7 @@ func (s *Store) Transcript(ctx context.Context, scope transcript.Scope, id strin
 	return t, nil
 }
 
-// Save changes a chat, or begins it.
+// Save changes a chat, or creates it.
 func (s *Store) Save(ctx context.Context, scope transcript.Scope, id string,
 	change func(*transcript.Transcript, bool) error) (transcript.Chat, error) {
 	s.mu.Lock()
