@@ -17,7 +17,6 @@ import (
 	"parley/internal/turn"
 )
 
-// askCmd answers one question.
 type askCmd struct {
 	Question []string `arg:"" name:"question" help:"The question. Quote it if it holds characters that the shell would interpret."`
 	JSON     bool     `name:"json" help:"Print the answer as one JSON object."`
@@ -33,7 +32,7 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if p.config.LogLevel == "info" {
-		p.log = newLogger(p.stderr, "warn") // a person reads the answer, not the turn's log line
+		p.log = newLogger(p.stderr, "warn") // the reader wants the answer, not the turn's log line
 	}
 	in, err := p.openAnswering(ctx)
 	if err != nil {
@@ -59,7 +58,7 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 	return p.printAnswer(events)
 }
 
-// nothingToAsk says why there are no documents in the namespace.
+// nothingToAsk returns an error that says why the namespace has no documents.
 func (p *program) nothingToAsk() error {
 	if _, busy := errors.AsType[*ingest.LockedError](ingest.Busy(p.config.Data)); busy {
 		return fmt.Errorf("there are no documents in the namespace %s yet, but another process is reading some: ask again in a moment", p.config.Namespace)
@@ -67,7 +66,7 @@ func (p *program) nothingToAsk() error {
 	return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", p.config.Namespace)
 }
 
-// checkStoredAnything refuses a data folder that holds nothing, before opening it would make it.
+// checkStoredAnything reports an empty data folder, before opening would create it.
 func (p *program) checkStoredAnything() error {
 	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
@@ -117,14 +116,14 @@ func describeCitation(c chat.Citation) string {
 	return s
 }
 
-// answer is what `parley ask --json` prints; programs rely on its keys.
+// answer is the output of `parley ask --json`; programs rely on its keys.
 type answer struct {
 	Question  string          `json:"question"`
-	Query     string          `json:"query"` // what was searched for
+	Query     string          `json:"query"` // the query that was searched for
 	Answer    string          `json:"answer"`
 	Citations []chat.Citation `json:"citations"`
 	FollowUps []string        `json:"follow_ups"`
-	Model     string          `json:"model"` // what really answered
+	Model     string          `json:"model"` // the model that answered in fact
 	Usage     llm.Usage       `json:"usage"`
 	Seconds   float64         `json:"seconds"`
 }
@@ -162,7 +161,7 @@ func citationsOf(t *chat.Turn) []chat.Citation {
 	return all
 }
 
-// answerError says why there is no answer. Unlike a client, whoever runs the command may see the
+// answerError says why there is no answer. The user of the command, unlike a client, may see the
 // cause.
 func (p *program) answerError(err error) error {
 	if errors.Is(err, context.Canceled) {
@@ -170,7 +169,7 @@ func (p *program) answerError(err error) error {
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	switch {
-	case ok && len(p.config.Fallback) > 0: // which of them has failed last is not known
+	case ok && len(p.config.Fallback) > 0: // it is unknown which of them failed last
 		return fmt.Errorf("no answer from %s or %s: %w", p.config.Model, strings.Join(p.config.Fallback, " or "), e)
 	case ok:
 		return fmt.Errorf("no answer from %s: %w%s", p.config.Model, e, modelRemedy(e, p.config.Model))

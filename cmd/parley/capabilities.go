@@ -7,7 +7,7 @@ import (
 	"parley/internal/llm"
 )
 
-// capability is llm.Override as it stands in the configuration.
+// capability is llm.Override as written in the configuration.
 type capability struct {
 	Like        string `yaml:"like" json:"like,omitempty"`
 	Vision      *bool  `yaml:"vision" json:"vision,omitempty"`
@@ -20,7 +20,7 @@ type capability struct {
 	Context     *int   `yaml:"context" json:"context,omitempty"`
 }
 
-// capabilities correct what providers declare of models, by provider:model, "" for none.
+// capabilities correct the declared capabilities of models, by provider:model; "" for none.
 type capabilities structured
 
 // UnmarshalText reads a YAML mapping.
@@ -33,7 +33,7 @@ func (c *capabilities) UnmarshalText(text []byte) error {
 // list returns the corrections by key.
 func (c capabilities) list() map[string]capability { return content[map[string]capability](c) }
 
-// of returns the corrections for the models of a provider.
+// of returns the corrections for the models of a provider, by model.
 func (c capabilities) of(provider string) llm.Overrides {
 	found := llm.Overrides{}
 	for key, v := range c.list() {

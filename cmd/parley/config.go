@@ -18,13 +18,13 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Config is every setting of Parley. A field's tags are the one place that knows its flag, its
-// environment variables, its key in the YAML file, its default and its explanation; the tables
-// in README.md and docs/configuration.md are checked against them.
+// Config is every setting of Parley. The tags of a field define its flag, environment variables,
+// key in the YAML file, default and explanation; the tables in README.md and docs/configuration.md
+// are checked against them.
 //
-// Flag names and environment names follow from the key: "limits.max_body" is --limits-max-body
-// and PARLEY_LIMITS_MAX_BODY. A section says what the settings from there on are for, in the help
-// and in the documentation. What is tagged secret is never printed.
+// Flag and environment names follow from the key: "limits.max_body" is --limits-max-body and
+// PARLEY_LIMITS_MAX_BODY. A section tag begins a group of settings in the help and the
+// documentation. Secret settings are never printed.
 type Config struct {
 	Addr        string   `section:"Start the server" name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port. Port 0 takes a free one."`
 	Data        string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores. It is created if it does not exist."`
@@ -112,7 +112,7 @@ type Config struct {
 	RAGChatShowProcessingSteps bool   `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, if a request does not say."`
 }
 
-// DefaultConfig returns the configuration without flags, environment and file.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	var cfg Config
 	parser := kong.Must(&cfg, kong.PostBuild(forgetEnv))
@@ -122,8 +122,8 @@ func DefaultConfig() Config {
 	return cfg
 }
 
-// forgetEnv keeps kong from reading the environment itself, since layers does, which puts it
-// before the file. The names move into the help.
+// forgetEnv keeps kong from reading the environment, because layers reads it with its place before
+// the file. The variable names move into the help.
 func forgetEnv(k *kong.Kong) error {
 	for _, flag := range k.Model.Flags {
 		if len(flag.Tag.Envs) > 0 {
@@ -134,10 +134,10 @@ func forgetEnv(k *kong.Kong) error {
 	return nil
 }
 
-// validate returns the first setting that cannot work, nil when there is none.
+// validate returns the first setting with an invalid value, or nil.
 func (c *Config) validate() *settingError {
 	checks := []struct {
-		name string // of the flag
+		name string // name of the flag
 		err  error
 	}{
 		{"addr", checkAddr(c.Addr)},
@@ -204,14 +204,13 @@ func (c *Config) validate() *settingError {
 	return nil
 }
 
-// settingError is a setting that was read but cannot work.
+// settingError is a setting whose value was read but is invalid.
 type settingError struct {
 	flag string
 	err  error
 }
 
-// at returns the error as a usage error that begins with where the setting stands: its origin,
-// or else its flag.
+// at returns a usage error that begins with the setting's origin, or with its flag.
 func (e *settingError) at(origin string) error {
 	if origin == "" {
 		origin = "--" + e.flag
@@ -229,7 +228,7 @@ func unless(ok bool, format string, args ...any) error {
 func checkAddr(s string) error {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil && port != "" {
-		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port) // a number, or a name that the machine knows
+		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port) // a number, or the name of a service
 	}
 	if err != nil || port == "" {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:8000 or :8000", s)
@@ -237,7 +236,7 @@ func checkAddr(s string) error {
 	return nil
 }
 
-// checkNamespacePatterns checks patterns of names, which may end with an asterisk.
+// checkNamespacePatterns checks names of namespaces, which may end with an asterisk.
 func checkNamespacePatterns(patterns []string) error {
 	for _, p := range patterns {
 		if name, all := strings.CutSuffix(p, "*"); all && name == "" {
@@ -249,7 +248,7 @@ func checkNamespacePatterns(patterns []string) error {
 	return nil
 }
 
-// noNamespaces in place of patterns says that there are none.
+// noNamespaces, as the only pattern, stands for no namespace.
 const noNamespaces = "none"
 
 // namedNamespaces returns the patterns of the namespaces that files may name.
@@ -314,7 +313,7 @@ func (c *Config) checkEmbedding() error {
 	return c.checkAble(c.Embedding, embeds, "has no embeddings")
 }
 
-// checkAble checks a key of a model, of which not every provider has any.
+// checkAble checks the key of a model whose task not every provider supports.
 func (c *Config) checkAble(key string, able func(provider) bool, unable string) error {
 	names := c.namesThat(able)
 	name, _, _ := strings.Cut(key, ":")
@@ -344,7 +343,7 @@ func checkModel(key string, providers []string) error {
 	return nil
 }
 
-// maxDimensions is more than any model's vectors have.
+// maxDimensions exceeds the length of any model's vectors.
 const maxDimensions = 16_384
 
 // usageError is a mistake in the command, the environment or the configuration file.

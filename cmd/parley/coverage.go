@@ -11,14 +11,14 @@ import (
 	"parley/internal/store"
 )
 
-// coverage says to whoever asks what cannot be found, because it is not there yet. What is not of the
-// data folder is set before the first turn.
+// coverage tells users that documents are still missing. Its fields except the corpus are set
+// before the first turn.
 type coverage struct {
 	corpus    *store.Corpus
-	namespace string // of questions that name none
+	namespace string // namespace of questions that name none
 	log       *slog.Logger
 
-	progress func(namespace string) (done, total int, running bool) // nil: nothing is being read
+	progress func(namespace string) (done, total int, running bool) // nil if nothing is being read
 	uploads  bool                                                   // documents may come in over the network
 }
 
@@ -40,8 +40,8 @@ func (c *coverage) Reading(namespace string) string {
 		done, total)
 }
 
-// Empty implements chat.Coverage. The name of a namespace comes from whoever asks, and so does not
-// stand in the sentence.
+// Empty implements chat.Coverage. The sentence leaves out the name of the namespace, because it
+// comes from the user.
 func (c *coverage) Empty(ctx context.Context, namespace string) string {
 	all, err := c.corpus.Namespaces(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *coverage) Empty(ctx context.Context, namespace string) string {
 		"or start it with parley serve PATH."
 }
 
-// reading returns how far the documents of a namespace are read: by the ingestion that the server
-// began with, which may bring some into any, or else by the jobs that run.
+// reading returns the progress of reading documents into a namespace: of the ingestion at the
+// server's start, which may add to any namespace, or else of the running jobs.
 func (s *serving) reading(namespace string) (done, total int, running bool) {
 	s.mu.Lock()
 	running, done, total = s.running, s.progress.FilesDone, s.progress.FilesTotal
@@ -75,7 +75,7 @@ func (s *serving) reading(namespace string) (done, total int, running bool) {
 		return done, total, true
 	}
 	for _, j := range s.documents.Jobs().Running() {
-		if j.Namespace == namespace && j.Kind != documents.Reindex { // the document that is read anew is found meanwhile
+		if j.Namespace == namespace && j.Kind != documents.Reindex { // a rebuilt document stays searchable meanwhile
 			done, total, running = done+j.Counts.Done, total+j.Counts.Total, true
 		}
 	}

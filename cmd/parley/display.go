@@ -11,46 +11,46 @@ import (
 )
 
 // display shows the progress of an ingestion or an embedding: a bar on a terminal, plain lines
-// elsewhere. It is also the writer for everything else that goes to the same place meanwhile, so that
-// a log line never lands in the middle of the bar. Its methods may be called concurrently.
+// elsewhere. All other output to the same place must go through it, so that a log line never lands
+// in the middle of the bar. Its methods may be called concurrently.
 type display struct {
 	w     io.Writer
 	now   func() time.Time
-	width int // of the terminal in columns; 0 where w is none
+	width int // columns of the terminal; 0 if w is not one
 
 	mu     sync.Mutex
 	shown  time.Time // when the bar or a line was last written
 	latest moment
-	bar    bool // a bar stands on the last line of the terminal
+	bar    bool // the bar is on the last line of the terminal
 	done   bool
 }
 
-// moment is what a display shows.
+// moment is the state that a display shows.
 type moment struct {
 	doing       string
 	done, total int
 	line        string
 }
 
-// The least time between two plain lines, and between two states of the bar.
+// Minimum time between two plain lines, and between two updates of the bar.
 const (
 	lineInterval = 5 * time.Second
 	barInterval  = 100 * time.Millisecond
 )
 
-// newDisplay returns a display on w, which decides between a bar and lines.
+// newDisplay returns a display on w with a bar if w is a terminal, else with lines.
 func newDisplay(w io.Writer, now func() time.Time) *display {
 	return &display{w: w, now: now, shown: now(), width: terminalWidth(w)}
 }
 
-// Start has a display that was finished show things again.
+// Start resumes a display after Finish.
 func (d *display) Start() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.shown, d.done = d.now(), false
 }
 
-// Update shows how far an ingestion has come, if enough time has passed since something was shown.
+// Update shows the progress of an ingestion, unless something was shown too recently.
 func (d *display) Update(p ingest.Progress) {
 	d.show(func() moment { return moment{"ingesting", p.FilesDone, p.FilesTotal, progressLine(p)} })
 }
@@ -85,7 +85,7 @@ func (d *display) show(what func() moment) {
 	fmt.Fprintln(d.w, m.doing+": "+m.line)
 }
 
-// Write passes p on as whole text above the bar.
+// Write writes p above the bar.
 func (d *display) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *display) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Finish removes the bar. What is written afterwards is passed on as it is.
+// Finish removes the bar. Later output is written unchanged.
 func (d *display) Finish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,14 +106,14 @@ func (d *display) Finish() {
 	d.done = true
 }
 
-// eraseLine goes back to the first column and clears what stands there (ECMA-48, EL).
+// eraseLine returns to the first column and clears the line (ECMA-48, EL).
 const eraseLine = "\r\x1b[K"
 
 func (d *display) drawBar() {
 	const cells = 10
 	filled := cells * d.latest.done / d.latest.total
 	text := "[" + strings.Repeat("#", filled) + strings.Repeat("-", cells-filled) + "] " + d.latest.line
-	// A line that wraps could not be erased. Everything in it is one column wide.
+	// A wrapped line could not be erased. Every character is one column wide.
 	fmt.Fprint(d.w, eraseLine+text[:min(len(text), d.width-1)])
 	d.bar = true
 }
@@ -125,7 +125,7 @@ func (d *display) removeBar() {
 	d.bar = false
 }
 
-// progressLine says how far an ingestion has come.
+// progressLine describes the progress of an ingestion.
 func progressLine(p ingest.Progress) string {
 	noun := "file"
 	if p.Phase == ingest.Crawling {

@@ -16,7 +16,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// embedding returns the option that has a corpus search by vectors; none without an embedder.
+// embedding returns the option for vector search; none without an embedder.
 func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 	if cfg.Embedding == "" {
 		return nil
@@ -26,9 +26,9 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 	})}
 }
 
-// embed gives every chunk that has none a vector, if an embedder is configured. It says on out what
-// that will take, shows how it goes on d, which it tells watch too, and says what it took. A
-// *ingest.LockedError says that another process is at it.
+// embed gives every chunk its vector, if an embedder is configured. It prints the expected and the
+// actual cost on out, and reports progress to d and watch. If another process is embedding, the
+// error is a *ingest.LockedError.
 func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch func(embedProgress)) error {
 	if in.cfg.Embedding == "" {
 		return nil
@@ -64,7 +64,7 @@ func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch 
 	return err
 }
 
-// embedNow is embed for a command that ends with it: it waits for another process that is at it.
+// embedNow is embed, but waits for another process that is embedding.
 func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *display) error {
 	for waiting := false; ; waiting = true {
 		err := in.embed(ctx, out, d, func(embedProgress) {})
@@ -81,10 +81,10 @@ func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *
 	}
 }
 
-// lockInterval is how often a command looks whether another process has finished embedding.
+// lockInterval is how often a command checks whether another process has finished embedding.
 const lockInterval = time.Second
 
-// sleep waits, and reports whether ctx has not ended meanwhile.
+// sleep waits, and reports false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -94,11 +94,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// planned says what an embedding would take.
+// planned describes the expected work of an embedding.
 func planned(plan retrieval.EmbedPlan, prices *price.Table) string {
 	s := fmt.Sprintf("%s of %s with %s: ", plural(plan.Chunks, "chunk"), plural(plan.Documents, "document"), plan.Model)
 	if plan.Texts == 0 {
-		return s + "all their texts are known, so it costs nothing"
+		return s + "all texts are known already, so it costs nothing"
 	}
 	if plan.Texts < plan.Chunks {
 		s += fmt.Sprintf("%s new, ", plural(plan.Texts, "text"))
@@ -106,7 +106,7 @@ func planned(plan retrieval.EmbedPlan, prices *price.Table) string {
 	return s + fmt.Sprintf("about %s, %s", plural(plan.Tokens, "token"), cost(prices, plan.Model, llm.Usage{Input: plan.Tokens}))
 }
 
-// cost says what tokens of a model cost.
+// cost returns the price of a model's tokens as text.
 func cost(prices *price.Table, key string, u llm.Usage) string {
 	provider, model, _ := strings.Cut(key, ":")
 	if provider == ledger.Builtin {
@@ -121,7 +121,7 @@ func cost(prices *price.Table, key string, u llm.Usage) string {
 
 func (in *instance) costOf(u llm.Usage) string { return cost(in.prices, in.cfg.Embedding, u) }
 
-// embedProgress is a moment of an embedding.
+// embedProgress is the state of an embedding.
 type embedProgress struct {
 	report  retrieval.EmbedReport
 	plan    retrieval.EmbedPlan
@@ -138,8 +138,8 @@ func (e embedProgress) String() string {
 	return line
 }
 
-// left guesses how long the rest takes from the texts that were embedded so far; 0 when it is not
-// known. Texts that are known take no time.
+// left estimates the remaining time from the texts embedded so far; 0 if unknown. Known texts take
+// no time.
 func (e embedProgress) left() time.Duration {
 	done := e.report.Chunks - e.report.Known
 	if rest := e.plan.Texts - done; done > 0 && rest > 0 {

@@ -156,7 +156,7 @@ func TestPlanned_SaysWhatAnEmbeddingTakes(t *testing.T) {
 		{func(*retrieval.EmbedPlan) {}, "30 chunks of 1 document with some:small: about 5000000 tokens, $0.1"},
 		{func(p *retrieval.EmbedPlan) { p.Texts = 12 }, "30 chunks of 1 document with some:small: 12 texts new, about 5000000 tokens, $0.1"},
 		{func(p *retrieval.EmbedPlan) { p.Model = "some:large" }, "30 chunks of 1 document with some:large: about 5000000 tokens, price unknown"},
-		{func(p *retrieval.EmbedPlan) { p.Texts = 0 }, "30 chunks of 1 document with some:small: all their texts are known, so it costs nothing"},
+		{func(p *retrieval.EmbedPlan) { p.Texts = 0 }, "30 chunks of 1 document with some:small: all texts are known already, so it costs nothing"},
 	} {
 		p := plan
 		c.change(&p)

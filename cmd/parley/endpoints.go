@@ -11,15 +11,15 @@ import (
 	"parley/internal/llm/rerankapi"
 )
 
-// endpoint is a server that the configuration names: OpenAI-compatible, or one that reranks.
+// endpoint is an OpenAI-compatible or reranking server named by the configuration.
 type endpoint struct {
 	BaseURL   string   `yaml:"base_url" json:"base_url"`
-	APIKeyEnv string   `yaml:"api_key_env" json:"api_key_env,omitempty"` // the variable that holds the key; "" for none
-	Reasoning []string `yaml:"reasoning" json:"reasoning,omitempty"`     // models that reason
-	Rerank    bool     `yaml:"rerank" json:"rerank,omitempty"`           // it has the /rerank API, and no models that answer
+	APIKeyEnv string   `yaml:"api_key_env" json:"api_key_env,omitempty"` // the environment variable with the key; "" for none
+	Reasoning []string `yaml:"reasoning" json:"reasoning,omitempty"`     // reasoning models
+	Rerank    bool     `yaml:"rerank" json:"rerank,omitempty"`           // it has the /rerank API, and no chat models
 }
 
-// open returns the provider at the endpoint.
+// open returns the provider for the endpoint.
 func (e endpoint) open(key string, overrides llm.Overrides) (any, error) {
 	if e.Rerank {
 		return rerankapi.New(rerankapi.Config{BaseURL: e.BaseURL, APIKey: key})
@@ -27,7 +27,7 @@ func (e endpoint) open(key string, overrides llm.Overrides) (any, error) {
 	return openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: key, Reasoning: e.Reasoning, Overrides: overrides})
 }
 
-// endpoints are the servers by name, "" for none.
+// endpoints are the servers by name; "" for none.
 type endpoints structured
 
 // UnmarshalText reads a YAML mapping.

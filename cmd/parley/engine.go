@@ -31,20 +31,20 @@ type instance struct {
 	corpus *retrieval.Corpus
 	books  *ledger.Ledger
 	models *llm.Router
-	tools  *toolbox      // empty but where openTools has filled it
+	tools  *toolbox      // empty until openTools fills it
 	web    *fetch.Client // reads web sites to ingest
-	pages  *extract.Pool // draws pages; holds no process until it is asked to
+	pages  *extract.Pool // draws pages; starts its first process on demand
 	viewer *pageview.Viewer
 	engine *chat.Engine
-	crew   chat.Runner // the engine, with the team round it
+	crew   chat.Runner // the engine, including multi-agent chat
 	keys   *turn.Keys
 	prices *price.Table
-	lacks  *coverage // what is not there yet
+	lacks  *coverage // tells users about missing documents
 
 	documents *documents.Service // brings documents in
 }
 
-// open opens the data folder and what answers from it. The caller closes the instance.
+// open opens the data folder and wires an instance. The caller closes it.
 func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Option) (*instance, error) {
 	db, err := store.Open(ctx, cfg.Data, p.log)
 	if err != nil {
@@ -113,15 +113,15 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	return in, nil
 }
 
-// newRunner returns a runner of turns, with what the configuration says added to the options.
+// newRunner returns a runner of turns with the given options and those of the configuration.
 func (in *instance) newRunner(log *slog.Logger, o turn.Options) *turn.Runner {
 	o.Log, o.Namespace, o.Allow = log, in.cfg.Namespace, in.cfg.allowlist()
 	o.Budgets, o.Price = budgets(in.cfg, in.db.State()), costs(in.prices)
 	return turn.NewRunner(in.crew, in.db.State(), o)
 }
 
-// openAnswering is open for commands that answer: with the tools of models, and with budgets that limit
-// what they should.
+// openAnswering is open for commands that answer questions: it adds tools and checks that budgets
+// can work.
 func (p *program) openAnswering(ctx context.Context, options ...retrieval.Option) (*instance, error) {
 	in, err := p.open(ctx, p.config, options...)
 	if err != nil {
@@ -136,14 +136,13 @@ func (p *program) openAnswering(ctx context.Context, options ...retrieval.Option
 	return in, nil
 }
 
-// Close ends all use of the data folder.
 func (in *instance) Close() error {
 	in.tools.Close()
 	in.web.Close()
 	return errors.Join(in.pages.Close(), in.db.Close())
 }
 
-// sees reports whether the model that answers reads images.
+// sees reports whether the answering model reads images.
 func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }
 
 // pageWorkers is how many pages are drawn at once.

@@ -12,8 +12,8 @@ import (
 	"parley/internal/store"
 )
 
-// estimate says what ingesting sources would bring. It works on a copy of each file in a temporary
-// folder, and only reads the data folder, if there is one.
+// estimate prints what ingesting sources would index and embed. It works on a copy of each file in
+// a temporary folder, and only reads the data folder, if it exists.
 func (p *program) estimate(ctx context.Context, cfg Config, from documents.Sources, d *display) (err error) {
 	temporary, err := os.MkdirTemp("", "parley-estimate-")
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"parley/internal/llm"
 )
 
-// evalCmd measures the product on a data set.
 type evalCmd struct {
 	Dataset string `arg:"" name:"dataset" help:"Folder with queries.jsonl and qrels.tsv, with ground_truth*.jsonl, or with sets of answers (facts.jsonl)."`
 	Corpus  string `placeholder:"DIR" help:"Folder that holds corpus.jsonl, if it is not in DATASET."`
@@ -26,7 +25,7 @@ type evalCmd struct {
 	Compare string `placeholder:"FILE" help:"An older report on the same answers: also list the questions won and lost since."`
 }
 
-// Help says what kong cannot know.
+// Help returns text that kong cannot derive.
 func (evalCmd) Help() string {
 	return "The index is made in a temporary folder, unless --data is on the command line: " +
 		"then it is kept there for the next time. The usual data folder is never touched."
@@ -105,7 +104,7 @@ func (p *program) evaluate(ctx context.Context, cfg Config, d *eval.Dataset, sta
 	return report, err
 }
 
-// index brings the data set's corpus into the index.
+// index ingests the corpus of the data set.
 func (p *program) index(ctx context.Context, in *instance, env eval.Env, d *eval.Dataset, display *display, report *eval.Report) error {
 	if len(d.Queries) > 0 {
 		env.Progress = func(done int) {

@@ -11,12 +11,12 @@ import (
 	"parley/internal/eval"
 )
 
-// judge prints a report over the answers to sets of questions, each asked over its own corpus.
+// judge reports on the answers to sets of questions, each asked over its own corpus.
 func (c evalCmd) judge(ctx context.Context, p *program, sets []*eval.AnswerSet) error {
 	if p.given["data"] || c.JSON {
 		return usagef("a report over answers is text, and its indexes are temporary: leave out --data and --json")
 	}
-	var old *os.File // opened first, so that a wrong name is told before the work
+	var old *os.File // opened first, so that a wrong name is reported before the work
 	if c.Compare != "" {
 		var err error
 		if old, err = os.Open(c.Compare); err != nil {

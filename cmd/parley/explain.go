@@ -12,7 +12,7 @@ import (
 	"parley/internal/store"
 )
 
-// explain returns one sentence that says what went wrong and, where it is known, what to do.
+// explain returns one sentence that says what went wrong and, if known, what to do.
 func explain(err error) string {
 	if saysWhatToDo(err) {
 		return err.Error()
@@ -32,8 +32,7 @@ func saysWhatToDo(err error) bool {
 	return folder || listen || isUsage(err)
 }
 
-// modelRemedy returns what to do about the failure of a call, as the end of a sentence, "" where that is
-// not known.
+// modelRemedy returns advice for a failed call as the end of a sentence, or "".
 func modelRemedy(e *llm.Error, model string) string {
 	provider, _, _ := strings.Cut(model, ":")
 	switch {
@@ -43,13 +42,13 @@ func modelRemedy(e *llm.Error, model string) string {
 		return fmt.Sprintf(": check the model's name, which parley models lists, and the address of %s, which parley config shows", provider)
 	case e.Status == http.StatusTooManyRequests:
 		return fmt.Sprintf(": %s limits the number of requests; try again later", provider)
-	case e.Status == 0 && e.Retryable: // it did not answer, or not to the end
+	case e.Status == 0 && e.Retryable: // no answer, or an incomplete one
 		return fmt.Sprintf(": check that %s runs, and its address, which parley config shows", provider)
 	}
 	return ""
 }
 
-// listenError says why nobody can listen on an address, and what to do.
+// listenError says why the server cannot listen on an address, and what to do.
 type listenError struct {
 	addr string
 	err  error
@@ -58,7 +57,7 @@ type listenError struct {
 func (e *listenError) Error() string {
 	cause, remedy := e.err, "choose another with --addr"
 	if number, ok := errors.AsType[syscall.Errno](e.err); ok {
-		cause = number // what stands around it names the address again
+		cause = number // the surrounding error repeats the address
 	}
 	switch {
 	case errors.Is(cause, syscall.EADDRINUSE):

@@ -9,11 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// briefSettings are the flags of settings that the help of every command shows.
+// briefSettings are the flags of settings shown in the help of every command.
 var briefSettings = []string{"addr", "data", "model", "namespace", "embedding", "public-url", "log-level", "openai-api-key", "openai-base-url"}
 
-// briefHelp prints the help of a command with the settings that people change most. The help of
-// `parley config` has all of them, by purpose.
+// briefHelp prints the help of a command with the most common settings. `parley config --help`
+// lists all settings by purpose.
 func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
 	if node := kctx.Selected(); node != nil && node.Name == "config" {
 		groupByPurpose(kctx.Model.Flags)
@@ -23,7 +23,7 @@ func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
 	for _, flag := range kctx.Model.Flags {
 		setting := slices.ContainsFunc(fields(), func(f field) bool { return f.Name == flag.Name })
 		if setting && !slices.Contains(briefSettings, flag.Name) {
-			flag.Hidden = true // the process ends with the help
+			flag.Hidden = true // the process exits after the help
 			hidden++
 		}
 	}
@@ -34,7 +34,7 @@ func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
 	return err
 }
 
-// groupByPurpose has the help list the flags of settings below the titles of their sections.
+// groupByPurpose groups the flags of settings in the help under the titles of their sections.
 func groupByPurpose(flags []*kong.Flag) {
 	groups := map[string]*kong.Group{}
 	for _, flag := range flags {
@@ -50,7 +50,7 @@ func groupByPurpose(flags []*kong.Flag) {
 	}
 }
 
-// commandOf returns the command that a mistake on the command line is in.
+// commandOf returns the command that a command-line error belongs to.
 func commandOf(err error) string {
 	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil {
 		if node := e.Context.Selected(); node != nil {

@@ -9,7 +9,6 @@ import (
 	"parley/internal/documents/ingest"
 )
 
-// ingestCmd brings files, folders and web sites into the corpus.
 type ingestCmd struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites."`
 	siteFlags
@@ -47,7 +46,7 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	return c.once(ctx, p, in, from, d)
 }
 
-// once ingests sources and gives them their vectors.
+// once ingests sources and embeds them.
 func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from documents.Sources, d *display) error {
 	d.Start()
 	report, err := in.documents.Ingest(ctx, from, d.Update)
@@ -71,7 +70,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 	return nil
 }
 
-// keepFollowing follows changes until it is interrupted, and gives what they bring its vectors.
+// keepFollowing follows changes until it is interrupted, and embeds the changed documents.
 func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
 	err := in.documents.FollowFiles(ctx, func(ingest.Report) {
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
@@ -79,12 +78,13 @@ func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) e
 		}
 	})
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // as it was meant to end
+		return nil //nolint:nilerr // the user ended it
 	}
 	return err
 }
 
-// interrupted returns an error, which for a user who has ended the command says what is left.
+// interrupted turns the end of ctx into a message that says what was kept; it returns other errors
+// unchanged.
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted; what was indexed so far is kept, and the next run continues from there")
@@ -92,7 +92,7 @@ func interrupted(err error) error {
 	return err
 }
 
-// withBuiltin returns cfg with the model that needs no key, for commands that ask no other.
+// withBuiltin returns cfg with the built-in model, for commands that call no other.
 func withBuiltin(cfg Config) Config {
 	cfg.Model = builtinModel
 	return cfg

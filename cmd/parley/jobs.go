@@ -12,8 +12,8 @@ import (
 	"parley/internal/store"
 )
 
-// jobsCmd is about what was handed in over the network. It works on the data folder, so that it needs
-// no server; one that runs heeds it within seconds.
+// jobsCmd manages jobs of uploads and indexing requests. It works on the data folder and needs no
+// server; a running server follows it within seconds.
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" default:"withargs" help:"List the jobs, the newest first."`
 	Show   jobsShowCmd   `cmd:"" help:"Show a job and what became of its files."`
@@ -37,7 +37,7 @@ type jobsCancelCmd struct {
 	ID string `arg:"" help:"Id of the job."`
 }
 
-// Run lists what belongs to nobody in particular, which is all while nobody signs in.
+// Run lists the jobs without an owner, which are all jobs as long as there is no sign-in.
 func (c jobsListCmd) Run(ctx context.Context, p *program) error {
 	return p.withJobs(ctx, func(jobs *store.Jobs) error {
 		all, err := jobs.Jobs(ctx, job.List{Limit: max(c.Limit, 1)})

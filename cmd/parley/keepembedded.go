@@ -8,16 +8,16 @@ import (
 	"parley/internal/documents/ingest"
 )
 
-// How often a server looks for documents without vectors, and how long it waits after a failure:
-// twice as long after each one.
+// How often a server looks for documents without vectors, and how long it waits after a failure.
+// The wait doubles after each further failure.
 const (
 	embedInterval  = 2 * time.Second
 	embedRetry     = 15 * time.Second
 	embedRetryMost = 10 * time.Minute
 )
 
-// keepEmbedded gives documents their vectors until ctx ends, be they ingested by this process or by
-// another one. It begins when ingested is closed.
+// keepEmbedded embeds documents, whichever process ingested them, until ctx ends. It begins when
+// ingested is closed.
 func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 	if s.cfg.Embedding == "" {
 		return
@@ -27,7 +27,7 @@ func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 	case <-ctx.Done():
 		return
 	}
-	embedded := int64(-1) // the version of the corpus of which everything is
+	embedded := int64(-1) // version of the corpus whose documents all have vectors
 	for failures, wait := 0, time.Duration(0); sleep(ctx, wait); {
 		version, err := s.db.Corpus().Version(ctx)
 		if err == nil && version != embedded {
@@ -43,7 +43,7 @@ func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 		case elsewhere:
 			s.log.Debug("another process embeds", "process", locked.PID)
 		default:
-			if failures == 0 { // the next ones are likely to be the same
+			if failures == 0 { // further failures are probably the same
 				s.log.Error("embed documents; until it succeeds some are searched by their words only", "error", err)
 			}
 			wait = min(embedRetry<<min(failures, 10), embedRetryMost)
@@ -52,7 +52,7 @@ func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 	}
 }
 
-// embedOnce embeds what has no vector, and keeps the status that others ask for.
+// embedOnce embeds chunks without vectors, and updates the status.
 func (s *serving) embedOnce(ctx context.Context) error {
 	defer func() {
 		s.mu.Lock()

@@ -19,13 +19,13 @@ import (
 // field describes one setting, read from the tags of Config.
 type field struct {
 	Name    string   // of the flag, without dashes
-	Key     string   // in the YAML file; dots separate levels
-	Envs    []string // the first one that is set and not empty counts
+	Key     string   // key in the YAML file; dots separate levels
+	Envs    []string // the first that is set and not empty counts
 	Default string
 	Help    string
-	Section string // what this setting and its neighbours are for
+	Section string // title of the group that begins with this setting
 	Secret  bool
-	Mapping bool // its value in the file may be a mapping or a list of them, which is passed on as JSON
+	Mapping bool // in the file, it may be a mapping or a list of mappings, which is passed on as JSON
 	index   int
 }
 
@@ -51,7 +51,7 @@ func readFields() []field {
 	return list
 }
 
-// defaultText returns the default of a flag, as it stands in the tags of Config.
+// defaultText returns the default of a flag as written in the tags of Config.
 func defaultText(name string) string {
 	for _, f := range fields() {
 		if f.Name == name {
@@ -61,13 +61,13 @@ func defaultText(name string) string {
 	panic("no setting is named " + name)
 }
 
-// layers supplies the settings that the command line leaves open: the environment first, then
-// the YAML file; kong's defaults come last.
+// layers supplies the settings that the command line leaves open, from the environment or else the
+// YAML file. kong's defaults come last.
 type layers struct {
 	lookupEnv func(string) (string, bool)
 	file      map[string]fileValue // by key
-	path      string               // of the file, "" without one
-	origin    map[string]string    // flag name → where its value came from, for `parley config`
+	path      string               // path of the file, "" without one
+	origin    map[string]string    // origin of each value by flag name, for `parley config`
 	err       error                // the first value that could not be read
 }
 
@@ -79,8 +79,8 @@ type fileValue struct {
 // Validate is part of kong.Resolver. The file is checked when it is read.
 func (l *layers) Validate(*kong.Application) error { return nil }
 
-// Resolve returns the text for a flag, nil where neither layer has one. A value that cannot be
-// read is kept in l.err, since kong would say only the flag's name.
+// Resolve returns the text for a flag, or nil if neither layer has one. It keeps the error of an
+// unreadable value in l.err, because kong would report the flag's name only.
 func (l *layers) Resolve(kctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	i := slices.IndexFunc(fields(), func(f field) bool { return f.Name == flag.Name })
 	if i < 0 || !l.ready(kctx) {
@@ -98,7 +98,7 @@ func (l *layers) Resolve(kctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	return nil, nil
 }
 
-// accept tries whether text is a value for flag, so that the message can say where it stands.
+// accept checks that text is a value for flag, so that the message can name its origin.
 func (l *layers) accept(flag *kong.Flag, text, origin string) any {
 	target := reflect.New(flag.Target.Type()).Elem()
 	token := kong.Token{Type: kong.FlagValueToken, Value: text}
@@ -110,7 +110,7 @@ func (l *layers) accept(flag *kong.Flag, text, origin string) any {
 	return text
 }
 
-// ready reads the configuration file once, and reports whether nothing has gone wrong so far.
+// ready reads the configuration file once, and reports whether there was no error so far.
 func (l *layers) ready(kctx *kong.Context) bool {
 	if l.file == nil {
 		l.err = l.open(kctx)
@@ -151,8 +151,8 @@ func (l *layers) open(kctx *kong.Context) error {
 	return nil
 }
 
-// readConfigFile reads a YAML mapping and returns its scalars by dotted key. Its errors begin
-// with ":LINE: ", to be put after the file's name.
+// readConfigFile reads a YAML mapping and returns its scalars by dotted key. Its errors begin with
+// ":LINE: ", to follow the file's name.
 func readConfigFile(r io.Reader) (map[string]fileValue, error) {
 	values := map[string]fileValue{}
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
@@ -165,7 +165,7 @@ func readConfigFile(r io.Reader) (map[string]fileValue, error) {
 		if errors.Is(err, io.EOF) {
 			return values, nil
 		}
-		if line, ok := indentedWithTab(text); ok { // of that the parser says little
+		if line, ok := indentedWithTab(text); ok { // the parser's own message does not help
 			return nil, fmt.Errorf(":%d: is indented with a tab; YAML takes spaces only", line)
 		}
 		return nil, fmt.Errorf(": %s", strings.TrimPrefix(err.Error(), "yaml: "))
@@ -176,7 +176,7 @@ func readConfigFile(r io.Reader) (map[string]fileValue, error) {
 	return values, flatten(doc.Content[0], "", values)
 }
 
-// indentedWithTab returns the first line that begins with a tab before anything else.
+// indentedWithTab returns the number of the first line that begins with a tab.
 func indentedWithTab(text []byte) (line int, ok bool) {
 	for l := range bytes.Lines(text) {
 		line++
@@ -248,7 +248,7 @@ func holdsMappings(node *yaml.Node) bool {
 		!slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return !isMapping(n) })
 }
 
-// flow returns a YAML mapping, or a list of them, as JSON.
+// flow returns a YAML mapping, or a list of mappings, as JSON.
 func flow(node *yaml.Node) (string, error) {
 	var v any = &map[string]any{}
 	if node.Kind == yaml.SequenceNode {
@@ -271,16 +271,16 @@ func below(prefix string) string {
 	return fmt.Sprintf(" below %q", strings.TrimSuffix(prefix, "."))
 }
 
-// suggest names the key or section that was probably meant: one that differs only in letters' case,
-// dashes and dots, that ends alike, or that few letters make another one.
+// suggest returns the key or section that was probably meant: it differs in case, dashes and dots
+// only, has the same ending, or is a few edits away.
 func suggest(path string) string {
 	plain := strings.NewReplacer("-", "", "_", "", ".", "")
-	best, least := "", len(path)/3+1 // fewer letters than that may be wrong
+	best, least := "", len(path)/3+1 // fewer edits than this are a typing error
 	for _, f := range fields() {
 		if strings.EqualFold(plain.Replace(f.Key), plain.Replace(path)) || strings.HasSuffix(f.Key, "."+path) {
 			return didYouMean(f.Key)
 		}
-		for key := f.Key; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] { // then its sections
+		for key := f.Key; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] { // then the sections above it
 			if far := len(path) - len(key); far >= least || -far >= least {
 				continue
 			}
@@ -297,8 +297,8 @@ func suggest(path string) string {
 
 func didYouMean(key string) string { return fmt.Sprintf("; did you mean %q?", key) }
 
-// edits returns how many letters have to be changed, added, taken away, or swapped with the one before,
-// to make b of a (the distance of optimal string alignment).
+// edits returns how many letters must be changed, inserted, deleted, or swapped with their
+// neighbour to turn a into b (optimal string alignment distance).
 func edits(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -16,7 +16,6 @@ import (
 	"parley/internal/llm/price"
 )
 
-// modelsCmd lists the models that can be used.
 type modelsCmd struct {
 	Names []string `arg:"" optional:"" name:"provider" help:"Providers to list; by default all."`
 }
@@ -24,16 +23,17 @@ type modelsCmd struct {
 // probeTime is how long a provider may take to list its models.
 const probeTime = 5 * time.Second
 
-// listing is what is known of one provider.
+// listing is the result for one provider.
 type listing struct {
 	name    string
 	state   string
 	models  []llm.ModelInfo
-	takes   func(model string) llm.Capabilities // nil when the provider does not say
-	reranks bool                                // its models rerank, and do nothing else
+	takes   func(model string) llm.Capabilities // nil if the provider does not say
+	reranks bool                                // its models only rerank
 }
 
-// Run asks all providers at once and prints what they say. That one can't be reached is a result.
+// Run queries all providers at once and prints the results. An unreachable provider is a result,
+// not an error.
 func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	prices, err := readPrices(p.config)
 	if err != nil {
@@ -68,10 +68,10 @@ func (c modelsCmd) Run(ctx context.Context, p *program) error {
 	return ctx.Err()
 }
 
-// oldPrices is the age from which on the built-in prices are worth a warning.
+// oldPrices is the age from which the built-in prices cause a warning.
 const oldPrices = 180 * 24 * time.Hour
 
-// pricesAge returns a warning when the built-in prices are old, "" when they are not.
+// pricesAge returns a warning if the built-in prices are old, else "".
 func pricesAge(of, now time.Time) string {
 	if now.Sub(of) <= oldPrices {
 		return ""
@@ -117,7 +117,7 @@ func (l *listing) probe(ctx context.Context, provider provider, cfg Config) {
 	}
 }
 
-// add puts the models in that are configured but that the provider does not list.
+// add adds configured models that the provider does not list.
 func (l *listing) add(keys []string, embed bool) {
 	for _, key := range keys {
 		name, model, _ := strings.Cut(key, ":")
@@ -145,7 +145,7 @@ func (l *listing) print(w io.Writer, prices *price.Table) error {
 	return t.Flush()
 }
 
-// task says what a model does, if that is not to answer, else what it takes.
+// task says what a model does if it does not answer, else which inputs it takes.
 func (l *listing) task(m llm.ModelInfo, p price.Price, takes llm.Capabilities) string {
 	switch {
 	case l.reranks:
@@ -156,7 +156,7 @@ func (l *listing) task(m llm.ModelInfo, p price.Price, takes llm.Capabilities) s
 	return describe(takes)
 }
 
-// contextSize returns the first size that is known.
+// contextSize returns the first known size.
 func contextSize(sizes ...int) string {
 	for _, n := range sizes {
 		if n > 0 {
@@ -166,7 +166,7 @@ func contextSize(sizes ...int) string {
 	return "unknown"
 }
 
-// describe says what a model takes beside text.
+// describe lists the inputs of a model beside text.
 func describe(c llm.Capabilities) string {
 	var takes []string
 	for _, t := range []struct {
@@ -183,7 +183,7 @@ func describe(c llm.Capabilities) string {
 	return strings.Join(takes, ", ")
 }
 
-// priceOf says what a million tokens cost.
+// priceOf returns the price of a million tokens as text.
 func priceOf(provider string, p price.Price, known bool) string {
 	if provider == "builtin" {
 		return "free"

@@ -8,8 +8,8 @@ import (
 	"parley/internal/store"
 )
 
-// lockServing makes this process the only server of the data folder. announce tells a second one where
-// this one is. Other commands do not need the lock.
+// lockServing makes this process the only server of the data folder. announce publishes its address
+// for a second server's error message. Other commands do not need the lock.
 func (p *program) lockServing() (announce func(url string), unlock func(), err error) {
 	dir, err := store.PrepareFolder(p.config.Data)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *program) lockServing() (announce func(url string), unlock func(), err e
 	}, unlock, nil
 }
 
-// secondServerError says that a data folder has a server already, and what to do.
+// secondServerError says that the data folder already has a server, and what to do.
 type secondServerError struct{ *ingest.LockedError }
 
 func (e secondServerError) Error() string {

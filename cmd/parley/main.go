@@ -33,7 +33,7 @@ import (
 	"parley/internal/extract"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	exitOK      = 0
 	exitFailure = 1
@@ -41,15 +41,15 @@ const (
 	exitPartial = 3 // an ingestion finished, but some files could not be read
 )
 
-// errPartial ends a command whose report already said which files could not be read.
+// errPartial ends a command whose report already named the files that could not be read.
 var errPartial = errors.New("some files could not be read")
 
-// program is what the commands share.
+// program is the state that commands share.
 type program struct {
 	stdout io.Writer // results
 	stderr io.Writer // progress, logs and errors
 	config Config
-	origin map[string]string // flag name → where its value came from
+	origin map[string]string // origin of each value by flag name
 	// configFile is the path of the configuration file, "" without one.
 	configFile string
 	log        *slog.Logger
@@ -89,8 +89,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole program but for what belongs to the process; it returns the exit code. The
-// command ends early when ctx does, which main lets happen with the first SIGINT or SIGTERM.
+// run is the whole program except process-wide state, and returns the exit code. The command ends
+// early when ctx ends; main ends it at the first SIGINT or SIGTERM.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
 	p := &program{stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, given: map[string]bool{}}
 	err := p.dispatch(ctx, args, lookupEnv)

@@ -12,13 +12,13 @@ import (
 	"parley/internal/wire/mcp"
 )
 
-// mcpCmd serves one MCP client, which has started this process.
+// mcpCmd serves the MCP client that started this process.
 type mcpCmd struct{}
 
 // Run answers until the client closes standard input. Logs go to standard error.
 func (mcpCmd) Run(ctx context.Context, p *program) error {
 	if p.config.LogLevel == "info" {
-		p.log = newLogger(p.stderr, "warn") // a client shows what its servers log
+		p.log = newLogger(p.stderr, "warn") // clients show the logs of their servers
 	}
 	in, err := p.openAnswering(ctx)
 	if err != nil {

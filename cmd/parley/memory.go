@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// limitMemory tells the collector of the memory limit of the process's control group, less a
-// tenth for what Go does not count, so that a container is not killed while there is garbage.
-// GOMEMLIMIT wins; without a control group's limit the runtime's default stays.
+// limitMemory sets the collector's memory limit to the limit of the process's control group less a
+// tenth for memory that Go does not count, so that garbage does not get a container killed.
+// GOMEMLIMIT wins. Without a control group's limit the runtime's default stays.
 func limitMemory(lookupEnv func(string) (string, bool)) {
 	if _, set := lookupEnv("GOMEMLIMIT"); set {
 		return
@@ -29,8 +29,8 @@ func limitMemory(lookupEnv func(string) (string, bool)) {
 	}
 }
 
-// groupLimit returns the least memory limit in bytes on the way from the group that groups (the
-// text of /proc/self/cgroup) names up to the root, 0 when there is none. It knows version 2
+// groupLimit returns the smallest memory limit in bytes between the process's control group and the
+// root, 0 if there is none. groups is the text of /proc/self/cgroup. It knows version 2
 // ("0::/path", memory.max) and version 1 ("5:memory:/path", memory.limit_in_bytes).
 func groupLimit(root, groups string) int64 {
 	var least int64
@@ -57,8 +57,8 @@ func groupLimit(root, groups string) int64 {
 	return least
 }
 
-// readLimit returns 0 for a missing file, for "max", and for version 1's word for no limit,
-// which is close to the largest integer.
+// readLimit returns 0 for a missing file, for "max", and for version 1's value for no limit, which
+// is close to the largest integer.
 func readLimit(path string) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -71,25 +71,26 @@ func readLimit(path string) int64 {
 	return n
 }
 
-// smallHeap is the size up to which the heap may grow without being collected, in bytes. The collector by
-// itself would let it grow to twice what is in use; that is 7 MiB in a server with a few documents, which
-// it would collect sixty times for a thousand answers. What is in use above half of it is collected as ever.
+// smallHeap is the size in bytes up to which the heap grows without collection. By default the
+// collector would let it grow to twice the live heap. A server with a few documents has 7 MiB, and
+// would collect sixty times during a thousand answers. A live heap over half of smallHeap is
+// collected as usual.
 const smallHeap = 16 << 20
 
-// largeHeap is how much may be in use, in bytes, before less garbage is let pile up than is in use, as a
-// crowd of streams or a large corpus makes it: largeHeap of it, but no less than leastGrowth has it, since
-// collecting costs the more the less garbage there is between two times. That of a stream comes slowly.
+// largeHeap is the live heap in bytes above which the allowed garbage stays at largeHeap instead of
+// growing with the live heap, as with many streams or a large corpus. It is at least leastGrowth
+// percent, because collections cost more the less garbage lies between them.
 const largeHeap = 32 << 20
 
-// paceCollector has the collector wait for smallHeap while the process is at work, and be stricter with a large
-// heap, for as long as the process lives. GOGC wins.
+// paceCollector lets garbage grow to smallHeap while the process is at work, and collects a large
+// heap more often. It works for the life of the process. GOGC wins.
 func paceCollector(lookupEnv func(string) (string, bool), atWork *atomic.Bool) {
 	if _, set := lookupEnv("GOGC"); set {
 		return
 	}
 	type sentinel struct{ percent int }
 	var collected func(*sentinel)
-	collected = func(s *sentinel) { // at each collection, since nothing refers to s
+	collected = func(s *sentinel) { // runs at each collection, because nothing refers to s
 		percent := growthOf(liveHeap())
 		if !atWork.Load() {
 			percent = min(percent, usualGrowth)
@@ -103,14 +104,15 @@ func paceCollector(lookupEnv func(string) (string, bool), atWork *atomic.Bool) {
 	collected(&sentinel{percent: usualGrowth})
 }
 
-// How much a heap grows until it is collected, in percent of what is in use: usually, and at the least.
+// Growth of the heap before a collection, in percent of the live heap: the usual value and the
+// minimum.
 const (
 	usualGrowth = 100
 	leastGrowth = 40
 )
 
-// growthOf returns the growth for a heap of which live bytes are in use. It is in steps, because to set it
-// stops the process for a moment.
+// growthOf returns the growth for a live heap. It has steps, because setting it stops the process
+// for a moment.
 func growthOf(live uint64) int {
 	const step, smallStep = 50, 10
 	switch {
@@ -122,19 +124,18 @@ func growthOf(live uint64) int {
 	return max(usualGrowth, int((smallHeap-live)*100/max(live, 1<<20))/step*step)
 }
 
-// liveHeap returns how many bytes the last collection has found in use, 0 before the first one.
+// liveHeap returns the live bytes of the last collection, 0 before the first one.
 func liveHeap() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// restInterval is how often a server looks whether it is at rest.
+// restInterval is how often a server checks whether it is at rest.
 const restInterval = 10 * time.Second
 
-// releaseAtRest gives the memory that a busy time has left back to the system once it is over,
-// until ctx ends. The runtime by itself keeps about as much as it uses, and the database all that
-// it has cached.
+// releaseAtRest returns memory to the system after each busy period, until ctx ends. By default the
+// runtime keeps about as much as it uses, and the database keeps its whole cache.
 func (s *serving) releaseAtRest(ctx context.Context) {
 	tick := time.NewTicker(restInterval)
 	defer tick.Stop()
@@ -164,19 +165,19 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// Of what is allocated in an interval, restBytes is no work, and workBytes in all leave enough
-// behind to collect it.
+// An interval with fewer than restBytes allocated is a rest. A collection is worthwhile after
+// workBytes in all.
 const (
 	restBytes = 1 << 20
 	workBytes = 4 << 20
 )
 
-// workload follows how much a process allocates. The zero value has seen nothing.
+// workload tracks how much a process allocates. The zero value is ready to use.
 type workload struct {
 	last, released uint64
 }
 
-// over reports whether work has been done since it last returned true and there is a rest now.
+// over reports whether the process has worked since over last returned true, and is at rest.
 func (w *workload) over(allocated uint64) bool {
 	rest := allocated-w.last < restBytes
 	w.last = allocated

@@ -18,17 +18,17 @@ import (
 	"parley/internal/llm/price"
 )
 
-// builtinModel is the model that needs nothing.
+// builtinModel is the default model. It needs no key and no server.
 const builtinModel = "builtin:extractive"
 
-// provider makes the models of one provider.
+// provider opens one model provider.
 type provider struct {
 	name string
-	// open returns what is an llm.Model, an llm.Embedder, an llm.Reranker, or several of them.
+	// open returns an llm.Model, an llm.Embedder, an llm.Reranker, or several of them in one.
 	open func(cfg Config) (any, error)
-	// missing returns what must be set before the provider can be used, "" when nothing is.
+	// missing returns what must be set before the provider can be used, or "".
 	missing func(cfg Config) string
-	embeds  bool // what open returns is an llm.Embedder
+	embeds  bool // open returns an llm.Embedder
 }
 
 // answerer returns the built-in answerer with its reader.
@@ -36,8 +36,8 @@ func answerer() builtin.Answerer {
 	return builtin.Answerer{Reader: builtin.NewReader()}
 }
 
-// providers are the model providers there are, beside the endpoints of the configuration. A new
-// one is a directory in internal/llm, its settings in Config, and an entry here.
+// providers are the model providers, apart from the configured endpoints. To add one, write a
+// directory in internal/llm, its settings in Config, and an entry here.
 var providers = []provider{
 	{
 		name:   "builtin",
@@ -59,7 +59,7 @@ var providers = []provider{
 			})
 		},
 		missing: func(cfg Config) string {
-			// A server of one's own may need no key.
+			// A private server may need no key.
 			if cfg.OpenAIAPIKey == "" && cfg.OpenAIBaseURL == defaultText("openai-base-url") {
 				return "set OPENAI_API_KEY, or openai.api_key in the configuration file"
 			}
@@ -145,7 +145,7 @@ func (c *Config) providerNames() []string {
 	return append(names, c.Providers.names()...)
 }
 
-// namesThat returns the names of the providers that answer, or that embed.
+// namesThat returns the names of the providers for which do is true.
 func (c *Config) namesThat(do func(p provider) bool) []string {
 	var names []string
 	for _, p := range providers {
@@ -165,7 +165,7 @@ func answers(provider) bool { return true }
 
 func embeds(p provider) bool { return p.embeds }
 
-// providersOf returns all providers, those of the configuration last.
+// providersOf returns all providers; those of the configuration are last.
 func (p *program) providersOf(cfg Config) []provider {
 	all := providers[:len(providers):len(providers)]
 	for _, name := range cfg.Providers.names() {
@@ -185,8 +185,8 @@ func (p *program) providersOf(cfg Config) []provider {
 	return all
 }
 
-// newRouter returns the models of all providers that are configured. It is a usage error when
-// a model of the configuration is not among them.
+// newRouter returns the models of all configured providers. A model of the configuration without
+// its provider is a usage error.
 func (p *program) newRouter(cfg Config, books *ledger.Ledger) (*llm.Router, error) {
 	r := &llm.Router{
 		Default: cfg.Model, Providers: map[string]llm.Model{}, Embedders: map[string]llm.Embedder{},
@@ -213,7 +213,7 @@ func (p *program) newRouter(cfg Config, books *ledger.Ledger) (*llm.Router, erro
 	return r, nil
 }
 
-// register enters a provider for everything that it can do.
+// register registers a provider for everything that it can do.
 func register(r *llm.Router, name string, opened any) {
 	if m, ok := opened.(llm.Model); ok {
 		r.Providers[name] = m
@@ -226,9 +226,8 @@ func register(r *llm.Router, name string, opened any) {
 	}
 }
 
-// makeResilient sets what stands between the pipeline and every model: an endpoint, which is a provider
-// and a model, has a breaker, and a provider a budget of retries. A completion that fails all the same is
-// asked of the next model of its stage.
+// makeResilient puts a breaker before each endpoint (a model of a provider), a retry budget before
+// each provider, and a fallback to the next model of its stage after a failed completion.
 func (p *program) makeResilient(r *llm.Router, cfg Config, books *ledger.Ledger) {
 	r.Breakers = llm.NewBreakers(llm.BreakerOptions{})
 	retriers := map[string]*llm.Retrier{}
@@ -244,7 +243,7 @@ func (p *program) makeResilient(r *llm.Router, cfg Config, books *ledger.Ledger)
 	r.WrapReranker = func(m llm.Reranker, key string) llm.Reranker { return guards(key).Reranker(m) }
 }
 
-// withFallback returns what wraps the models that answer, for a stage and a key.
+// withFallback returns a wrapper for the answering models, by stage and key.
 func (p *program) withFallback(cfg Config, r *llm.Router, books *ledger.Ledger, guards func(key string) llm.Guards) func(llm.Model, string, string) llm.Model {
 	link := func(key string) llm.Link {
 		name, model, _ := strings.Cut(key, ":")
@@ -276,8 +275,8 @@ func (p *program) withFallback(cfg Config, r *llm.Router, books *ledger.Ledger, 
 	}
 }
 
-// readPrices returns the built-in prices with those of the operator's file laid over them. A
-// server in the place of a provider's own has the prices of the catalogue for its address, if any.
+// readPrices returns the built-in prices, overridden by the operator's file. A server in place of a
+// provider's own has the catalogue's prices for its address, if any.
 func readPrices(cfg Config) (*price.Table, error) {
 	prices := price.Builtin()
 	for name, url := range map[string]string{

@@ -9,12 +9,12 @@ import (
 	"parley/internal/store"
 )
 
-// originals finds originals for the HTTP side.
+// originals finds the originals of documents for HTTP handlers.
 type originals struct{ db *store.DB }
 
 var _ server.Documents = originals{}
 
-// Document returns the document of that name that the filter lets through.
+// Document returns the named document if the filter admits it.
 func (d originals) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	return d.db.Corpus().Document(ctx, f, name)
 }

@@ -1,18 +1,18 @@
 package main
 
-// leastConnections is how many connections a server takes at the least. One that is to answer many
-// at a time takes twice as many, so that those who wait hear that they have to.
+// leastConnections is the minimum number of connections. A server for many concurrent answers takes
+// twice their number, so that clients over the limit get an answer that says so.
 const leastConnections = 4096
 
-// What of the limit of open files is not for connections: databases, originals, child processes and tools,
-// besides one connection to a model for each turn.
+// filesBeside is how many open files are reserved for databases, originals, child processes and
+// tools. Each turn may also need a connection to a model.
 const filesBeside = 256
 
-// fewestConnections are taken even if the limit of open files does not promise them.
+// fewestConnections are taken even if the limit of open files may not suffice.
 const fewestConnections = 32
 
-// connections returns how many connections a server takes, and whether that is less than it should be
-// because a process may have no more than files open; 0 is no limit.
+// connections returns how many connections a server takes. scarce says that the limit of open files
+// reduced them. files is that limit; 0 means none.
 func (c *Config) connections(files uint64) (n int, scarce bool) {
 	want := max(leastConnections, 2*c.LimitsMaxConcurrent)
 	if files == 0 || files > uint64(want+c.LimitsMaxConcurrent+filesBeside) {
@@ -21,7 +21,7 @@ func (c *Config) connections(files uint64) (n int, scarce bool) {
 	return max(int(files)-c.LimitsMaxConcurrent-filesBeside, int(files)/4, fewestConnections), true
 }
 
-// placesFor is connections for this process, with a warning.
+// placesFor is connections for this process; it logs a warning if they are scarce.
 func (s *serving) placesFor() int {
 	files := openFiles()
 	n, scarce := s.cfg.connections(files)

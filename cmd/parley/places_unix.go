@@ -4,8 +4,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// openFiles returns how many files this process may have open, 0 when that is not known. Go has raised
-// the limit as far as it may.
+// openFiles returns this process's limit of open files, 0 if unknown. Go has raised it to the
+// maximum.
 func openFiles() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -8,9 +8,9 @@ import (
 	"parley/internal/llm"
 )
 
-// checkPriced says which models of the configuration have no known price where budgets limit money: a
-// warning where such models count with an assumed price, else an error, since the budgets would limit
-// nothing. The models that requests name are up to the runner.
+// checkPriced checks the configured models that have no known price, if budgets limit money. With
+// an assumed price it logs a warning, else it returns an error, because the budgets would limit
+// nothing. The runner checks models that requests name.
 func (in *instance) checkPriced(log *slog.Logger) error {
 	var setting string
 	switch {
@@ -34,7 +34,7 @@ func (in *instance) checkPriced(log *slog.Logger) error {
 	return nil
 }
 
-// unpriced returns the models of the configuration whose price is not known, each once.
+// unpriced returns the configured models without a known price, each once.
 func (in *instance) unpriced() []string {
 	price := costs(in.prices)
 	var keys []string
@@ -47,12 +47,11 @@ func (in *instance) unpriced() []string {
 	return keys
 }
 
-// payable returns the models of the configuration that answers may call, without those that are part
-// of the program.
+// payable returns the models of the configuration that answers may call, except built-in ones.
 func (c *Config) payable() []string {
 	keys := slices.Concat([]string{c.Model, c.Embedding}, c.Fallback, c.StagesRewrite, c.StagesRerank,
 		c.StagesSummary, c.StagesJudge)
-	agents, _ := c.team() // checkTeam has seen its error
+	agents, _ := c.team() // checkTeam has reported its error
 	for _, a := range agents {
 		keys = append(keys, a.Model)
 	}

@@ -7,12 +7,12 @@ import (
 	"parley/internal/chat/prompt"
 )
 
-// promptsCmd shows what models are told.
+// promptsCmd lists and prints the prompts.
 type promptsCmd struct {
 	Name string `arg:"" optional:"" name:"prompt" help:"Prompt to print, as DOMAIN/NAME; by default all are listed."`
 }
 
-// Help says what kong cannot know.
+// Help returns text that kong cannot derive.
 func (promptsCmd) Help() string {
 	return "A prompt that is printed into a file of the same name, such as parley prompts default/answer > " +
 		"my-prompts/default/answer.txt, is one to change; --prompts my-prompts puts it in effect."
@@ -46,7 +46,7 @@ func (c promptsCmd) Run(p *program) error {
 	return usagef("there is no prompt %q; there are %s", c.Name, strings.Join(names, ", "))
 }
 
-// readPrompts returns the built-in prompts with those of the operator's folder laid over them.
+// readPrompts returns the built-in prompts, overridden by the operator's folder.
 func readPrompts(cfg Config) (*prompt.Set, error) {
 	prompts, err := prompt.Load(cfg.Prompts)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"parley/internal/wire/ragchat"
 )
 
-// ragChat returns what answers the Chat-with-RAG API.
+// ragChat returns the handler of the Chat-with-RAG API.
 func (s *serving) ragChat() *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
@@ -25,7 +25,7 @@ func (s *serving) ragChat() *ragchat.Handler {
 	})
 }
 
-// ragChatDefaults returns what requests of the Chat-with-RAG API get that say nothing else.
+// ragChatDefaults returns the defaults for requests of the Chat-with-RAG API.
 func (s *serving) ragChatDefaults() ragchat.Defaults {
 	d := ragchat.DefaultDefaults()
 	d.ShowSteps = s.cfg.RAGChatShowProcessingSteps
@@ -42,11 +42,11 @@ func budgets(cfg Config, store ledger.Store) *ledger.Budgets {
 	})
 }
 
-// catalogTime is how long a list of models is good for.
+// catalogTime is how long a list of models stays valid.
 const catalogTime = 5 * time.Minute
 
-// catalog lists the models that requests may name: those that the providers list, that have a
-// price, or that are configured. Providers are asked now and then, not for each request.
+// catalog lists the models that requests may name: models that providers list, that have a price,
+// or that are configured. It caches the providers' answers.
 type catalog struct {
 	program *program
 	cfg     Config
@@ -63,7 +63,7 @@ func (c *catalog) models(ctx context.Context) []ragchat.Model {
 	if time.Since(c.read) < catalogTime {
 		return c.all
 	}
-	// What is read for one client is for all: it must not end with the first one's patience.
+	// The result serves all clients, so it must not depend on the first client's connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*probeTime)
 	defer cancel()
 	var listings []*listing
@@ -93,8 +93,8 @@ func (c *catalog) models(ctx context.Context) []ragchat.Model {
 	return c.all
 }
 
-// mayBeNamed reports whether a model may stand in a request, or is what a stage uses anyway. The
-// list has nothing to do with models that embed, which requests do not name.
+// mayBeNamed reports whether a request may name a model. Models that stages use are always allowed,
+// and embedding models never appear here.
 func (c *catalog) mayBeNamed(m ragchat.Model) bool {
 	list := c.cfg.allowlist()
 	d := list.Defaults

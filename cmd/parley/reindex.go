@@ -10,11 +10,12 @@ import (
 	"parley/internal/documents/ingest"
 )
 
-// reindexCmd makes all documents anew.
+// reindexCmd rebuilds all documents.
 type reindexCmd struct{}
 
-// Run makes every document of the namespace anew from its stored original, beside those that searches
-// see, and then has the new ones take over at once. It returns errPartial when some could not be read.
+// Run rebuilds every document of the namespace from its stored original while searches use the old
+// version, and then switches to the new ones at once. It returns errPartial if some could not be
+// read.
 func (c reindexCmd) Run(ctx context.Context, p *program) error {
 	if err := p.checkStoredAnything(); err != nil {
 		return err
@@ -44,7 +45,7 @@ func (c reindexCmd) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// announceReindex says what will be done, and what room that takes.
+// announceReindex prints what will be done and how much space it needs.
 func (p *program) announceReindex(ctx context.Context, in *instance) error {
 	stats, err := in.db.Corpus().Stats(ctx, in.cfg.Namespace)
 	if err != nil {
@@ -56,7 +57,7 @@ func (p *program) announceReindex(ctx context.Context, in *instance) error {
 	}
 	size := int64(0)
 	for _, f := range files {
-		if st, err := os.Stat(f); err == nil { // its log comes and goes
+		if st, err := os.Stat(f); err == nil { // its log may disappear
 			size += st.Size()
 		}
 	}

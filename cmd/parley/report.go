@@ -16,15 +16,15 @@ import (
 	"parley/internal/retrieval"
 )
 
-// failedTitle stands above the files that should have given a document, and partlyTitle above those that are
-// indexed without a part of their text.
+// failedTitle heads the files that should have given a document, partlyTitle the documents that
+// lack a part of their text.
 const (
 	failedTitle = "Failed"
 	partlyTitle = "Indexed only a part of"
 )
 
-// writeReport tells people what an ingestion did, and why each file that gave no document gave
-// none.
+// writeReport prints the result of an ingestion, with the reason for each file that gave no
+// document.
 func writeReport(w io.Writer, r ingest.Report) {
 	parts := []string{
 		fmt.Sprintf("Indexed %s (%s, %s) in %v", plural(r.Indexed+r.Updated, "document"),
@@ -49,7 +49,7 @@ func writeReport(w io.Writer, r ingest.Report) {
 	writeResults(w, failedTitle, r.Failed)
 }
 
-// writeEstimate tells people what an ingestion would do, and what it would cost.
+// writeEstimate prints what an ingestion would index, and its cost.
 func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, prices *price.Table) {
 	fmt.Fprintf(w, "Would index %s (%s, %s); %d unchanged, %d would be deleted.\n", plural(r.Indexed+r.Updated, "document"),
 		plural(r.Pages, "page"), plural(r.Chunks, "chunk"), r.Unchanged, r.Deleted)
@@ -67,14 +67,14 @@ func writeEstimate(w io.Writer, r ingest.Report, plan retrieval.EmbedPlan, price
 	writeResults(w, "Could not read", r.Failed)
 }
 
-// writeElsewhere tells how many documents are in the namespaces that files have named.
+// writeElsewhere prints how many documents went to the namespaces that files name.
 func writeElsewhere(w io.Writer, documents map[string]int) {
 	if len(documents) > 0 {
 		fmt.Fprintf(w, "In namespaces that files name: %s.\n", countIn(documents))
 	}
 }
 
-// countIn lists how many documents there are in each namespace.
+// countIn lists the number of documents in each namespace.
 func countIn(documents map[string]int) string {
 	var parts []string
 	for _, namespace := range slices.Sorted(maps.Keys(documents)) {
@@ -83,11 +83,11 @@ func countIn(documents map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// maxKnown is how many of the files are listed again that an earlier run has listed.
+// maxKnown is how many files of an earlier list are listed again.
 const maxKnown = 20
 
-// writeResults lists files with their reasons. Of those that an earlier run has listed already it tells
-// the number only, and lists them where they are few and should have given a document.
+// writeResults lists files with their reasons. Of files that an earlier run listed already, it
+// prints the number only, unless they are few and should have given a document.
 func writeResults(w io.Writer, title string, results []ingest.FileResult) {
 	var fresh, known []ingest.FileResult
 	for _, f := range results {
@@ -123,8 +123,8 @@ func writeFiles(w io.Writer, files []ingest.FileResult) {
 	}
 }
 
-// writeFormats tells for each format how many of its files became documents, were refused because
-// there is nothing to read in them, or failed, and for which reasons.
+// writeFormats prints for each format how many files were indexed, refused because they contain
+// nothing to read, or failed, and the reasons.
 func writeFormats(w io.Writer, formats map[string]map[string]int) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	total := formatLine{reasons: map[string]int{}}
@@ -138,7 +138,7 @@ func writeFormats(w io.Writer, formats map[string]map[string]int) {
 	t.Flush()
 }
 
-// formatLine is a line of the table: what became of the files of a format.
+// formatLine is a row of the table: the results for one format.
 type formatLine struct {
 	indexed, partly, opened, refused, failed int
 	reasons                                  map[string]int
@@ -185,7 +185,7 @@ func (l formatLine) write(w io.Writer, name string) {
 		l.indexed, l.partly, l.opened, l.refused, l.failed, strings.Join(reasons, ", "))
 }
 
-// rounded keeps about three digits of d.
+// rounded rounds d to about three digits.
 func rounded(d time.Duration) time.Duration {
 	switch {
 	case d > time.Minute:

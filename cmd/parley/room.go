@@ -7,17 +7,17 @@ import (
 	"parley/internal/store"
 )
 
-// roomInterval is how often a server looks at how much people have stored since it last made room.
+// roomInterval is how often a server checks how much was stored since it last made room.
 const roomInterval = 2 * time.Second
 
-// keepRoom deletes what people without sign-in store over the quotas. It looks at the start, and after
-// each hundredth of the smallest quota that was stored since.
+// keepRoom enforces the quotas of anonymous callers: at the start, and whenever a hundredth of the
+// smallest quota was stored since.
 func (s *serving) keepRoom(ctx context.Context) {
 	quota := store.Quota{
 		Room:   roomFor(s.cfg.LimitsChats),
 		Origin: roomFor(s.cfg.LimitsAddressChats),
 	}
-	const leastSize = 512 // bytes that the store counts for a chat at least
+	const leastSize = 512 // minimum weight in bytes that the store gives a chat
 	step := int64(1 << 40)
 	for _, r := range []store.Room{quota.Room, quota.Origin} {
 		step = min(step, orUnlimited(r.Bytes), orUnlimited(int64(r.Chats)*leastSize))
@@ -51,11 +51,11 @@ func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 			"kind", e.Kind, "count", e.N)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("make room for what people store", "error", err)
+		s.log.Error("delete chats over the quota", "error", err)
 	}
 }
 
-// orUnlimited returns n, or much where 0 stands for no limit.
+// orUnlimited returns n, or a very large number if n is 0, which means no limit.
 func orUnlimited(n int64) int64 {
 	if n <= 0 {
 		return 1 << 40

@@ -28,15 +28,14 @@ import (
 	"parley/internal/wire/responses"
 )
 
-// serveCmd ingests and serves.
 type serveCmd struct {
 	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and URLs of web sites to ingest first. Documents stored earlier are served too."`
 	Watch bool     `help:"Follow everything that was ingested from this disk: changes are indexed, and deleted files forgotten, at once (setting ingest.watch)."`
 	siteFlags
 }
 
-// Run serves until ctx ends. Ingestion goes on beside it; when it ends with an error the server
-// goes on with what is stored, but for a path that cannot be ingested at all.
+// Run serves until ctx ends. Ingestion runs at the same time; if it fails, the server goes on with
+// the stored documents, unless a path cannot be ingested at all.
 func (c serveCmd) Run(ctx context.Context, p *program) error {
 	from, err := c.from(p, c.Paths)
 	if err != nil {
@@ -146,7 +145,7 @@ func (s *serving) logUnless(ctx context.Context, doing string, err error) {
 	}
 }
 
-// checkPaths refuses a path that is missing before anything starts.
+// checkPaths reports a missing path before anything starts.
 func checkPaths(paths []string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -156,8 +155,8 @@ func checkPaths(paths []string) error {
 	return nil
 }
 
-// serverURL is where people reach the server: the public URL, or the address, in which localhost
-// stands for all addresses.
+// serverURL returns the URL for users: the public URL, or the listening address, with localhost for
+// all interfaces.
 func serverURL(cfg Config, addr net.Addr) string {
 	if cfg.PublicURL != "" {
 		return cfg.PublicURL
@@ -172,7 +171,7 @@ func serverURL(cfg Config, addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// serving is a running server; it tells the HTTP side how ingestion is going.
+// serving is a running server. It tells HTTP handlers the state of the ingestion.
 type serving struct {
 	*program
 	*instance
@@ -183,11 +182,11 @@ type serving struct {
 	uploads bool // documents may come in over the network
 
 	mu         sync.Mutex
-	running    bool // the ingestion, until its report is printed
+	running    bool // the ingestion runs; false after its report
 	progress   ingest.Progress
-	embedding  bool        // with an embedder, from the start until the first look has found nothing to do
-	unembedded int         // chunks, as of the last look
-	atWork     atomic.Bool // it allocates; see releaseAtRest
+	embedding  bool        // with an embedder, true until the first check finds nothing to do
+	unembedded int         // chunks without vectors at the last check
+	atWork     atomic.Bool // the process allocates; see releaseAtRest
 }
 
 var _ server.Status = (*serving)(nil)
@@ -202,7 +201,7 @@ func (s *serving) server() *server.Server {
 	})
 }
 
-// protocols returns what the server speaks.
+// protocols returns the protocols of the server.
 func (s *serving) protocols() []wire.Protocol {
 	return []wire.Protocol{
 		azurechat.New(azurechat.Config{
@@ -254,14 +253,14 @@ func (s *serving) protocols() []wire.Protocol {
 	}
 }
 
-// errNoChanges refuses what would change the corpus where that is not allowed.
+// errNoChanges rejects changes to the corpus where they are not allowed.
 var errNoChanges = &chat.Error{
 	Kind: chat.Forbidden,
 	Msg:  "This server lets nobody change its documents over the network. The setting uploads.enabled allows it.",
 }
 
-// admit returns who sends a request. Nobody signs in yet, so everybody may do what the configuration
-// lets everybody do.
+// admit returns the principal of a request. There is no sign-in yet, so every caller has the rights
+// that the configuration gives to all.
 func (s *serving) admit(_ *http.Request, right wire.Right) (access.Principal, error) {
 	if right == wire.Change && !s.uploads {
 		return access.Anonymous, errNoChanges
@@ -269,13 +268,13 @@ func (s *serving) admit(_ *http.Request, right wire.Right) (access.Principal, er
 	return access.Anonymous, nil
 }
 
-// namespaces returns what anybody may ask: all that the data folder holds, since nobody signs in.
-// The access lists of documents count in each.
+// namespaces returns the namespaces that callers may ask: all of them, because there is no sign-in.
+// The documents' access lists still apply.
 func (s *serving) namespaces(ctx context.Context, _ access.Principal) ([]string, error) {
 	return s.db.Corpus().Namespaces(ctx)
 }
 
-// knownConversation reports whether a caller may go on with a conversation.
+// knownConversation reports whether a caller may continue a conversation.
 func (s *serving) knownConversation(ctx context.Context, who access.Principal, id string) (bool, error) {
 	scope := turn.Scope{Namespace: s.cfg.Namespace, Owner: who.Subject}
 	_, err := s.db.State().Conversation(ctx, scope, id, 0)
@@ -285,7 +284,7 @@ func (s *serving) knownConversation(ctx context.Context, who access.Principal, i
 	return err == nil, err
 }
 
-// follow ingests sources and reports what came of it.
+// follow ingests sources and reports the result.
 func (s *serving) follow(ctx context.Context, from documents.Sources) error {
 	if from.Empty() {
 		s.announce(ctx)
@@ -318,7 +317,7 @@ func (s *serving) follow(ctx context.Context, from documents.Sources) error {
 	return nil
 }
 
-// announce says what is served, by which model, and where.
+// announce prints the documents, the model and the address of the server.
 func (s *serving) announce(ctx context.Context) {
 	stats, err := s.db.Corpus().Stats(ctx, s.cfg.Namespace)
 	if err != nil {
@@ -332,7 +331,8 @@ func (s *serving) announce(ctx context.Context) {
 		plural(stats.Documents, "document"), plural(stats.Chunks, "chunk"), s.url)
 }
 
-// nothingServed says that the server's namespace holds no documents, and where there are some.
+// nothingServed returns a sentence if the server's namespace has no documents; it names those that
+// have.
 func (s *serving) nothingServed(ctx context.Context) string {
 	elsewhere := map[string]int{}
 	all, err := s.db.Corpus().Namespaces(ctx)
@@ -353,10 +353,10 @@ func (s *serving) nothingServed(ctx context.Context) string {
 		"--namespace NAME answers from one of those.", s.cfg.Namespace, countIn(elsewhere))
 }
 
-// Ready is always nil: the server listens only when it can answer.
+// Ready is always nil, because the server listens only when it can answer.
 func (s *serving) Ready(context.Context) error { return nil }
 
-// statsTimeout bounds how long a probe waits for the size of the corpus.
+// statsTimeout limits how long a probe waits for the size of the corpus.
 const statsTimeout = time.Second
 
 // Ingestion returns the state of the ingestion and the size of the corpus.
@@ -379,23 +379,24 @@ func (s *serving) Ingestion() server.Ingestion {
 	}
 }
 
-// checkStored returns the damage to what is stored that has not kept it from being opened. A server
-// that went on would answer from a part of it, and write to the rest.
+// checkStored returns damage to the databases that did not prevent opening them. Without the check,
+// a server would answer from the intact part and write to the rest.
 func (s *serving) checkStored(ctx context.Context) error {
 	err := s.db.Check(ctx)
 	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
 		return damaged
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("check what is stored", "error", err)
+		s.log.Error("check the databases", "error", err)
 	}
-	return nil // what could not be checked is not known to be damaged
+	return nil // an incomplete check does not mean damage
 }
 
-// repairInterval is how long a server waits after a repair of the index that has failed.
+// repairInterval is the wait after a failed repair of the index.
 const repairInterval = 15 * time.Second
 
-// keepWhole completes the index, be it that the analyser has changed, while the server answers.
+// keepWhole rebuilds missing index segments while the server answers, for example after a change of
+// the analyser.
 func (s *serving) keepWhole(ctx context.Context) {
 	for {
 		err := s.corpus.Repair(ctx)
@@ -412,7 +413,7 @@ func (s *serving) keepWhole(ctx context.Context) {
 // houseInterval is how often old turns are deleted.
 const houseInterval = 6 * time.Hour
 
-// keepHouse settles what a crash has left in the ledger, and deletes what is too old now and again.
+// keepHouse settles ledger entries that a crash left open, and regularly deletes expired rows.
 func (s *serving) keepHouse(ctx context.Context) {
 	s.house(ctx, "settle interrupted model calls", s.books.Recover)
 	tick := time.NewTicker(houseInterval)
@@ -432,11 +433,11 @@ func (s *serving) keepHouse(ctx context.Context) {
 			})
 		}
 		s.house(ctx, "forget old jobs", s.documents.Purge)
-		s.house(ctx, "remove what a re-index has replaced", func(ctx context.Context) (int, error) {
+		s.house(ctx, "remove documents that a re-index replaced", func(ctx context.Context) (int, error) {
 			return 0, s.documents.SweepReplaced(ctx)
 		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
-		s.house(ctx, "forget what turns said", s.runner.Forget)
+		s.house(ctx, "delete old texts of turns", s.runner.Forget)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -445,7 +446,7 @@ func (s *serving) keepHouse(ctx context.Context) {
 	}
 }
 
-// house does one of these things and logs what came of it.
+// house runs one of these tasks and logs its result.
 func (s *serving) house(ctx context.Context, doing string, do func(context.Context) (int, error)) {
 	if n, err := do(ctx); err != nil && ctx.Err() == nil {
 		s.log.Error("housekeeping failed", "doing", doing, "error", err)
@@ -454,7 +455,8 @@ func (s *serving) house(ctx context.Context, doing string, do func(context.Conte
 	}
 }
 
-// drainWindow maps the setting, in which 0 means none, to the server's, in which 0 means the default.
+// drainWindow converts the setting, where 0 means none, to the server's option, where 0 means the
+// default.
 func drainWindow(d duration) time.Duration {
 	if d == 0 {
 		return -1

@@ -10,11 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// configCmd prints the effective configuration.
 type configCmd struct{}
 
-// Run writes a YAML file that --config reads back, but for its secrets. A comment says where
-// each value came from that is not a default.
+// Run prints a YAML file that --config reads back, except secrets. A comment gives the origin of
+// each value that is not a default.
 func (configCmd) Run(p *program) error { return writeConfig(p.stdout, p.config, p.origin) }
 
 func writeConfig(w io.Writer, cfg Config, origin map[string]string) error {
@@ -49,7 +48,7 @@ func scalar(text string) *yaml.Node {
 	return n
 }
 
-// valueNode returns the value as YAML. A key is never printed, nor a password inside a URL.
+// valueNode returns the value as YAML, without keys and without passwords inside URLs.
 func valueNode(f field, v reflect.Value) *yaml.Node {
 	if f.Secret {
 		if v.IsZero() {

@@ -14,7 +14,7 @@ import (
 	"parley/internal/fetch"
 )
 
-// siteFlags say how the web sites of a command line are read.
+// siteFlags say how to read the web sites on the command line.
 type siteFlags struct {
 	Depth        int      `default:"0" help:"How many links away from a URL to read; 0 reads that page alone. Without any of these flags, a URL that was ingested before is read as it was then."`
 	MaxPages     int      `default:"200" help:"Most pages to read for a URL."`
@@ -24,7 +24,7 @@ type siteFlags struct {
 	Force        bool     `help:"Read pages again even if they have not changed."`
 }
 
-// from sorts the arguments of a command line.
+// from sorts arguments into files and web sites.
 func (f siteFlags) from(p *program, args []string) (documents.Sources, error) {
 	from := documents.Sources{AsKnown: true}
 	for _, flag := range []string{"depth", "max-pages", "prefix", "mediawiki", "skip-sections"} {
@@ -45,17 +45,17 @@ func (f siteFlags) from(p *program, args []string) (documents.Sources, error) {
 	return from, nil
 }
 
-// newWebClient returns what reads web sites to ingest.
+// newWebClient returns the client for ingesting web sites.
 func newWebClient(cfg Config) *fetch.Client {
 	agent := "parley/" + release
 	if cfg.CrawlContact != "" {
 		agent += " (+" + cfg.CrawlContact + ")"
 	}
-	networks, hosts, _ := allowedPrivate(cfg.CrawlAllowPrivate) // validated
+	networks, hosts, _ := allowedPrivate(cfg.CrawlAllowPrivate) // already validated
 	return fetch.New(fetch.Options{UserAgent: agent, Allow: networks, AllowHosts: hosts})
 }
 
-// allowedPrivate sorts the hosts and networks that may be read although they are not public.
+// allowedPrivate sorts the private hosts and networks that may be read.
 func allowedPrivate(list []string) (networks []netip.Prefix, hosts []string, err error) {
 	for _, s := range list {
 		if network, err := netip.ParsePrefix(s); err == nil {
@@ -79,16 +79,16 @@ func (c *Config) checkAllowPrivate() error {
 	return err
 }
 
-// keepIngesting ingests sources, and then all that is known in an interval, until ctx ends. What
-// goes wrong is told, and tried again the next time, but for a mistake in the command. Changes of files
-// are followed in between, if they are to be.
+// keepIngesting ingests sources, and then all known sources at an interval, until ctx ends. It
+// reports failures and tries again the next time, except after a mistake in the command. In between
+// it follows changes of files, if asked to.
 func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, from documents.Sources, d *display) error {
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
 	follow := c.Watch
-	c.Watch = false // once would not return
+	c.Watch = false // with it, once would not return
 	for {
 		wait, again := documents.Jittered(time.Duration(c.Schedule)), false
 		if !from.Empty() {
@@ -96,7 +96,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 			_, locked := errors.AsType[*ingest.LockedError](err)
 			switch {
 			case ctx.Err() != nil:
-				return nil // whoever runs it has ended it
+				return nil // the user ended it
 			case isUsage(err):
 				return err
 			case locked:
@@ -122,7 +122,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 		}
 		var err error
 		if from, err = in.documents.Known(ctx); err != nil {
-			p.log.Error("look for what was ingested", "error", err)
+			p.log.Error("list the ingested sources", "error", err)
 		}
 	}
 }

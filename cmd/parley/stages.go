@@ -9,7 +9,7 @@ import (
 	"parley/internal/ledger"
 )
 
-// What stages do without a model, as their models are named in the configuration.
+// Names in the configuration for what stages do without a model.
 const (
 	builtinRewriter = "builtin:rules"
 	builtinReranker = "builtin:lexical"
@@ -36,9 +36,9 @@ func (c *Config) models() []string {
 	return keys
 }
 
-// fallbacks returns the models that stand in for the one of a stage. A stage without models of its
-// own uses the one that answers, and so its fallbacks. Of rerankers, which are not all models that
-// answer, the engine knows those that stand in.
+// fallbacks returns the fallback models of a stage. A stage without its own models uses the
+// answering model and its fallbacks. For rerankers, which need not be chat models, the engine
+// handles fallbacks itself.
 func (c *Config) fallbacks(stage string) []string {
 	if chat.Stage(stage) == chat.StageRerank {
 		return nil
@@ -52,11 +52,11 @@ func (c *Config) fallbacks(stage string) []string {
 	return c.Fallback
 }
 
-// reranks reports whether a model reranks. What builtin:lexical does is no "semantic ranker", which
-// is what front ends would call it.
+// reranks reports whether a model reranks. builtin:lexical does not count: front ends would show it
+// as a "semantic ranker".
 func (c *Config) reranks() bool { return len(c.StagesRerank) > 0 && !isBuiltin(c.StagesRerank[0]) }
 
-// first returns the model of a stage, "" when it has none of its own.
+// first returns the model of a stage, or "" if it has none of its own.
 func first(keys []string) string {
 	if len(keys) == 0 {
 		return ""
@@ -64,7 +64,7 @@ func first(keys []string) string {
 	return keys[0]
 }
 
-// checkStage checks the models of a stage. The built-in one cannot fail, so it comes last.
+// checkStage checks the models of a stage. The built-in one cannot fail, so it must be last.
 func checkStage(keys []string, builtIn string, providers []string) error {
 	for i, key := range keys {
 		switch {
@@ -82,8 +82,8 @@ func checkStage(keys []string, builtIn string, providers []string) error {
 	return nil
 }
 
-// checkAllow checks the patterns of models that requests may name. A provider may stand there that
-// is not configured, but not one that cannot be.
+// checkAllow checks the patterns of models that requests may name. Their provider must exist but
+// need not be configured.
 func (c *Config) checkAllow() error {
 	for _, pattern := range c.Allow {
 		provider, model, ok := strings.Cut(pattern, ":")
@@ -106,7 +106,7 @@ func (c *Config) stageModels() chat.Models {
 	}
 }
 
-// allowlist returns which models requests may name.
+// allowlist returns the rule for models that requests may name.
 func (c *Config) allowlist() chat.Allowlist {
 	return chat.Allowlist{Patterns: c.Allow, Defaults: c.stageModels()}
 }

@@ -11,11 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// structured is the text of a setting that is a list or a mapping, as JSON; "" for an empty one. Settings
-// must be texts, so that they can be compared and come from the environment.
+// structured is a setting that is a list or a mapping, as JSON text; "" if empty. Settings must be
+// text, so that they can be compared and set by the environment.
 type structured string
 
-// readStructured reads a list or a mapping L in YAML, in which unknown keys are errors.
+// readStructured parses YAML into L and rejects unknown keys.
 func readStructured[L any](text []byte, expected string) (structured, error) {
 	var list L
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -30,7 +30,7 @@ func readStructured[L any](text []byte, expected string) (structured, error) {
 	return structured(b), nil
 }
 
-// content returns what readStructured has read as L.
+// content decodes the result of readStructured.
 func content[L any, S ~string](s S) (list L) {
 	if s != "" {
 		_ = json.Unmarshal([]byte(s), &list) // written by readStructured

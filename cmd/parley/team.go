@@ -13,23 +13,23 @@ import (
 	"parley/internal/team"
 )
 
-// findingsModel is the built-in model of an agent that finds what others write from.
+// findingsModel is the built-in model of an agent whose findings other agents write from.
 const findingsModel = ledger.Builtin + ":" + builtin.FindingsName
 
-// agent is a member of the team, as the configuration names it.
+// agent is the configuration of one agent.
 type agent struct {
 	Name         string    `yaml:"name" json:"name"`
 	Instructions string    `yaml:"instructions" json:"instructions,omitempty"`
 	Model        string    `yaml:"model" json:"model,omitempty"`
 	Tools        []string  `yaml:"tools" json:"tools,omitempty"`
 	Retrieves    bool      `yaml:"retrieves" json:"retrieves,omitempty"`
-	Hears        *[]string `yaml:"hears" json:"hears,omitempty"`           // nil: all before it; []: nobody
-	Reviews      string    `yaml:"reviews" json:"reviews,omitempty"`       // whose answer it checks
-	Share        float64   `yaml:"share" json:"share,omitempty"`           // of the time
-	SkipBelow    string    `yaml:"skip_below" json:"skip_below,omitempty"` // time without which it is left out
+	Hears        *[]string `yaml:"hears" json:"hears,omitempty"`           // nil: all agents before it; []: none
+	Reviews      string    `yaml:"reviews" json:"reviews,omitempty"`       // the agent whose answer it checks
+	Share        float64   `yaml:"share" json:"share,omitempty"`           // share of the turn's time
+	SkipBelow    string    `yaml:"skip_below" json:"skip_below,omitempty"` // remaining time below which it is skipped
 }
 
-// agents are the members of the team, "" for the default team.
+// agents are the configured agents, "" for the default team.
 type agents structured
 
 // UnmarshalText reads a YAML list.
@@ -41,8 +41,8 @@ func (a *agents) UnmarshalText(text []byte) error {
 
 func (a agents) list() []agent { return content[[]agent](a) }
 
-// team returns the members of the team. The model of an agent that names none is the server's; the
-// built-in one lists what it finds where others write from that.
+// team returns the agents. An agent without a model gets the server's; with the built-in one, an
+// agent that others write from lists its findings.
 func (c *Config) team() ([]team.Agent, error) {
 	all := team.Default(c.TeamReviewer)
 	if own := c.TeamAgents.list(); len(own) > 0 {
@@ -73,9 +73,9 @@ func (c *Config) team() ([]team.Agent, error) {
 	return all, nil
 }
 
-// agentNames returns the names of the agents in the order in which they are configured.
+// agentNames returns the names of the agents in configured order.
 func (c *Config) agentNames() []string {
-	all, _ := c.team() // checkTeam has seen its error
+	all, _ := c.team() // checkTeam has reported its error
 	names := make([]string, len(all))
 	for i, a := range all {
 		names[i] = a.Name
@@ -83,7 +83,7 @@ func (c *Config) agentNames() []string {
 	return names
 }
 
-// checkTeam checks all of the agents that can be checked before a turn.
+// checkTeam checks the agents as far as possible before a turn.
 func (c *Config) checkTeam() error {
 	if c.TeamAgents != "" && c.TeamReviewer {
 		return errors.New("team.reviewer applies to the default team only: name the reviewer of your own team in team.agents")
@@ -110,8 +110,8 @@ func (c *Config) checkTeam() error {
 	return nil
 }
 
-// checkTool refuses the name of a tool that cannot be there: one that is neither enabled nor an MCP
-// server's, whose tools are called SERVER__TOOL.
+// checkTool rejects a tool that is neither enabled nor of a configured MCP server, whose tools are
+// named SERVER__TOOL.
 func (c *Config) checkTool(name string) error {
 	if slices.Contains(c.Tools, name) && name != noTools {
 		return nil

@@ -19,10 +19,10 @@ import (
 	"parley/internal/tool/mcptool"
 )
 
-// builtinTools are the tools that the setting tools.enabled may name.
+// builtinTools are the names that tools.enabled accepts.
 var builtinTools = []string{"calculator", "date_time", "fetch_url", "get_weather", "search_documents", "web_search"}
 
-// noTools is the value of tools.enabled that switches all of them off.
+// noTools is the value of tools.enabled that disables all of them.
 const noTools = "none"
 
 // toolLists name the tools that may be used in a namespace.
@@ -35,15 +35,15 @@ func (l *toolLists) UnmarshalText(text []byte) error {
 	return err
 }
 
-// mcpServer is an MCP server that the configuration names.
+// mcpServer is the configuration of an MCP server.
 type mcpServer struct {
 	Command    []string          `yaml:"command" json:"command,omitempty"`
-	Env        map[string]string `yaml:"env" json:"env,omitempty"`                 // for the process
-	EnvFrom    []string          `yaml:"env_from" json:"env_from,omitempty"`       // variables of Parley's that it gets too
-	URL        string            `yaml:"url" json:"url,omitempty"`                 // in place of command
-	HeadersEnv map[string]string `yaml:"headers_env" json:"headers_env,omitempty"` // header → variable that holds its value
+	Env        map[string]string `yaml:"env" json:"env,omitempty"`                 // environment of the process
+	EnvFrom    []string          `yaml:"env_from" json:"env_from,omitempty"`       // variables of Parley that are passed on
+	URL        string            `yaml:"url" json:"url,omitempty"`                 // instead of command
+	HeadersEnv map[string]string `yaml:"headers_env" json:"headers_env,omitempty"` // header → variable with its value
 	Tools      []string          `yaml:"tools" json:"tools,omitempty"`
-	Trust      []string          `yaml:"trust" json:"trust,omitempty"` // tools that run without being confirmed
+	Trust      []string          `yaml:"trust" json:"trust,omitempty"` // tools that run without confirmation
 	Timeout    string            `yaml:"timeout" json:"timeout,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func (c *Config) webSearch() tool.WebSearchOptions {
 // webSearchTool is the name of the tool that searches the web.
 const webSearchTool = "web_search"
 
-// onRequest returns the tools that models may call only where a request asks for them.
+// onRequest returns the tools that models may call only if a request asks for them.
 func (c *Config) onRequest() []string {
 	if c.WebSearchEngine == "" || slices.Contains(c.Tools, webSearchTool) {
 		return nil
@@ -117,16 +117,15 @@ func (c *Config) onRequest() []string {
 	return []string{webSearchTool}
 }
 
-// toolbox is the tools of an instance with what they hold open. Before openTools has run, there
-// are none.
+// toolbox is the tools of an instance and their connections. It is empty until openTools runs.
 type toolbox struct {
 	registry *tool.Registry
 	mcp      *mcptool.Set
 	fetch    *fetch.Client
 }
 
-// openTools connects to the MCP servers and equips an instance with all tools that are enabled. The
-// commands that answer no questions do without.
+// openTools connects to the MCP servers and gives an instance all enabled tools. Commands that do
+// not answer questions skip it.
 func (p *program) openTools(ctx context.Context, in *instance) error {
 	cfg, b := in.cfg, &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
 	var tools []tool.Tool
@@ -191,7 +190,7 @@ func (p *program) mcpServers(cfg Config) []mcptool.Server {
 
 var _ chat.Toolbox = (*toolbox)(nil)
 
-// Close ends what the tools hold open.
+// Close closes the connections of the tools.
 func (b *toolbox) Close() {
 	if b.registry != nil {
 		b.mcp.Close()
@@ -199,7 +198,7 @@ func (b *toolbox) Close() {
 	}
 }
 
-// Offer returns what a model may call.
+// Offer returns the tools that a model may call.
 func (b *toolbox) Offer(namespace string) []llm.Tool {
 	if b.registry == nil {
 		return nil
@@ -207,7 +206,7 @@ func (b *toolbox) Offer(namespace string) []llm.Tool {
 	return b.registry.Offer(namespace)
 }
 
-// writes reports whether a tool changes something, so that the user has to confirm each call.
+// writes reports whether a tool changes something, so that the user must confirm each call.
 func (b *toolbox) writes(name string) bool { return b.registry != nil && b.registry.Writes(name) }
 
 // searchesWeb reports whether the web can be searched in a namespace.
@@ -215,18 +214,18 @@ func (b *toolbox) searchesWeb(namespace string) bool {
 	return slices.ContainsFunc(b.Offer(namespace), func(t llm.Tool) bool { return t.Name == webSearchTool })
 }
 
-// Call runs a tool that Offer has named.
+// Call runs a tool from Offer.
 func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (string, []retrieval.Passage, error) {
 	res, err := b.registry.Call(ctx, f, call)
 	return res.Text, res.Passages, err
 }
 
-// pageReader reads a web page in a child process, as files are read.
+// pageReader reads a web page in a child process, like a file.
 func pageReader(pool *extract.Pool) tool.PageReader {
 	return func(ctx context.Context, page *fetch.Page) (title, text string, err error) {
 		ext := format.PageExtension(page.MediaType)
 		if page.MediaType == "application/json" {
-			ext = "json" // which a crawl passes over
+			ext = "json" // a crawl skips it
 		}
 		if ext == "" {
 			return "", "", fmt.Errorf("no text is read from %q", page.MediaType)

@@ -9,10 +9,10 @@ import (
 	"parley/internal/wire"
 )
 
-// duration is a time.Duration that can also be written in days: "30d".
+// duration is a time.Duration that may be written in days: "30d".
 type duration time.Duration
 
-// UnmarshalText reads what time.ParseDuration reads, and whole days.
+// UnmarshalText accepts the format of time.ParseDuration, and whole days.
 func (d *duration) UnmarshalText(text []byte) error {
 	s := string(text)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -48,10 +48,10 @@ func (d duration) String() string {
 	return s
 }
 
-// size is a number of bytes that can be written with a unit: "512KiB", "1MiB".
+// size is a number of bytes that may have a unit: "512KiB", "1MiB".
 type size int64
 
-// sizeUnits is ordered so that a suffix of another unit comes after it.
+// sizeUnits is ordered so that no unit comes after one that is its suffix.
 var sizeUnits = []struct {
 	suffix string
 	bytes  int64
@@ -106,5 +106,5 @@ func (d *dollars) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String writes the amount without zeros behind its last decimal.
+// String writes the amount without trailing zeros.
 func (d dollars) String() string { return string(wire.AppendUSD(nil, int64(d))) }

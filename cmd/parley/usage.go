@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire/webapi"
 )
 
-// usageCmd reports what model calls have taken.
+// usageCmd reports the tokens and cost of model calls.
 type usageCmd struct {
 	By     string `placeholder:"KEYS" default:"day" help:"What to group by, separated by commas: day, namespace, user, conversation, model, stage, turn; none for one sum."`
 	From   string `placeholder:"TIME" help:"First day or time, such as 2026-11-01 or 2026-11-01T10:00:00Z."`
@@ -19,7 +19,7 @@ type usageCmd struct {
 	Format string `default:"table" enum:"table,json,csv" help:"Format of the report: table, json or csv."`
 }
 
-// Run prints the report for all callers: who may read the data folder may know.
+// Run reports on all callers, because the user can read the data folder anyway.
 func (c usageCmd) Run(ctx context.Context, p *program) error {
 	by := c.By
 	if by == "none" {

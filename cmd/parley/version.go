@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// release is the version that CHANGELOG.md describes at its top.
+// release is the latest version in CHANGELOG.md.
 const release = "0.1.0-dev"
 
-// versionCmd prints the version.
 type versionCmd struct{}
 
-// Run prints what version returns.
 func (versionCmd) Run(p *program) error {
 	_, err := fmt.Fprintln(p.stdout, version())
 	return err
 }
 
-// version returns the release with the commit, its date and the compiler that built it, as far
-// as the build knows them.
+// version returns the release with the commit, its date and the compiler, if the build recorded
+// them.
 func version() string {
 	details := []string{}
 	if info, ok := debug.ReadBuildInfo(); ok {

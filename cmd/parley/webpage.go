@@ -18,7 +18,7 @@ import (
 	"parley/internal/wire/webapi"
 )
 
-// webAPI returns what answers the web page.
+// webAPI returns the handler of the web page's API.
 func (s *serving) webAPI() *webapi.Handler {
 	return webapi.New(webapi.Config{
 		Namespaces: s.namespaces,
@@ -35,7 +35,7 @@ func (s *serving) webAPI() *webapi.Handler {
 	})
 }
 
-// reindex reads a document anew.
+// reindex rebuilds a document.
 func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval.Document) (string, error) {
 	j, err := s.documents.Reindex(ctx, who, d)
 	queue, queued := errors.AsType[*job.QueueError](err)
@@ -43,14 +43,14 @@ func (s *serving) reindex(ctx context.Context, who access.Principal, d retrieval
 	case queued:
 		err = ingestapi.TooManyJobs(queue)
 	case errors.Is(err, documents.ErrSite):
-		err = &chat.Error{Kind: chat.Conflict, Msg: "A page of the web is read anew with its site."}
+		err = &chat.Error{Kind: chat.Conflict, Msg: "A web page is read again together with its site."}
 	case errors.Is(err, documents.ErrNotFound):
-		err = &chat.Error{Kind: chat.Conflict, Msg: "Nothing is known of the file that the document was read from."}
+		err = &chat.Error{Kind: chat.Conflict, Msg: "The file of this document is unknown."}
 	}
 	return j.ID, err
 }
 
-// webSettings returns what the web page must know at its start.
+// webSettings returns the settings that the web page needs at its start.
 func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 	i := s.Ingestion()
 	engine, models := s.engine.Defaults(), s.cfg.stageModels()
@@ -77,7 +77,7 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 	}
 }
 
-// maxUpload returns how many bytes an upload may have, 0 where none is taken.
+// maxUpload returns the size limit of an upload in bytes, 0 if uploads are not allowed.
 func (s *serving) maxUpload() int64 {
 	if !s.uploads {
 		return 0
@@ -85,8 +85,8 @@ func (s *serving) maxUpload() int64 {
 	return int64(s.cfg.LimitsMaxUpload)
 }
 
-// webModels returns the models of the configuration that requests may name, by stage. GET /api/models
-// has those that the providers list.
+// webModels returns the configured models that requests may name, by stage. GET /api/models lists
+// the providers' models.
 func (s *serving) webModels() map[string][]string {
 	list, d := s.cfg.allowlist(), s.cfg.stageModels()
 	allowed := func(keys ...string) []string {
@@ -113,7 +113,7 @@ func (s *serving) webModels() map[string][]string {
 	}
 }
 
-// problems returns what people should know before they ask.
+// problems returns what users should know before they ask.
 func (s *serving) problems(embedding bool, waiting int) []webapi.Problem {
 	out := []webapi.Problem{}
 	if isBuiltin(s.cfg.Model) {

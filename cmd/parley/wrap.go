@@ -11,10 +11,10 @@ import (
 	"golang.org/x/term"
 )
 
-// maxTextWidth is the most columns that running text takes on a wide terminal.
+// maxTextWidth is the most columns of running text on a wide terminal.
 const maxTextWidth = 100
 
-// terminalWidth returns the number of columns of the terminal that w is, 0 when it is none.
+// terminalWidth returns the columns of the terminal w, or 0 if w is not a terminal.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -27,21 +27,21 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// wrapper writes text that comes in pieces, broken so that no line has more than width columns, but for
-// words that are longer. Lines are broken at spaces, and before and after wide characters: Chinese and
-// Japanese have no spaces. A line keeps the indentation of its paragraph.
-// Width 0 writes the text as it is. Keep err until the end: the first error stops the output.
+// wrapper writes text that arrives in pieces, with lines of at most width columns, except for
+// longer words. It breaks lines at spaces, and before and after wide characters, because Chinese
+// and Japanese have no spaces. A line keeps the indentation of its paragraph. Width 0 writes the
+// text unchanged. The first error stops the output and stays in err.
 type wrapper struct {
 	w     io.Writer
 	width int
-	clean bool // leave out control characters, which could rule the terminal
+	clean bool // drop control characters, which could control the terminal
 	err   error
 
-	word   strings.Builder // not written yet
-	column int             // columns taken on this line
+	word   strings.Builder // not yet written
+	column int             // columns used on this line
 	indent int             // spaces at the start of the paragraph
 	blank  bool            // a space is due before the word
-	begun  bool            // the first part of the word is written
+	begun  bool            // the first part of the word has been written
 }
 
 func (o *wrapper) add(text string) {
@@ -66,7 +66,7 @@ func (o *wrapper) add(text string) {
 	}
 }
 
-// mayBeWide reports whether a character may take two columns. Those before Hangul do not.
+// mayBeWide reports whether a character may take two columns. Characters before Hangul do not.
 func mayBeWide(r rune) bool { return r >= 0x1100 }
 
 func (o *wrapper) space() {
@@ -78,7 +78,7 @@ func (o *wrapper) space() {
 	o.blank = true
 }
 
-// flush writes the word that has come so far.
+// flush writes the pending word.
 func (o *wrapper) flush() {
 	if o.word.Len() == 0 {
 		return
@@ -96,7 +96,7 @@ func (o *wrapper) flush() {
 	o.begun = false
 }
 
-// release writes the parts of the word that nothing which comes can change: all but the last.
+// release writes the parts of the word that later input cannot change: all except the last.
 func (o *wrapper) release() {
 	parts := partsOf(o.word.String())
 	if len(parts) < 2 {
@@ -129,8 +129,8 @@ func (o *wrapper) put(part string) {
 	o.column += n
 }
 
-// partsOf cuts a word where a line may be broken: before and after each wide character, but not
-// between one and the punctuation that belongs to it.
+// partsOf splits a word where a line may be broken: before and after each wide character, but not
+// between it and its punctuation.
 func partsOf(word string) []string {
 	var parts []string
 	start, at, wide, opens := 0, 0, false, false
