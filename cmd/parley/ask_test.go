@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// oneDocument returns a data folder that holds a document about leave.
+// oneDocument returns a data folder with one document about leave.
 func oneDocument(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 			w.Write([]byte(`{"error":{"message":"No."}}`))
 		}))
 		if c.status == 0 {
-			upstream.Close() // nobody listens there any more
+			upstream.Close() // closes the port
 		}
 		var out, errs bytes.Buffer
 		code := run(t.Context(), []string{"ask", "--data", data, "--model", "openai:gpt", "How many days of leave?"}, &out, &errs,
@@ -53,7 +53,7 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 	}
 }
 
-// The key that is wrong is the fallback's, so the model's is not to be checked.
+// The fallback's key is wrong, so the advice must not be to check the model's.
 func TestAsk_BlamesNoModelForItsFallback(t *testing.T) {
 	data := oneDocument(t)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -19,15 +19,15 @@ import (
 	"parley/test/needs"
 )
 
-// seenInBrowser is what the page test/browser/page.html has seen.
+// seenInBrowser is the report of the page test/browser/page.html.
 type seenInBrowser struct {
 	Origin  string
-	Shown   map[string]string // the answer that each way to read a reply finds
+	Shown   map[string]string // the answer found by each way of reading a reply
 	History json.RawMessage
 	Refusal json.RawMessage
 }
 
-// findBrowser returns the path of Chromium, or skips when there is none.
+// findBrowser returns the path of Chromium, or skips the test if it is not installed.
 func findBrowser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -39,8 +39,8 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// browse opens the page in Chromium, from an origin of its own, and returns what it sends. Nothing
-// stands between the browser and the server: it is the browser that decides what a page may read.
+// browse opens the page in Chromium, from its own origin, and returns its report. The browser talks
+// to the server directly, because the browser decides what a page may read.
 func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	t.Helper()
 	results := make(chan []byte, 1)
@@ -56,7 +56,7 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(profile) // as far as it goes: children of the browser may still write to it
+	defer os.RemoveAll(profile) // best effort: children of the browser may still write to it
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -82,8 +82,8 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	return seenInBrowser{}
 }
 
-// The generations of the Chat UI client read five different replies, on a page of another origin:
-// each finds the same answer.
+// Five generations of the Chat UI client read five kinds of replies from another origin, and find
+// the same answer.
 func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
 	browser := findBrowser(t)
 	docs := t.TempDir()

@@ -56,7 +56,7 @@ func TestConfigTable_IsWhatTheTagsSay(t *testing.T) {
 	}
 }
 
-// essential are the keys of the settings that stand in README.md, as most users meet no others.
+// essential are the keys of the settings in README.md. Most users need no others.
 var essential = []string{
 	"addr", "data", "model", "namespace", "public_url", "cors_origins", "openai.api_key", "openai.base_url",
 	"azure_openai.endpoint", "azure_openai.api_key", "anthropic.api_key", "gemini.api_key", "ollama.host",
@@ -84,7 +84,7 @@ func configTable(keys []string) string {
 			def = "`" + f.Default + "`"
 		}
 		meaning := f.Help
-		if others := f.Envs[1:]; len(others) > 0 { // beside that which follows from the key
+		if others := f.Envs[1:]; len(others) > 0 { // besides the name that follows from the key
 			meaning += " Also `" + strings.Join(others, "`, `") + "`."
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Key, def, meaning)
@@ -137,7 +137,7 @@ func TestConfig_FlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 		"drain: 4s # PARLEY_DRAIN\n",
 		"namespace: from-file # " + file + ":1\n",
 		"  max_body: 2MiB # " + file + ":5\n",
-		"data: parley-data\n", // an empty variable counts as none
+		"data: parley-data\n", // an empty variable counts as unset
 		"addr: 127.0.0.1:8000\n",
 	} {
 		if !strings.Contains(out, want) {
@@ -164,7 +164,7 @@ func TestConfig_PrintsWhatTheFileReadsBack(t *testing.T) {
 	}
 }
 
-// A setting that was removed and is still set is an error, wherever it stands: somebody relies on it.
+// Setting a removed setting is an error wherever it is set, because somebody relies on it.
 func TestConfig_SaysThatASettingWasRemovedAndWhatToDo(t *testing.T) {
 	for key, instead := range removed {
 		if slices.ContainsFunc(fields(), func(f field) bool { return f.Key == key }) {
@@ -210,7 +210,7 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		file string
 		env  map[string]string
 		args []string
-		want string // in the message
+		want string // part of the message
 	}{
 		"unknown key":          {file: "addr: ':1'\nlisten: x\n", want: `parley.yaml:2: unknown key "listen"`},
 		"key without section":  {file: "max_body: 1MiB", want: `unknown key "max_body"; did you mean "limits.max_body"?`},

@@ -86,7 +86,7 @@ func TestServe_RefusalsOfEveryProtocolSayThatThereAreNoDocuments(t *testing.T) {
 	}
 }
 
-// Sources in the history of a session are found where they lead to.
+// Links to sources in the history of a session work.
 func TestServe_TheHistoryOfASessionLeadsIntoTheNamespaceThatWasSearched(t *testing.T) {
 	w := startWatched(t, nil, "--watch")
 	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
@@ -138,7 +138,7 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 	}
 }
 
-// A site that keeps the reader waiting makes an ingestion that lasts as long as the test.
+// A slow web site makes an ingestion last as long as the test.
 func TestServe_RefusalsOfEveryProtocolSayThatDocumentsAreStillBeingRead(t *testing.T) {
 	release := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// writeCorpus makes n small documents, each with a fact of its own.
+// writeCorpus makes n small documents, each with a distinct fact.
 func writeCorpus(t *testing.T, dir string, n int) {
 	t.Helper()
 	for i := range n {
@@ -59,7 +59,7 @@ func TestServe_KilledWhileIngestingItOpensAndAnswersAndGoesOn(t *testing.T) {
 		}
 		p.signal(t, syscall.SIGKILL)
 
-		// What is stored is whole: each document there can be found and cited.
+		// The stored documents are whole: each can be found and cited.
 		out := parley(t, "ask", "--json", "Who is the keeper of station0000?", "--data", data)
 		if !strings.Contains(out, "Keeper0000") || !strings.Contains(out, `"label": "station-0000.md"`) {
 			t.Fatalf("round %d: the first document is not found: %s", round, out)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Row R3: damage that lets a database be opened, and would only make searches find less, ends the
-// program with a sentence that names the file and what to do.
+// If a damaged database can still be opened but searches would find less, the program ends with a
+// sentence that names the file and what to do.
 func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, 20)
@@ -44,8 +44,8 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	}
 }
 
-// hideDocuments overwrites a part of the index by which the documents of chunks are found, in a page
-// that another program has left without a checksum.
+// hideDocuments overwrites a part of the index from documents to chunks, in a page that another
+// program has left without a checksum.
 func hideDocuments(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

@@ -18,8 +18,8 @@ import (
 	"parley/internal/wire/ingestapi"
 )
 
-// newDocuments returns what brings documents into a data folder. The corpus may be nil where nothing is
-// changed.
+// newDocuments returns the service that ingests documents into a data folder. The corpus may be nil
+// if nothing will be changed.
 func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpus, web *fetch.Client) *documents.Service {
 	return documents.New(documents.Config{
 		Data: cfg.Data, Namespace: cfg.Namespace, ConfigFile: p.configFile,
@@ -28,14 +28,14 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
 		Split:     ingest.SplitOptions{Size: cfg.IngestChunkSize, Overlap: cmp.Or(cfg.IngestChunkOverlap, -1)},
 		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
-		// While nobody signs in there is one owner, who may fill it all.
+		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,
 	})
 }
 
-// embeddingCost returns what embedding so many tokens costs in US dollars; nothing without an
-// embedding model.
+// embeddingCost returns the cost in US dollars of embedding tokens. ok is false without an
+// embedding model or a price.
 func (in *instance) embeddingCost(tokens int) (float64, bool) {
 	if in.cfg.Embedding == "" {
 		return 0, true
@@ -45,7 +45,7 @@ func (in *instance) embeddingCost(tokens int) (float64, bool) {
 	return float64(micros) / 1e6, known
 }
 
-// ingestAPI returns what answers the routes by which documents come in.
+// ingestAPI returns the handler for uploads and ingestion.
 func (s *serving) ingestAPI() *ingestapi.Handler {
 	return ingestapi.New(ingestapi.Config{
 		Service:   s.documents,
@@ -56,16 +56,16 @@ func (s *serving) ingestAPI() *ingestapi.Handler {
 	})
 }
 
-// The values of the setting uploads.enabled.
+// Values of the setting uploads.enabled.
 const (
 	uploadsAuto = "auto"
 	uploadsOn   = "true"
 	uploadsOff  = "false"
 )
 
-// takesUploads reports whether whoever reaches the server may hand in documents. As nobody signs in
-// yet, that is the case by itself only where nobody but users of this machine can: a public URL is a
-// sign of a proxy that lets others in.
+// takesUploads reports whether clients may upload documents. There is no sign-in, so "auto" allows
+// it only if users of this machine alone can reach the server: a public URL suggests a proxy that
+// admits others.
 func (c *Config) takesUploads(listening net.Addr) bool {
 	switch c.UploadsEnabled {
 	case uploadsOn:
@@ -88,7 +88,7 @@ func (c *Config) takesUploads(listening net.Addr) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// badPath makes a usage error of one that is about a path or address of the command line.
+// badPath turns an error about a path or address on the command line into a usage error.
 func badPath(err error) error {
 	if _, bad := errors.AsType[*ingest.PathError](err); bad {
 		return usageError{err}

@@ -22,15 +22,15 @@ import (
 	"parley/internal/retrieval"
 )
 
-// embeddingServer has the /embeddings of OpenAI's API, with vectors that are alike for texts that
-// share words. GET /texts tells how many texts it was given, POST /fail has it fail from then on, and
+// embeddingServer is a stub of OpenAI's /embeddings. Texts that share words get similar vectors.
+// GET /texts returns the number of texts embedded so far, POST /fail makes further calls fail, and
 // POST /mend ends that.
 type embeddingServer struct {
 	*httptest.Server
 	embedder llmtest.Embedder
 	texts    atomic.Int64
 	failing  atomic.Bool
-	delay    atomic.Int64 // of each call, a time.Duration
+	delay    atomic.Int64 // time.Duration of each call
 }
 
 func newEmbeddingServer() *embeddingServer {
@@ -74,7 +74,7 @@ func (s *embeddingServer) embed(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// scriptEmbeddings starts an embeddingServer for the time of the script.
+// scriptEmbeddings starts an embeddingServer for the duration of the script.
 func scriptEmbeddings(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: embeddings NAME")
@@ -85,9 +85,9 @@ func scriptEmbeddings(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // TestIngest_KilledWhileEmbeddingItGoesOn kills the program at random moments of an embedding, and
-// checks that what was committed is not paid for again.
+// checks that committed vectors are not paid for again.
 func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
-	const files = 150 // each of which has four chunks or so
+	const files = 150 // with about four chunks each
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, files)
 	s := newEmbeddingServer()
@@ -135,7 +135,7 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 	if err := db.QueryRow("SELECT COUNT(*) FROM chunk_vectors").Scan(&chunks); err != nil || chunks < 3*files {
 		t.Fatalf("%d chunks have a vector, %v", chunks, err)
 	}
-	// A kill costs at most the page that was being embedded.
+	// A kill wastes at most one page of texts.
 	if paid, most := s.texts.Load(), chunks+int64(kills)*256; paid > most {
 		t.Errorf("%d texts were embedded for %d chunks and %d kills, at most %d should be", paid, chunks, kills, most)
 	}

@@ -14,7 +14,7 @@ import (
 	"parley/internal/store"
 )
 
-// openLedger opens a ledger in a folder of its own, with the prices of cfg.
+// openLedger opens a ledger in its own folder, with the prices of cfg.
 func openLedger(t *testing.T, cfg Config) (*ledger.Ledger, *store.DB) {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir(), slog.New(slog.DiscardHandler))

@@ -41,7 +41,7 @@ type instance struct {
 	prices *price.Table
 	lacks  *coverage // tells users about missing documents
 
-	documents *documents.Service // brings documents in
+	documents *documents.Service // ingests documents
 }
 
 // open opens the data folder and wires an instance. The caller closes it.

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// evaluation is a body whose two questions are rewritten by a model.
+// evaluation is a body with two questions that a model rewrites.
 func evaluation(user string) string {
 	const question = `{"question":"How high is it?","gold":["peaks.md"],"history":[
 		{"role":"user","content":"Do you know Mount Everest?"},{"role":"assistant","content":"It is a mountain in Nepal."}]}`
 	return fmt.Sprintf(`{"user_id":%q,"modes":["text","hybrid"],"model_keys":{"rewrite":"openai:gpt-4o-mini"},"questions":[%s,%s]}`, user, question, question)
 }
 
-// An evaluation is one request to the budgets, and what its models took is in the ledger.
+// An evaluation counts as one request for budgets, and its model calls are in the ledger.
 func TestRetrievalEvals_AreOnTheBillOfTheirUser(t *testing.T) {
 	flags := []string{"--budgets-user-requests", "2"}
 	s := startRAGChat(t, flags...)

@@ -14,14 +14,14 @@ import (
 	"parley/test/needs"
 )
 
-// smallDisk mounts a file system that holds size bytes. It takes the rights to do so.
+// smallDisk mounts a file system of size bytes. It needs the permission to mount.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
 		needs.Missing(t, fmt.Sprintf("the right to mount a file system: %v", err))
 	}
-	t.Cleanup(func() { // after the program that a test starts later has ended
+	t.Cleanup(func() { // runs after the program that the test starts later has ended
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
@@ -29,7 +29,7 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// fill writes a file until the disk has only as many bytes left.
+// fill writes a file until the disk has the given number of bytes left.
 func fill(t *testing.T, path string, left int64) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -51,8 +51,8 @@ func fill(t *testing.T, path string, left int64) {
 	}
 }
 
-// Row R2: on a full disk every protocol says so in its own shape, what is stored can be read, and as
-// soon as there is room again everything works, without a restart.
+// On a full disk every protocol reports it in its own shape, stored data stays readable, and after
+// space is freed everything works without a restart.
 func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
 	disk := smallDisk(t, 24<<20)
 	s := startRAGChatOn(t, filepath.Join(disk, "data"), "--model", "openai:gpt-4o-mini", "--uploads-enabled", "true")
@@ -66,7 +66,7 @@ func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
 	writes := []struct {
 		name, method, path, body string
 		failed                   int
-		shape                    string // what the error has
+		shape                    string // present in the error
 	}{
 		{"azure-0529", "POST", "/chat", azure, 500, `{"error":"The app encountered an error`},
 		{"azure-0128", "POST", "/chat", strings.TrimSuffix(azure, "}") + `,"stream":false}`, 500, `{"error":"The app encountered an error`},
@@ -105,7 +105,7 @@ func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
 
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler, 0)
-	for turn() == http.StatusOK && answered < 1000 { // what the log has room for
+	for turn() == http.StatusOK && answered < 1000 { // until the log is full
 	}
 	for _, w := range writes {
 		if status, text := ask(w.method, w.path, w.body); status != w.failed || !strings.Contains(text, w.shape) {
@@ -124,7 +124,7 @@ func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
 			t.Errorf("%s on a full disk: status %d: %.300s", path, status, text)
 		}
 	}
-	for left := int64(4 << 10); left <= 256<<10; left *= 2 { // another write is the first that fails
+	for left := int64(4 << 10); left <= 256<<10; left *= 2 { // varies which write fails first
 		fill(t, filler, left)
 		for range 3 {
 			turn()

@@ -26,8 +26,8 @@ import (
 	"parley/test/needs"
 )
 
-// wholeServer is the HTTP side of `parley serve` with the built-in answerer, all routes on. Its jobs
-// wait for ever, so that no request makes it read anything.
+// wholeServer is the HTTP side of `parley serve` with the built-in answerer and all routes. Its
+// jobs wait for ever, so that no request reads files.
 type wholeServer struct {
 	http.Handler
 	serving *serving
@@ -71,7 +71,7 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	return w
 }
 
-// send makes a request and returns the reply. A job that it asks for is not waited for.
+// send makes a request and returns the reply, without waiting for a job that it starts.
 func (s *wholeServer) send(t testing.TB, op operation, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(t.Context(), op.method, op.target, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -82,7 +82,7 @@ func (s *wholeServer) send(t testing.TB, op operation, body string) *httptest.Re
 	return w
 }
 
-// apiDocument is openapi.json as far as it says what may be sent.
+// apiDocument is the part of openapi.json that describes requests.
 type apiDocument struct {
 	Paths      map[string]map[string]json.RawMessage
 	Components struct {
@@ -91,14 +91,14 @@ type apiDocument struct {
 	}
 }
 
-// operation is a route that takes a JSON body, with bodies that it answers well.
+// operation is a route with a JSON body, and valid bodies for it.
 type operation struct {
 	method, target string
 	bodies         []string
 }
 
-// operations returns every operation with a JSON body. A path that takes another form of the same
-// operation (a slash at its end, a prefix) is left out unless all are wanted.
+// operations returns every operation with a JSON body. Unless all is set, it omits other paths of
+// the same operation (a trailing slash, a prefix).
 func (d *apiDocument) operations(t testing.TB, all bool) []operation {
 	t.Helper()
 	var ops []operation
@@ -123,7 +123,7 @@ func (d *apiDocument) operations(t testing.TB, all bool) []operation {
 	return append(ops, operation{http.MethodPost, "/mcp", messagesOfMCP})
 }
 
-// messagesOfMCP stand here because the protocol is described elsewhere.
+// messagesOfMCP are listed here because openapi.json does not describe MCP.
 var messagesOfMCP = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"deductible","limit":2,"namespace":"default"}}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"What is the deductible?"}}}`,
@@ -166,7 +166,7 @@ func (d *apiDocument) operation(t testing.TB, method, path string, raw json.RawM
 	return op, true
 }
 
-// sample returns a value of a schema with every member that it names.
+// sample returns a value of a schema with all its named members.
 func (d *apiDocument) sample(schema map[string]any, depth int) any {
 	if depth > 8 {
 		return nil
@@ -211,7 +211,7 @@ func (d *apiDocument) sample(schema map[string]any, depth int) any {
 	return nil
 }
 
-// fixtures returns the requests of the protocols' own tests, which have what the document leaves out.
+// fixtures returns the requests of the protocols' own tests, which cover what openapi.json omits.
 func fixtures(t testing.TB) []operation {
 	t.Helper()
 	files, err := filepath.Glob("../../internal/wire/*/testdata/*.txtar")
@@ -237,7 +237,7 @@ func fixtures(t testing.TB) []operation {
 	return ops
 }
 
-// fieldsOf returns where each value of a body stands, in the order of their places.
+// fieldsOf returns the path of each value in a body, in order.
 func fieldsOf(v any, at string) []string {
 	all := []string{at}
 	switch v := v.(type) {
@@ -259,12 +259,12 @@ func compact(t testing.TB, raw json.RawMessage) string {
 	if err := json.Compact(&b, raw); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is to be looked for on the network: these addresses are refused at once.
+	// These addresses are refused at once, so nothing is looked up on the network.
 	return strings.NewReplacer("https://", "http://127.0.0.1/", `"estimate":true`, `"estimate":false`).Replace(b.String())
 }
 
-// places returns how many values a JSON body holds, and replaced returns the body with one of them,
-// by its number, replaced by a literal.
+// places returns the number of values in a JSON body. replaced returns the body with one value, by
+// number, replaced by a literal.
 func places(t testing.TB, body string) int {
 	n := 0
 	encodeWith(decodeAny(t, body), &n, -1, "")
@@ -314,14 +314,14 @@ func decodeAny(t testing.TB, body string) any {
 	return v
 }
 
-// wrongTypes are values of every kind, of which most fit nowhere.
+// wrongTypes are values of every kind, most of them of a wrong type.
 var wrongTypes = []string{
 	"null", "true", "0", "1.0", "-1", "1e400", "-1e-400", "123456789012345678901234567890", `""`, `"x"`, `"1.0"`, `"NaN"`, `"\ud800"`, `"\u0000"`,
 	"[]", "{}", "[null]", "[1.0]", `[[]]`, `[{}]`, `{"a":1.0}`, `{"type":1.0}`, `{"function":1.0}`, `{"":{"":[]}}`,
 	strings.Repeat("[", 60) + strings.Repeat("]", 60), strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60), `{"a":1,"a":2}`,
 }
 
-// check fails the test when a reply is not what a client can do something with.
+// check fails the test unless a client can handle the reply.
 func (s *wholeServer) check(t testing.TB, op operation, body string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	reply := w.Body.String()
@@ -346,7 +346,7 @@ func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
 	}
 	requests := make(chan request)
 	var workers sync.WaitGroup
-	for range 16 { // some streams take their time without using the processor
+	for range 16 { // some streams take long without using the processor
 		workers.Go(func() {
 			for r := range requests {
 				s.check(t, r.op, r.body, s.send(t, r.op, r.body))
@@ -381,7 +381,7 @@ func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
 	}
 }
 
-// hang is how long no request takes, however busy the machine is.
+// hang is longer than any request takes, however busy the machine is.
 const hang = 30 * time.Second
 
 func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
@@ -403,7 +403,7 @@ func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
 	})
 }
 
-// lockedBuffer is a log in memory.
+// lockedBuffer is an in-memory log.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -412,7 +412,7 @@ type lockedBuffer struct {
 func (l *lockedBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if bytes.Contains(b, []byte("panic")) { // the rest is not asked for
+	if bytes.Contains(b, []byte("panic")) { // only panics matter
 		return l.b.Write(b)
 	}
 	return len(b), nil
@@ -424,7 +424,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// badBodies are those of row R13 of the hardening table, each made of a body that a route answers well.
+// badBodies are malformed variants of a valid body.
 func badBodies(good string) map[string]string {
 	inside := strings.TrimSuffix(good, "}")
 	const mib = 1 << 20
@@ -442,7 +442,7 @@ func badBodies(good string) map[string]string {
 	}
 }
 
-// free are routes on which the body says nothing, so that only its size is judged.
+// free are routes that ignore their body, so that only its size is checked.
 var free = []string{"/chat/session", "/reset", "/cancel", "/retry", "/reindex", "/speech"}
 
 func TestRoutes_RefuseBadBodiesForLittle(t *testing.T) {
@@ -463,11 +463,11 @@ func TestRoutes_RefuseBadBodiesForLittle(t *testing.T) {
 			case !slices.Contains(want, w.Code):
 				t.Errorf("%s %s, %s: status %d, want one of %v: %.200s", op.method, op.target, name, w.Code, want, w.Body)
 			}
-			const fixed = 256 << 10 // what any request costs
+			const fixed = 256 << 10 // overhead of any request
 			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(body)+fixed); got > most {
 				t.Errorf("%s %s, %s: %d bytes allocated for a body of %d", op.method, op.target, name, got, len(body))
 			}
-			if took > time.Second { // 50 ms are the aim: see the benchmark
+			if took > time.Second { // the goal is 50 ms: see the benchmark
 				t.Errorf("%s %s, %s took %v", op.method, op.target, name, took)
 			}
 		}
@@ -505,10 +505,9 @@ var oneOfEach = map[string]func(n int) string{
 	"a list": func(n int) string { return "[" + strings.Repeat(`{"role":"user","content":"a"},`, n/30) + `{}]` },
 }
 
-// TestRoutes_TakeTimeInProportionToEachField is row R21: a field of the size that questions, or bodies,
-// may have costs as little processor time as reading a few MiB of JSON does here, also with all stages of
-// a turn on. What costs so little at the greatest size need not be
-// measured for how it grows, and it ends soon after its client has left; for what waits, see test/hardening.
+// A field of the largest allowed size costs as little processor time as reading a few MiB of JSON,
+// even with all stages of a turn on. At that cost its growth need not be measured, and the work
+// ends soon after its client has left. For requests that wait, see test/hardening.
 func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 	if needs.Race {
 		t.Skip("it measures processor time, of which the race detector takes most; it runs without it too")
@@ -519,7 +518,7 @@ func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 		"suggest_followup_questions":true,"query_rewriting":true}}}`}}
 	for _, op := range append(s.api.operations(t, false), all) {
 		if strings.HasSuffix(op.target, "/sse") || strings.HasSuffix(op.target, "/stream") {
-			continue // they pause between events, and read the same bodies as the routes beside them
+			continue // they pause between events, and read the same bodies as their neighbours
 		}
 		for _, body := range op.bodies {
 			for place := range places(t, body) {
@@ -537,10 +536,11 @@ func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
 	}
 }
 
-// usual are those that are always tried; the others cost minutes.
+// usual are the fields that are always tried; the others take minutes.
 var usual = []string{"underscores", "a word apart", "brackets"}
 
-// longest is the processor time that a request may take: 50 ms, or on a slower machine as long as it takes to read five documents of a MiB.
+// longest is the limit for the processor time of a request: 50 ms, or the time for reading five
+// documents of a MiB on a slower machine.
 var longest = sync.OnceValue(func() time.Duration {
 	document := []byte("[" + strings.Repeat(`{"role":"user","content":"A question of some words?"},`, 20_000) + "{}]")
 	return max(50*time.Millisecond, fastest(5, func() {
@@ -565,14 +565,14 @@ func (s *wholeServer) growth(t *testing.T, op operation, name string, size int, 
 	if four > longest() {
 		t.Logf("%s %s, %s: a field of %d bytes takes %v, over %v", op.method, op.target, name, size, four, longest())
 	}
-	// On a busy machine processor time itself varies by a factor of two.
+	// On a busy machine, processor time varies by a factor of two.
 	if four > 3*longest() || four > 300*time.Millisecond && four > 8*one {
 		t.Errorf("%s %s, %s: a field of %d bytes takes %v, over %v; one of %d bytes %v: %.100s",
 			op.method, op.target, name, size, four, longest(), size/4, one, whole)
 	}
 }
 
-// fastest returns the least processor time that the process takes while f runs, of n times.
+// fastest returns the least processor time of n runs of f.
 func fastest(n int, f func()) time.Duration {
 	var best time.Duration
 	for i := range n {

@@ -75,7 +75,7 @@ func jobAt(t *testing.T, addr, id string) (j jobState) {
 	return j
 }
 
-// lastEvent follows a job to its end, and returns how many events there were and the last one.
+// lastEvent follows a job to its end, and returns the number of events and the last one.
 func lastEvent(t *testing.T, addr, id string) (n int, last jobState) {
 	t.Helper()
 	client := http.Client{Timeout: 2 * time.Minute}
@@ -135,7 +135,7 @@ func TestServe_KilledInTheMiddleOfAnUploadGoesOnWithIt(t *testing.T) {
 			t.Errorf("the answer on station %d is %.300s, %v", i, body, err)
 		}
 	}
-	// Deleted means deleted, at once and after a restart.
+	// A deleted document is gone at once and after a restart.
 	if status, body, err := call(http.MethodPost, "http://"+p.addr+"/delete_uploaded", `{"filename":"station-0000.md"}`); err != nil || status != 200 {
 		t.Fatalf("delete: status %d, %v: %s", status, err, body)
 	}
@@ -176,7 +176,7 @@ func TestServe_UploadsWaitForTheIngestionAtTheStart(t *testing.T) {
 	if err := p.signal(t, syscall.SIGTERM); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	// Ingesting the folder around the data folder takes nothing from the uploads.
+	// Ingesting the folder around the data folder does not ingest uploads.
 	parley(t, "ingest", docs, "--data", data)
 	if out := parley(t, "ask", "--json", "What is the zebra allowance?", "--data", data); !strings.Contains(out, "412 euros") {
 		t.Errorf("the upload is not found: %s", out)

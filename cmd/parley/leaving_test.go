@@ -22,19 +22,19 @@ import (
 	"parley/test/needs"
 )
 
-// heldServer is a whole server whose models are held: what they are asked goes on until whoever asks leaves.
+// heldServer is a whole server whose model calls can be held until the caller leaves.
 type heldServer struct {
 	*wholeServer
 	addr    string
-	busy    atomic.Int64 // requests that are being handled
-	held    atomic.Value // string: which calls are held, one of the constants below
-	calls   atomic.Int64 // that were held so far
-	active  atomic.Int64 // that are held now
-	others  []net.Conn   // of clients who stay, each with a turn in progress
+	busy    atomic.Int64 // requests in progress
+	held    atomic.Value // string: the calls to hold, one of the constants below
+	calls   atomic.Int64 // calls held so far
+	active  atomic.Int64 // calls held at present
+	others  []net.Conn   // clients that stay, each with a turn in progress
 	slowest map[string]time.Duration
 }
 
-// When clients leave. Each holds other calls.
+// When clients leave. Each value holds other calls.
 const (
 	inBody   = "in the middle of the body"
 	inSearch = "while the question is embedded"
@@ -63,10 +63,10 @@ func newHeldServer(t *testing.T) *heldServer {
 	return h
 }
 
-// model answers as OpenAI's API does, unless the call is held.
+// model answers like OpenAI's API, unless the call is held.
 func (h *heldServer) model(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 4<<20))
-	if err != nil || r.Method == http.MethodGet { // the list of models, which is nobody's in particular
+	if err != nil || r.Method == http.MethodGet { // the list of models, which belongs to no request
 		http.NotFound(w, r)
 		return
 	}
@@ -95,10 +95,10 @@ func (h *heldServer) model(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(reply)
 }
 
-// wildcard is a part of a pattern that stands for some value.
+// wildcard is a wildcard of a route's pattern.
 var wildcard = regexp.MustCompile(`\{([a-z_]+)(\.\.\.)?\}`)
 
-// target returns a path that a route serves, with the ids of what is there.
+// target returns a path that a route serves, with existing ids.
 func (h *heldServer) target(t *testing.T, path string) string {
 	t.Helper()
 	path = strings.TrimSuffix(path, "{$}")
@@ -118,7 +118,7 @@ func (h *heldServer) target(t *testing.T, path string) string {
 	})
 }
 
-// made returns the id of what a request makes.
+// made returns the id of the resource that a request creates.
 func (h *heldServer) made(t *testing.T, path, body, member string) string {
 	t.Helper()
 	w := h.send(t, operation{method: http.MethodPost, target: path}, body)
@@ -144,7 +144,7 @@ func (h *heldServer) turnInProgress(t *testing.T) string {
 	return resp.Header.Get("X-Turn-Id")
 }
 
-// dial sends a request of which the body has a part only, and returns its connection.
+// dial sends a request with only a part of its body, and returns its connection.
 func (h *heldServer) dial(t *testing.T, method, target, kind, body string, part int) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", h.addr)
@@ -161,7 +161,7 @@ func (h *heldServer) dial(t *testing.T, method, target, kind, body string, part 
 
 const uploadForm = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nWords.\r\n--b--\r\n"
 
-// bodies returns bodies that a route answers well, with their content type.
+// bodies returns valid bodies for a route, with their content type.
 func (h *heldServer) bodies(t *testing.T, rt *wire.Route, method, path string) (kind string, bodies []string) {
 	t.Helper()
 	switch rt.Body {
@@ -190,8 +190,8 @@ func (h *heldServer) bodies(t *testing.T, rt *wire.Route, method, path string) (
 	return "application/json", bodies
 }
 
-// leave sends a request, leaves when it is where the mode says or as far as it gets, and sees to it that the
-// server leaves off too. It reports whether a model was asked.
+// leave sends a request, leaves at the point that the mode says, and checks that the server stops
+// working on it. It reports whether a model was called.
 func (h *heldServer) leave(t *testing.T, mode, method, target, kind, body string, streams bool) (asked bool) {
 	t.Helper()
 	h.held.Store(mode)
@@ -242,7 +242,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// settle waits until nothing is being handled and no model is asked, except for the others.
+// settle waits until no request is handled and no model is called, except for the others.
 func (h *heldServer) settle(t *testing.T, what string) {
 	t.Helper()
 	most := int64(len(h.others))
@@ -253,8 +253,8 @@ func (h *heldServer) settle(t *testing.T, what string) {
 	}
 }
 
-// TestRoutes_EndWithTheirClients is the last part of row R21: whatever a route does, it leaves off when its client
-// leaves, and so does the model that it asks. It goes over every route that is mounted and does more than read.
+// Every route stops its work when its client leaves, including model calls. The test covers every
+// mounted route that does more than read.
 func TestRoutes_EndWithTheirClients(t *testing.T) {
 	h := newHeldServer(t)
 	running := goleak.IgnoreCurrent()
@@ -263,10 +263,10 @@ func TestRoutes_EndWithTheirClients(t *testing.T) {
 		for _, rt := range p.Routes {
 			method, path, _ := strings.Cut(rt.Pattern, " ")
 			if method == http.MethodGet && !rt.Events {
-				continue // it reads
+				continue // it only reads
 			}
 			if strings.HasSuffix(path, "/{$}") && !needs.All() {
-				continue // another name of a route that is tried
+				continue // an alias of a route that is tested
 			}
 			kind, bodies := h.bodies(t, &rt, method, path)
 			if len(bodies) == 0 {

@@ -26,7 +26,7 @@ func waitServing(t *testing.T, addr string) {
 	t.Fatal("the server does not answer")
 }
 
-// serveSecond runs another server of a data folder, which must refuse, and returns what it says.
+// serveSecond starts a second server on a data folder, which must refuse, and returns its message.
 func serveSecond(t *testing.T, data string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "serve", "--addr", "127.0.0.1:0", "--data", data)
@@ -52,7 +52,7 @@ func TestServe_RefusesASecondServerOfTheSameDataFolder(t *testing.T) {
 			t.Errorf("the second server says %q, without %q", said, want)
 		}
 	}
-	// By another name of the folder, too.
+	// The lock holds for another name of the folder, too.
 	if runtime.GOOS != "windows" {
 		link := filepath.Join(t.TempDir(), "link")
 		if err := os.Symlink(data, link); err != nil {
@@ -60,7 +60,7 @@ func TestServe_RefusesASecondServerOfTheSameDataFolder(t *testing.T) {
 		}
 		serveSecond(t, link)
 	}
-	// Other commands work beside the server, and the server goes on.
+	// Other commands work beside the server, and the server continues.
 	document := filepath.Join(t.TempDir(), "pay.md")
 	if err := os.WriteFile(document, []byte("# Pay\n\nWages are paid on the 25th of each month.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestServe_StartsAfterTheLastServerWasKilled(t *testing.T) {
 			t.Fatal("a killed server ended with success")
 		}
 		if _, err := os.Stat(filepath.Join(data, "serve.lock")); err != nil {
-			t.Fatal(err) // the file that stays behind must not matter
+			t.Fatal(err) // a leftover lock file must not matter
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestServe_OfSeveralAtOnceOneServes(t *testing.T) {
 		case <-deadline:
 			t.Fatalf("%d of %d servers were refused, want %d", refused, many, many-1)
 		case <-time.After(20 * time.Millisecond):
-			all = append(all[1:], all[0]) // look at the next one
+			all = append(all[1:], all[0]) // try the next one
 		}
 	}
 	waitServing(t, all[0].addr)

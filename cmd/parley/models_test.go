@@ -15,7 +15,7 @@ import (
 	"parley/internal/store"
 )
 
-// listed is an OpenAI-compatible server that lists two models to whoever has the key.
+// listed is an OpenAI-compatible server that lists two models to callers with the key.
 func listed(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer groq-key" {

@@ -24,7 +24,7 @@ func (w *watched) askIn(namespace, question string) string {
 	return body
 }
 
-// search returns what POST /search finds in a namespace.
+// search returns the reply of POST /search in a namespace.
 func (w *watched) search(namespace, text string) string {
 	w.Helper()
 	status, body, err := call(http.MethodPost, "http://"+w.addr+"/search", `{"query": "`+text+`", "namespace": "`+namespace+`"}`)
@@ -34,8 +34,8 @@ func (w *watched) search(namespace, text string) string {
 	return body
 }
 
-// foundIn waits until a question leads to a document in exactly one of the namespaces, whatever way it
-// is asked for.
+// foundIn waits until a question leads to a document in exactly one of the namespaces, through
+// every route.
 func (w *watched) foundIn(want, question, document string) {
 	w.Helper()
 	for _, namespace := range []string{"default", "hr", "legal"} {
@@ -77,7 +77,7 @@ func TestServeWatch_DocumentsGoIntoTheNamespaceThatTheirFolderNames(t *testing.T
 	w.write("parking.md.parley.yaml", "namespace: hr\n")
 	w.foundIn("hr", question, "parking.md")
 	w.write("parking.md", "---\nnamespace: default\n---\nParking permits cost nine euros.")
-	w.foundIn("hr", question, "parking.md") // the sidecar file has the last word
+	w.foundIn("hr", question, "parking.md") // the sidecar file takes precedence
 	if err := os.Remove(filepath.Join(w.docs, "parking.md.parley.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +133,7 @@ func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
 	}
 }
 
-// What is known of the file belongs to the namespace that was ingested into; the document is asked for
-// in its own.
+// The record of the file belongs to the namespace of the ingestion, the document to its own.
 func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
 	w := startWatched(t, nil, "--watch")
 	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
@@ -166,7 +165,7 @@ func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
 	w.foundIn("legal", "What do parking permits cost?", "parking.md")
 }
 
-// Whoever uploads a file chooses the namespace with the request, and not with the file.
+// The namespace of an upload comes from the request, not from the file.
 func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	w := startWatched(t, nil)
 	id := uploadTo(t, w.addr, map[string]string{
@@ -188,8 +187,8 @@ func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 	w.foundIn("none", "Is parking free?", "out.md")
 }
 
-// An ingestion that is killed while documents move leaves each of them in one namespace, and the next
-// one ends what it began.
+// If an ingestion is killed while documents move between namespaces, each document is in one
+// namespace, and the next ingestion finishes the move.
 func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// openAICall is what a user of OpenAI's client sees of one call; openai.mjs prints it.
+// openAICall is the result of one call as a user of OpenAI's client sees it; openai.mjs prints it.
 type openAICall struct {
 	Models []string
 	Result struct {
@@ -146,7 +146,7 @@ func testOpenAIAnswer(t *testing.T, got openAICall, addr string) {
 	checkAnnotation(t, m, m.Content, "http://"+addr+"/content/lighthouse.md")
 }
 
-// checkAnnotation checks that the one annotation marks the citation in the text, and that its URL
+// checkAnnotation checks that the only annotation marks the citation in the text, and that its URL
 // leads to the original.
 func checkAnnotation(t *testing.T, m openAIMessage, content, want string) {
 	t.Helper()
@@ -187,7 +187,7 @@ func testOpenAIStream(t *testing.T, c openAIClient, addr string) {
 	checkAnnotation(t, got.Chunks[len(got.Chunks)-3].Choices[0].Delta, said.String(), "http://"+addr+"/content/lighthouse.md")
 }
 
-// testOpenAINamespace asks another namespace than the server's, whose links name it.
+// testOpenAINamespace asks in another namespace than the server's; its links must name it.
 func testOpenAINamespace(t *testing.T, c openAIClient) {
 	got := c.call(t, "complete", `{"model":"parley/coast","messages":[{"role":"user","content":"`+howTall+`"}]}`)
 	if got.Thrown != nil || len(got.Result.Choices) != 1 {
@@ -207,10 +207,10 @@ func testOpenAIErrors(t *testing.T, c openAIClient) {
 		{"unknown model", "model", "gpt-5", "NotFoundError", "invalid_request_error", "model_not_found", 404},
 		{"two answers", "complete", request(howTall, `,"n":2`), "BadRequestError", "invalid_request_error", "unsupported_value", 400},
 		{"a tool without a name", "complete", request(howTall, `,"tools":[{"type":"function","function":{}}]`), "BadRequestError", "invalid_request_error", "missing_required_parameter", 400},
-		// First of the faults, since the breaker keeps calls from a model that failed five times.
+		// This fault is first, because the breaker stops calls after five failures.
 		{"the model breaks off in a stream", "stream", request(howTall+faultCut, ""), "APIError", "server_error", "unavailable", 0},
 		{"the model breaks off", "complete", request(howTall+faultCut, ""), "InternalServerError", "server_error", "unavailable", 503},
-		// Last, since a model that keeps failing is left alone for a while, and then nothing begins.
+		// This fault is last, because the breaker then stops all calls for a while.
 		{"the model refuses", "complete", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
 		{"the model refuses a stream", "stream", request(howTall+faultRefuse, ""), "InternalServerError", "server_error", "unavailable", 503},
 	}

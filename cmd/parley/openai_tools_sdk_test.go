@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// able is an OpenAI-compatible server whose model calls the tools that it is offered, answers in
-// JSON when asked to, and says how many images it sees.
+// able is an OpenAI-compatible server whose model calls offered tools, answers in JSON on request,
+// and says how many images it sees.
 func able(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var request struct {
@@ -94,8 +94,8 @@ func TestSDK_OpenAIsClientUsesToolsImagesAndJSON(t *testing.T) {
 	}
 }
 
-// testOpenAITools checks a whole exchange that the client's own tool runner led: the model called,
-// the client ran its function and sent the results, the model answered.
+// testOpenAITools checks an exchange by the client's own tool runner: the model called, the client
+// ran its function and sent the results, the model answered.
 func testOpenAITools(t *testing.T, got openAICall) {
 	t.Helper()
 	if got.Thrown != nil {

@@ -18,8 +18,8 @@ import (
 	"parley/test/needs"
 )
 
-// requirePage returns the folder of the scenarios of the web page, or skips when something that they
-// need is missing.
+// requirePage returns the folder with the scenarios of the web page, or skips the test if a
+// component is missing.
 func requirePage(t testing.TB) string {
 	t.Helper()
 	if needs.Race {
@@ -42,10 +42,10 @@ func requirePage(t testing.TB) string {
 	return dir
 }
 
-// scenarioTime bounds one scenario, on a machine that does much else.
+// scenarioTime is the limit for one scenario on a busy machine.
 const scenarioTime = 5 * time.Minute
 
-// onPage runs a scenario of test/ui against a server and decodes what came of it.
+// onPage runs a scenario of test/ui against a server and decodes its result.
 func onPage(t testing.TB, scenario, addr string, options map[string]any, into any) {
 	t.Helper()
 	dir := requirePage(t)
@@ -79,7 +79,7 @@ func onPage(t testing.TB, scenario, addr string, options map[string]any, into an
 	}
 }
 
-// seenOnPage is what no scenario may see.
+// seenOnPage is what no scenario may find on the page.
 type seenOnPage struct {
 	Errors, Dialogs, Foreign []string
 	Scripts                  int
@@ -98,8 +98,8 @@ func (s seenOnPage) check(t *testing.T) {
 	}
 }
 
-// pdfLine is a line of a page of a PDF made by pagePDF, set in 12 points from (x, y), in points from
-// the lower left corner.
+// pdfLine is a line of text in 12 points on a page made by pagePDF, at (x, y) in points from the
+// lower left corner.
 type pdfLine struct {
 	x, y float64
 	text string
@@ -143,7 +143,7 @@ func pagePDF(pages ...[]pdfLine) []byte {
 	return b.Bytes()
 }
 
-// What is asked for on the second page of a PDF, where its line stands, and the same in other formats.
+// A fact on the second page of a PDF with the position of its line, and the same in other formats.
 const (
 	askedPDF  = "How many lighthouse keepers lived on the island of Hirsholm?"
 	citedPDF  = "Seven lighthouse keepers lived on the island of Hirsholm in 1886."
@@ -175,7 +175,7 @@ func pageDocuments(t testing.TB) string {
 	return dir
 }
 
-// shownCitation is what the panel shows after a citation was clicked.
+// shownCitation is what the panel shows for a citation.
 type shownCitation struct {
 	Question, Tip, Answer, Title, Original, Text, Focus string
 	Page                                                int
@@ -187,7 +187,7 @@ type shownCitation struct {
 	}
 }
 
-// Ask, stream, click the citation: the cited words are marked on the shown page, where they stand.
+// Ask, stream, click the citation: the cited words are marked at their position on the page.
 func TestPage_ShowsTheCitedWordsWhereTheyStand(t *testing.T) {
 	requirePage(t)
 	p := startServe(t, nil, pageDocuments(t))
@@ -232,8 +232,8 @@ func TestPage_ShowsTheCitedWordsWhereTheyStand(t *testing.T) {
 	checkBoxes(t, result.Found[0])
 }
 
-// checkBoxes compares the boxes with where the line was set: 12 points of Helvetica, whose ascent is
-// about 9 and whose descent is about 3 points.
+// checkBoxes compares the boxes with the position of the line: 12 points of Helvetica have an
+// ascent of about 9 and a descent of about 3 points.
 func checkBoxes(t *testing.T, got shownCitation) {
 	t.Helper()
 	if got.Page != 2 || !strings.Contains(got.Original, "/content/keepers.pdf") || !strings.Contains(got.Original, "#page=2") {
@@ -260,8 +260,8 @@ func checkBoxes(t *testing.T, got shownCitation) {
 	}
 }
 
-// slowModel is an OpenAI-compatible server that says one word after another, with a pause between
-// them. Questions that contain "early" wait a while before the first.
+// slowModel is an OpenAI-compatible server that streams words with pauses. For questions that
+// contain "early", it waits before the first word.
 type slowModel struct {
 	*httptest.Server
 	words []string
@@ -317,7 +317,7 @@ func (m *slowModel) wait(r *http.Request, pause time.Duration) bool {
 	}
 }
 
-// serveWithModel serves documents with a stub in place of a model, which does nothing but answer.
+// serveWithModel serves documents with a stub as the model.
 func serveWithModel(t *testing.T, url, docs string) *process {
 	t.Helper()
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1"}
@@ -343,7 +343,7 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	}
 	const question = "How tall is the lighthouse of Skagen?"
 	onPage(t, "resume", p.addr, map[string]any{"question": question}, &got)
-	got.Seen.Errors = nil // being offline is reported as errors
+	got.Seen.Errors = nil // browsers report being offline as errors
 	got.Seen.check(t)
 	whole := strings.Join(m.words, "")
 	if len(got.Before) >= len(whole) {
@@ -374,7 +374,8 @@ func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	}
 }
 
-// startEcho is an OpenAI-compatible server that answers with the question, a few characters at a time.
+// startEcho starts an OpenAI-compatible server that answers with the question, a few characters at
+// a time.
 func startEcho(t testing.TB) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -396,7 +397,7 @@ func startEcho(t testing.TB) string {
 	return s.URL
 }
 
-// hostileDocuments writes documents whose names, titles and texts try to become markup.
+// hostileDocuments writes documents whose names, titles and texts contain markup.
 func hostileDocuments(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -418,7 +419,6 @@ func hostileDocuments(t testing.TB) string {
 	return dir
 }
 
-// Row S9 of HARDENING.md.
 func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 	requirePage(t)
 	docs := hostileDocuments(t)
@@ -446,8 +446,8 @@ func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 	}
 }
 
-// Every view and state passes axe in both themes at three sizes. With PARLEY_UI_SHOTS the pictures go
-// into that folder, for people to look at.
+// Every view and state passes axe in both themes at three sizes. PARLEY_UI_SHOTS names a folder for
+// screenshots.
 func TestPage_IsAccessibleInEveryState(t *testing.T) {
 	requirePage(t)
 	p := startServe(t, nil, pageDocuments(t))
@@ -458,7 +458,7 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 		t.Run(size, func(t *testing.T) {
 			var got struct {
 				Findings, Views []string
-				Rules           int // met, over all views
+				Rules           int // rules checked, over all views
 			}
 			options := map[string]any{"question": askedPDF, "shots": os.Getenv("PARLEY_UI_SHOTS"), "size": size}
 			onPage(t, "states", p.addr, options, &got)
@@ -503,7 +503,7 @@ func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
 	}
 }
 
-// What a stream of 100 tokens a second takes of a core, in the thread of the page.
+// Share of a core that a stream of 100 tokens a second takes in the page's thread.
 func BenchmarkPage_Stream(b *testing.B) {
 	requirePage(b)
 	var words []string
@@ -529,7 +529,7 @@ func BenchmarkPage_Stream(b *testing.B) {
 	}
 }
 
-// What scrolling through 2,000 messages takes for each frame.
+// Time for each frame while scrolling through 2,000 messages.
 func BenchmarkPage_Scroll(b *testing.B) {
 	requirePage(b)
 	p := serveForBench(b, "http://127.0.0.1:1")

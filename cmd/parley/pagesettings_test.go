@@ -12,7 +12,7 @@ import (
 	"parley/internal/wire/ragchat"
 )
 
-// The page only names its settings: their types, ranges and defaults are the server's.
+// The page only names its settings; their types, ranges and defaults come from the server.
 func TestWebPage_ShowsOnlySettingsThatTheServerDescribes(t *testing.T) {
 	source, err := os.ReadFile("../../web/src/settings.ts")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestConnections_FitTheLimitOfOpenFiles(t *testing.T) {
 	}
 }
 
-// Row R22 of HARDENING.md, with the program as it runs where a process may open few files.
+// A server with a low limit of open files keeps answering.
 func TestServe_AnswersProbesWhenIdleConnectionsTakeAllFiles(t *testing.T) {
 	addr, err := freeAddr()
 	if err != nil {

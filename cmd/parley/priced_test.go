@@ -18,7 +18,7 @@ func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		args []string
-		want string // in the error; "" for a start that gets as far as the address
+		want string // part of the error; "" if the start must get as far as listening
 	}{
 		{"the model", []string{"--model", "ollama:qwen3:8b", "--budgets-user-cost", "5"}, "budgets.user.cost would not limit ollama:qwen3:8b, whose price is not known: "},
 		{"the embedder", append(known, "--embedding", "ollama:nomic", "--budgets-namespace-cost", "5"), "budgets.namespace.cost would not limit ollama:nomic, "},

@@ -17,8 +17,8 @@ type process struct {
 	ended  chan error
 }
 
-// startServe runs `parley serve` on a free port until the test ends. Variables of the environment
-// are given as "NAME=value".
+// startServe runs `parley serve` on a free port until the test ends. env has entries of the form
+// "NAME=value".
 func startServe(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	addr, err := freeAddr()

@@ -76,7 +76,7 @@ func TestProgram(t *testing.T) {
 	})
 }
 
-// freeAddr returns a loopback address that nobody listens on at this moment.
+// freeAddr returns a free loopback address.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -120,7 +120,7 @@ func scriptEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// patience is how long a test waits for what must happen; nothing waits that long when all is well.
+// patience is how long a test waits for an event. A passing test never waits that long.
 const patience = 60 * time.Second
 
 // poll calls done every few milliseconds until it returns true.

@@ -15,10 +15,10 @@ import (
 	"parley/test/needs"
 )
 
-// specification is the document of the Chat-with-RAG API, whose examples are run as they stand.
+// specification is the document of the Chat-with-RAG API, whose examples the tests run.
 const specification = "../../../shared/specs/chat-with-rag-api.txt"
 
-// ragChatServer is the program with every model that the document names, played by upstreams.
+// ragChatServer is the program with stubs for all models named in the document.
 type ragChatServer struct {
 	*process
 	openai, gemini *llmtest.Upstream
@@ -49,14 +49,14 @@ func startRAGChatOn(t *testing.T, data string, args ...string) *ragChatServer {
 	return s
 }
 
-// start runs the program over the data folder of s, again where it ran before.
+// start runs the program on the data folder of s, at its previous address if it ran before.
 func (s *ragChatServer) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + s.openai.URL, "GEMINI_API_KEY=g-test", "PARLEY_GEMINI_BASE_URL=" + s.gemini.URL}
 	return startServe(t, env, append(args, "--data", s.data, "--prices", s.prices(), "--public-url", "https://parley.example")...)
 }
 
-// prices is a file of prices of the models that upstreams play.
+// prices is a file with prices of the stub models.
 func (s *ragChatServer) prices() string { return s.data + ".yaml" }
 
 // post sends JSON and returns the status and the body.
@@ -81,7 +81,7 @@ func (s *ragChatServer) session(t *testing.T) string {
 	return session.ID
 }
 
-// documentExamples returns the commands that begin with curl, and the Python program.
+// documentExamples returns the curl commands and the Python program of the document.
 func documentExamples(t *testing.T) (curls []string, python string) {
 	t.Helper()
 	raw, err := os.ReadFile(specification)
@@ -105,8 +105,8 @@ func documentExamples(t *testing.T) (curls []string, python string) {
 	return curls, python
 }
 
-// pythonExample returns the program that begins at a line. The document as text has lost the
-// indentation of the two blocks.
+// pythonExample returns the program that begins at a line. It restores the indentation of two
+// blocks, which the text version of the document lacks.
 func pythonExample(lines []string, i int) (program string, end int) {
 	indent := ""
 	for ; i < len(lines); i++ {
@@ -161,7 +161,7 @@ func TestRAGChat_TheExamplesOfTheDocumentWork(t *testing.T) {
 	})
 }
 
-// checkExample checks what an example of the document got.
+// checkExample checks the reply to an example of the document.
 func checkExample(t *testing.T, command string, out []byte) {
 	t.Helper()
 	var got struct {

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// refusal is how a provider refuses, and what clients are told of it.
+// refusal is a provider's refusal and what clients learn of it.
 type refusal struct {
 	status int
-	header string // Retry-After
-	body   string // holds providerWords, which no client may see
+	header string // value of Retry-After
+	body   string // contains providerWords, which no client may see
 	code   string
 	text   string
-	told   map[string]int // status by protocol; "" is that of all others
+	told   map[string]int // status by protocol; "" is the status for all others
 }
 
 const providerWords = "canary-51c9"
@@ -56,8 +56,8 @@ var refusals = map[string]refusal{
 	},
 }
 
-// TestServe_TellsWhyTheProviderRefuses asks through every protocol. Where the documents fix the
-// sentence, only the code tells, if the error's shape has one.
+// The test asks through every protocol. Where a specification fixes the sentence, only the error's
+// code can differ.
 func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 	var now atomic.Pointer[refusal]
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -81,7 +81,7 @@ func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 	const messages = `{"messages":[{"role":"user","content":"How many days of leave?"}]`
 	protocols := []struct {
 		name, path, body string
-		code             bool // the shape has a place for it
+		code             bool // the shape has a code
 	}{
 		{"azure", "/chat", messages + `}`, false},
 		{"azure", "/chat/stream", messages + `}`, false},

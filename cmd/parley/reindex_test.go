@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A re-index that is killed at whatever moment leaves documents that answer, and the next one ends
-// what it began.
+// If a re-index is killed at any moment, documents still answer, and the next re-index finishes the
+// work.
 func TestReindex_SurvivesKills(t *testing.T) {
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")

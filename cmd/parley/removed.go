@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// removed are the settings that earlier versions had, with what to do instead. One that is still set is an
-// error: somebody relies on it.
+// removed are the settings that were removed, with advice on a replacement. Setting one is an
+// error, because the user relies on its effect.
 var removed = map[string]string{
 	"azure_openai.authority_host":      "the cloud is that of azure_openai.endpoint",
 	"azure_openai.identity_endpoint":   "Parley reads IDENTITY_ENDPOINT, which Azure sets",
@@ -35,8 +35,8 @@ var removed = map[string]string{
 	"web_search.url":                   "web_search.engine takes the address of a SearXNG server",
 }
 
-// checkRemoved returns an error when a flag or a variable sets what was removed. The configuration file is
-// checked while it is read.
+// checkRemoved returns an error if a flag or a variable sets a removed setting. The configuration
+// file is checked while it is read.
 func checkRemoved(args []string, lookupEnv func(string) (string, bool)) error {
 	for _, key := range slices.Sorted(maps.Keys(removed)) {
 		flag := "--" + strings.NewReplacer(".", "-", "_", "-").Replace(key)
@@ -51,7 +51,7 @@ func checkRemoved(args []string, lookupEnv func(string) (string, bool)) error {
 	return nil
 }
 
-// removedBelow reports whether a section of the configuration file held a setting that was removed.
+// removedBelow reports whether a section of the configuration file had a setting that was removed.
 func removedBelow(section string) bool {
 	for key := range removed {
 		if strings.HasPrefix(key, section+".") {
@@ -61,7 +61,7 @@ func removedBelow(section string) bool {
 	return false
 }
 
-// wasRemoved says what to do in place of a setting, "" for one that never was.
+// wasRemoved returns the advice for a removed setting, or "".
 func wasRemoved(key string) string {
 	instead, ok := removed[key]
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// nobody is a user without rights on what the tests make.
+// nobody is a user without permissions on the tests' files.
 const nobody = 65534
 
 // runUnprivileged runs the binary as a user who is not root, and returns its exit code and
@@ -23,7 +23,7 @@ func runUnprivileged(t *testing.T, args ...string) (int, string) {
 	cmd := exec.Command(binary, args...)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		// The folder of the binary is root's alone.
+		// Only root can read the folder of the binary.
 		if err := os.Chmod(filepath.Dir(binary), 0o755); err != nil {
 			t.Fatal(err)
 		}

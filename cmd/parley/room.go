@@ -35,10 +35,10 @@ func (s *serving) keepRoom(ctx context.Context) {
 	}
 }
 
-// meanChat is the mean size of the chats for which there is room.
+// meanChat is the assumed mean size in bytes of a chat.
 const meanChat = 100 << 10
 
-// roomFor is the room for so many chats; for 0 there is no limit.
+// roomFor returns the room for a number of chats; 0 means no limit.
 func roomFor(chats int) store.Room {
 	return store.Room{Chats: chats, Bytes: int64(chats) * meanChat}
 }
@@ -47,7 +47,7 @@ func (s *serving) makeRoom(ctx context.Context, quota store.Quota) {
 	evicted, err := s.db.MakeRoom(ctx, quota)
 	for _, e := range evicted {
 		s.metrics.Evicted(e.Kind, e.N)
-		s.log.Warn("deleted the oldest of what people without sign-in store: limits.chats or limits.address_chats, or the size that follows from it, was exceeded",
+		s.log.Warn("deleted the oldest chats of people without sign-in: they exceeded limits.chats or limits.address_chats, in number or in size",
 			"kind", e.Kind, "count", e.N)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -18,18 +18,18 @@ import (
 	"parley/test/needs"
 )
 
-// What the upstream does instead of answering, when the question names it.
+// Faults of the upstream, which questions select by name.
 const (
 	faultRefuse = "FAULT-REFUSE" // 500 with a secret in its body
 	faultCut    = "FAULT-CUT"    // two pieces of an answer, then the connection ends
 )
 
-// The upstream's answer, piece by piece, and what no client may ever see of it.
+// The upstream's answer in pieces, and a secret that no client may see.
 var upstreamPieces = []string{"The lighthouse", " is 46 metres", " tall [lighthouse.md]."}
 
 const upstreamSecret = "canary-7f3a"
 
-// upstream is an OpenAI-compatible server that answers, or fails as the question says.
+// upstream is an OpenAI-compatible server that answers, or fails if the question says so.
 type upstream struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -91,7 +91,7 @@ func (u *upstream) last() string {
 	return u.seen[len(u.seen)-1]
 }
 
-// sdkCall is what a user of the SDK sees of one call; call.mjs prints it.
+// sdkCall is the result of one call as a user of the SDK sees it; call.mjs prints it.
 type sdkCall struct {
 	Completion *struct {
 		Message      sdkMessage
@@ -112,7 +112,7 @@ type sdkContext struct {
 	DataPoints struct{ Text []string } `json:"data_points"`
 }
 
-// text returns the answer that came, streamed or not.
+// text returns the received answer, streamed or not.
 func (c sdkCall) text() string {
 	if c.Completion != nil {
 		return c.Completion.Message.Content
@@ -124,7 +124,7 @@ func (c sdkCall) text() string {
 	return b.String()
 }
 
-// state returns the session state that came.
+// state returns the received session state.
 func (c sdkCall) state() string {
 	if c.Completion != nil {
 		return string(c.Completion.SessionState)
@@ -137,7 +137,8 @@ func (c sdkCall) state() string {
 	return ""
 }
 
-// requireSDK returns the folder of the scripts, or skips when it lacks the client's package.
+// requireSDK returns the folder of the scripts, or skips the test if the client's package is
+// missing.
 func requireSDK(t *testing.T, client string) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../test/sdk")
@@ -255,7 +256,7 @@ func testSDK(t *testing.T, s sdk, up *upstream) {
 	}
 }
 
-// testStoredConversation goes on with a conversation by sending its id and the new message only.
+// testStoredConversation continues a conversation by sending its id and the new message only.
 func testStoredConversation(t *testing.T, s sdk, up *upstream) {
 	first := s.ask(t, "How tall is the lighthouse?", "null")
 	var id string
@@ -273,7 +274,7 @@ func testStoredConversation(t *testing.T, s sdk, up *upstream) {
 	}
 }
 
-// wantThrown checks that the client threw what it can show: a sentence, or an object with a code
+// wantThrown checks that the client threw something useful: a sentence, or an object with a code
 // and a message.
 func wantThrown(t *testing.T, c sdkCall, object bool) {
 	t.Helper()

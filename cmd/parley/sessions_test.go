@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// reply is a response with what the tests look at.
+// reply is the part of a response that the tests check.
 type reply struct {
 	status int
 	header http.Header
@@ -57,7 +57,7 @@ func (s *ragChatServer) send(path, body string, headers ...string) (r reply, err
 	return r, err
 }
 
-// history returns what a session holds, as "role: content".
+// history returns the messages of a session as "role: content".
 func (s *ragChatServer) history(t *testing.T, session string) (all []string) {
 	t.Helper()
 	status, body, err := call(http.MethodGet, "http://"+s.addr+"/chat/"+session+"/history", "")
@@ -73,7 +73,7 @@ func (s *ragChatServer) history(t *testing.T, session string) (all []string) {
 	return all
 }
 
-// usage returns the rows of a report, and their sum of micro-dollars.
+// usage returns the rows of a report, and their sum in micro-dollars.
 func (s *ragChatServer) usage(t *testing.T, by string) (rows []map[string]any, micros int64) {
 	t.Helper()
 	status, body, err := call(http.MethodGet, "http://"+s.addr+"/api/usage?by="+by, "")
@@ -89,7 +89,7 @@ func (s *ragChatServer) usage(t *testing.T, by string) (rows []map[string]any, m
 
 func micros(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
 
-// again starts the program anew over what the last one left.
+// again restarts the program on the same data folder.
 func (s *ragChatServer) again(t *testing.T, args ...string) {
 	t.Helper()
 	s.process = s.start(t, args...)
@@ -98,7 +98,7 @@ func (s *ragChatServer) again(t *testing.T, args ...string) {
 	}
 }
 
-// An acknowledged turn of a session is there after a crash, whole and in its place.
+// After a crash, every acknowledged turn of a session is there, whole and in its place.
 func TestRAGChat_SessionsSurviveKills(t *testing.T) {
 	const sessions, rounds = 4, 3
 	s := startRAGChat(t)
@@ -135,8 +135,8 @@ func TestRAGChat_SessionsSurviveKills(t *testing.T) {
 	t.Logf("%d turns in the first session", len(known[0]))
 }
 
-// checkSession compares what a session holds with the questions that were answered. The turn that
-// was under way may be there or not; what is there is returned.
+// checkSession compares the messages of a session with the answered questions, and returns the
+// messages. The turn in progress at the crash may be missing.
 func (s *ragChatServer) checkSession(t *testing.T, id string, answered []string) (held []string) {
 	t.Helper()
 	all := s.history(t, id)
@@ -202,8 +202,8 @@ func TestRAGChat_AKeyIsOneTurnAndOneCharge(t *testing.T) {
 	}
 }
 
-// What a conversation has taken is what its turns have taken, to the millionth of a dollar: with
-// turns at once, with a provider that fails, and after a crash.
+// The usage of a conversation equals the sum of its turns, to the millionth of a dollar: with
+// concurrent turns, a failing provider, and after a crash.
 func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 	const turns = 100
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini")
@@ -259,7 +259,7 @@ func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 	}
 }
 
-// Row R18: of a hundred writers on one session none is lost, and their turns stand one after the other.
+// Of a hundred concurrent writers on one session none is lost, and their turns are in sequence.
 func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing.T) {
 	const writers = 100
 	s := startRAGChat(t)
@@ -273,7 +273,7 @@ func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing
 				t.Errorf("status %d, %v: %s", r.status, err, r.body)
 				return
 			}
-			// The totals are of when they are read, after the turn: another one may have ended by then.
+			// The totals are read after the turn, when another turn may have ended.
 			if r.Totals.Messages < 1 || r.Totals.Messages > writers {
 				t.Errorf("the answer tells of %d turns", r.Totals.Messages)
 			}

@@ -127,5 +127,5 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 	}
 }
 
-// lockedRetry is how long to wait for another ingestion.
+// lockedRetry is the wait for another process that ingests.
 const lockedRetry = time.Minute

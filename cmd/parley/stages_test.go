@@ -80,7 +80,7 @@ func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
 		small, big int
 	}{
 		{chat.StageRewrite, 1, 0},
-		{chat.StageSummarize, 1, 1}, // which has no models of its own
+		{chat.StageSummarize, 1, 1}, // it has no models of its own
 		{chat.StageGenerate, 1, 2},
 		{chat.StageVerify, 2, 2},
 	} {

@@ -41,7 +41,7 @@ func TestConfig_ReadsATeamAndPrintsItSo(t *testing.T) {
 	}
 }
 
-// agentsIn returns the line of a printed configuration that has the agents, without its comment.
+// agentsIn returns the line with the agents from a printed configuration, without its comment.
 func agentsIn(text string) string {
 	_, rest, _ := strings.Cut(text, "  agents: ")
 	line, _, _ := strings.Cut(rest, " # ")
@@ -105,8 +105,8 @@ func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
 	}
 }
 
-// The default team with a model: Writer is told what Research found, and one agent's failure is not
-// the other's.
+// The default team with a model: Writer receives Research's findings, and the failure of one agent
+// does not affect the other.
 func TestTeam_AnswersWithAModel(t *testing.T) {
 	up := startUpstream(t)
 	docs := t.TempDir()

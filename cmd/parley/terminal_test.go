@@ -28,8 +28,8 @@ func TestWrapper_BreaksAtSpacesHoweverTheTextComes(t *testing.T) {
 	}
 }
 
-// The widths are those that terminals give the characters; an emoji of several code points is one
-// character, and no line begins with a full stop or ends with an opening bracket.
+// Widths are those of terminals; an emoji of several code points is one character, and no line
+// begins with a full stop or ends with an opening bracket.
 func TestWrapper_CountsColumns(t *testing.T) {
 	for text, want := range map[string]string{
 		"年次休暇は三十日です。申請は上司へ。":               "年次休暇は\n三十日で\nす。申請は\n上司へ。\n",
@@ -104,7 +104,7 @@ func TestDisplay_KeepsLogLinesApartFromTheBar(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	d.Update(ingest.Progress{FilesTotal: 10, FilesDone: 4, PagesDone: 7, ChunksDone: 21, Rate: 3.5, ETA: time.Second})
 	now = now.Add(time.Millisecond)
-	d.Update(ingest.Progress{FilesTotal: 10, FilesDone: 5}) // too early to be shown
+	d.Update(ingest.Progress{FilesTotal: 10, FilesDone: 5}) // too soon to be shown
 	if _, err := d.Write([]byte("a log line\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ var builtinTools = []string{"calculator", "date_time", "fetch_url", "get_weather
 // noTools is the value of tools.enabled that disables all of them.
 const noTools = "none"
 
-// toolLists name the tools that may be used in a namespace.
+// toolLists list the tools allowed in a namespace.
 type toolLists structured
 
 // UnmarshalText reads a YAML mapping of names to lists of tools.

@@ -18,16 +18,16 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to look at what a crash has left
+	_ "modernc.org/sqlite" // to inspect the databases after a crash
 
 	"parley/test/needs"
 )
 
-// crashRounds is the variable of the environment that says how often a server is killed during turns.
-// Row R1 asks for 200, which `make crash` sets; then the time of a restart is judged too.
+// crashRounds is the environment variable with the number of kills during turns. `make crash` sets
+// 200; only then is the time of a restart checked too.
 const crashRounds = "PARLEY_CRASH_ROUNDS"
 
-// restartTime is what row R1 allows from the start of the program to its first answer.
+// restartTime is the limit from the start of the program to its first answer.
 const restartTime = time.Second
 
 func roundsOfCrash(t *testing.T) (rounds int, full bool) {
@@ -43,22 +43,22 @@ func roundsOfCrash(t *testing.T) (rounds int, full bool) {
 	return rounds, true
 }
 
-// asker is a client of one session: it asks again what was not answered, with the same key.
+// asker is a client of one session. It repeats an unanswered question with the same key.
 type asker struct {
 	session  string
-	answered []reply // in order; acknowledged
-	pending  bool    // the next question was asked and not answered
+	answered []reply // acknowledged, in order
+	pending  bool    // the next question was sent but not answered
 }
 
 func (a *asker) question(i int) string { return fmt.Sprintf("How high is Mount Everest (%d)?", i) }
 
-// send asks the i-th question, which one call of the model answers.
+// send sends the i-th question, which takes one model call.
 func (a *asker) send(s *ragChatServer, i int) (reply, error) {
 	body := fmt.Sprintf(`{"message":%q,"params":{"enable_query_rewrite":false,"raw_tail_turns":1000}}`, a.question(i))
 	return s.send("/chat/"+a.session, body, "Idempotency-Key", fmt.Sprint("question ", i))
 }
 
-// ask asks on and on until the server is gone.
+// ask sends questions until the server is killed.
 func (a *asker) ask(t *testing.T, s *ragChatServer) {
 	for {
 		a.pending = true
@@ -74,8 +74,7 @@ func (a *asker) ask(t *testing.T, s *ragChatServer) {
 	}
 }
 
-// check holds what the session has against what was acknowledged, once the question that was under
-// way has been asked again.
+// check compares the session with the acknowledged answers, after repeating the pending question.
 func (a *asker) check(t *testing.T, s *ragChatServer) {
 	t.Helper()
 	if a.pending {
@@ -102,8 +101,8 @@ func (a *asker) check(t *testing.T, s *ragChatServer) {
 	}
 }
 
-// checkFiles checks a copy of the databases as the crash has left them, so that it is the program
-// which finds the originals first.
+// checkFiles checks a copy of the databases as the crash left them, so that the program is the
+// first to open the originals.
 func checkFiles(t *testing.T, data string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -134,8 +133,8 @@ func checkFiles(t *testing.T, data string) {
 	}
 }
 
-// Row R1, with what rows R16 and R17 say of crashes: no acknowledged turn is lost, none is there
-// twice, a key gets one answer, and the books add up to the millionth.
+// After any number of crashes, no acknowledged turn is lost or duplicated, a key gets one answer,
+// and the ledger is exact to the millionth of a dollar.
 func TestRAGChat_KilledAtAnyMomentItLosesAndDoublesNothing(t *testing.T) {
 	const sessions = 4
 	rounds, full := roundsOfCrash(t)
@@ -174,7 +173,7 @@ func TestRAGChat_KilledAtAnyMomentItLosesAndDoublesNothing(t *testing.T) {
 	t.Logf("%d kills, %d turns acknowledged, restart %s in the median and %s at most", rounds, turns, median, slowest)
 }
 
-// checkBooks compares what sessions have taken with the ledger, and returns the number of turns.
+// checkBooks compares the usage of sessions with the ledger, and returns the number of turns.
 func checkBooks(t *testing.T, s *ragChatServer, askers []*asker) (turns int) {
 	t.Helper()
 	want := map[string]int64{}
@@ -202,7 +201,7 @@ func checkBooks(t *testing.T, s *ragChatServer, askers []*asker) (turns int) {
 			t.Errorf("a turn has %v calls: %v", row["calls"], row)
 		}
 		if row["calls_with_estimated_tokens"] == 1.0 {
-			interrupted++ // what the provider took for it nobody knows
+			interrupted++ // its cost at the provider is unknown
 			continue
 		}
 		reported += int64(row["cost_micros"].(float64))
@@ -219,8 +218,8 @@ func checkBooks(t *testing.T, s *ragChatServer, askers []*asker) (turns int) {
 	return turns
 }
 
-// What is acknowledged is on the disk, not only in the cache that survives a kill: row R1's count of
-// syncs. It needs strace.
+// An acknowledged turn is on the disk, not only in the cache that survives a kill: the test counts
+// syncs with strace.
 func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if runtime.GOOS != "linux" {
@@ -241,7 +240,7 @@ func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := attached.Read(make([]byte, 1)); err != nil { // it says so when it has attached
+	if _, err := attached.Read(make([]byte, 1)); err != nil { // strace reports that it has attached
 		needs.Missing(t, "the right to attach strace to a process")
 	}
 	for i := range turns {

@@ -50,7 +50,7 @@ func (w *watched) ask(question string) string {
 	return body
 }
 
-// answersFrom waits until the reply to a question holds a text, or no more.
+// answersFrom waits until the reply to a question contains a text, or does not.
 func (w *watched) answersFrom(question, text string, want bool) {
 	w.Helper()
 	if err := poll(text, func() bool { return strings.Contains(w.ask(question), text) == want }); err != nil {
@@ -93,7 +93,7 @@ func TestServeWatch_FollowsWhatComesChangesAndGoes(t *testing.T) {
 	}
 }
 
-// session makes a session whose one turn cites leave.md, and returns its id.
+// session creates a session with one turn that cites leave.md, and returns its id.
 func (w *watched) session() string {
 	w.Helper()
 	_, body, err := call(http.MethodPost, "http://"+w.addr+"/chat/session", "{}")

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// pdfOf makes a document with a page for each list of lines.
+// pdfOf returns a PDF with a page for each list of lines.
 func pdfOf(pages ...[]string) []byte {
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"}
 	var kids []string
@@ -48,7 +48,7 @@ func pdfOf(pages ...[]string) []byte {
 	return b.Bytes()
 }
 
-// web asks a running server.
+// web is a client of a running server.
 type web struct {
 	t    *testing.T
 	addr string
@@ -107,7 +107,7 @@ func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.Copy(io.Discard, res.Body); err != nil { // who leaves before the end cancels the turn
+	if _, err := io.Copy(io.Discard, res.Body); err != nil { // leaving before the end would cancel the turn
 		t.Fatal(err)
 	}
 	res.Body.Close()
@@ -155,7 +155,7 @@ func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}
-	var all sync.WaitGroup // many ask at once for what was not drawn yet
+	var all sync.WaitGroup // concurrent requests for a page that has not been drawn yet
 	for i := range 24 {
 		all.Go(func() {
 			res, err := client.Get(fmt.Sprintf("http://%s%s&width=%d", p.addr, shown.ImageURL, 700+100*(i%3)))
