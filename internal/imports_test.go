@@ -57,12 +57,13 @@ var allowed = map[string][]string{
 
 	"transcript": {},
 
-	"documents/crawl":  {"fetch"},
-	"documents/watch":  {},
-	"documents/ingest": {"retrieval", "extract", "documents/crawl", "fetch", "text", "tokens"},
-	"documents/job":    {},
-	"documents/upload": {"text"},
-	"documents":        {"documents/watch", "documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "retrieval"},
+	"documents/crawl":    {"fetch"},
+	"documents/watch":    {},
+	"documents/metadata": {"retrieval", "extract", "text"},
+	"documents/ingest":   {"documents/metadata", "retrieval", "extract", "documents/crawl", "fetch", "text", "tokens"},
+	"documents/job":      {},
+	"documents/upload":   {"text"},
+	"documents":          {"documents/metadata", "documents/watch", "documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "retrieval"},
 
 	"store/pagesum":   {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},

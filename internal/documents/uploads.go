@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
+	"parley/internal/documents/metadata"
 	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
 )
@@ -77,7 +78,7 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 		err = files.Rename(b.id, b.files[0].Name, name)
 	}
 	if err == nil && (len(skipSections) > 0 || maxChunks > 0) {
-		err = files.Describe(b.id, name, ingest.Sidecar(skipSections, maxChunks))
+		err = files.Describe(b.id, name, metadata.Sidecar(metadata.Limits{SkipSections: skipSections, MaxChunks: maxChunks}))
 	}
 	if err != nil {
 		return b.service.full(err)

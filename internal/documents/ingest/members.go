@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -66,8 +67,8 @@ func (s *spool) openPart(i int) (*os.File, error) {
 	return f, nil
 }
 
-// open makes the spool the tree in which the sidecars of its files lie.
-func (s *spool) open(name string) (io.ReadCloser, error) {
+// Open makes the spool the tree in which the sidecars of its files lie.
+func (s *spool) Open(name string) (io.ReadCloser, error) {
 	i, ok := s.indexes[name]
 	if !ok {
 		return nil, fs.ErrNotExist
@@ -177,7 +178,7 @@ func (r *run) refused(m *candidate, why *extract.Error) result {
 }
 
 // member makes a candidate of a file inside a file; nil for what a walk would pass over.
-func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string]*rules) *candidate {
+func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string]*metadata.Rules) *candidate {
 	p := &s.parts[i]
 	name := p.Name
 	if p.Refused == nil && !fs.ValidPath(name) || name == "." {
@@ -207,8 +208,8 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 }
 
 func isMemberMetadata(name string) bool {
-	_, isSidecar := sidecarOf(path.Base(name))
-	return isSidecar || isFolderFile(path.Base(name))
+	_, isSidecar := metadata.SidecarOf(path.Base(name))
+	return isSidecar || metadata.IsFolderFile(path.Base(name))
 }
 
 // inside returns, of rows sorted by path, those below a key and the one with that key.
@@ -229,11 +230,11 @@ func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive"
 
 // innerRules returns the rules for the folders inside a file: those of the file itself, with what
 // its sidecar says, and in an archive those that the archive holds.
-func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*rules {
-	top := &rules{dir: c.path, around: c.rules, defaults: res.sidecar.inherited()}
-	all := map[string]*rules{}
-	var of func(dir string) *rules
-	of = func(dir string) *rules {
+func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*metadata.Rules {
+	top := metadata.NewRules(c.path, c.rules, res.sidecar.Inherited())
+	all := map[string]*metadata.Rules{}
+	var of func(dir string) *metadata.Rules
+	of = func(dir string) *metadata.Rules {
 		if known, ok := all[dir]; ok {
 			return known
 		}
@@ -243,9 +244,8 @@ func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*rules {
 		}
 		all[dir] = around
 		if isFolder(res) {
-			if own := readRules(s, dir, around); own != around {
-				own.dir = path.Join(c.path, dir)
-				all[dir] = own
+			if own := metadata.ReadRules(s, dir, around); own != around {
+				all[dir] = own.At(path.Join(c.path, dir))
 			}
 		}
 		return all[dir]

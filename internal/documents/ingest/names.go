@@ -29,17 +29,6 @@ func citationName(p string) string {
 	}, p)
 }
 
-// printable escapes what is not printable in a path, for messages.
-func printable(p string) string {
-	for _, r := range p {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			q := strconv.Quote(p)
-			return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
-		}
-	}
-	return p
-}
-
 // catalog knows the documents of a namespace by id and who holds which name.
 type catalog struct {
 	mu     sync.Mutex           // for assign, which workers call for the files inside a file

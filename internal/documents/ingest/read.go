@@ -17,10 +17,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/format"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // result is what became of one candidate.
@@ -35,9 +37,9 @@ type result struct {
 	first  bool           // it is the page for which a site was named
 	error  error          // ends the run
 
-	sidecar   layer   // what its own sidecar says
-	budget    *budget // for the files inside it
-	namespace string  // in which its document is to be found
+	sidecar   metadata.Fields // what its own sidecar says
+	budget    *budget         // for the files inside it
+	namespace string          // in which its document is to be found
 }
 
 // partly reports whether only a part of the file was read.
@@ -63,7 +65,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	}
 	said, err := r.describe(c, &res)
 	if err != nil {
-		if errors.As(err, new(*unreadError)) {
+		if errors.As(err, new(*metadata.UnreadError)) {
 			return res.failed(extract.Unreadable, err.Error()), s
 		}
 		return res.failed(BadMetadata, err.Error()), s
@@ -84,12 +86,12 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 
 // describe gathers what is said of a file, again for one on disk, because it may have come or
 // changed since the walk, and enters its hash into the row.
-func (r *run) describe(c *candidate, res *result) (about, error) {
+func (r *run) describe(c *candidate, res *result) (metadata.Said, error) {
 	if c.page != nil {
 		res.file.SHA256 = c.page.suffix()
 		return c.page.about(), nil
 	}
-	var t tree = rootTree{c.target.dir}
+	var t metadata.Tree = rootTree{c.target.dir}
 	name, around := c.path, []string(nil)
 	if p := c.part; p != nil {
 		t, name, around = p.spool, "", p.around
@@ -97,20 +99,20 @@ func (r *run) describe(c *candidate, res *result) (about, error) {
 			name = p.name
 		}
 	}
-	said, hash, err := aboutFile(c.rules, t, c.path, around, name)
-	if hash != "" && hash != unreadable {
+	said, hash, err := metadata.Read(c.rules, t, c.path, around, name)
+	if hash != "" && hash != metadata.Unreadable {
 		res.file.SHA256 = "+" + hash
 	}
 	res.sidecar = said.Sidecar
 	if err != nil {
 		return said, err
 	}
-	res.file.State, err = c.limits(said).encode()
+	res.file.State, err = c.limits(said).Encode()
 	return said, err
 }
 
 // makeDocument extracts the stored original, and makes of it what is to be stored.
-func (r *run) makeDocument(ctx context.Context, res result, o original, said about, s *spool) result {
+func (r *run) makeDocument(ctx context.Context, res result, o original, said metadata.Said, s *spool) result {
 	c := res.from
 	if res.budget = newBudget(o.bytes, r.cfg); c.part != nil {
 		res.budget = c.part.budget
@@ -131,11 +133,11 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 		res.error = err
 		return res
 	}
-	m, err := describe(x.doc, said, path.Base(c.fileName()))
+	m, err := said.Of(x.doc, path.Base(c.fileName()))
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())
 	}
-	if res.namespace, err = r.place(c, m.namespace); err != nil {
+	if res.namespace, err = r.place(c, m.Namespace); err != nil {
 		s.parts = nil // nor is it known where these go
 		return res.failed(BadMetadata, err.Error())
 	}
@@ -150,13 +152,13 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said abo
 }
 
 // putDocument makes the document of a file, under the id and name that it has had in its namespace.
-func (r *run) putDocument(ctx context.Context, res result, o original, m metadata, x extracted) result {
+func (r *run) putDocument(ctx context.Context, res result, o original, m metadata.Document, x extracted) result {
 	c := res.from
 	if res.error = r.name(ctx, c, res.namespace); res.error != nil {
 		return res
 	}
 	if r.cfg.Access.Restricted() {
-		m.access = r.cfg.Access
+		m.Access = r.cfg.Access
 	}
 	if res.namespace != r.cfg.Namespace {
 		res.file.PutIn = res.namespace
@@ -168,7 +170,7 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	res.put = &retrieval.Put{
 		Document: retrieval.Document{
 			ID: res.file.DocumentID, Namespace: res.namespace, Name: c.name,
-			Title: m.title, URL: m.url, Category: m.category, Access: m.access,
+			Title: m.Title, URL: m.URL, Category: m.Category, Access: m.Access,
 			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
 			Chunks: len(x.chunks), Generation: r.cfg.generation, Notes: res.file.Detail, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
 		},
@@ -214,7 +216,7 @@ func (r *run) unread(ctx context.Context, res result, err error) result {
 	default:
 		// A disk or network that fails says nothing about the document that is there.
 		res.leave = !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
-		return res.failed(extract.Unreadable, cause(source.err))
+		return res.failed(extract.Unreadable, metadata.Cause(source.err))
 	}
 	return res
 }
@@ -362,6 +364,14 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// limits are what is said to be left out of the file, or of the pages of its site.
+func (c *candidate) limits(said metadata.Said) metadata.Limits {
+	if c.target.site != nil {
+		return c.target.site.limits()
+	}
+	return said.Limits()
+}
+
 // extracted is what was made of a file.
 type extracted struct {
 	doc    *extract.Document
@@ -371,7 +381,7 @@ type extracted struct {
 }
 
 // extract reads the stored original and cuts it into chunks. The files inside it go to the spool.
-func (r *run) extract(ctx context.Context, res result, o original, said about, s *spool) (x extracted, err error) {
+func (r *run) extract(ctx context.Context, res result, o original, said metadata.Said, s *spool) (x extracted, err error) {
 	c := res.from
 	f, err := r.cfg.Blobs.Open(o.sha)
 	if err != nil {
@@ -384,7 +394,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.passwords(), Without: c.limits(said).SkipSections,
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.Passwords(), Without: c.limits(said).SkipSections,
 		Post: r.cfg.Split.encode(),
 	}
 	res.budget.limit(&request)
@@ -404,7 +414,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said about, s
 		if x.chunks, err = r.chunks(result); err != nil {
 			return x, err
 		}
-		x.chunks = x.chunks[:c.limits(said).most(len(x.chunks))]
+		x.chunks = x.chunks[:c.limits(said).Most(len(x.chunks))]
 		err = res.budget.keep(x.chunks)
 	}
 	return x, err
@@ -447,7 +457,7 @@ func mediaType(name string, head []byte) string {
 
 func unsupported(name string) string {
 	if ext := path.Ext(name); ext != "" {
-		return "there is no parser for " + printable(strings.ToLower(ext)) + " files"
+		return "there is no parser for " + text.Printable(strings.ToLower(ext)) + " files"
 	}
 	return "there is no parser for its format"
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"parley/internal/documents/metadata"
 )
 
 // Refresh is Run for what has changed at or below the recorded roots: of these it looks at the given
@@ -73,10 +75,10 @@ func (r *run) changed(ctx context.Context, paths []string) error {
 // the folder that a file describes, else the path itself.
 func aboutWhat(rel string) string {
 	dir, name := path.Split(rel)
-	if isFolderFile(name) {
+	if metadata.IsFolderFile(name) {
 		return path.Clean(dir)
 	}
-	if of, ok := sidecarOf(name); ok {
+	if of, ok := metadata.SidecarOf(name); ok {
 		return path.Join(dir, of)
 	}
 	return rel

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 )
@@ -44,7 +45,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 		m.error = err
 		return m
 	}
-	m.put.Document, m.put.Chunks = d, chunks[:limits.most(len(chunks))]
+	m.put.Document, m.put.Chunks = d, chunks[:limits.Most(len(chunks))]
 	n := &m.put.Document
 	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
 	n.Generation, n.IndexedAt = r.cfg.generation, time.Now().UTC().Truncate(time.Microsecond)
@@ -55,7 +56,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 
 // origin returns the row of the file that gave a document, which is empty when there is none, and
 // under which limits it was read.
-func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retrieval.File, l limits, err error) {
+func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retrieval.File, l metadata.Limits, err error) {
 	rows, err := r.cfg.Store.FilesOf(ctx, d.Namespace, d.ID)
 	if err != nil || len(rows) == 0 {
 		return row, l, err
@@ -68,7 +69,7 @@ func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retriev
 	case site != nil:
 		return row, site.limits(), nil
 	}
-	return row, decodeLimits(row.State), nil
+	return row, metadata.DecodeLimits(row.State), nil
 }
 
 // readAgain reads an original under the name under which it was read before, and once more with the
@@ -111,11 +112,11 @@ func (r *rebuild) passwordsOf(row retrieval.File) []string {
 		return nil
 	}
 	w := walker{target: t, config: realPath(r.cfg.ConfigFile)}
-	said, _, err := aboutFile(w.rulesAbove(file), rootTree{dir}, file, nil, file)
+	said, _, err := metadata.Read(w.rulesAbove(file), rootTree{dir}, file, nil, file)
 	if err != nil {
 		return nil
 	}
-	return said.passwords()
+	return said.Passwords()
 }
 
 // outermost returns the path of the file on the disk that a row's file is or lies in; "" for none.

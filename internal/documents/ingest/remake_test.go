@@ -16,6 +16,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/documents/ingest"
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
 	"parley/test/needs"
@@ -79,7 +80,7 @@ func TestRebuild_MakesTheSameOfEverything(t *testing.T) {
 	if err := os.MkdirAll(uploads, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"mine.md": long, "mine.md.parley.yaml": string(ingest.Sidecar([]string{"References"}, 4))} {
+	for name, text := range map[string]string{"mine.md": long, "mine.md.parley.yaml": string(metadata.Sidecar(metadata.Limits{SkipSections: []string{"References"}, MaxChunks: 4}))} {
 		if err := os.WriteFile(filepath.Join(uploads, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

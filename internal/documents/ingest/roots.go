@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // PathError says that a path given to Run cannot be ingested.
@@ -22,7 +23,7 @@ type PathError struct {
 }
 
 func (e *PathError) Error() string {
-	return fmt.Sprintf("cannot ingest %s: %s", printable(e.Path), e.Reason)
+	return fmt.Sprintf("cannot ingest %s: %s", text.Printable(e.Path), e.Reason)
 }
 
 func (e *PathError) Unwrap() error { return e.Err }

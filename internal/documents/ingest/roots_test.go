@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/text"
 )
@@ -120,8 +121,8 @@ func TestRun_GivesTitlesAndNamesThatHideNothing(t *testing.T) {
 	}
 	b.wantNames("b.md", "d-in_fdp__voi_ce_.md")
 	for name, doc := range map[string]*extract.Document{"its own": {Title: hiding}, "of its front matter": {Meta: extract.Meta{Title: hiding}}} {
-		if m, err := describe(doc, about{}, "a.md"); err != nil || m.title != "infdpvoice" {
-			t.Errorf("the title %s is %q, %v", name, m.title, err)
+		if m, err := (metadata.Said{}).Of(doc, "a.md"); err != nil || m.Title != "infdpvoice" {
+			t.Errorf("the title %s is %q, %v", name, m.Title, err)
 		}
 	}
 }

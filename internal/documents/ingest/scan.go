@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,9 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/format"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // candidate is a file that may become a document.
@@ -26,8 +29,8 @@ type candidate struct {
 	key       string // path in the store's rows: valid UTF-8, "." when the root is the file
 	size      int64
 	modTime   time.Time
-	rules     *rules // of its folders; nil when there are none
-	about     string // hash of what is said of it, see aboutFile
+	rules     *metadata.Rules // of its folders; nil when there are none
+	about     string          // hash of what is said of it, see metadata.Read
 	known     knownFile
 	inside    []retrieval.File // what is known of the files inside it, by path
 	said      *string          // the namespace that is said of it outside of it; nil for none
@@ -51,13 +54,13 @@ func (c *candidate) fileName() string {
 // display returns the file's path for people, or the address of a page.
 func (c *candidate) display() string {
 	if c.target.site != nil {
-		return printable(c.key)
+		return text.Printable(c.key)
 	}
 	return c.target.display(c.path)
 }
 
 func (t *target) display(rel string) string {
-	return printable(filepath.Join(t.base(), filepath.FromSlash(rel)))
+	return text.Printable(filepath.Join(t.base(), filepath.FromSlash(rel)))
 }
 
 // base is the folder that target.dir stands for.
@@ -155,17 +158,17 @@ type walker struct {
 
 // rules reads what the file of a folder says. The program's own configuration, which may have the
 // same name, is none.
-func (w *walker) rules(dir string, around *rules) *rules {
-	for _, name := range folderFiles {
+func (w *walker) rules(dir string, around *metadata.Rules) *metadata.Rules {
+	for _, name := range metadata.FolderFiles {
 		if w.config != "" && realPath(filepath.Join(w.base(), filepath.FromSlash(dir), name)) == w.config {
 			return around
 		}
 	}
-	return readRules(rootTree{w.dir}, dir, around)
+	return metadata.ReadRules(rootTree{w.dir}, dir, around)
 }
 
 // rulesAbove reads what the files of the folders around a path say.
-func (w *walker) rulesAbove(path string) *rules {
+func (w *walker) rulesAbove(path string) *metadata.Rules {
 	rules := w.rules(".", nil)
 	for i, c := range path {
 		if c == '/' {
@@ -197,7 +200,7 @@ func (w *walker) start(ctx context.Context, scope string) error {
 
 // folder looks at the entries of a folder, in the order of their names. The rules around it are
 // those of the folders above.
-func (w *walker) folder(ctx context.Context, dir string, around *rules) error {
+func (w *walker) folder(ctx context.Context, dir string, around *metadata.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ func (w *walker) folder(ctx context.Context, dir string, around *rules) error {
 		names[e.Name()] = true
 	}
 	rules := around
-	if dir == "." || names[folderFiles[0]] || names[folderFiles[1]] {
+	if dir == "." || names[metadata.FolderFiles[0]] || names[metadata.FolderFiles[1]] {
 		rules = w.rules(dir, around)
 	}
 	for _, e := range entries {
@@ -227,7 +230,7 @@ func (w *walker) folder(ctx context.Context, dir string, around *rules) error {
 				return err
 			}
 		default:
-			described := slices.ContainsFunc(sidecarSuffixes, func(s string) bool { return names[e.Name()+s] })
+			described := slices.ContainsFunc(metadata.SidecarSuffixes, func(s string) bool { return names[e.Name()+s] })
 			w.entry(p, e.Type(), rules, described)
 		}
 	}
@@ -241,18 +244,18 @@ func (w *walker) folder(ctx context.Context, dir string, around *rules) error {
 // has no effect.
 func (w *walker) isMetadata(p string, names map[string]bool) bool {
 	name := path.Base(p)
-	of, isSidecar := sidecarOf(name)
+	of, isSidecar := metadata.SidecarOf(name)
 	switch {
-	case isFolderFile(name):
-		if !slices.Contains(folderFiles, name) {
+	case metadata.IsFolderFile(name):
+		if !slices.Contains(metadata.FolderFiles, name) {
 			w.skip(p, BadMetadata, "it has no effect: its name must be in small letters")
 		}
 		return true
 	case !isSidecar:
 		return false
 	case !names[of]:
-		w.skip(p, BadMetadata, fmt.Sprintf("there is no file %s beside it", printable(of)))
-	case !slices.Contains(sidecarSuffixes, name[len(of):]):
+		w.skip(p, BadMetadata, fmt.Sprintf("there is no file %s beside it", text.Printable(of)))
+	case !slices.Contains(metadata.SidecarSuffixes, name[len(of):]):
 		w.skip(p, BadMetadata, "it has no effect: its name must end in small letters")
 	}
 	return true
@@ -260,14 +263,14 @@ func (w *walker) isMetadata(p string, names map[string]bool) bool {
 
 // reportUnused notes the entries of a folder's file that no file has: they may be misspelt. What
 // archives hold is not known yet.
-func (w *walker) reportUnused(r *rules) {
+func (w *walker) reportUnused(r *metadata.Rules) {
 	holdsFiles := func(c *candidate) bool {
-		return below(r.dir, c.path) && format.HasMembers(format.Ext(c.path))
+		return below(r.Dir(), c.path) && format.HasMembers(format.Ext(c.path))
 	}
 	if w.scopes != nil || slices.ContainsFunc(w.candidates, holdsFiles) {
 		return
 	}
-	unused := r.unused()
+	unused := r.Unused()
 	if len(unused) == 0 {
 		return
 	}
@@ -279,7 +282,7 @@ func (w *walker) reportUnused(r *rules) {
 			detail += fmt.Sprintf(" and %d others", n)
 		}
 	}
-	w.skip(path.Join(r.dir, folderFiles[0]), BadMetadata, detail)
+	w.skip(path.Join(r.Dir(), metadata.FolderFiles[0]), BadMetadata, detail)
 }
 
 // maxUnused is how many entries without a file are named.
@@ -304,14 +307,14 @@ func (w *walker) hide(p string, err error) {
 	}
 	w.hidden = append(w.hidden, rowPath(p))
 	w.failed = append(w.failed, FileResult{
-		Path: w.display(p), Reason: extract.Unreadable, Detail: cause(err),
+		Path: w.display(p), Reason: extract.Unreadable, Detail: metadata.Cause(err),
 	})
 }
 
 // entry makes a candidate of what is not a folder. A symbolic link is followed to a file of the
 // same root, as mounted configuration needs it, and never to a folder or out of the root.
 // Described says that the file may have a sidecar.
-func (w *walker) entry(p string, typ fs.FileMode, r *rules, described bool) {
+func (w *walker) entry(p string, typ fs.FileMode, r *metadata.Rules, described bool) {
 	name := filepath.FromSlash(p)
 	st, err := w.dir.Stat(name)
 	if typ&fs.ModeSymlink != 0 {
@@ -342,8 +345,8 @@ func (w *walker) entry(p string, typ fs.FileMode, r *rules, described bool) {
 	if described {
 		sidecarOf = p
 	}
-	said, hash, _ := aboutFile(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
-	c.about, c.said = hash, said.namespace()
+	said, hash, _ := metadata.Read(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	c.about, c.said = hash, said.Namespace()
 	w.candidates = append(w.candidates, c)
 }
 
@@ -351,14 +354,16 @@ func (w *walker) skip(p string, reason extract.Reason, detail string) {
 	w.skipped = append(w.skipped, FileResult{Path: w.display(p), Reason: reason, Detail: detail})
 }
 
-// cause says in a few words why something could not be read.
-func cause(err error) string {
-	if errors.Is(err, fs.ErrPermission) {
-		return "no permission to read it"
+// rootTree is a folder.
+type rootTree struct{ *os.Root }
+
+func (t rootTree) Open(path string) (io.ReadCloser, error) {
+	f, err := t.OpenFile(filepath.FromSlash(path), os.O_RDONLY|nonblock, 0)
+	if isNameTooLong(err) {
+		return nil, fs.ErrNotExist
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
+	if err != nil {
+		return nil, err
 	}
-	return err.Error()
+	return f, nil
 }

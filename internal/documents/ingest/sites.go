@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"parley/internal/documents/crawl"
+	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // Site is a web page to ingest, with the pages that are linked from it.
@@ -37,7 +39,7 @@ type SiteError struct {
 }
 
 func (e *SiteError) Error() string {
-	return fmt.Sprintf("cannot ingest %s: %s", printable(e.URL), e.Reason)
+	return fmt.Sprintf("cannot ingest %s: %s", text.Printable(e.URL), e.Reason)
 }
 
 // The bounds of what a site may ask for.
@@ -64,6 +66,10 @@ func (s Site) Check() error {
 
 func (s Site) walk() crawl.Site {
 	return crawl.Site{URL: s.URL, Prefix: s.Prefix, Depth: s.Depth, Pages: s.Pages, MediaWiki: s.MediaWiki}
+}
+
+func (s *Site) limits() metadata.Limits {
+	return metadata.Limits{SkipSections: s.SkipSections, MaxChunks: s.MaxChunks}
 }
 
 // Reasons of rows that only sites have.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/internal/access"
+	"parley/internal/documents/metadata"
 )
 
 // The data folder lies in the folder that is ingested, and the uploads in the data folder.
@@ -56,7 +57,7 @@ func TestRun_ASidecarLimitsTheChunksOfAFile(t *testing.T) {
 	b.write("a.md", long)
 	b.run()
 	all := len(b.corpus.doc(t, "a.md").Chunks)
-	b.write("a.md.parley.yaml", string(Sidecar([]string{"References"}, 2)))
+	b.write("a.md.parley.yaml", string(metadata.Sidecar(metadata.Limits{SkipSections: []string{"References"}, MaxChunks: 2})))
 	b.want(b.run(), counts{Updated: 1})
 	if got := len(b.corpus.doc(t, "a.md").Chunks); got != 2 || all <= 2 {
 		t.Errorf("%d of %d chunks are left, want 2", got, all)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 
 	"parley/internal/documents/crawl"
+	"parley/internal/documents/metadata"
 	"parley/internal/fetch"
 	"parley/internal/format"
 )
@@ -66,13 +67,7 @@ func newWebPage(v crawl.Visit, site *Site) (*webPage, error) {
 
 // about is what is said of a page outside of it: where it is, and nothing that it says of that
 // itself counts.
-func (p *webPage) about() about {
-	a := about{Says: layer{URL: &p.url}}
-	if p.title != "" {
-		a.Defaults.Title = &p.title
-	}
-	return a
-}
+func (p *webPage) about() metadata.Said { return metadata.OfPage(p.url, p.title) }
 
 // suffix tells the options of a site that change what becomes of its pages; "" for none.
 func (p *webPage) suffix() string { return p.site.suffix() }

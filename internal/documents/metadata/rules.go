@@ -1,4 +1,4 @@
-package ingest
+package metadata
 
 import (
 	"errors"
@@ -11,22 +11,24 @@ import (
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
+
+	"parley/internal/text"
 )
 
-// The names of the file in a folder that says what holds for the files below it. The second one is
-// read for the reason for which that of sidecars is.
-var folderFiles = []string{"parley.yaml", "parley.yml"}
+// FolderFiles are the names of the file in a folder that describes the files below it. The second one is read
+// for the same reason as that of sidecars.
+var FolderFiles = []string{"parley.yaml", "parley.yml"}
 
-// isFolderFile reports whether a name is one of these, but for its case.
-func isFolderFile(name string) bool {
-	return slices.ContainsFunc(folderFiles, func(n string) bool { return strings.EqualFold(n, name) })
+// IsFolderFile reports whether a name is one of these, but for its case.
+func IsFolderFile(name string) bool {
+	return slices.ContainsFunc(FolderFiles, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// rules are what the file of a folder says, below those of the folders around it.
-type rules struct {
+// Rules are what the parley.yaml of a folder says, on top of those of the folders around it.
+type Rules struct {
 	dir      string // relative to the root
-	around   *rules // nil at the root
-	defaults layer
+	around   *Rules // nil at the root
+	defaults Fields
 	entries  []*entry
 	err      error // the file is not valid; nothing below it may be indexed
 }
@@ -35,7 +37,7 @@ type rules struct {
 type entry struct {
 	pattern string
 	matches *regexp.Regexp
-	layer   layer
+	layer   Fields
 	used    atomic.Bool // it matched a file
 }
 
@@ -50,10 +52,24 @@ type folderKeys struct {
 	Files     yaml.Node `yaml:"files"`
 }
 
-// readRules reads the file of a folder. Without one it returns the rules around it.
-func readRules(t tree, dir string, around *rules) *rules {
+// NewRules returns rules that give files below a folder the same fields.
+func NewRules(dir string, around *Rules, defaults Fields) *Rules {
+	return &Rules{dir: dir, around: around, defaults: defaults}
+}
+
+// At returns the rules for a folder at another path.
+func (r *Rules) At(dir string) *Rules {
+	r.dir = dir
+	return r
+}
+
+// Dir returns the folder, relative to the root.
+func (r *Rules) Dir() string { return r.dir }
+
+// ReadRules reads the file of a folder. Without one it returns the rules around it.
+func ReadRules(t Tree, dir string, around *Rules) *Rules {
 	own := around
-	for _, name := range folderFiles {
+	for _, name := range FolderFiles {
 		data, err := readSmall(t, path.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -62,11 +78,11 @@ func readRules(t tree, dir string, around *rules) *rules {
 			own.err = fmt.Errorf("the folder %s has two files, parley.yaml and parley.yml", shownDir(dir))
 			return own
 		}
-		own = &rules{dir: dir, around: around}
+		own = &Rules{dir: dir, around: around}
 		if err == nil {
 			err = own.parse(data)
 		} else {
-			err = &unreadError{"the file", cause(err)}
+			err = &UnreadError{"the file", Cause(err)}
 		}
 		if err != nil {
 			own.err = fmt.Errorf("the %s of the folder %s is not valid: %w", name, shownDir(dir), err)
@@ -79,10 +95,10 @@ func shownDir(dir string) string {
 	if dir == "." {
 		return "that was ingested"
 	}
-	return printable(dir)
+	return text.Printable(dir)
 }
 
-func (r *rules) parse(data []byte) error {
+func (r *Rules) parse(data []byte) error {
 	var k folderKeys
 	if err := decodeStrictly(data, &k); err != nil {
 		return err
@@ -90,7 +106,7 @@ func (r *rules) parse(data []byte) error {
 	var err error
 	r.defaults, err = keys{
 		URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Passwords: k.Passwords, Namespace: k.Namespace,
-	}.layer()
+	}.fields()
 	if err != nil {
 		return err
 	}
@@ -174,16 +190,16 @@ func patternOf(pattern string) (*regexp.Regexp, error) {
 // are those that it lies in, outermost first. Inner folders have the last word, and of the entries
 // of a folder the last one. What an entry says of an archive holds for the files inside as what
 // the file of a folder says does, but for title and address.
-func (r *rules) about(file string, around []string) (about, error) {
+func (r *Rules) about(file string, around []string) (Said, error) {
 	if r == nil {
-		return about{}, nil
+		return Said{}, nil
 	}
 	a, err := r.around.about(file, around)
 	if err != nil {
-		return about{}, err
+		return Said{}, err
 	}
 	if r.err != nil {
-		return about{}, r.err
+		return Said{}, r.err
 	}
 	own := r.defaults
 	if own.URL != nil {
@@ -199,7 +215,7 @@ func (r *rules) about(file string, around []string) (about, error) {
 			e.used.Store(true)
 			a.Says = a.Says.over(e.layer)
 		} else if slices.ContainsFunc(around, func(p string) bool { return r.rel(p) != "" && e.matches.MatchString(r.rel(p)) }) {
-			a.Defaults = a.Defaults.over(e.layer.inherited())
+			a.Defaults = a.Defaults.over(e.layer.Inherited())
 		}
 	}
 	return a, nil
@@ -207,7 +223,7 @@ func (r *rules) about(file string, around []string) (about, error) {
 
 // rel returns a path relative to the root as one relative to the rules' folder; "" when it does not
 // lie below that.
-func (r *rules) rel(file string) string {
+func (r *Rules) rel(file string) string {
 	if r.dir == "." {
 		return file
 	}
@@ -218,14 +234,8 @@ func (r *rules) rel(file string) string {
 	return rel
 }
 
-// inherited is what the files inside a file take over.
-func (l layer) inherited() layer {
-	l.Title, l.URL = nil, nil
-	return l
-}
-
-// unused returns the patterns that matched no file.
-func (r *rules) unused() []string {
+// Unused returns the patterns that matched no file.
+func (r *Rules) Unused() []string {
 	var patterns []string
 	for _, e := range r.entries {
 		if !e.used.Load() {

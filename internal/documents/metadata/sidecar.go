@@ -1,4 +1,4 @@
-package ingest
+package metadata
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,13 +14,13 @@ import (
 	"parley/internal/retrieval"
 )
 
-// The endings of a sidecar: report.pdf.parley.yaml says what report.pdf does not say of itself.
-// The second one is read because who writes it means it, and may mean to restrict access.
-var sidecarSuffixes = []string{".parley.yaml", ".parley.yml"}
+// SidecarSuffixes are the endings of sidecars: report.pdf.parley.yaml describes report.pdf. The second one is
+// read because its author means it as one, perhaps to restrict access.
+var SidecarSuffixes = []string{".parley.yaml", ".parley.yml"}
 
-// sidecarOf returns the name of the file that a sidecar describes.
-func sidecarOf(name string) (string, bool) {
-	for _, suffix := range sidecarSuffixes {
+// SidecarOf returns the name of the file that a sidecar describes.
+func SidecarOf(name string) (string, bool) {
+	for _, suffix := range SidecarSuffixes {
 		if cut := len(name) - len(suffix); cut > 0 && strings.EqualFold(name[cut:], suffix) {
 			return name[:cut], true
 		}
@@ -45,102 +43,99 @@ type keys struct {
 	MaxChunks    *int      `yaml:"max_chunks"`
 }
 
-// Sidecar returns the text of a sidecar file that has sections and chunks of a file left out, see
-// Site.SkipSections and Site.MaxChunks.
-func Sidecar(skipSections []string, maxChunks int) []byte {
+// Sidecar returns the text of a sidecar that leaves sections and chunks out of a file.
+func Sidecar(l Limits) []byte {
 	said := struct {
 		SkipSections []string `yaml:"skip_sections,omitempty"`
 		MaxChunks    int      `yaml:"max_chunks,omitempty"`
-	}{skipSections, maxChunks}
+	}{l.SkipSections, l.MaxChunks}
 	text, err := yaml.Marshal(said)
 	if err != nil {
-		panic(fmt.Sprintf("ingest: strings and a number are not YAML: %v", err))
+		panic(fmt.Sprintf("metadata: strings and a number are not YAML: %v", err))
 	}
 	return text
 }
 
-// layer checks the keys.
-func (k keys) layer() (layer, error) {
-	l := layer{Title: k.Title, URL: k.URL, Category: k.Category}
+// fields checks the keys.
+func (k keys) fields() (Fields, error) {
+	l := Fields{Title: k.Title, URL: k.URL, Category: k.Category}
 	users, err := namesIn(k.Users, "users")
 	if err != nil {
-		return layer{}, err
+		return Fields{}, err
 	}
 	groups, err := namesIn(k.Groups, "groups")
 	if err != nil {
-		return layer{}, err
+		return Fields{}, err
 	}
 	if users != nil || groups != nil {
 		l.Access = &access.List{Users: users, Groups: groups}
 	}
 	if l.Namespace, err = namespaceIn(k.Namespace); err != nil {
-		return layer{}, err
+		return Fields{}, err
 	}
 	for _, node := range []yaml.Node{k.Password, k.Passwords} {
 		words, err := passwordsIn(node)
 		if err != nil {
-			return layer{}, err
+			return Fields{}, err
 		}
 		l.Passwords = append(l.Passwords, words...)
 	}
 	if l.SkipSections, err = namesIn(k.SkipSections, "skip_sections"); err != nil {
-		return layer{}, err
+		return Fields{}, err
 	}
 	if k.MaxChunks != nil {
 		if l.MaxChunks = *k.MaxChunks; l.MaxChunks < 1 {
-			return layer{}, errors.New("max_chunks must be 1 or more")
+			return Fields{}, errors.New("max_chunks must be 1 or more")
 		}
 	}
 	if l.URL != nil && !isWebURL(*l.URL) {
-		return layer{}, errors.New("url is not an http or https address")
+		return Fields{}, errors.New("url is not an http or https address")
 	}
 	return l, nil
 }
 
-// maxSidecar is the most bytes of a sidecar, and of the file of a folder.
-const maxSidecar = 64 << 10
+// MaxSize is the most bytes of a sidecar, and of the file of a folder.
+const MaxSize = 64 << 10
 
-// tree is where a file and its sidecars lie: a folder, or the files inside a file. The error is
-// fs.ErrNotExist for what is not there.
-type tree interface {
-	open(path string) (io.ReadCloser, error)
+// Tree is where a file and its sidecars lie: a folder, or the files inside a file.
+type Tree interface {
+	// Open opens a file. The error is fs.ErrNotExist if there is none.
+	Open(path string) (io.ReadCloser, error)
 }
 
-// rootTree is a folder.
-type rootTree struct{ *os.Root }
+// UnreadError says that a place could not be read. The next run may succeed.
+type UnreadError struct{ what, why string }
 
-func (t rootTree) open(path string) (io.ReadCloser, error) {
-	f, err := t.OpenFile(filepath.FromSlash(path), os.O_RDONLY|nonblock, 0)
-	if isNameTooLong(err) {
-		return nil, fs.ErrNotExist
+func (e *UnreadError) Error() string { return e.what + " cannot be read: " + e.why }
+
+// Cause says in a few words why something could not be read.
+func Cause(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "no permission to read it"
 	}
-	if err != nil {
-		return nil, err
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
 	}
-	return f, nil
+	return err.Error()
 }
-
-// unreadError says that metadata could not be read, which may be otherwise at the next run.
-type unreadError struct{ what, why string }
-
-func (e *unreadError) Error() string { return e.what + " cannot be read: " + e.why }
 
 // readSidecar reads the sidecar of a file, which says nothing when there is none.
-func readSidecar(t tree, file string) (l layer, err error) {
+func readSidecar(t Tree, file string) (l Fields, err error) {
 	found := false
-	for _, suffix := range sidecarSuffixes {
+	for _, suffix := range SidecarSuffixes {
 		data, err := readSmall(t, file+suffix)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return layer{}, &unreadError{"its sidecar", cause(err)}
+			return Fields{}, &UnreadError{"its sidecar", Cause(err)}
 		}
 		if found {
-			return layer{}, errors.New("it has two sidecars, .parley.yaml and .parley.yml")
+			return Fields{}, errors.New("it has two sidecars, .parley.yaml and .parley.yml")
 		}
 		if l, err = parseSidecar(data); err != nil {
-			return layer{}, fmt.Errorf("its sidecar is not valid: %w", err)
+			return Fields{}, fmt.Errorf("its sidecar is not valid: %w", err)
 		}
 		found = true
 	}
@@ -148,27 +143,27 @@ func readSidecar(t tree, file string) (l layer, err error) {
 }
 
 // readSmall reads a file of metadata, and one byte more than it may have.
-func readSmall(t tree, path string) ([]byte, error) {
-	f, err := t.open(path)
+func readSmall(t Tree, path string) ([]byte, error) {
+	f, err := t.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSidecar+1))
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
 }
 
-func parseSidecar(data []byte) (layer, error) {
+func parseSidecar(data []byte) (Fields, error) {
 	var k keys
 	if err := decodeStrictly(data, &k); err != nil {
-		return layer{}, err
+		return Fields{}, err
 	}
-	return k.layer()
+	return k.fields()
 }
 
 // decodeStrictly reads one YAML document: an unknown key may be a misspelt restriction.
 func decodeStrictly(data []byte, into any) error {
-	if len(data) > maxSidecar {
-		return fmt.Errorf("it has more than %d bytes", maxSidecar)
+	if len(data) > MaxSize {
+		return fmt.Errorf("it has more than %d bytes", MaxSize)
 	}
 	if err := checkKeys(data, into); err != nil {
 		return err

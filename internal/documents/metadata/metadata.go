@@ -1,0 +1,204 @@
+// Package metadata reads what is said of a document: its title, address, category, namespace, access list,
+// and what is left out of it. It can be said in several places. Each of them gives Fields, and a later one
+// in this order replaces what an earlier one says:
+//
+//  1. the parley.yaml of a folder, for all files below it; inner folders win
+//  2. the document itself: front matter, <meta> elements, or the title of a web page
+//  3. the entries in the parley.yaml of a folder that name the file; inner folders and later entries win
+//  4. its sidecar, report.pdf.parley.yaml; the fields of an upload are stored as one
+//
+// Users and groups are replaced together. Passwords of all places are tried, the nearest first. A place
+// that cannot be read, or is not valid, is an error: its document is not indexed, because a mistake must not
+// let anybody in.
+package metadata
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/extract"
+	"parley/internal/text"
+)
+
+// Fields is what one place says of a document. A nil field was not said.
+type Fields struct {
+	Title     *string      `json:",omitempty"`
+	URL       *string      `json:",omitempty"`
+	Category  *string      `json:",omitempty"`
+	Access    *access.List `json:",omitempty"`
+	Passwords []string     `json:",omitempty"`
+	Namespace *string      `json:",omitempty"`
+
+	SkipSections []string `json:",omitempty"` // see Limits
+	MaxChunks    int      `json:",omitempty"`
+}
+
+// over returns l, replaced by what another place says.
+func (l Fields) over(by Fields) Fields {
+	if by.Title != nil {
+		l.Title = by.Title
+	}
+	if by.URL != nil {
+		l.URL = by.URL
+	}
+	if by.Category != nil {
+		l.Category = by.Category
+	}
+	if by.Access != nil {
+		l.Access = by.Access
+	}
+	if by.Namespace != nil {
+		l.Namespace = by.Namespace
+	}
+	if by.SkipSections != nil {
+		l.SkipSections = by.SkipSections
+	}
+	if by.MaxChunks > 0 {
+		l.MaxChunks = by.MaxChunks
+	}
+	l.Passwords = append(append([]string(nil), by.Passwords...), l.Passwords...)
+	return l
+}
+
+// Inherited returns what files inside a file take over from it.
+func (l Fields) Inherited() Fields {
+	l.Title, l.URL = nil, nil
+	return l
+}
+
+// Said is what is said of a file outside of it.
+type Said struct {
+	Defaults Fields // replaced by what the document says of itself
+	Says     Fields // replaces what the document says of itself
+	Sidecar  Fields `json:"-"` // the sidecar's part of Says
+}
+
+// Read gathers what is said of a file at a path relative to the root: by the rules of its folders, and by
+// its sidecar, which lies beside the file in t. Around are the paths of the files that it lies in, outermost
+// first. Name is the file's name in t, "" if it has no sidecar. The hash changes with what is said, and with
+// what is wrong with it; it is Unreadable when a place cannot be read.
+func Read(r *Rules, t Tree, file string, around []string, name string) (s Said, hash string, err error) {
+	s, err = r.about(file, around)
+	if err == nil && name != "" {
+		s.Sidecar, err = readSidecar(t, name)
+		s.Says = s.Says.over(s.Sidecar)
+	}
+	switch {
+	case errors.As(err, new(*UnreadError)):
+		return Said{}, Unreadable, err
+	case err != nil:
+		sum := sha256.Sum256([]byte(err.Error()))
+		return Said{}, hex.EncodeToString(sum[:]), err
+	}
+	return s, s.hash(), nil
+}
+
+// Unreadable is the hash of what cannot be read. It is never stored.
+const Unreadable = "unreadable"
+
+// hash returns a hash of what is said, "" if nothing is.
+func (s Said) hash() string {
+	data, err := json.Marshal(s)
+	if err != nil || string(data) == `{"Defaults":{},"Says":{}}` {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// OfPage returns what is said of a web page: its address, and a title in case it has none.
+func OfPage(url, title string) Said {
+	return Said{Says: Fields{URL: &url}, Defaults: Fields{Title: given(title)}}
+}
+
+// Passwords returns the passwords to try on the file, the nearest first.
+func (s Said) Passwords() []string {
+	return append(append([]string(nil), s.Says.Passwords...), s.Defaults.Passwords...)
+}
+
+// Namespace returns the namespace that is said of the file outside of it; nil for none.
+func (s Said) Namespace() *string { return s.Defaults.over(s.Says).Namespace }
+
+// Limits returns what is left out of the file.
+func (s Said) Limits() Limits {
+	all := s.Defaults.over(s.Says)
+	return Limits{all.SkipSections, all.MaxChunks}
+}
+
+// Document is what a document is stored with.
+type Document struct {
+	Title, URL, Category string
+	Namespace            *string // nil when no place names one
+	Access               access.List
+}
+
+// Of returns the metadata of a document: what it says of itself and what is said of its file, whose name is
+// its last title.
+func (s Said) Of(doc *extract.Document, file string) (Document, error) {
+	all := s.Defaults.over(ownFields(doc.Meta)).over(s.Says)
+	d := Document{
+		Title: value(all.Title), URL: value(all.URL), Category: text.OneLine(value(all.Category)), Namespace: all.Namespace,
+	}
+	if all.Access != nil {
+		d.Access = *all.Access
+	}
+	for _, name := range append(append([]string{}, d.Access.Users...), d.Access.Groups...) {
+		if strings.TrimSpace(name) == "" {
+			return Document{}, errors.New("one of the users or groups that may see it has no name")
+		}
+	}
+	for _, title := range []string{d.Title, doc.Title, strings.TrimSuffix(file, filepath.Ext(file)), file} {
+		if d.Title = text.OneLine(title); d.Title != "" {
+			return d, nil
+		}
+	}
+	d.Title = "untitled"
+	return d, nil
+}
+
+// ownFields returns what a document says of itself.
+func ownFields(m extract.Meta) Fields {
+	own := Fields{Title: given(m.Title), Category: given(m.Category), Namespace: given(m.Namespace)}
+	if isWebURL(m.URL) {
+		own.URL = given(m.URL)
+	}
+	if len(m.Users)+len(m.Groups) > 0 {
+		own.Access = &access.List{Users: m.Users, Groups: m.Groups}
+	}
+	return own
+}
+
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// addressBelow returns the address of a file whose folder has one.
+func addressBelow(base, rel string) string {
+	parts := strings.Split(path.Clean(rel), "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.TrimRight(base, "/") + "/" + strings.Join(parts, "/")
+}

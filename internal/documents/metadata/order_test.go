@@ -1,0 +1,100 @@
+package metadata
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/access"
+	"parley/internal/extract"
+)
+
+// texts is a Tree of files by path.
+type texts map[string]string
+
+func (t texts) Open(path string) (io.ReadCloser, error) {
+	if text, ok := t[path]; ok {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func read(t *testing.T, files texts) Said {
+	t.Helper()
+	top := ReadRules(files, ".", nil)
+	said, _, err := Read(ReadRules(files, "hr", top), files, "hr/a.md", nil, "hr/a.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// Each place replaces what the places before it say; users and groups go together, passwords add up.
+func TestRead_TheNearerPlaceWins(t *testing.T) {
+	files := texts{
+		"parley.yaml":          "category: top\nusers: [ann]\npasswords: [one]",
+		"hr/parley.yaml":       "category: folder\ngroups: [staff]\npasswords: [two]\nfiles: {a.md: {title: Entry, category: entry}}",
+		"hr/a.md.parley.yaml":  "title: Sidecar\nmax_chunks: 3\npassword: three",
+		"hr/other.parley.yaml": "title: Other",
+	}
+	own := &extract.Document{Title: "Heading", Meta: extract.Meta{Title: "Front matter", Category: "own", Namespace: "team"}}
+	for _, step := range []struct {
+		without string
+		want    Document
+	}{
+		{"", Document{Title: "Sidecar", Category: "entry", Access: access.List{Groups: []string{"staff"}}}},
+		{"hr/a.md.parley.yaml", Document{Title: "Entry", Category: "entry", Access: access.List{Groups: []string{"staff"}}}},
+		{"hr/parley.yaml", Document{Title: "Front matter", Category: "own", Access: access.List{Users: []string{"ann"}}}},
+		{"parley.yaml", Document{Title: "Front matter", Category: "own"}},
+	} {
+		delete(files, step.without)
+		got, err := read(t, files).Of(own, "a.md")
+		step.want.Namespace = given("team")
+		if diff := cmp.Diff(step.want, got); diff != "" || err != nil {
+			t.Errorf("without %q: %v (-want +got):\n%s", step.without, err, diff)
+		}
+	}
+}
+
+func TestRead_TriesThePasswordsOfAllPlacesAndKeepsLimits(t *testing.T) {
+	said := read(t, texts{
+		"parley.yaml": "passwords: [one]", "hr/parley.yaml": "passwords: [two]",
+		"hr/a.md.parley.yaml": "password: three\nmax_chunks: 3\nskip_sections: [References]",
+	})
+	if diff := cmp.Diff([]string{"three", "two", "one"}, said.Passwords()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text, err := said.Limits().Encode()
+	if diff := cmp.Diff(Limits{[]string{"References"}, 3}, DecodeLimits(text)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff(said.Limits(), mustParse(t, Sidecar(said.Limits()))); diff != "" {
+		t.Errorf("the sidecar of an upload (-want +got):\n%s", diff)
+	}
+}
+
+func mustParse(t *testing.T, sidecar []byte) Limits {
+	t.Helper()
+	f, err := parseSidecar(sidecar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Limits{f.SkipSections, f.MaxChunks}
+}
+
+type broken struct{}
+
+func (broken) Open(string) (io.ReadCloser, error) {
+	return nil, &fs.PathError{Err: errors.New("a disk that fails")}
+}
+
+func TestRead_APlaceThatCannotBeReadIsAnError(t *testing.T) {
+	_, hash, err := Read(nil, broken{}, "a.md", nil, "a.md")
+	if !errors.As(err, new(*UnreadError)) || hash != Unreadable || err.Error() != "its sidecar cannot be read: a disk that fails" {
+		t.Errorf("%v, hash %q", err, hash)
+	}
+}
