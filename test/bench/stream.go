@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -29,22 +30,32 @@ type load struct {
 	warmup     string   // requests; 5 when empty
 	flags      []string // further ones of loadgen
 	durable    bool     // the floor that commits is loaded too
+	also       []endpoint
 }
+
+// endpoint is where a load goes. Mode and body are the load's where they are empty.
+type endpoint struct{ version, path, mode, body, mark string }
 
 var (
 	// Tokens as fast as they come, so that what counts is the work for each.
-	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7}
+	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7,
+		also: []endpoint{responses}}
 	// Tokens at the pace of a model: what counts is waking up for each.
-	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3}
+	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3,
+		also: []endpoint{responses}}
 	// One client, so that nothing waits but for the work on its own request.
 	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
 
 // endpoints are the two protocol versions.
-var endpoints = []struct{ version, path string }{
-	{"2024-05-29", "/chat/stream"},
-	{"2024-01-28", "/chat"},
+var endpoints = []endpoint{
+	{version: "2024-05-29", path: "/chat/stream"},
+	{version: "2024-01-28", path: "/chat"},
 }
+
+// responses is the Responses API, in whose last events the whole text stands again.
+var responses = endpoint{version: "Responses", path: "/v1/responses", mode: "sse", mark: `"delta":".?tok\d`,
+	body: `{"model":"parley","input":"Which file formats can Parley read?","stream":true}`}
 
 // stream measures what streaming an upstream's answer costs beside the floor: the least that a Go
 // server does to translate it. Both run over the same upstream, one round each in turn.
@@ -54,7 +65,7 @@ func (b *bench) stream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for i, e := range endpoints {
+		for i, e := range append(slices.Clone(endpoints), l.also...) {
 			var ratio, own, floor []float64
 			for _, r := range rounds {
 				own = append(own, r.parley[i].Server.PerToken)
@@ -164,16 +175,20 @@ func (b *bench) round(ctx context.Context, l load, floor, durable, own *server) 
 			return r, err
 		}
 	}
-	for i, e := range endpoints {
-		path := e.path
+	for i, e := range append(slices.Clone(endpoints), l.also...) {
+		path, to := e.path, l
 		if l.paths != nil {
 			path = l.paths[i]
+		}
+		to.mode, to.body = cmp.Or(e.mode, l.mode), cmp.Or(e.body, l.body)
+		if e.mark != "" {
+			to.flags = append(slices.Clone(l.flags), "-mark", e.mark)
 		}
 		before, err := retrieved(ctx, own)
 		if err != nil {
 			return r, err
 		}
-		rep, err := b.loadgen(ctx, l, own, path)
+		rep, err := b.loadgen(ctx, to, own, path)
 		if err != nil {
 			return r, err
 		}
