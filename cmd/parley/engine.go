@@ -13,6 +13,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/documents"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/fetch"
 	"parley/internal/ledger"
 	"parley/internal/llm"
@@ -33,7 +34,7 @@ type instance struct {
 	models *llm.Router
 	tools  *toolbox      // empty until openTools fills it
 	web    *fetch.Client // reads web sites to ingest
-	pages  *extract.Pool // draws pages; starts its first process on demand
+	pages  *sandbox.Pool // draws pages; starts its first process on demand
 	viewer *pageview.Viewer
 	engine *chat.Engine
 	crew   chat.Runner // the engine, including multi-agent chat
@@ -76,7 +77,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	in.web = newWebClient(cfg)
 	in.documents = p.newDocuments(cfg, db, in.corpus, in.web)
 	in.models, in.tools = models, &toolbox{}
-	in.pages = extract.NewPool(extract.Options{
+	in.pages = sandbox.NewPool(sandbox.Options{
 		Workers: pageWorkers, CacheDir: filepath.Join(cfg.Data, "cache"), Limits: extractLimits(cfg),
 	})
 	in.viewer = pageview.New(db.Blobs(), in.pages)

@@ -30,7 +30,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/internal/documents/ingest"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 )
 
 // Exit codes.
@@ -80,7 +80,7 @@ type commandLine struct {
 }
 
 func main() {
-	extract.RunWorkerIfAsked(ingest.Post)
+	sandbox.RunWorkerIfAsked(ingest.Post)
 	limitMemory(os.LookupEnv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once

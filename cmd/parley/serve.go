@@ -15,7 +15,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/documents"
 	"parley/internal/documents/ingest"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/store"
@@ -51,7 +51,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer unlock()
-	if why, ok := extract.Confinement(); !ok {
+	if why, ok := sandbox.Confinement(); !ok {
 		p.log.Info("extraction processes are not isolated from other files", "reason", why)
 	}
 	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/fetch"
 	"parley/internal/format"
 	"parley/internal/llm"
@@ -221,7 +222,7 @@ func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, call llm.ToolCal
 }
 
 // pageReader reads a web page in a child process, like a file.
-func pageReader(pool *extract.Pool) tool.PageReader {
+func pageReader(pool *sandbox.Pool) tool.PageReader {
 	return func(ctx context.Context, page *fetch.Page) (title, text string, err error) {
 		ext := format.PageExtension(page.MediaType)
 		if page.MediaType == "application/json" {

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -140,7 +140,7 @@ func (q *asked) example() example {
 
 // ask asks all questions of a corpus, and returns what there was to choose from.
 func ask(t *testing.T, dir string) (all []asked) {
-	pool := extract.NewPool(extract.Options{CacheDir: filepath.Join(os.TempDir(), "parley-fit-cache")})
+	pool := sandbox.NewPool(sandbox.Options{CacheDir: filepath.Join(os.TempDir(), "parley-fit-cache")})
 	defer pool.Close()
 	a := Answerer{}
 	var options []retrieval.Option

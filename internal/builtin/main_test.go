@@ -14,13 +14,14 @@ import (
 	"parley/internal/chat"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 )
 
 func TestMain(m *testing.M) {
-	extract.RunWorkerIfAsked(ingest.Post)
+	sandbox.RunWorkerIfAsked(ingest.Post)
 	goleak.VerifyTestMain(m)
 }
 
@@ -37,7 +38,7 @@ func (inProcess) Extract(ctx context.Context, r extract.Request) (*extract.Resul
 	if err != nil {
 		return nil, err
 	}
-	doc, err := extract.File(ctx, r.Name, f, st.Size(), extract.Limits{})
+	doc, err := extract.ReadFile(ctx, r.Name, f, st.Size(), extract.Limits{})
 	return &extract.Result{Document: doc}, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/test/needs"
 )
 
@@ -154,7 +154,7 @@ func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		needs.Missing(t, dir)
 	}
-	pool := extract.NewPool(extract.Options{CacheDir: needs.ParserCache()})
+	pool := sandbox.NewPool(sandbox.Options{CacheDir: needs.ParserCache()})
 	defer pool.Close()
 	p := newProduct(index(t, filepath.Join(dir, "pdf"), pool))
 	t.Run("refuses what they do not", func(t *testing.T) { checkRefusals(t, p) })

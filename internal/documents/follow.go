@@ -12,7 +12,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/watch"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 )
 
 // FollowFiles makes the corpus follow all files and folders that were ingested from this disk, also those
@@ -73,7 +73,7 @@ func (r diskRoots) paths() (all []string) {
 // following is a running FollowFiles.
 type following struct {
 	*Service
-	pool  *extract.Pool
+	pool  *sandbox.Pool
 	after func(ingest.Report) // may be nil
 }
 

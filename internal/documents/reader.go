@@ -13,6 +13,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/format"
 	"parley/internal/retrieval"
 )
@@ -51,11 +52,11 @@ type Estimate struct {
 type reader struct{ cfg Config }
 
 // ingester returns what reads into a namespace with the processes of a pool.
-func (r *reader) ingester(namespace string, pool *extract.Pool) *ingest.Ingester {
+func (r *reader) ingester(namespace string, pool *sandbox.Pool) *ingest.Ingester {
 	return ingest.New(r.config(namespace, pool))
 }
 
-func (r *reader) config(namespace string, pool *extract.Pool) ingest.Config {
+func (r *reader) config(namespace string, pool *sandbox.Pool) ingest.Config {
 	crawler := r.cfg.Crawl
 	crawler.Accept = ingest.AcceptsPage
 	return ingest.Config{
@@ -68,7 +69,7 @@ func (r *reader) config(namespace string, pool *extract.Pool) ingest.Config {
 }
 
 // ofScope is config for a scope, whose documents only its owner may see.
-func (r *reader) ofScope(w Work, pool *extract.Pool) ingest.Config {
+func (r *reader) ofScope(w Work, pool *sandbox.Pool) ingest.Config {
 	c := r.config(w.Namespace, pool)
 	c.Owner, c.Outcome = w.Owner, w.Outcome
 	if w.Owner != "" {
@@ -105,8 +106,8 @@ func (r *reader) workers() int {
 }
 
 // pool returns a pool of processes that read files. Ahead starts all of them with the first file.
-func (r *reader) pool(workers int, ahead bool) *extract.Pool {
-	return extract.NewPool(extract.Options{Workers: workers, Ahead: ahead, CacheDir: r.cache(), Limits: r.cfg.Extract})
+func (r *reader) pool(workers int, ahead bool) *sandbox.Pool {
+	return sandbox.NewPool(sandbox.Options{Workers: workers, Ahead: ahead, CacheDir: r.cache(), Limits: r.cfg.Extract})
 }
 
 func (r *reader) cache() string {

@@ -11,7 +11,7 @@ import (
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/documents/ingest"
-	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	extract.RunWorkerIfAsked(ingest.Post)
+	sandbox.RunWorkerIfAsked(ingest.Post)
 	goleak.VerifyTestMain(m)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/test/needs"
 )
 
@@ -67,7 +68,7 @@ func TestAskPages_ReachesItsGoals(t *testing.T) {
 	ctx := context.Background()
 	d := load(t, shared(t, "data/northwind"))
 	p := newProduct(t)
-	pool := extract.NewPool(extract.Options{CacheDir: needs.ParserCache()})
+	pool := sandbox.NewPool(sandbox.Options{CacheDir: needs.ParserCache()})
 	defer pool.Close()
 	in := ingest.New(ingest.Config{
 		Corpus: p.Corpus, Store: p.db.Corpus(), Blobs: p.db.Blobs(), Extractor: pool,

@@ -5,7 +5,9 @@ package extract
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Document is what was read from one file.
@@ -105,3 +107,33 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }
+
+const Inserted = -1
+
+// CharIndexes returns which characters of the original gave the page's text from byte start to
+// byte end, ascending and each once. It is empty where the format has no such map.
+func (p Page) CharIndexes(start, end int) []int {
+	var chars []int
+	for i, run := range p.Chars {
+		if run.Offset >= end {
+			break
+		}
+		stop := len(p.Text)
+		if i+1 < len(p.Chars) {
+			stop = p.Chars[i+1].Offset
+		}
+		if run.Char == Inserted || stop <= start {
+			continue
+		}
+		char := run.Char
+		for off, r := range p.Text[run.Offset:stop] {
+			at := run.Offset + off
+			if at+utf8.RuneLen(r) > start && at < end {
+				chars = append(chars, char)
+			}
+			char++
+		}
+	}
+	slices.Sort(chars)
+	return slices.Compact(chars)
+}

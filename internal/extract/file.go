@@ -1,12 +1,12 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"parley/internal/format"
 )
@@ -18,10 +18,14 @@ type Extractor struct {
 	Limits   Limits
 	CacheDir string // where PDFium's compiled code is kept for the next start; "" compiles each time
 
-	waits      waits // of the process that reads files one after the other
-	loadPDFium sync.Once
-	pdfium     *pdfium
-	pdfiumErr  error
+	parsers map[string]loaded // by format
+	closed  bool
+}
+
+// loaded is a parser, or why there is none.
+type loaded struct {
+	parser io.Closer
+	err    error
 }
 
 // Input is a file to read.
@@ -33,78 +37,103 @@ type Input struct {
 	Passwords []string // to try on it
 }
 
-// File reads one file with a throwaway Extractor, and leaves out the files inside it.
-func File(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (*Document, error) {
+// ReadFile reads one file with a throwaway Extractor, and leaves out the files inside it.
+func ReadFile(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (*Document, error) {
 	x := Extractor{Limits: limits}
 	defer x.Close()
 	return x.File(ctx, Input{Name: name, Content: r, Size: size})
 }
 
-// File reads one file. The name only says its extension, and the content has the last word on
+// ReadFile reads one file. The name only says its extension, and the content has the last word on
 // the format. The error is an *Error, or ctx's error: ctx is looked at between pages and parts,
 // so what must end in time on hostile input belongs in a Pool. A parser that panics is reported
 // as Crashed.
 func (x *Extractor) File(ctx context.Context, in Input) (*Document, error) {
-	o, err := x.open(in)
+	o, err := x.Open(in)
 	if err != nil {
 		return nil, err
 	}
-	return o.read(ctx)
+	return o.Read(ctx)
 }
 
-// opened is a file whose format is known and whose parser is loaded.
-type opened struct {
-	file   *file
+// Opened is a file whose format is known and whose parser is loaded.
+type Opened struct {
+	file   *File
 	format *format.Format
 }
 
-// open recognises a file and loads its parser, which for the first PDF document takes seconds. The
+// Open recognises a file and loads its parser, which for the first PDF document takes seconds. The
 // error is an *Error, or that the parser cannot be loaded.
-func (x *Extractor) open(in Input) (o *opened, err error) {
+func (x *Extractor) Open(in Input) (o *Opened, err error) {
 	defer rescue(&err)
-	limits := x.Limits.withDefaults()
+	limits := x.Limits.WithDefaults()
 	f := newFile(in.Name, in.Content, in.Size)
-	f.limits, f.passwords = limits, in.Passwords
-	f.spool = &spool{dir: in.Spool, limits: limits, packed: in.Size}
-	if f.size > limits.FileBytes {
-		return nil, tooLarge("the file has %s, and at most %s are read", megabytes(f.size), megabytes(limits.FileBytes))
+	f.Limits, f.Passwords = limits, in.Passwords
+	f.Spool = &Spool{dir: in.Spool, limits: limits, packed: in.Size}
+	if f.Size > limits.FileBytes {
+		return nil, TooLargef("the file has %s, and at most %s are read", Megabytes(f.Size), Megabytes(limits.FileBytes))
 	}
-	if f.size == 0 {
+	if f.Size == 0 {
 		return nil, &Error{Reason: Empty, Detail: "the file has no bytes"}
 	}
-	if f.head, err = readStart(f.r, min(f.size, headBytes)); err != nil {
+	if f.Head, err = ReadStart(f.Content, min(f.Size, headBytes)); err != nil {
 		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
-	if err := unlockOffice(f); err != nil {
-		return nil, err
+	for _, known := range format.Table {
+		if unlock := readers[known.Name].Unlock; unlock != nil {
+			if err := unlock(f); err != nil {
+				return nil, err
+			}
+		}
 	}
 	known, err := recognise(f)
 	if err != nil {
 		return nil, err
 	}
-	if load := readers[known.Name].load; load != nil {
-		if err := load(x, f); err != nil {
-			return nil, err
-		}
+	if readers[known.Name].Read == nil {
+		return nil, fmt.Errorf("read a %s file: no reader is linked in; import parley/internal/extract/formats", known.Name)
 	}
-	return &opened{f, known}, nil
+	if f.Parser, err = x.load(known.Name); err != nil {
+		return nil, err
+	}
+	return &Opened{f, known}, nil
 }
 
-// read makes a document of the file, as Extractor.File has it.
-func (o *opened) read(ctx context.Context) (doc *Document, err error) {
+// load returns the parser of a format, nil if the format needs none.
+func (x *Extractor) load(name string) (io.Closer, error) {
+	load := readers[name].Load
+	if load == nil {
+		return nil, nil
+	}
+	if x.closed {
+		return nil, errors.New("the extractor is closed")
+	}
+	l, ok := x.parsers[name]
+	if !ok {
+		if x.parsers == nil {
+			x.parsers = map[string]loaded{}
+		}
+		l.parser, l.err = load(x.CacheDir, x.Limits.WithDefaults())
+		x.parsers[name] = l
+	}
+	return l.parser, l.err
+}
+
+// Read makes a document of the file, as Extractor.File has it.
+func (o *Opened) Read(ctx context.Context) (doc *Document, err error) {
 	defer func() {
 		if refused := (*Error)(nil); errors.As(err, &refused) {
 			refused.Format = o.format.Name
 		}
 	}()
 	defer rescue(&err)
-	doc, err = readers[o.format.Name].read(ctx, o.file)
+	doc, err = readers[o.format.Name].Read(ctx, o.file)
 	if err != nil {
 		return nil, err
 	}
 	doc.Format = o.format.Name
-	doc.Pages = withText(doc.Pages)
-	doc.Parts = o.file.spool.parts
+	doc.Pages = WithText(doc.Pages)
+	doc.Parts = o.file.Spool.Parts
 	if len(doc.Pages) == 0 {
 		if len(doc.Parts) == 0 {
 			return nil, &Error{Reason: Empty, Detail: "the file has no text"}
@@ -125,65 +154,85 @@ func rescue(err *error) {
 	}
 }
 
-// Close frees PDFium. The Extractor is not usable afterwards.
-func (x *Extractor) Close() error {
-	x.loadPDFium.Do(func() { x.pdfiumErr = errors.New("the extractor is closed") })
-	if x.pdfium == nil {
-		return nil
+// Render draws a page.
+func (o *Opened) Render(ctx context.Context, r Rendering) (img *Image, err error) {
+	defer rescue(&err)
+	render := readers[o.format.Name].Render
+	if render == nil {
+		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be drawn"}
 	}
-	err := x.pdfium.close()
-	x.pdfium = nil
-	x.pdfiumErr = errors.New("the extractor is closed")
-	return err
+	return render(ctx, o.file, r)
 }
 
-// file is one file on its way through a parser.
-type file struct {
-	name      string
-	ext       string         // lower case, without the dot
-	kind      *format.Format // that ext stands for; nil unless there is a reader for it
-	head      []byte         // its first headBytes bytes
-	r         io.ReaderAt
-	size      int64
-	limits    Limits
-	passwords []string
-	spool     *spool  // takes the files inside
-	pdfium    *pdfium // loaded, if the file is a PDF document
+// Measure finds where characters stand on a page.
+func (o *Opened) Measure(ctx context.Context, m Measuring) (g *Geometry, err error) {
+	defer rescue(&err)
+	measure := readers[o.format.Name].Measure
+	if measure == nil {
+		return nil, &Error{Reason: Unsupported, Detail: "only pages of PDF documents can be measured"}
+	}
+	return measure(ctx, o.file, m)
 }
 
-func newFile(name string, r io.ReaderAt, size int64) *file {
-	f := &file{name: name, ext: format.Ext(name), r: r, size: size}
-	if known := format.ByExtension(f.ext); known != nil && !known.Unread {
-		f.kind = known
+// Close frees the parsers. The Extractor is not usable afterwards.
+func (x *Extractor) Close() error {
+	var errs []error
+	for _, l := range x.parsers {
+		if l.parser != nil {
+			errs = append(errs, l.parser.Close())
+		}
+	}
+	x.parsers, x.closed = nil, true
+	return errors.Join(errs...)
+}
+
+// ReadFile is one file on its way through a parser.
+type File struct {
+	Name      string
+	Ext       string         // lower case, without the dot
+	Kind      *format.Format // that ext stands for; nil unless there is a reader for it
+	Head      []byte         // its first headBytes bytes
+	Content   io.ReaderAt
+	Size      int64
+	Limits    Limits
+	Passwords []string
+	Spool     *Spool    // takes the files inside
+	Parser    io.Closer // what the format's load returned
+}
+
+func newFile(name string, r io.ReaderAt, size int64) *File {
+	f := &File{Name: name, Ext: format.Ext(name), Content: r, Size: size}
+	if known := format.ByExtension(f.Ext); known != nil && !known.Unread {
+		f.Kind = known
 	}
 	return f
 }
 
-// isMisnamed reports whether the extension of a text is unknown, or that of a binary format.
-func (f *file) isMisnamed() bool { return f.kind == nil || f.kind.Binary }
+// IsMisnamed reports whether the extension of a text is unknown, or that of a binary format.
+func (f *File) IsMisnamed() bool { return f.Kind == nil || f.Kind.Binary }
 
-// isUntold reports whether the extension of a text is unknown, or does not tell its format.
-func (f *file) isUntold() bool { return f.kind == nil || f.kind.Vague }
+// IsUntold reports whether the extension of a text is unknown, or does not tell its format.
+func (f *File) IsUntold() bool { return f.Kind == nil || f.Kind.Vague }
 
 // headBytes is how much of a file the recognition of formats looks at.
 const headBytes = 4096
 
-// all reads the whole file, which may have at most limit bytes.
-func (f *file) all(limit int64) ([]byte, error) {
-	if f.size > limit && f.limits.Shared && limit == f.limits.TextBytes {
-		return nil, f.limits.textExceeded()
+// All reads the whole file, which may have at most limit bytes.
+func (f *File) All(limit int64) ([]byte, error) {
+	if f.Size > limit && f.Limits.Shared && limit == f.Limits.TextBytes {
+		return nil, f.Limits.TextExceeded()
 	}
-	if f.size > limit {
-		return nil, tooLarge("the file has %s, and at most %s of its format are read", megabytes(f.size), megabytes(limit))
+	if f.Size > limit {
+		return nil, TooLargef("the file has %s, and at most %s of its format are read", Megabytes(f.Size), Megabytes(limit))
 	}
-	data, err := readStart(f.r, f.size)
+	data, err := ReadStart(f.Content, f.Size)
 	if err != nil {
 		return nil, &Error{Reason: Unreadable, Detail: "the file cannot be read to its end"}
 	}
 	return data, nil
 }
 
-func readStart(r io.ReaderAt, n int64) ([]byte, error) {
+func ReadStart(r io.ReaderAt, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	if got, err := r.ReadAt(b, 0); int64(got) < n {
 		return nil, fmt.Errorf("read %d bytes: %w", n, err)
@@ -191,7 +240,7 @@ func readStart(r io.ReaderAt, n int64) ([]byte, error) {
 	return b, nil
 }
 
-func withText(pages []Page) []Page {
+func WithText(pages []Page) []Page {
 	kept := pages[:0]
 	for _, p := range pages {
 		if len(p.Blocks) > 0 {
@@ -222,21 +271,29 @@ func firstHeading(pages []Page) string {
 	return headings[0]
 }
 
-func tooLarge(format string, args ...any) *Error {
+func TooLargef(format string, args ...any) *Error {
 	return &Error{Reason: TooLarge, Detail: fmt.Sprintf(format, args...)}
 }
 
 // spent is the error of a file that needs more of a shared budget than there is.
 func spent(format string, args ...any) *Error {
-	err := tooLarge(format, args...)
+	err := TooLargef(format, args...)
 	err.Spent = true
 	return err
 }
 
-func damaged(format string, args ...any) *Error {
+func Damagedf(format string, args ...any) *Error {
 	return &Error{Reason: Damaged, Detail: fmt.Sprintf(format, args...)}
 }
 
-func megabytes(n int64) string {
+func Megabytes(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
+
+// Replace makes data the content of the file.
+func (f *File) Replace(data []byte) {
+	f.Content, f.Size, f.Head = bytes.NewReader(data), int64(len(data)), data[:min(len(data), headBytes)]
+}
+
+// Loaded reports whether the parser of a format is ready.
+func (x *Extractor) Loaded(name string) bool { return x.parsers[name].parser != nil }

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/xml"
@@ -11,30 +10,45 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/extract/cfb"
+	"parley/internal/extract/codepage"
 	"parley/internal/format"
 )
 
-// reader reads the files of one format.
-type reader struct {
-	read func(context.Context, *file) (*Document, error)
+// Reader reads the files of one format. All functions but read are optional.
+type Reader struct {
+	Read func(context.Context, *File) (*Document, error)
 
-	// load makes the parser ready. Optional.
-	load func(*Extractor, *file) error
-	// looks reports whether the content shows the format. It is asked for every file if the format is
-	// binary, and else for texts whose extension does not tell their format. Optional.
-	looks func(*file) bool
+	// Looks reports whether the content shows the format. It is called for every file if the format is
+	// binary, otherwise for texts whose extension does not tell their format.
+	Looks func(*File) bool
+	// Load returns a parser that is costly to make. The Extractor keeps it until Close, and hands it
+	// to the other functions as File.Parser.
+	Load func(cacheDir string, l Limits) (io.Closer, error)
+	// Unlock replaces the content of an encrypted file by what it is under a password. It is called
+	// before the format is known, and leaves other files alone.
+	Unlock func(*File) error
+	// Render and measure serve Render and Measure.
+	Render  func(context.Context, *File, Rendering) (*Image, error)
+	Measure func(context.Context, *File, Measuring) (*Geometry, error)
 }
 
 // readers has the reader of each format by its name in format.Table.
-var readers = map[string]reader{}
+var readers = map[string]Reader{}
 
-// reads registers the reader of a format, so that a format needs no more than its row in
+// Register registers the reader of a format, so that a format needs no more than its row in
 // format.Table and its own file here. It panics if the table has no such format.
-func reads(name string, r reader) reader { //nolint:unparam // the result lets a declaration of a variable call it
-	if f := format.Named(name); f == nil || f.Unread || readers[name].read != nil {
+func Register(name string, r Reader) Reader { //nolint:unparam // the result lets a declaration of a variable call it
+	if f := format.Named(name); f == nil || f.Unread || readers[name].Read != nil {
 		panic("extract: a reader for " + name + ", which is not a row of its own in format.Table")
 	}
 	readers[name] = r
+	return r
+}
+
+// Unregister removes the reader of a format and returns it. It is for tests.
+func Unregister(name string) Reader {
+	r := readers[name]
+	delete(readers, name)
 	return r
 }
 
@@ -43,18 +57,16 @@ func reads(name string, r reader) reader { //nolint:unparam // the result lets a
 // to be read; its first bytes are when they belong to no format here.
 func Supports(name string, head []byte) bool {
 	f := newFile(name, bytes.NewReader(head), int64(len(head)))
-	f.head = head
-	known := format.ByExtension(f.ext)
+	f.Head = head
+	known := format.ByExtension(f.Ext)
 	switch {
-	case f.kind != nil:
+	case f.Kind != nil:
 		return true
 	case head == nil:
 		return known == nil || !known.Sealed
 	}
-	for _, container := range []string{"PK\x03\x04", "PK\x05\x06", cfb.Magic} {
-		if bytes.HasPrefix(head, []byte(container)) {
-			return true
-		}
+	if isZIP(head) || bytes.HasPrefix(head, []byte(cfb.Magic)) {
+		return true
 	}
 	found, err := recognise(f)
 	return err == nil && found != nil
@@ -62,7 +74,7 @@ func Supports(name string, head []byte) bool {
 
 // recognise finds the format of a file: by its content where that is unmistakable, else by its
 // extension.
-func recognise(f *file) (*format.Format, error) {
+func recognise(f *File) (*format.Format, error) {
 	found, err := sniff(f)
 	if err != nil {
 		return nil, err
@@ -71,16 +83,16 @@ func recognise(f *file) (*format.Format, error) {
 		found = sniffText(f)
 	}
 	if found == nil {
-		found = format.ByExtension(f.ext)
+		found = format.ByExtension(f.Ext)
 	}
 	switch {
 	case found != nil && found.Unread:
 		return nil, unsupported(found.Name)
 	case found != nil:
 		return found, nil
-	case f.ext != "":
-		return nil, unsupported("." + strings.ToValidUTF8(f.ext, "?"))
-	case looksLikeText(f.head):
+	case f.Ext != "":
+		return nil, unsupported("." + strings.ToValidUTF8(f.Ext, "?"))
+	case looksLikeText(f.Head):
 		return format.Named("plain text"), nil
 	}
 	return nil, unsupported("this kind of")
@@ -92,29 +104,42 @@ func unsupported(name string) *Error {
 
 // sniff returns the format that the content shows, nil when the content does not tell. It fails for
 // a file that is known not to be readable, whatever its parser.
-func sniff(f *file) (*format.Format, error) {
+func sniff(f *File) (*format.Format, error) {
 	for i, known := range format.Table {
 		for _, s := range known.Signatures {
-			if at := bytes.Index(f.head[:min(len(f.head), max(known.Within, len(s)))], []byte(s)); at >= 0 {
+			if at := bytes.Index(f.Head[:min(len(f.Head), max(known.Within, len(s)))], []byte(s)); at >= 0 {
 				return &format.Table[i], nil
 			}
 		}
 	}
 	switch {
-	case bytes.HasPrefix(f.head, []byte("PK\x03\x04")), bytes.HasPrefix(f.head, []byte("PK\x05\x06")):
+	case sniffZIP != nil && isZIP(f.Head):
 		name, err := sniffZIP(f)
 		return format.Named(name), err
-	case bytes.HasPrefix(f.head, []byte(cfb.Magic)):
+	case bytes.HasPrefix(f.Head, []byte(cfb.Magic)):
 		name, err := sniffOLE(f)
 		return format.Named(name), err
 	}
 	return looked(f, true), nil
 }
 
+func isZIP(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
+}
+
+// sniffZIP tells the formats that are ZIP archives apart. It is set by the package that opens them.
+var sniffZIP func(*File) (name string, err error)
+
+// SniffsZIP makes sniff the function that returns the name of the format of a ZIP archive.
+func SniffsZIP(sniff func(*File) (name string, err error)) bool {
+	sniffZIP = sniff
+	return true
+}
+
 // looked returns the first binary or text format whose reader takes the content for its own.
-func looked(f *file, binary bool) *format.Format {
+func looked(f *File, binary bool) *format.Format {
 	for i, known := range format.Table {
-		if r := readers[known.Name]; known.Binary == binary && r.looks != nil && r.looks(f) {
+		if r := readers[known.Name]; known.Binary == binary && r.Looks != nil && r.Looks(f) {
 			return &format.Table[i]
 		}
 	}
@@ -124,11 +149,11 @@ func looked(f *file, binary bool) *format.Format {
 // sniffText returns the format of a text whose extension does not tell it: an extension that is not
 // known, that stands for any text, or for a format that is no text. A web page saved under the
 // name of what was asked for is common; a text about HTML is not HTML.
-func sniffText(f *file) *format.Format {
-	if f.kind != nil && !f.kind.Vague && !f.kind.Binary {
+func sniffText(f *File) *format.Format {
+	if f.Kind != nil && !f.Kind.Vague && !f.Kind.Binary {
 		return nil
 	}
-	if root := xmlRoot(f.head); root != nil && (root.Name != "HTML" || looksLikeXML(f.head)) {
+	if root := xmlRoot(f.Head); root != nil && (root.Name != "HTML" || LooksLikeXML(f.Head)) {
 		return root
 	}
 	return looked(f, false)
@@ -136,7 +161,7 @@ func sniffText(f *file) *format.Format {
 
 // xmlRoot returns the format of an XML file by its first element, nil when it is not a known one.
 func xmlRoot(head []byte) *format.Format {
-	d := newXML(bytes.NewReader(head))
+	d := codepage.NewXML(bytes.NewReader(head))
 	for {
 		token, err := d.RawToken()
 		if err != nil {
@@ -158,87 +183,15 @@ func xmlRoot(head []byte) *format.Format {
 	}
 }
 
-// sniffZIP tells the formats that are ZIP archives apart. An archive that does not open is left
-// to the parser of its extension, which reports it as damaged.
-func sniffZIP(f *file) (string, error) {
-	archive, err := openZIP(f)
-	if err != nil {
-		if f.kind == nil {
-			return "ZIP archive", nil
-		}
-		return "", err
-	}
-	has := func(prefix string) bool {
-		return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return strings.HasPrefix(e.Name, prefix) })
-	}
-	byName := ""
-	if f.kind != nil {
-		byName = f.kind.Name
-	}
-	isOOXML := slices.Contains([]string{"Word", "Excel", "PowerPoint"}, byName)
-	if isOOXML || has("[Content_Types].xml") {
-		switch {
-		case has("word/"):
-			return "Word", nil
-		case has("xl/workbook.bin"):
-			return "Excel binary", nil
-		case has("xl/"):
-			return "Excel", nil
-		case has("ppt/"):
-			return "PowerPoint", nil
-		case isOOXML:
-			return byName, nil
-		}
-	}
-	if has("META-INF/container.xml") {
-		return "EPUB", nil
-	}
-	if has("content.xml") {
-		if name := openDocumentType(archive); name != "" {
-			return name, nil
-		}
-		if strings.HasPrefix(byName, "OpenDocument ") {
-			return byName, nil // its type cannot be read
-		}
-	}
-	return "ZIP archive", nil
-}
-
-// openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
-// section 3.3), in which old documents have another vendor.
-func openDocumentType(archive *container) string {
-	part, err := openPart(archive, "mimetype")
-	if err != nil || part == nil {
-		return ""
-	}
-	defer part.Close()
-	media, err := io.ReadAll(io.LimitReader(part, 100))
-	if err != nil {
-		return ""
-	}
-	for _, kind := range []struct{ words, name string }{
-		{"text writer", "OpenDocument text"},
-		{"spreadsheet calc", "OpenDocument spreadsheet"},
-		{"presentation graphics impress draw", "OpenDocument presentation"},
-	} {
-		for word := range strings.FieldsSeq(kind.words) {
-			if strings.Contains(string(media), "."+word) {
-				return kind.name
-			}
-		}
-	}
-	return ""
-}
-
 // sniffOLE looks into a compound file: a message of Outlook, or the old Office formats.
-func sniffOLE(f *file) (string, error) {
-	known := format.ByExtension(f.ext)
-	c, err := cfb.Open(f.r, f.size)
+func sniffOLE(f *File) (string, error) {
+	known := format.ByExtension(f.Ext)
+	c, err := cfb.Open(f.Content, f.Size)
 	if err != nil {
 		if known != nil && known.Unread {
 			return known.Name, nil
 		}
-		return "", damaged("the file is cut off or broken")
+		return "", Damagedf("the file is cut off or broken")
 	}
 	for _, sign := range []struct{ stream, format string }{
 		{"__properties_version1.0", "Outlook message"}, {"WordDocument", "Word 97–2003"},
@@ -254,36 +207,7 @@ func sniffOLE(f *file) (string, error) {
 	return "Office 97–2003", nil
 }
 
-func looksLikeHTML(head []byte) bool {
-	start := strings.ToLower(string(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")))
-	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
-}
-
-// looksLikeMail recognises a message by its head: several fields that every message has, and
-// nothing else before the first blank line.
-func looksLikeMail(head []byte) bool {
-	lines := strings.Split(strings.ReplaceAll(string(head), "\r\n", "\n"), "\n")
-	usual := map[string]bool{}
-	for i, line := range lines {
-		switch {
-		case line == "" || i == len(lines)-1:
-			return len(usual) >= 3
-		case line[0] == ' ' || line[0] == '\t':
-			continue
-		}
-		name, _, ok := strings.Cut(line, ":")
-		if !ok || strings.ContainsAny(name, " \t") || name == "" {
-			return false
-		}
-		switch strings.ToLower(name) {
-		case "from", "to", "subject", "date", "message-id", "received", "mime-version", "return-path", "newsgroups":
-			usual[strings.ToLower(name)] = true
-		}
-	}
-	return false
-}
-
-func looksLikeXML(head []byte) bool {
+func LooksLikeXML(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"), []byte("<?xml "))
 }
 

@@ -1,8 +1,6 @@
 package extract
 
-import (
-	"time"
-)
+import "time"
 
 // Limits bounds what one file may cost. A zero field means the default.
 type Limits struct {
@@ -18,18 +16,18 @@ type Limits struct {
 	Shared bool
 }
 
-// textExceeded is the error of a file with more than TextBytes of text.
-func (l Limits) textExceeded() *Error {
+// TextExceeded is the error of a file with more than TextBytes of text.
+func (l Limits) TextExceeded() *Error {
 	if l.Shared {
-		return spent("it has more than %s of text, which is out of proportion to its size", megabytes(l.TextBytes))
+		return spent("it has more than %s of text, which is out of proportion to its size", Megabytes(l.TextBytes))
 	}
-	return tooLarge("the file has more than %s of text", megabytes(l.TextBytes))
+	return TooLargef("the file has more than %s of text", Megabytes(l.TextBytes))
 }
 
-// minMemory is what PDFium, its compiler and the Go runtime need before any document.
-const minMemory = 192 << 20
+// MinMemory is what PDFium, its compiler and the Go runtime need before any document.
+const MinMemory = 192 << 20
 
-func (l Limits) withDefaults() Limits {
+func (l Limits) WithDefaults() Limits {
 	if l.FileBytes <= 0 {
 		l.FileBytes = 200 << 20
 	}
@@ -51,6 +49,6 @@ func (l Limits) withDefaults() Limits {
 	if l.MemoryBytes <= 0 {
 		l.MemoryBytes = 512 << 20
 	}
-	l.MemoryBytes = max(l.MemoryBytes, minMemory)
+	l.MemoryBytes = max(l.MemoryBytes, MinMemory)
 	return l
 }

@@ -15,55 +15,51 @@ import (
 // Beyond a size where that is telling, what a file unpacks to may be this many times its own size.
 // Documents come near 50, bombs begin at 1,000.
 const (
-	unpackRatio      = 200
-	unpackRatioAfter = 8 << 20
+	UnpackRatio      = 200
+	UnpackRatioAfter = 8 << 20
 )
 
-// expandable is how many bytes the parts of a document of a size may expand to, all told, counting a
-// part each time that it is opened. Each is opened twice: once for its checksum.
-func expandable(size int64) int64 { return max(zipPartBytes, 2*unpackRatio*size) }
-
-// spool takes the files inside a file out into a folder, one after the other.
-type spool struct {
+// Spool takes the files inside a file out into a folder, one after the other.
+type Spool struct {
 	dir    string // "" for nowhere: the parts are counted, and their content is dropped
 	limits Limits
 	packed int64 // size of the file around them
 	bytes  int64 // of the parts so far
 	made   bool  // whether the folder is there
 	names  map[string]int
-	parts  []Part
+	Parts  []Part
 }
 
 // maxPartName bounds the names of parts in bytes.
 const maxPartName = 1024
 
-// add takes one file out. What is wrong with that file alone becomes its Refused; an error is a
+// Add takes one file out. What is wrong with that file alone becomes its Refused; an error is a
 // limit that the parts exceed together, ctx's, or that the folder cannot be written to.
-func (s *spool) add(ctx context.Context, name string, content io.Reader) error {
-	name, ok := partName(name)
+func (s *Spool) Add(ctx context.Context, name string, content io.Reader) error {
+	name, ok := CleanName(name)
 	if !ok {
-		return s.refuse(name, &Error{Reason: UnsafeName, Detail: "its name leads out of the archive"})
+		return s.Refuse(name, &Error{Reason: UnsafeName, Detail: "its name leads out of the archive"})
 	}
-	name = s.unique(name)
-	n, err := s.write(&contextReader{ctx, content})
+	name = s.Unique(name)
+	n, err := s.write(&ContextReader{ctx, content})
 	var refused *Error
 	var broken *spoolError
 	switch {
 	case err == nil:
-		s.parts = append(s.parts, Part{Name: name, Size: n})
+		s.Parts = append(s.Parts, Part{Name: name, Size: n})
 		return s.check()
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &broken):
 		return err
 	case !errors.As(err, &refused):
-		refused = damaged("its content in the archive is cut off or broken")
+		refused = Damagedf("its content in the archive is cut off or broken")
 	}
-	return s.refuse(name, refused)
+	return s.Refuse(name, refused)
 }
 
-// unique returns the name, numbered when another part has it.
-func (s *spool) unique(name string) string {
+// Unique returns the name, numbered when another part has it.
+func (s *Spool) Unique(name string) string {
 	if s.names == nil {
 		s.names = map[string]int{}
 	}
@@ -73,17 +69,17 @@ func (s *spool) unique(name string) string {
 		return name
 	}
 	ext := path.Ext(name)
-	return s.unique(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
+	return s.Unique(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
 }
 
-// refuse notes a file that cannot be taken out.
-func (s *spool) refuse(name string, why *Error) error {
-	s.parts = append(s.parts, Part{Name: name, Refused: why})
+// Refuse notes a file that cannot be taken out.
+func (s *Spool) Refuse(name string, why *Error) error {
+	s.Parts = append(s.Parts, Part{Name: name, Refused: why})
 	return s.check()
 }
 
 // write copies content to the next file of the folder, and removes it when there is an error.
-func (s *spool) write(content io.Reader) (n int64, err error) {
+func (s *Spool) write(content io.Reader) (n int64, err error) {
 	if s.dir == "" {
 		return s.copy(io.Discard, content)
 	}
@@ -93,7 +89,7 @@ func (s *spool) write(content io.Reader) (n int64, err error) {
 		}
 		s.made = true
 	}
-	place := filepath.Join(s.dir, PartName(len(s.parts)))
+	place := filepath.Join(s.dir, PartName(len(s.Parts)))
 	file, err := os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, &spoolError{err}
@@ -125,32 +121,32 @@ func (s spoolWriter) Write(p []byte) (int, error) {
 }
 
 // copy copies as much as one part and all parts may have, and no more.
-func (s *spool) copy(out io.Writer, content io.Reader) (int64, error) {
+func (s *Spool) copy(out io.Writer, content io.Reader) (int64, error) {
 	n, err := io.Copy(out, io.LimitReader(content, min(s.limits.FileBytes, s.limits.PartsBytes-s.bytes)+1))
 	s.bytes += n
 	if err == nil && n > s.limits.FileBytes {
-		err = tooLarge("it has more than %s", megabytes(s.limits.FileBytes))
+		err = TooLargef("it has more than %s", Megabytes(s.limits.FileBytes))
 	}
 	return n, err
 }
 
 // check reports whether the parts so far keep within the limits.
-func (s *spool) check() error {
+func (s *Spool) check() error {
 	switch {
-	case len(s.parts) > s.limits.Parts:
-		return tooLarge("more than %d files are in it", s.limits.Parts)
+	case len(s.Parts) > s.limits.Parts:
+		return TooLargef("more than %d files are in it", s.limits.Parts)
 	case s.bytes > s.limits.PartsBytes:
-		return tooLarge("it unpacks to more than %s", megabytes(s.limits.PartsBytes))
-	case s.bytes > unpackRatioAfter && s.bytes > unpackRatio*s.packed:
-		return tooLarge("it unpacks to more than %d times its size", unpackRatio)
+		return TooLargef("it unpacks to more than %s", Megabytes(s.limits.PartsBytes))
+	case s.bytes > UnpackRatioAfter && s.bytes > UnpackRatio*s.packed:
+		return TooLargef("it unpacks to more than %d times its size", UnpackRatio)
 	}
 	return nil
 }
 
-// partName brings the name of a file in an archive to the form of fs.ValidPath, and reports
+// CleanName brings the name of a file in an archive to the form of fs.ValidPath, and reports
 // whether it stays within the archive. Archives come from systems with other rules, so that
 // backslashes part names too, and what is a drive or a device on one of them leads out.
-func partName(name string) (string, bool) {
+func CleanName(name string) (string, bool) {
 	name = strings.ToValidUTF8(name, "_")
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	var parts []string
@@ -166,7 +162,7 @@ func partName(name string) (string, bool) {
 	}
 	clean := strings.Join(parts, "/")
 	if !ok || clean == "" || strings.ContainsFunc(clean, unicode.IsControl) {
-		return shownName(name), false
+		return ShownName(name), false
 	}
 	return clean, true
 }
@@ -175,8 +171,8 @@ func hasDrive(name string) bool {
 	return len(name) >= 2 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
 }
 
-// shownName is a name for messages.
-func shownName(name string) string {
+// ShownName is a name for messages.
+func ShownName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return '_'
@@ -192,15 +188,15 @@ func shownName(name string) string {
 	return name
 }
 
-// contextReader ends a copy when its context does.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
+// ContextReader ends a copy when its context does.
+type ContextReader struct {
+	Ctx     context.Context
+	Content io.Reader
 }
 
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
+func (c *ContextReader) Read(p []byte) (int, error) {
+	if err := c.Ctx.Err(); err != nil {
 		return 0, err
 	}
-	return c.r.Read(p)
+	return c.Content.Read(p)
 }

@@ -2,10 +2,10 @@ package extract
 
 import "strings"
 
-// dropSections takes the sections with these headings, in any case, out of a document: the heading
+// DropSections takes the sections with these headings, in any case, out of a document: the heading
 // and all below it up to the next heading that is not deeper. Pages that keep a map of characters
 // stay whole, since their text must agree with the original.
-func (d *Document) dropSections(names []string) {
+func (d *Document) DropSections(names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -25,7 +25,7 @@ func sectionKey(heading string) string {
 	return strings.ToLower(strings.Join(strings.Fields(heading), " "))
 }
 
-// dropSections returns the level of the section that goes on over the page's end.
+// DropSections returns the level of the section that goes on over the page's end.
 func (p *Page) dropSections(unwanted map[string]bool, level int) int {
 	var text strings.Builder
 	var blocks []Block

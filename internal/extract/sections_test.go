@@ -10,11 +10,11 @@ import (
 func TestDropSections_TakesHeadingAndAllBelowIt(t *testing.T) {
 	const source = "Intro.\n\n# One\n\nKept.\n\n## See  also\n\nGone.\n\n### Deeper\n\nGone too.\n\n## Two\n\nKept again.\n\n# Notes\n\nGone.\n"
 	read := func(names ...string) (text string, blocks []string) {
-		doc, err := File(t.Context(), "a.md", strings.NewReader(source), int64(len(source)), Limits{})
+		doc, err := ReadFile(t.Context(), "a.md", strings.NewReader(source), int64(len(source)), Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc.dropSections(names)
+		doc.DropSections(names)
 		p := doc.Pages[0]
 		for _, b := range p.Blocks {
 			blocks = append(blocks, p.Text[b.Start:b.End])
@@ -43,7 +43,7 @@ func TestDropSections_GoesOnOverPages(t *testing.T) {
 		}}
 	}
 	doc := &Document{Pages: []Page{page(1, "Notes", 1, "gone"), page(2, "Sub", 2, "gone"), page(3, "Next", 1, "kept")}}
-	doc.dropSections([]string{"notes"})
+	doc.DropSections([]string{"notes"})
 	var got []string
 	for _, p := range doc.Pages {
 		got = append(got, p.Text)
@@ -52,7 +52,7 @@ func TestDropSections_GoesOnOverPages(t *testing.T) {
 		t.Error(diff)
 	}
 	mapped := &Document{Pages: []Page{{Text: "Notes\nx", Chars: []Run{{}}, Blocks: []Block{{Kind: Heading, Level: 1, End: 5}, {Start: 6, End: 7}}}}}
-	if mapped.dropSections([]string{"notes"}); mapped.Pages[0].Text != "Notes\nx" {
+	if mapped.DropSections([]string{"notes"}); mapped.Pages[0].Text != "Notes\nx" {
 		t.Error("a page with a map of characters was cut")
 	}
 }

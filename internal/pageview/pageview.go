@@ -24,6 +24,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/lru"
 	"parley/internal/retrieval"
 )
@@ -79,7 +80,7 @@ type Originals interface {
 // concurrent use.
 type Viewer struct {
 	originals Originals
-	pool      *extract.Pool
+	pool      *sandbox.Pool
 
 	kept    *lru.Cache[string, any]    // Picture or Measure
 	urls    *lru.Cache[string, string] // data: URLs
@@ -88,7 +89,7 @@ type Viewer struct {
 }
 
 // New returns a viewer that draws with the processes of a pool.
-func New(originals Originals, pool *extract.Pool) *Viewer {
+func New(originals Originals, pool *sandbox.Pool) *Viewer {
 	return &Viewer{
 		originals: originals, pool: pool,
 		kept:    lru.New(keptBytes, sizeOf),
@@ -300,7 +301,7 @@ func told(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, extract.ErrClosed):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, sandbox.ErrClosed):
 		return errNotDrawn
 	case !ok:
 		return err

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/format"
 	"parley/internal/lexical/lexicaltest"
 	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
-	extract.RunWorkerIfAsked(nil)
+	sandbox.RunWorkerIfAsked(nil)
 	os.Exit(m.Run())
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/test/needs"
 )
 
@@ -15,7 +16,7 @@ import (
 func realBench(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	pool := extract.NewPool(extract.Options{Workers: 1, CacheDir: needs.ParserCache()})
+	pool := sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	b.cfg.Extractor, b.cfg.Workers = pool, 1
 	return b

@@ -20,12 +20,13 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
 	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
-	extract.RunWorkerIfAsked(Post)
+	sandbox.RunWorkerIfAsked(Post)
 	goleak.VerifyTestMain(m)
 }
 

@@ -62,8 +62,6 @@ type Extractor interface {
 	Extract(ctx context.Context, r extract.Request) (*extract.Result, error)
 }
 
-var _ Extractor = (*extract.Pool)(nil)
-
 // Config is what an Ingester works with. The first five fields are required.
 type Config struct {
 	Corpus    Corpus

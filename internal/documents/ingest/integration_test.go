@@ -14,6 +14,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/test/needs"
@@ -40,7 +41,7 @@ func newWhole(t *testing.T) *whole {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := extract.NewPool(extract.Options{CacheDir: needs.ParserCache()})
+	pool := sandbox.NewPool(sandbox.Options{CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	return &whole{t: t, dir: t.TempDir(), data: data, db: db, corpus: corpus, in: ingest.New(ingest.Config{
 		Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(), Extractor: pool,

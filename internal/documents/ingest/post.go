@@ -13,7 +13,7 @@ import (
 )
 
 // Post cuts a document into chunks in the process that extracted it. The main function passes it to
-// extract.RunWorkerIfAsked; Run decodes what it returns. Options are SplitOptions as JSON, or nil for
+// sandbox.RunWorkerIfAsked; Run decodes what it returns. Options are SplitOptions as JSON, or nil for
 // the defaults. Post removes the blocks from the document, since nothing needs them any more.
 func Post(doc *extract.Document, options []byte) ([]byte, error) {
 	var o SplitOptions

@@ -18,6 +18,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/metadata"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
 	"parley/test/needs"
 )
@@ -120,8 +121,8 @@ func TestRebuild_MakesTheSameOfEverything(t *testing.T) {
 	}
 }
 
-func newPool(t *testing.T) *extract.Pool {
-	pool := extract.NewPool(extract.Options{Workers: 2, CacheDir: needs.ParserCache()})
+func newPool(t *testing.T) *sandbox.Pool {
+	pool := sandbox.NewPool(sandbox.Options{Workers: 2, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { pool.Close() })
 	return pool
 }

@@ -1,0 +1,300 @@
+package archive
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"parley/internal/extract"
+	"parley/internal/extract/codepage"
+	"parley/internal/extract/zipxml"
+)
+
+var (
+	_ = extract.Register("ZIP archive", extract.Reader{Read: readZIP})
+	_ = extract.Register("tar archive", extract.Reader{Read: readTAR, Looks: func(f *extract.File) bool { return isTAR(f.Head) }})
+	_ = extract.Register("gzip archive", extract.Reader{Read: readGzip})
+	_ = extract.Register("bzip2 archive", extract.Reader{Read: readBzip2})
+)
+
+// readZIP takes the files of a ZIP archive out, those that are encrypted with the passwords given.
+func readZIP(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	archive, err := zipxml.Open(f)
+	if err != nil {
+		return nil, err
+	}
+	names := zipNames(archive)
+	for i, entry := range archive.File {
+		if isJunk(names[i]) {
+			continue
+		}
+		if err := addEntry(ctx, f, archive, entry, names[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &extract.Document{}, nil
+}
+
+// addEntry takes one file out of a ZIP archive.
+func addEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, entry *zip.File, name string) error {
+	content, err := openEntry(ctx, f, archive, entry)
+	var refused *extract.Error
+	switch {
+	case errors.As(err, &refused):
+		if name, ok := extract.CleanName(name); ok {
+			return f.Spool.Refuse(name, refused)
+		}
+		return f.Spool.Add(ctx, name, bytes.NewReader(nil)) // which refuses the name
+	case err != nil:
+		return err
+	}
+	defer content.Close()
+	return f.Spool.Add(ctx, name, content)
+}
+
+// openEntry opens a file of a ZIP archive. An *Error is why it cannot be read.
+func openEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, entry *zip.File) (io.ReadCloser, error) {
+	if entry.Flags&zipxml.EncryptedEntry != 0 {
+		return openEncrypted(ctx, f, archive, entry)
+	}
+	r, err := entry.Open()
+	switch {
+	case errors.Is(err, zip.ErrAlgorithm):
+		return nil, unknownMethod()
+	case err != nil:
+		return nil, extract.Damagedf("its place in the archive is broken")
+	}
+	return archive.Bounded(r, entry), nil
+}
+
+func unknownMethod() *extract.Error {
+	return &extract.Error{Reason: extract.Unsupported, Detail: "it is compressed in a way that is not known here"}
+}
+
+// zipNames returns the names of an archive's entries. Old programs write them in the code page of
+// their system, without saying which.
+func zipNames(archive *zipxml.Archive) []string {
+	names := make([]string, len(archive.File))
+	var foreign []byte
+	for i, entry := range archive.File {
+		names[i] = entry.Name
+		if !utf8.ValidString(entry.Name) {
+			foreign = append(foreign, entry.Name+"\n"...)
+		}
+	}
+	if len(foreign) == 0 {
+		return names
+	}
+	encoding := nameEncoding(foreign)
+	for i, name := range names {
+		if !utf8.ValidString(name) {
+			names[i] = codepage.As(encoding, []byte(name))
+		}
+	}
+	return names
+}
+
+// nameEncoding finds the code page of names, which are too short for statistics alone: what is
+// common in one code page is rare in the others. The last resort is that of DOS.
+func nameEncoding(names []byte) encoding.Encoding {
+	switch {
+	case codepage.IsShiftJIS(names):
+		return japanese.ShiftJIS
+	case highBytes(names, func(c byte) bool { return c >= 0x80 && c <= 0xaf || c >= 0xe0 && c <= 0xef }) >= 3:
+		return charmap.CodePage866
+	case isGBK(names):
+		return simplifiedchinese.GBK
+	}
+	switch guessed := codepage.Guess(names); guessed {
+	case simplifiedchinese.GBK, simplifiedchinese.GB18030, traditionalchinese.Big5, korean.EUCKR, japanese.EUCJP:
+		return guessed
+	}
+	return charmap.CodePage437
+}
+
+// highBytes returns how many bytes that are not ASCII follow one another at most, 0 when any of
+// them is not expected.
+func highBytes(b []byte, expected func(byte) bool) int {
+	run, longest := 0, 0
+	for _, c := range b {
+		switch {
+		case c < utf8.RuneSelf:
+			run = 0
+			continue
+		case !expected(c):
+			return 0
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// isGBK reports whether all that is not ASCII are common ideographs of GB 2312, of which some
+// would be no Korean.
+func isGBK(b []byte) bool {
+	beyondKorean := false
+	for i := 0; i < len(b); i++ {
+		if b[i] < utf8.RuneSelf {
+			continue
+		}
+		if i+1 == len(b) || b[i] < 0xb0 || b[i] > 0xd7 || b[i+1] < 0xa1 {
+			return false
+		}
+		beyondKorean = beyondKorean || b[i] > 0xc8
+		i++
+	}
+	return beyondKorean
+}
+
+// isJunk holds for folders, and for what systems put beside files.
+func isJunk(name string) bool {
+	if strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`) {
+		return true
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
+		if part == "__MACOSX" || part == ".DS_Store" || part == "Thumbs.db" || strings.HasPrefix(part, "._") {
+			return true
+		}
+	}
+	return false
+}
+
+func readTAR(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	return addTAR(ctx, f, io.NewSectionReader(f.Content, 0, f.Size))
+}
+
+// addTAR takes the files of a tar archive out; links and devices are none. Each file has a header with
+// a checksum. Where one is broken, what lies behind it is lost, and what lies before it is whole.
+func addTAR(ctx context.Context, f *extract.File, src io.Reader) (*extract.Document, error) {
+	doc := &extract.Document{}
+	archive := tar.NewReader(src)
+	for {
+		header, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return doc, nil
+		case errors.Is(err, tar.ErrInsecurePath): // partName looks at it
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, new(*extract.Error)):
+			return nil, err
+		case err != nil && len(f.Spool.Parts) > 0:
+			doc.Cut = extract.Damagedf("the archive is cut off or broken behind the first %d files in it", len(f.Spool.Parts))
+			return doc, nil
+		case err != nil:
+			return nil, extract.Damagedf("the archive is cut off or broken")
+		}
+		isFile := header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse
+		if !isFile || isJunk(header.Name) {
+			continue
+		}
+		name := header.Name
+		if !utf8.ValidString(name) {
+			name = codepage.As(nameEncoding([]byte(name)), []byte(name))
+		}
+		if err := f.Spool.Add(ctx, name, archive); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readGzip takes the file out that was compressed, or the files of the tar archive that it is.
+func readGzip(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	r, err := gzip.NewReader(io.NewSectionReader(f.Content, 0, f.Size))
+	if err != nil {
+		return nil, extract.Damagedf("the compressed file is cut off or broken")
+	}
+	return addCompressed(ctx, f, r, r.Name)
+}
+
+func readBzip2(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	return addCompressed(ctx, f, bzip2.NewReader(io.NewSectionReader(f.Content, 0, f.Size)), "")
+}
+
+// addCompressed takes out what one compressed file holds; name is what the file says of it.
+func addCompressed(ctx context.Context, f *extract.File, src io.Reader, name string) (*extract.Document, error) {
+	in := bufio.NewReaderSize(&ratioReader{r: src, packed: f.Size}, 1024)
+	head, _ := in.Peek(512) // an error comes again
+	if isTAR(head) {
+		doc, err := addTAR(ctx, f, in)
+		if err == nil {
+			err = readToEnd(ctx, in)
+		}
+		return doc, err
+	}
+	if base := path.Base(strings.ReplaceAll(f.Name, `\`, "/")); uncompressedName(base) != base {
+		name = uncompressedName(base)
+	}
+	if name = path.Base(strings.ReplaceAll(name, `\`, "/")); name == "." || name == "/" {
+		name = "content"
+	}
+	if err := f.Spool.Add(ctx, name, in); err != nil {
+		return nil, err
+	}
+	return &extract.Document{}, nil
+}
+
+// readToEnd reads what is left of a compressed file, whose checksum comes last. Nothing that was taken
+// out of it before counts when that is wrong: it is not known where the damage begins.
+func readToEnd(ctx context.Context, r io.Reader) error {
+	_, err := io.Copy(io.Discard, &extract.ContextReader{Ctx: ctx, Content: r})
+	if zipxml.IsSyntaxError(err) {
+		return extract.Damagedf("the compressed file is cut off or was changed: it does not have its checksum")
+	}
+	return err
+}
+
+// uncompressedName takes the ending off that a compressed file has.
+func uncompressedName(name string) string {
+	for _, ending := range []string{".gz", ".bz2", ".bz", ".tgz", ".tbz", ".tbz2"} {
+		if rest := name[:max(0, len(name)-len(ending))]; rest != "" && strings.EqualFold(name[len(rest):], ending) {
+			return rest
+		}
+	}
+	return name
+}
+
+// isTAR recognises the header of the first file in a tar archive: by its magic, or for the oldest
+// ones by its checksum.
+func isTAR(head []byte) bool {
+	if len(head) < 512 {
+		return false
+	}
+	if string(head[257:262]) == "ustar" {
+		return true
+	}
+	_, err := tar.NewReader(bytes.NewReader(head)).Next()
+	return err == nil && head[0] != 0
+}
+
+// ratioReader fails with a TooLarge error where what a file unpacks to is out of proportion.
+type ratioReader struct {
+	r         io.Reader
+	packed, n int64
+}
+
+func (r *ratioReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.n += int64(n)
+	if r.n > extract.UnpackRatioAfter && r.n > extract.UnpackRatio*r.packed {
+		return n, extract.TooLargef("it unpacks to more than %d times its size", extract.UnpackRatio)
+	}
+	return n, err
+}

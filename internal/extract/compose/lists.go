@@ -1,0 +1,70 @@
+package compose
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+var HeadingName = regexp.MustCompile(`^heading ([1-9])$`)
+
+var SpacesOnly = strings.NewReplacer("\t", " ")
+
+func First(a, b string) string {
+	if strings.TrimSpace(a) != "" {
+		return a
+	}
+	return b
+}
+
+// maxRanges bounds how many ranges of pages a list names.
+const maxRanges = 20
+
+// PageList writes page numbers as people do: "3, 5–9".
+func PageList(pages []int) string {
+	var b strings.Builder
+	for i, ranges := 0, 0; i < len(pages); i++ {
+		if ranges++; ranges > maxRanges {
+			fmt.Fprintf(&b, " and %d more", len(pages)-i)
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(pages[i]))
+		j := i
+		for j+1 < len(pages) && pages[j+1] == pages[j]+1 {
+			j++
+		}
+		if j > i {
+			b.WriteString("–" + strconv.Itoa(pages[j]))
+			i = j
+		}
+	}
+	return b.String()
+}
+
+var markerPattern = regexp.MustCompile(`^(?:[•‣◦▪●○■□–*+-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+`)
+
+// ListMarker is the length of the bullet or number that starts a list item, 0 for other lines.
+// A letter or number in parentheses or with a full stop counts, a bare one does not.
+func ListMarker(line string) int {
+	return len(markerPattern.FindString(line[:min(len(line), 12)]))
+}
+
+// IsCapitals holds for text with at least four letters, all of them capitals of a script that
+// has small letters too.
+func IsCapitals(s string) bool {
+	letters := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			if !unicode.IsUpper(r) {
+				return false
+			}
+			letters++
+		}
+	}
+	return letters >= 4
+}

@@ -1,0 +1,25 @@
+package compose
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// SensibleTitle returns the title from a file's properties if a person wrote it: not the names
+// that programs put there, and not the name of the file it was made from.
+func SensibleTitle(title string) string {
+	title = OneLine(Clean(title))
+	if automaticTitle.MatchString(title) || fileExtension.MatchString(title) {
+		return ""
+	}
+	if !strings.ContainsFunc(title, unicode.IsLetter) || len(title) > 300 || !strings.ContainsFunc(title, unicode.IsLower) && strings.ContainsAny(title, "_\\") {
+		return ""
+	}
+	return title
+}
+
+var (
+	automaticTitle = regexp.MustCompile(`(?i)^(?:untitled.*|no title|title|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|presentation\d*|book\d+|slide \d+|.*\.(?:tmp|temp)|print|blank|\(anonymous\)|unnamed|unknown|.*://.*)$`)
+	fileExtension  = regexp.MustCompile(`(?i)\.(?:docx?|odt|rtf|pptx?|xlsx?|pdf|tex|dvi|ps|eps|indd|qxd|pmd|fm|html?|txt|cdr|ai|pub|vsd|wpd)$`)
+)

@@ -1,0 +1,161 @@
+package formats
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"parley/internal/extract"
+	"parley/internal/extract/extracttest"
+)
+
+func TestFile_GoesByContentBeforeExtension(t *testing.T) {
+	pdf := extracttest.MakePDF(extracttest.Set("R", 11, 72, 700, "A sentence in a PDF document."))
+	docx := extracttest.MakeZIP(t, "[Content_Types].xml", "", "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"a.txt", pdf, "page 1\nP A sentence in a PDF document.\n"},
+		{"noextension", pdf, "page 1\nP A sentence in a PDF document.\n"},
+		{"a.zip", docx, "P Word here\n"},
+		{"a.pdf", []byte("<!DOCTYPE html><p>Not found</p>"), "P Not found\n"},
+		{"a.txt", []byte("<html> is a tag\n"), "P <html> is a tag\n"},
+		{"README", []byte("Plain text"), "P Plain text\n"},
+		{`dir.pdf\README`, []byte("Plain text"), "P Plain text\n"},
+		{"A.MD", []byte("# Big"), "H1 Big\n"},
+	} {
+		if got := extracttest.Outline(extracttest.Read(t, c.name, c.data)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestFile_RefusesWithAReason(t *testing.T) {
+	for _, c := range []struct {
+		name, data string
+		limits     extract.Limits
+		want       extract.Reason
+		detail     string // part of it
+	}{
+		{"a.txt", "", extract.Limits{}, extract.Empty, "no bytes"},
+		{"a.txt", " \n\t\n", extract.Limits{}, extract.Empty, "no text"},
+		{"a.md", "[//]: # (nothing)\n", extract.Limits{}, extract.Empty, "no text"},
+		{"a.doc", "hello", extract.Limits{}, extract.Unsupported, "Word 97–2003 files are not read"},
+		{"a.rtf", "{\\rtf1 }", extract.Limits{}, extract.Empty, "no text"},
+		{"a.xyz", "hello", extract.Limits{}, extract.Unsupported, ".xyz"},
+		{"a.xlsx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
+		{"a.xlsb", "hello", extract.Limits{}, extract.Unsupported, "Excel"},
+		{"a", "\x7fELF\x01\x02", extract.Limits{}, extract.Unsupported, "program"},
+		{"a", "\x01\x02\x03", extract.Limits{}, extract.Unsupported, "this"},
+		{"a.svg", "<svg/>", extract.Limits{}, extract.Unsupported, "SVG"},
+		{"a.pdf", "hello", extract.Limits{}, extract.Damaged, "PDF"},
+		{"a.pdf", "%PDF-1.4\nhello", extract.Limits{}, extract.Damaged, "PDF"},
+		{"a.docx", "PK\x03\x04 and no more", extract.Limits{}, extract.Damaged, "cut off"},
+		{"a.docx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
+		{"a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 old", extract.Limits{}, extract.Unsupported, "Word 97"},
+		{"a.txt", strings.Repeat("\x00\x01\x02\x03", 100), extract.Limits{}, extract.Damaged, "encoding"},
+		{"a.txt", "hello world", extract.Limits{FileBytes: 5}, extract.TooLarge, "at most"},
+		{"a.txt", "hello world", extract.Limits{TextBytes: 5}, extract.TooLarge, "at most"},
+		{"a.csv", "a,b,c\n" + strings.Repeat("1,2,3\n", 100), extract.Limits{TextBytes: 1000}, extract.TooLarge, "more than"},
+	} {
+		refused := extracttest.WantReason(t, c.name, []byte(c.data), c.limits, c.want)
+		if !strings.Contains(refused.Detail, c.detail) {
+			t.Errorf("%s: detail %q, want %q in it", c.name, refused.Detail, c.detail)
+		}
+	}
+}
+
+func TestFile_ReportsAPanicAsCrashed(t *testing.T) {
+	saved := extract.Unregister("CSV")
+	t.Cleanup(func() {
+		extract.Unregister("CSV")
+		extract.Register("CSV", saved)
+	})
+	extract.Register("CSV", extract.Reader{Read: func(context.Context, *extract.File) (*extract.Document, error) { panic("as asked") }})
+	extracttest.WantReason(t, "a.csv", []byte("hello"), extract.Limits{}, extract.Crashed)
+}
+
+func TestSupports(t *testing.T) {
+	for _, c := range []struct {
+		name, head string // "-" for a head that is not known
+		want       bool
+	}{
+		{"a.pdf", "-", true}, {"b/A.PDF", "anything", true}, {"README", "-", true}, {"README", "text", true},
+		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.xlsb", "-", false}, {"a.jar", "-", false},
+		{"a.exe", "-", true}, {"a.exe", "MZ\x00", false}, {"a.exe", "%PDF-1.4", true}, {"a.bin", "PK\x03\x04", true},
+		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.doc", "text", false},
+	} {
+		var head []byte
+		if c.head != "-" {
+			head = []byte(c.head)
+		}
+		if got := extract.Supports(c.name, head); got != c.want {
+			t.Errorf("Supports(%q, %q) = %v, want %v", c.name, head, got, c.want)
+		}
+	}
+}
+
+func TestCSV_RowsReadAlone(t *testing.T) {
+	for name, c := range map[string]struct{ data, want string }{
+		"comma": {
+			"Plan,Deductible,Note\nStandard,\"$2,000\",\nPlus,$500,\"two\nlines\"\n",
+			"TH Plan | Deductible | Note\nTR Plan: Standard; Deductible: $2,000\nTR Plan: Plus; Deductible: $500; Note: two lines\n",
+		},
+		"semicolon": {
+			"Stadt;Preis\nKöln;1,5\nBonn;2,5\n",
+			"TH Stadt | Preis\nTR Stadt: Köln; Preis: 1,5\nTR Stadt: Bonn; Preis: 2,5\n",
+		},
+		"tab": {"a\tb\n1\t2\n", "TH a | b\nTR a: 1; b: 2\n"},
+		"bar": {"a|b\n1|2\n", "TH a | b\nTR a: 1; b: 2\n"},
+		"no header": {
+			"1,2\n3,4\n",
+			"TR 1 | 2\nTR 3 | 4\n",
+		},
+		"title above": {
+			"Prices of 2024,\nfruit,price\napple,3\n",
+			"TR Prices of 2024\nTH fruit | price\nTR fruit: apple; price: 3\n",
+		},
+		"one column":  {"apple\npear\n", "TR apple\nTR pear\n"},
+		"stray quote": {"a,b\n5\" pipe,2\n", "TH a | b\nTR a: 5\" pipe; b: 2\n"},
+	} {
+		if got := extracttest.Outline(extracttest.Read(t, "a.csv", []byte(c.data))); got != c.want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestPlain_FindsParagraphsListsAndHeadings(t *testing.T) {
+	for name, c := range map[string]struct{ data, want string }{
+		"wrapped lines are joined": {
+			"The quick brown fox jumps over the lazy dog and runs away\ninto the forest behind the hill, where nobody finds it at\nall.\n\nNext one.\n",
+			"P The quick brown fox jumps over the lazy dog and runs away into the forest behind the hill, where nobody finds it at all.\nP Next one.\n",
+		},
+		"other lines stay": {
+			"Name: Ada\nCity: London\nYear: 1815\n",
+			"P Name: Ada⏎City: London⏎Year: 1815\n",
+		},
+		"lists": {
+			"To do:\n- first\n- second\n\n1. one\n2) two\n",
+			"P To do:\nL - first\nL - second\nL 1. one\nL 2) two\n",
+		},
+		"headings": {
+			"INTRODUCTION\n\nText.\n\nPart two\n========\nMore.\n\n1.2 Scope of work\n\nEnd.\n",
+			"H1 INTRODUCTION\nP Text.\nH1 Part two\nP More.\nH1 1.2 Scope of work\nP End.\n",
+		},
+		"a table": {
+			"name\tage\tcity\nAda\t36\tLondon\nKurt\t71\tPrinceton\n",
+			"TH name | age | city\nTR name: Ada; age: 36; city: London\nTR name: Kurt; age: 71; city: Princeton\n",
+		},
+		"Windows lines and odd characters": {
+			"one\r\ntwo\u00a0three\u00adfour\ufeff\x07\r\n\r\n\u202eabc\u202c ﬁne\n",
+			"P one⏎two threefour\nP abc fine\n",
+		},
+		"decomposed letters": {"Ko\u0308ln\n", "P Köln\n"},
+	} {
+		if got := extracttest.Outline(extracttest.Read(t, "a.txt", []byte(c.data))); got != c.want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package mail
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/mail"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/extract/codepage"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/markup"
+	"parley/internal/format"
+)
+
+var _ = extract.Register("e-mail", extract.Reader{Read: readMail, Looks: func(f *extract.File) bool { return f.IsUntold() && looksLikeMail(f.Head) }})
+
+// readMail reads a message of the Internet Message Format (RFC 5322) with MIME: who wrote to whom
+// and when, and the body. Attachments are documents of their own.
+func readMail(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	m := mailReader{ctx: ctx, f: f, left: f.Limits.TextBytes}
+	in := bufio.NewReader(io.NewSectionReader(f.Content, 0, f.Size))
+	header, err := readHeader(in)
+	if err != nil {
+		return nil, err
+	}
+	body, err := m.entity(header, in, 0)
+	if err != nil {
+		return nil, err
+	}
+	if m.encrypted && body.isEmpty() && len(f.Spool.Parts) == 0 {
+		return nil, &extract.Error{Reason: extract.Encrypted, Detail: "the message is encrypted for its recipients"}
+	}
+	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
+	if err := addMail(ctx, &out, mailFields(header), body, f.Spool.Parts); err != nil {
+		return nil, err
+	}
+	return &extract.Document{Title: header.text("subject"), Pages: []extract.Page{out.Page(0, false)}, Notes: m.notes}, nil
+}
+
+// mailField is a line of a message's head that people read.
+type mailField struct{ name, value string }
+
+func mailFields(h mailHeader) []mailField {
+	var fields []mailField
+	for _, name := range []string{"From", "To", "Cc", "Newsgroups", "Date", "Subject"} {
+		value := h.text(strings.ToLower(name))
+		if name == "Date" {
+			if t, err := mail.ParseDate(value); err == nil {
+				value = t.Format("Monday, 2006-01-02 15:04 -0700")
+			}
+		}
+		fields = append(fields, mailField{name, value})
+	}
+	return fields
+}
+
+// maxAttachments bounds how many names of attachments stand in the text of a message.
+const maxAttachments = 50
+
+// addMail appends a message: its head, its body, and the names of what is attached.
+func addMail(ctx context.Context, out *compose.Builder, fields []mailField, body mailBody, parts []extract.Part) error {
+	var lines []string
+	for _, f := range fields {
+		if f.value != "" {
+			lines = append(lines, f.name+": "+f.value)
+		}
+	}
+	if err := out.Add(extract.Paragraph, 0, strings.Join(lines, "\n")); err != nil {
+		return err
+	}
+	if err := body.write(ctx, out); err != nil {
+		return err
+	}
+	var names []string
+	for _, p := range parts[:min(len(parts), maxAttachments)] {
+		names = append(names, compose.OneLine(compose.Clean(p.Name)))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return out.Add(extract.Paragraph, 0, "Attachments: "+strings.Join(names, ", "))
+}
+
+// mailBody is the text of a message in the forms in which it was sent.
+type mailBody struct{ plain, html string }
+
+func (b mailBody) isEmpty() bool { return strings.TrimSpace(b.plain+b.html) == "" }
+
+// join appends the body of a part that follows.
+func (b *mailBody) join(o mailBody) {
+	if o.plain != "" {
+		b.plain = strings.TrimLeft(b.plain+"\n\n"+o.plain, "\n")
+	}
+	b.html += o.html
+}
+
+// write appends the body. Where there are both forms the text without markup is taken, unless it
+// only says that there is another form.
+func (b mailBody) write(ctx context.Context, out *compose.Builder) error {
+	words := len(strings.Fields(b.plain))
+	if b.html != "" && (words == 0 || words*3 < len(strings.Fields(markup.FlatHTML(b.html)))) {
+		return markup.AddWholeHTML(out, b.html)
+	}
+	return markup.AddPlain(ctx, out, b.plain)
+}
+
+// mailReader takes a message apart.
+type mailReader struct {
+	ctx       context.Context //nolint:containedctx // it lives as long as the one call that made it
+	f         *extract.File
+	left      int64 // bytes of body that may still come
+	encrypted bool
+	notes     []string
+}
+
+// mailHeader are the fields of a message or a part of one, by name in small letters.
+type mailHeader map[string][]string
+
+// The bounds of a header.
+const (
+	headerBytes  = 1 << 20
+	headerFields = 2000
+)
+
+// readHeader reads fields up to the first blank line, and forgives what is not one.
+func readHeader(in *bufio.Reader) (mailHeader, error) {
+	h := mailHeader{}
+	name, size, fields := "", 0, 0
+	for {
+		line, err := in.ReadString('\n')
+		if size += len(line); size > headerBytes || fields > headerFields {
+			return nil, extract.TooLargef("the head of the message has more than %s", extract.Megabytes(headerBytes))
+		}
+		text := strings.TrimRight(line, "\r\n")
+		switch {
+		case text == "" && err == nil && len(h) > 0:
+			return h, nil
+		case text == "":
+		case text[0] == ' ' || text[0] == '\t':
+			if values := h[name]; len(values) > 0 {
+				values[len(values)-1] += " " + strings.TrimSpace(text)
+			}
+		default:
+			key, value, ok := strings.Cut(text, ":")
+			if name = ""; ok && !strings.ContainsAny(key, " \t") {
+				name = strings.ToLower(key)
+				h[name] = append(h[name], strings.TrimSpace(value))
+				fields++
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return h, nil
+			}
+			return nil, &extract.Error{Reason: extract.Unreadable, Detail: "the file cannot be read to its end"}
+		}
+	}
+}
+
+func (h mailHeader) get(name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// text returns a field as people read it: words encoded by RFC 2047 are decoded.
+func (h mailHeader) text(name string) string {
+	return compose.OneLine(compose.Clean(decodeWords(h.get(name))))
+}
+
+func decodeWords(s string) string {
+	d := mime.WordDecoder{CharsetReader: func(charset string, in io.Reader) (io.Reader, error) {
+		data, err := io.ReadAll(io.LimitReader(in, headerBytes))
+		if err != nil {
+			return nil, err
+		}
+		return strings.NewReader(codepage.Decode(data, charset)), nil
+	}}
+	if text, err := d.DecodeHeader(s); err == nil {
+		s = text
+	}
+	return codepage.Decode([]byte(s), "")
+}
+
+// contentType returns a part's media type and parameters, and makes the best of broken ones.
+func (h mailHeader) contentType() (string, map[string]string) {
+	value := h.get("content-type")
+	if value == "" {
+		return "text/plain", nil
+	}
+	media, params, err := mime.ParseMediaType(value)
+	if err == nil {
+		return media, params
+	}
+	media, rest, _ := strings.Cut(value, ";")
+	params = map[string]string{}
+	for part := range strings.SplitSeq(rest, ";") {
+		if key, v, ok := strings.Cut(part, "="); ok {
+			params[strings.ToLower(strings.TrimSpace(key))] = strings.Trim(strings.TrimSpace(v), `"`)
+		}
+	}
+	return strings.ToLower(strings.TrimSpace(media)), params
+}
+
+// fileName is the name that a part was sent under, "" when it has none.
+func (h mailHeader) fileName(params map[string]string) string {
+	_, disposition, err := mime.ParseMediaType(h.get("content-disposition"))
+	name := disposition["filename"]
+	if err != nil || name == "" {
+		name = params["name"]
+	}
+	if name == "" {
+		name = mailHeader{"x": {h.get("content-description")}}.text("x")
+		if format.Ext(name) == "" {
+			return ""
+		}
+	}
+	return compose.AttachmentName(decodeWords(name))
+}
+
+// numberedName is the name of the next part that has none, by its media type.
+func (m *mailReader) numberedName(media string) string {
+	ext := ""
+	switch media {
+	case "message/rfc822", "message/global":
+		ext = ".eml"
+	case "text/html":
+		ext = ".html"
+	case "text/plain":
+		ext = ".txt"
+	case "text/csv":
+		ext = ".csv"
+	case "text/calendar":
+		ext = ".ics"
+	case "application/pdf":
+		ext = ".pdf"
+	}
+	return fmt.Sprintf("attachment-%d%s", len(m.f.Spool.Parts)+1, ext)
+}
+
+// looksLikeMail recognises a message by its head: several fields that every message has, and
+// nothing else before the first blank line.
+func looksLikeMail(head []byte) bool {
+	lines := strings.Split(strings.ReplaceAll(string(head), "\r\n", "\n"), "\n")
+	usual := map[string]bool{}
+	for i, line := range lines {
+		switch {
+		case line == "" || i == len(lines)-1:
+			return len(usual) >= 3
+		case line[0] == ' ' || line[0] == '\t':
+			continue
+		}
+		name, _, ok := strings.Cut(line, ":")
+		if !ok || strings.ContainsAny(name, " \t") || name == "" {
+			return false
+		}
+		switch strings.ToLower(name) {
+		case "from", "to", "subject", "date", "message-id", "received", "mime-version", "return-path", "newsgroups":
+			usual[strings.ToLower(name)] = true
+		}
+	}
+	return false
+}

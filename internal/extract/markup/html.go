@@ -1,0 +1,283 @@
+package markup
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+)
+
+var _ = extract.Register("HTML", extract.Reader{Read: readHTML, Looks: func(f *extract.File) bool { return f.IsMisnamed() && looksLikeHTML(f.Head) }})
+
+// MaxHTMLBytes bounds a web page: its tree takes about ten times the memory of its source.
+const MaxHTMLBytes = 16 << 20
+
+// readHTML reads the main content of a web page. Where the article finder sees little of the
+// page, as on reference pages made of many short sections, the whole body is read without its
+// navigation, headers, footers and forms.
+func readHTML(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	data, err := f.All(min(f.Limits.TextBytes, MaxHTMLBytes))
+	if err != nil {
+		return nil, err
+	}
+	source, err := compose.DecodeText(data, MetaCharset(data))
+	if err != nil {
+		return nil, err
+	}
+	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
+	root, err := html.Parse(strings.NewReader(source))
+	if err != nil { // nested deeper than the parser allows
+		doc := &extract.Document{Notes: []string{"the page is nested too deeply, and was read without its structure"}}
+		if err := out.Add(extract.Paragraph, 0, FlatHTML(source)); err != nil {
+			return nil, err
+		}
+		doc.Pages = []extract.Page{out.Page(0, false)}
+		return doc, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	head := readHTMLHead(root)
+	body := mainContent(root, len(source))
+	w := htmlWalker{out: &out}
+	if !hasElement(body, atom.H1) {
+		// The article finder takes the heading away that repeats the title.
+		if h1 := find(root, atom.H1); h1 != nil && find(body, atom.Body) == nil {
+			w.heading(1, h1)
+		}
+	}
+	w.walk(body)
+	w.flush()
+	if w.err != nil {
+		return nil, w.err
+	}
+	doc := &extract.Document{Title: head.title, Pages: []extract.Page{out.Page(0, false)}}
+	doc.Meta.URL = head.url
+	return doc, nil
+}
+
+// MetaCharset is the charset that the page's meta elements or XML declaration name (HTML
+// standard, section 13.2.3.2), "" for none.
+func MetaCharset(data []byte) string {
+	const searched = 64 << 10 // the standard asks for 1,024 bytes, which not every page keeps to
+	m := charsetPattern.FindSubmatch(data[:min(len(data), searched)])
+	if m == nil {
+		return ""
+	}
+	return strings.ToLower(string(bytes.TrimSpace(m[1])))
+}
+
+var charsetPattern = regexp.MustCompile(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
+
+// htmlHead is what a page says of itself.
+type htmlHead struct{ title, url string }
+
+func readHTMLHead(root *html.Node) htmlHead {
+	var h htmlHead
+	ogTitle := ""
+	for n := range root.Descendants() {
+		switch n.DataAtom {
+		case atom.Title:
+			if h.title == "" && n.Namespace == "" {
+				h.title = compose.OneLine(nodeText(n))
+			}
+		case atom.Link:
+			if h.url == "" && strings.EqualFold(attr(n, "rel"), "canonical") {
+				h.url = webURL(attr(n, "href"))
+			}
+		case atom.Meta:
+			switch {
+			case attr(n, "property") == "og:title":
+				ogTitle = compose.OneLine(attr(n, "content"))
+			case attr(n, "property") == "og:url" && h.url == "":
+				h.url = webURL(attr(n, "content"))
+			}
+		}
+	}
+	if h.title == "" {
+		h.title = ogTitle
+	}
+	return h
+}
+
+// webURL returns an absolute http or https address, and "" for anything else.
+func webURL(s string) string {
+	u, err := url.Parse(strings.TrimSpace(s))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return u.String()
+}
+
+// articleBytes bounds the source of the pages in which an article is looked for, which takes
+// several copies of the tree.
+const articleBytes = 3 << 20
+
+// mainContent is the subtree worth reading of a page whose source has size bytes. It changes root.
+func mainContent(root *html.Node, size int) *html.Node {
+	body := find(root, atom.Body)
+	if body == nil {
+		body = root
+	}
+	prepareHTML(root)
+	removeElements(root, func(n *html.Node) bool { return skipped[n.DataAtom] || isHidden(n) })
+	if size > articleBytes {
+		removeElements(body, isBoilerplate)
+		return body
+	}
+	article, err := readability.FromDocument(root, nil)
+	removeElements(body, isBoilerplate)
+	if err != nil || article.Node == nil {
+		return body
+	}
+	// The share keeps reference pages whole; what the finder drops of an article is far less.
+	if found, all := textLength(article.Node), textLength(body); found < 200 || found*2 < all {
+		return body
+	}
+	return article.Node
+}
+
+// skipped are the elements whose content is not text of the page.
+var skipped = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
+	atom.Object: true, atom.Svg: true, atom.Math: false, atom.Canvas: true, atom.Select: true,
+	atom.Button: true, atom.Textarea: true, atom.Audio: true, atom.Video: true,
+}
+
+func isHidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		if a.Key == "hidden" || a.Key == "aria-hidden" && a.Val == "true" ||
+			a.Key == "style" && strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
+			return true
+		}
+	}
+	return false
+}
+
+// isBoilerplate holds for what surrounds the content on every page of a site. A header inside an
+// article or main element belongs to the content.
+func isBoilerplate(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside:
+		return true
+	case atom.Header, atom.Footer:
+		return n.Parent != nil && (n.Parent.DataAtom == atom.Body || n.Parent.DataAtom == atom.Div) && find(n, atom.H1) == nil
+	}
+	switch attr(n, "role") {
+	case "navigation", "banner", "contentinfo", "search":
+		return find(n, atom.H1) == nil
+	}
+	return false
+}
+
+func removeElements(root *html.Node, remove func(*html.Node) bool) {
+	for n := root.FirstChild; n != nil; {
+		next := n.NextSibling
+		if n.Type == html.ElementNode && n.DataAtom != atom.Body && n.DataAtom != atom.Html && remove(n) {
+			root.RemoveChild(n)
+		} else {
+			removeElements(n, remove)
+		}
+		n = next
+	}
+}
+
+func find(root *html.Node, name atom.Atom) *html.Node {
+	if root.DataAtom == name {
+		return root
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func hasElement(root *html.Node, name atom.Atom) bool { return find(root, name) != nil }
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// nodeText is the raw text under a node.
+func nodeText(root *html.Node) string {
+	var b strings.Builder
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode {
+			b.WriteString(n.Data)
+		}
+	}
+	return compose.Clean(b.String())
+}
+
+func textLength(root *html.Node) int {
+	total := 0
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode {
+			for _, word := range strings.Fields(n.Data) {
+				total += len(word)
+			}
+		}
+	}
+	return total
+}
+
+// FlatHTML is the text of a page that cannot be parsed, its tags replaced by spaces.
+func FlatHTML(source string) string {
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(source))
+	skip := 0
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return compose.OneLine(compose.Clean(b.String()))
+		case html.TextToken:
+			if skip == 0 {
+				b.Write(z.Text())
+			}
+		case html.StartTagToken:
+			if name, _ := z.TagName(); atom.Lookup(name) == atom.Script || atom.Lookup(name) == atom.Style {
+				skip++
+			}
+			b.WriteByte(' ')
+		case html.EndTagToken:
+			if name, _ := z.TagName(); atom.Lookup(name) == atom.Script || atom.Lookup(name) == atom.Style {
+				skip = max(0, skip-1)
+			}
+			b.WriteByte(' ')
+		}
+	}
+}
+
+// AddWholeHTML appends the whole body of a page.
+func AddWholeHTML(out *compose.Builder, source string) error {
+	root, err := html.Parse(strings.NewReader(source))
+	if err != nil { // nested deeper than the parser allows
+		return out.Add(extract.Paragraph, 0, FlatHTML(source))
+	}
+	prepareHTML(root)
+	removeElements(root, isHidden)
+	w := htmlWalker{out: out}
+	w.walk(root)
+	w.flush()
+	return w.err
+}
+
+func looksLikeHTML(head []byte) bool {
+	start := strings.ToLower(string(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")))
+	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}

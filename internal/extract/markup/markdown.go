@@ -1,0 +1,286 @@
+package markup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+	"go.yaml.in/yaml/v3"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+)
+
+var _ = extract.Register("Markdown", extract.Reader{Read: readMarkdown})
+
+// readMarkdown reads CommonMark with tables, strikethrough, task lists and footnotes, and front
+// matter in YAML. Code stays as it is; of links their text is kept, of images what describes them.
+func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	data, err := f.All(f.Limits.TextBytes)
+	if err != nil {
+		return nil, err
+	}
+	source, err := compose.DecodeText(data, "")
+	if err != nil {
+		return nil, err
+	}
+	doc := &extract.Document{}
+	if matter, body, ok := cutFrontMatter(source); ok {
+		doc.Meta, err = parseMeta(matter)
+		switch {
+		case err == nil:
+			source = body
+		case accessKey.MatchString(matter):
+			return nil, &extract.Error{Reason: extract.BadMetadata,
+				Detail: fmt.Sprintf("its front matter is not valid, so who may see the document is not known: %v", err)}
+		default:
+			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
+		}
+	}
+	w := markdownWalker{source: []byte(source), out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
+	parser := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote)).Parser()
+	tree := parser.Parse(text.NewReader(w.source))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.blocks(tree); err != nil {
+		return nil, err
+	}
+	doc.Title = doc.Meta.Title
+	doc.Pages = []extract.Page{w.out.Page(0, false)}
+	return doc, nil
+}
+
+// cutFrontMatter parts what stands between a first line "---" and the next line "---" or "..."
+// from the rest.
+func cutFrontMatter(source string) (matter, body string, ok bool) {
+	rest, found := strings.CutPrefix(source, "---\n")
+	if !found {
+		return "", source, false
+	}
+	end := frontMatterEnd.FindStringIndex(rest)
+	if end == nil {
+		return "", source, false
+	}
+	return rest[:end[0]], rest[end[1]:], true
+}
+
+var (
+	frontMatterEnd = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
+	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|namespace)["']?\s*:`)
+)
+
+// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
+// namespace is one.
+func parseMeta(matter string) (extract.Meta, error) {
+	var m struct {
+		Title    string    `yaml:"title"`
+		URL      string    `yaml:"url"`
+		Category string    `yaml:"category"`
+		Users    yaml.Node `yaml:"users"`
+		Groups   yaml.Node `yaml:"groups"`
+
+		Namespace yaml.Node `yaml:"namespace"`
+	}
+	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
+	if yaml.Unmarshal([]byte(matter), &texts) == nil {
+		for _, text := range []struct {
+			key   string
+			value *yaml.Node
+		}{{"title", &texts.Title}, {"url", &texts.URL}, {"category", &texts.Category}} {
+			if text.value.Kind == yaml.MappingNode || text.value.Kind == yaml.SequenceNode {
+				return extract.Meta{}, fmt.Errorf("line %d: %s must be one text", text.value.Line+1, text.key)
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(matter), &m); err != nil {
+		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+	}
+	users, err := yamlNames(&m.Users)
+	if err != nil {
+		return extract.Meta{}, fmt.Errorf("users: %w", err)
+	}
+	groups, err := yamlNames(&m.Groups)
+	if err != nil {
+		return extract.Meta{}, fmt.Errorf("groups: %w", err)
+	}
+	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
+		return extract.Meta{}, fmt.Errorf("line %d: namespace must be a name", n.Line+1)
+	}
+	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups,
+		Namespace: strings.TrimSpace(m.Namespace.Value)}, nil
+}
+
+// yamlNames returns the names of a list, or of a single name. A key that is there must name
+// somebody: an empty list more likely means "nobody" than "everybody", so it is an error.
+func yamlNames(n *yaml.Node) ([]string, error) {
+	if n.Kind == 0 {
+		return nil, nil
+	}
+	var names []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		names = []string{n.Value}
+	case yaml.SequenceNode:
+		if err := n.Decode(&names); err != nil {
+			return nil, fmt.Errorf("line %d is not a list of names", n.Line+1)
+		}
+	default:
+		return nil, fmt.Errorf("line %d is neither a list nor a name", n.Line+1)
+	}
+	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	if n.Tag == "!!null" || len(names) == 0 || slices.ContainsFunc(names, blank) {
+		return nil, fmt.Errorf("line %d names nobody", n.Line+1)
+	}
+	return names, nil
+}
+
+// markdownWalker turns a syntax tree into blocks.
+type markdownWalker struct {
+	source []byte
+	out    compose.Builder
+}
+
+func (w *markdownWalker) blocks(parent ast.Node) error {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if err := w.block(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *markdownWalker) block(n ast.Node) error {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return w.out.Add(extract.Heading, n.Level, attributes.ReplaceAllString(compose.OneLine(w.inline(n)), ""))
+	case *ast.Paragraph, *ast.TextBlock:
+		return w.out.Add(extract.Paragraph, 0, w.inline(n))
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return w.out.Add(extract.Code, 0, string(n.Lines().Value(w.source)))
+	case *ast.List:
+		return w.list(n)
+	case *ast.HTMLBlock:
+		raw := string(n.Lines().Value(w.source))
+		if n.HasClosure() {
+			raw += string(n.ClosureLine.Value(w.source))
+		}
+		return addHTML(&w.out, raw)
+	case *tables.Table:
+		return w.table(n)
+	case *ast.LinkReferenceDefinition:
+		return nil
+	}
+	return w.blocks(n) // block quotes and footnotes
+}
+
+// attributes are what Pandoc, kramdown and others have behind a heading: "Introduction {#intro .wide}".
+var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
+
+// list appends the items of a list, each with its bullet or number, and of nested lists after
+// the item that holds them.
+func (w *markdownWalker) list(list *ast.List) error {
+	number := list.Start
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		marker := "• "
+		if list.IsOrdered() {
+			marker = strconv.Itoa(number) + ". "
+			number++
+		}
+		for n := item.FirstChild(); n != nil; n = n.NextSibling() {
+			var err error
+			switch n := n.(type) {
+			case *ast.Paragraph, *ast.TextBlock:
+				if text := strings.TrimSpace(w.inline(n)); text != "" {
+					err = w.out.Add(extract.ListItem, 0, marker+text)
+					marker = ""
+				}
+			case *ast.List:
+				err = w.list(n)
+			default:
+				err = w.block(n)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *markdownWalker) table(table *tables.Table) error {
+	var rows [][]string
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []string
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, w.inline(cell))
+		}
+		rows = append(rows, cells)
+	}
+	return w.out.AddTable(rows, true)
+}
+
+// inline is the text of a block without its markup.
+func (w *markdownWalker) inline(block ast.Node) string {
+	var b strings.Builder
+	w.writeInline(&b, block)
+	return b.String()
+}
+
+func (w *markdownWalker) writeInline(b *strings.Builder, parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			b.WriteString(unescapeMarkdown(n.Value(w.source)))
+			switch {
+			case n.HardLineBreak():
+				b.WriteByte('\n')
+			case n.SoftLineBreak():
+				last, _ := utf8.DecodeLastRuneInString(b.String())
+				first := ' '
+				if next, ok := n.NextSibling().(*ast.Text); ok {
+					first, _ = utf8.DecodeRune(next.Value(w.source))
+				}
+				b.WriteString(compose.Glue(last, first))
+			}
+		case *ast.String:
+			b.Write(n.Value)
+		case *ast.CodeSpan:
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				if t, ok := c.(*ast.Text); ok {
+					b.WriteString(strings.ReplaceAll(string(t.Value(w.source)), "\n", " "))
+				}
+			}
+		case *ast.AutoLink:
+			b.Write(n.Label(w.source))
+		case *ast.RawHTML:
+			if strings.HasPrefix(strings.ToLower(string(n.Segments.Value(w.source))), "<br") {
+				b.WriteByte('\n')
+			}
+		case *tables.FootnoteLink, *tables.FootnoteBacklink, *tables.TaskCheckBox:
+		default:
+			w.writeInline(b, n)
+		}
+	}
+}
+
+// unescapeMarkdown resolves backslash escapes and character references (CommonMark 0.31,
+// sections 2.4 and 2.5).
+func unescapeMarkdown(raw []byte) string {
+	if !bytes.ContainsAny(raw, `\&`) {
+		return string(raw)
+	}
+	return compose.Clean(string(util.UnescapePunctuations(util.ResolveEntityNames(util.ResolveNumericReferences(raw)))))
+}

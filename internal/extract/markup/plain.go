@@ -1,0 +1,176 @@
+package markup
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/tabular"
+)
+
+var _ = extract.Register("plain text", extract.Reader{Read: readPlain})
+
+// readPlain reads text without markup: blank lines part paragraphs, and lines that were wrapped
+// at a fixed width are joined.
+func readPlain(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	data, err := f.All(f.Limits.TextBytes)
+	if err != nil {
+		return nil, err
+	}
+	text, err := compose.DecodeText(data, "")
+	if err != nil {
+		return nil, err
+	}
+	b := compose.Builder{Budget: compose.NewBudget(f.Limits)}
+	doc := func() *extract.Document { return &extract.Document{Pages: []extract.Page{b.Page(0, false)}} }
+	if isTabular(text) {
+		if err := tabular.AddCSV(ctx, &b, tabular.CSVReader(text, '\t')); err != nil {
+			return nil, err
+		}
+		return doc(), nil
+	}
+	if err := AddPlain(ctx, &b, text); err != nil {
+		return nil, err
+	}
+	return doc(), nil
+}
+
+// AddPlain appends the paragraphs of a text.
+func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
+	lines := strings.Split(text, "\n")
+	width := wrapWidth(lines)
+	for from := 0; from < len(lines); {
+		if strings.TrimSpace(lines[from]) == "" {
+			from++
+			continue
+		}
+		to := from + 1
+		for to < len(lines) && strings.TrimSpace(lines[to]) != "" {
+			to++
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := plainParagraph(b, lines[from:to], width, to < len(lines)); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// isTabular recognises a table under the name of a text: its first lines, three or more, have
+// the same number of tabs, at least two.
+func isTabular(text string) bool {
+	const looked = 20
+	n, tabs := 0, 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if n == 0 {
+			tabs = strings.Count(line, "\t")
+		}
+		if tabs < 2 || strings.Count(line, "\t") != tabs {
+			return false
+		}
+		if n++; n == looked {
+			break
+		}
+	}
+	return n >= 3
+}
+
+// plainParagraph appends what stands between two blank lines: a heading, the items of a list, or
+// one paragraph.
+func plainParagraph(b *compose.Builder, lines []string, width int, hasMore bool) error {
+	if hasMore && len(lines) == 1 && isPlainHeading(lines[0]) {
+		return b.Add(extract.Heading, 1, lines[0])
+	}
+	if len(lines) >= 2 && isUnderline(lines[1]) && utf8.RuneCountInString(strings.TrimSpace(lines[0])) <= 100 {
+		if err := b.Add(extract.Heading, underlineLevel(lines[1]), lines[0]); err != nil {
+			return err
+		}
+		if lines = lines[2:]; len(lines) == 0 {
+			return nil
+		}
+	}
+	var para strings.Builder
+	kind := extract.Paragraph
+	for i, line := range lines {
+		line = strings.TrimRight(line, " \t")
+		if compose.ListMarker(strings.TrimLeft(line, " \t")) > 0 {
+			if err := b.Add(kind, 0, para.String()); err != nil {
+				return err
+			}
+			para.Reset()
+			kind = extract.ListItem
+		}
+		if para.Len() > 0 {
+			para.WriteString(lineJoint(lines[i-1], line, width))
+		}
+		para.WriteString(strings.TrimLeft(line, " \t"))
+	}
+	return b.Add(kind, 0, para.String())
+}
+
+// lineJoint is what comes between two lines of a paragraph: the wrap is undone where the first
+// line reaches as far as wrapped lines do, else the line stays a line.
+func lineJoint(before, line string, width int) string {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(line, " \t"))
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " \t"))
+	word, _, _ := strings.Cut(strings.TrimLeft(line, " \t"), " ")
+	if width > 0 && utf8.RuneCountInString(before)+1+utf8.RuneCountInString(word) > width {
+		return compose.Glue(last, first)
+	}
+	return "\n"
+}
+
+// wrapWidth is the column at which the lines of a text were wrapped, 0 when they were not: the
+// longest line, if it has 40 to 100 characters, and a third of the lines that have a successor
+// in their paragraph come within 12 characters of it.
+func wrapWidth(lines []string) int {
+	longest, followed, full := 0, 0, 0
+	for _, line := range lines {
+		longest = max(longest, utf8.RuneCountInString(strings.TrimRight(line, " \t")))
+	}
+	if longest < 40 || longest > 100 {
+		return 0
+	}
+	for i, line := range lines[:len(lines)-1] {
+		if strings.TrimSpace(line) == "" || strings.TrimSpace(lines[i+1]) == "" {
+			continue
+		}
+		followed++
+		if utf8.RuneCountInString(line) >= longest-12 {
+			full++
+		}
+	}
+	if full*3 < followed {
+		return 0
+	}
+	return longest
+}
+
+// isPlainHeading holds for a short line of capitals and for the usual forms of numbered headings.
+func isPlainHeading(line string) bool {
+	line = strings.TrimSpace(line)
+	return utf8.RuneCountInString(line) <= 80 && (compose.IsCapitals(line) || numberedHeading.MatchString(line))
+}
+
+var numberedHeading = regexp.MustCompile(`^(?:(?:Chapter|CHAPTER|Section|SECTION|Part|PART|Appendix|APPENDIX) [\dA-Z]+\b.{0,60}|\d+(?:\.\d+)+\.? \p{Lu}[^.!?]{0,70})$`)
+
+func isUnderline(line string) bool {
+	line = strings.TrimSpace(line)
+	return len(line) >= 3 && (strings.Trim(line, "=") == "" || strings.Trim(line, "-") == "")
+}
+
+func underlineLevel(line string) int {
+	if strings.Contains(line, "=") {
+		return 1
+	}
+	return 2
+}

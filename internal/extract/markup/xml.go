@@ -1,0 +1,231 @@
+package markup
+
+import (
+	"context"
+	"encoding/xml"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/zipxml"
+)
+
+var (
+	_ = extract.Register("XML", extract.Reader{Read: readXML, Looks: func(f *extract.File) bool { return f.IsMisnamed() && extract.LooksLikeXML(f.Head) }})
+)
+
+// readXML reads XML of any kind by its form: an element with a long text is a paragraph, whatever
+// stands inside it; elements with short texts are lines "name: text" of the element around them;
+// what is called a title or heading is one.
+func readXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	w := xmlWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
+	err := zipxml.EachToken(ctx, io.NewSectionReader(f.Content, 0, f.Size), w.visit)
+	if err != nil && !zipxml.IsSyntaxError(err) {
+		return nil, err
+	}
+	doc := &extract.Document{}
+	if err != nil {
+		doc.Notes = append(doc.Notes, "the file is damaged, and was read up to the damage")
+		w.open = nil
+		if !w.hasText {
+			return nil, extract.Damagedf("the file is not well-formed XML")
+		}
+	}
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	doc.Pages = []extract.Page{w.out.Page(0, false)}
+	return doc, nil
+}
+
+// xmlWalker collects the texts of elements as they stream by.
+type xmlWalker struct {
+	out     compose.Builder
+	hasText bool
+	open    []*xmlElement
+	lines   strings.Builder // of short texts that are not written yet
+	depth   int             // of the element whose lines these are
+	table   xmlTable        // that is not written yet
+}
+
+// xmlElement is an element that is open.
+type xmlElement struct {
+	name  string          // in lower case
+	label string          // as it is written
+	text  strings.Builder // its own and that of the elements inside it
+	own   bool            // it has text of its own
+	wide  bool            // a paragraph or cell, to which text farther inside belongs too
+	inner bool            // what was added last is of an element inside it
+}
+
+// The bounds of elements.
+const (
+	maxXMLDepth = 100
+	shortText   = 120 // characters
+	longLines   = 2000
+)
+
+func (w *xmlWalker) visit(_ *xml.Decoder, token xml.Token) error {
+	switch t := token.(type) {
+	case xml.StartElement:
+		if len(w.open) >= maxXMLDepth {
+			return extract.Damagedf("its elements are nested too deeply")
+		}
+		name := strings.ToLower(t.Name.Local)
+		if around := len(w.open) - 1; around >= 0 && xmlBreaks[name] {
+			w.open[around].text.WriteByte(' ')
+		}
+		w.open = append(w.open, &xmlElement{
+			name: name, label: t.Name.Local, own: w.startsCell(name), wide: xmlProse[name] || xmlCells[name],
+		})
+	case xml.CharData:
+		return w.text(string(t))
+	case xml.EndElement:
+		return w.end()
+	}
+	return nil
+}
+
+func (w *xmlWalker) text(s string) error {
+	if len(w.open) == 0 {
+		return nil
+	}
+	e := w.open[len(w.open)-1]
+	if int64(e.text.Len()+len(s)) > w.out.Budget.Left {
+		return w.out.Budget.Exceeded()
+	}
+	if strings.TrimSpace(s) != "" {
+		e.own = true
+		if e.inner && meets(e.text.String(), s) {
+			e.text.WriteByte(' ')
+		}
+		e.inner = false
+	}
+	e.text.WriteString(s)
+	return nil
+}
+
+// meets reports whether two texts put together would make one word of two.
+func meets(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return isWord(last) && isWord(first)
+}
+
+// end writes the element that ends, or hands its text to the element around it when that has text
+// of its own.
+func (w *xmlWalker) end() error {
+	last := len(w.open) - 1
+	if last < 0 {
+		return nil
+	}
+	e := w.open[last]
+	text, own := e.text.String(), e.own
+	startsCell := w.cellIs(last)
+	w.open = w.open[:last]
+	switch around := w.mixed(); {
+	case startsCell && around == nil:
+		return w.endCell(e)
+	case around != nil && (own || last > 0 && around == w.open[last-1]):
+		return w.within(around, e)
+	case xmlRows[e.name] && w.table.endRow():
+		return nil
+	}
+	if last < w.depth {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if !own {
+		return nil
+	}
+	text = compose.OneLine(compose.Clean(text))
+	w.hasText = true
+	short := utf8.RuneCountInString(text) <= shortText
+	switch e.name {
+	case "title", "head", "heading", "h1", "h2", "h3", "h4":
+		if short {
+			if err := w.flush(); err != nil {
+				return err
+			}
+			return w.out.Add(extract.Heading, min(max(last, 1), 6), text)
+		}
+	}
+	switch {
+	case short && xmlProse[e.name]:
+		return w.line(text, last)
+	case short:
+		return w.line(e.label+": "+text, last)
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.out.Add(extract.Paragraph, 0, text)
+}
+
+// xmlProse are the elements of the usual vocabularies of documents whose names say nothing of their
+// text: DocBook, DITA, TEI, JATS, FictionBook and XHTML.
+var xmlProse = map[string]bool{
+	"p": true, "para": true, "simpara": true, "ab": true, "li": true, "listitem": true, "item": true, "cmd": true,
+	"text": true, "body": true, "div": true, "span": true, "note": true, "footnote": true, "quote": true, "seg": true,
+	"l": true, "line": true, "v": true, "code": true, "codeblock": true, "programlisting": true, "screen": true,
+	"literallayout": true, "pre": true, "shortdesc": true, "emphasis": true, "strong": true, "subtitle": true,
+}
+
+// xmlBreaks are the elements without content that end a line.
+var xmlBreaks = map[string]bool{"br": true, "lb": true, "pb": true}
+
+// mixed is the open element to whose text an element that has ended belongs, nil for none: the one
+// around it if that has text of its own, or a paragraph or cell farther out, as for a footnote's.
+func (w *xmlWalker) mixed() *xmlElement {
+	for i, e := range slices.Backward(w.open) {
+		if e.own && (e.wide || i == len(w.open)-1) {
+			return e
+		}
+	}
+	return nil
+}
+
+// within adds the text of an element that has ended to one around it.
+func (w *xmlWalker) within(around, e *xmlElement) error {
+	text := e.text.String()
+	if int64(around.text.Len()+len(text)) > w.out.Budget.Left {
+		return w.out.Budget.Exceeded()
+	}
+	if xmlProse[e.name] || around != w.open[len(w.open)-1] || meets(around.text.String(), text) {
+		around.text.WriteByte(' ')
+	}
+	around.text.WriteString(text)
+	around.inner = true
+	return nil
+}
+
+// line adds a line to those that stand together.
+func (w *xmlWalker) line(text string, depth int) error {
+	if w.lines.Len() > longLines || len(w.table.rows) > 0 {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if w.lines.Len() > 0 {
+		w.lines.WriteByte('\n')
+	}
+	w.lines.WriteString(compose.Clean(text))
+	w.depth = depth
+	return nil
+}
+
+func (w *xmlWalker) flush() error {
+	text := w.lines.String()
+	w.lines.Reset()
+	w.depth = 0
+	if err := w.out.Add(extract.Paragraph, 0, text); err != nil {
+		return err
+	}
+	return w.table.write(&w.out)
+}

@@ -1,0 +1,93 @@
+package odf
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/extract"
+	"parley/internal/extract/extracttest"
+)
+
+func TestODF_ReadsATextWithItsStructure(t *testing.T) {
+	body := `<text:tracked-changes><text:changed-region><text:p>Deleted</text:p></text:changed-region></text:tracked-changes>
+<text:h text:outline-level="1">Time  off</text:h>
+<text:p>You have<text:s text:c="3"/>20 <text:span>days</text:span><text:line-break/>a year<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Pro rata.</text:p></text:note-body></text:note>.<draw:frame><svg:title>clock</svg:title><draw:text-box><text:p>In a box</text:p></draw:text-box></draw:frame></text:p>
+<text:list text:style-name="N"><text:list-item><text:p>open it</text:p><text:list><text:list-item><text:p>slowly</text:p></text:list-item></text:list></text:list-item></text:list>
+<text:p>Wait.</text:p><text:list text:style-name="N" text:continue-numbering="true"><text:list-item><text:p>shut it</text:p></text:list-item></text:list>
+<text:list><text:list-item><text:p>one</text:p><text:p>more of one</text:p><text:list><text:list-item><text:p>inner</text:p></text:list-item></text:list></text:list-item></text:list>
+<text:p>Look<office:annotation><dc:creator>Ann</dc:creator><text:p>Why?</text:p></office:annotation></text:p>
+<table:table table:name="Table1"><table:table-header-rows>` + extracttest.OdfRow("Plan", "Price") + `</table:table-header-rows>` + extracttest.OdfRow("Plus", "$5") + `</table:table>
+<table:table>` + extracttest.OdfRow("Name", "Ann") + extracttest.OdfRow("City", "Bonn") + `</table:table>`
+	doc := extracttest.Read(t, "a.odt", extracttest.MakeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title></m>`,
+		"styles.xml", `<s xmlns:text="t" xmlns:style="s"><text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1"/><text:list-level-style-bullet text:level="2"/></text:list-style></s>`))
+	want := `H1 Time off
+P In a box
+P You have 20 days⏎a year.
+L 1. open it
+L • slowly
+P Wait.
+L 2. shut it
+L • one
+L more of one
+L • inner
+P Comment: Why?
+P Look
+TH Plan | Price
+TR Plan: Plus; Price: $5
+TR Name | Ann
+TR City | Bonn
+P Pro rata.
+`
+	if diff := cmp.Diff(want, extracttest.Outline(doc)); diff != "" {
+		t.Error(diff)
+	}
+	if doc.Title != "Handbook" || doc.Format != "OpenDocument text" {
+		t.Errorf("title %q, format %q", doc.Title, doc.Format)
+	}
+}
+
+func TestODF_ReadsSheetsAndSlides(t *testing.T) {
+	sheet := `<table:table table:name="Staff">` + extracttest.OdfRow("Name", "Room") +
+		`<table:table-row><table:table-cell table:number-columns-repeated="2"><text:p>x</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row>` +
+		`<table:table-row table:number-rows-repeated="1000000"><table:table-cell/></table:table-row>` + `</table:table><table:table table:name="None"/>`
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.ods", extracttest.MakeODF(t, "spreadsheet", sheet))), "H1 Staff\nTH Name | Room\nTR Name: x; Room: x\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	slides := `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Benefits</text:p></draw:text-box></draw:frame>
+<draw:frame><draw:text-box><text:list><text:list-item><text:p>One</text:p></text:list-item></text:list></draw:text-box></draw:frame>
+<presentation:notes><draw:frame><draw:text-box><text:p>Say hello</text:p></draw:text-box></draw:frame></presentation:notes></draw:page><draw:page/>`
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.odp", extracttest.MakeODF(t, "presentation", slides))), "page 1\nH1 Benefits\nL • One\nP Say hello\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	flat := `<?xml version="1.0"?>` + extracttest.OdfStart + `<office:text><text:p>Flat</text:p></office:text>` + extracttest.OdfEnd
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.fodt", []byte(flat))), "P Flat\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A document whose media type is lost is still one, and no folder of its parts.
+func TestODF_IsReadByItsExtensionWithoutAMediaType(t *testing.T) {
+	content := `<?xml version="1.0"?>` + extracttest.OdfStart + `<office:text><text:p>Still here</text:p></office:text>` + extracttest.OdfEnd
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.odt", extracttest.MakeZIP(t, "mimetype", "?", "content.xml", content))), "P Still here\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestODF_RefusesWithAReason(t *testing.T) {
+	extracttest.WantReason(t, "a.odt", extracttest.MakeODF(t, "text", ""), extract.Limits{}, extract.Empty)
+	extracttest.WantReason(t, "a.odt", extracttest.MakeZIP(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), extract.Limits{}, extract.Damaged)
+	extracttest.WantReason(t, "a.odt", extracttest.MakeODF(t, "text", "<text:p>", "META-INF/manifest.xml", "<m><file-entry><encryption-data/></file-entry></m>"), extract.Limits{}, extract.Encrypted)
+	extracttest.WantReason(t, "a.odt", extracttest.MakeODF(t, "text", strings.Repeat("<text:list>", 1000)), extract.Limits{}, extract.Damaged)
+	extracttest.WantReason(t, "a.odp", extracttest.MakeODF(t, "presentation", "<draw:page/><draw:page/>"), extract.Limits{Pages: 1}, extract.TooLarge)
+	extracttest.WantReason(t, "a.odt", extracttest.MakeODF(t, "text", "<text:p>"+strings.Repeat("text ", 100)), extract.Limits{TextBytes: 50}, extract.TooLarge)
+	// A word in every cell of a million rows.
+	cell := `<table:table-cell table:number-columns-repeated="16384"><text:p>word</text:p></table:table-cell>`
+	bomb := `<table:table><table:table-row table:number-rows-repeated="1048576">` + cell + `</table:table-row></table:table>`
+	extracttest.WantReason(t, "a.ods", extracttest.MakeODF(t, "spreadsheet", bomb), extract.Limits{TextBytes: 1 << 20}, extract.TooLarge)
+	doc := extracttest.Read(t, "a.odt", extracttest.MakeODF(t, "text", "<text:p>Before</text:p><text:p>After</wrong>"))
+	if got := extracttest.Outline(doc); got != "P Before\n" || len(doc.Notes) != 1 {
+		t.Errorf("got %q, notes %q", got, doc.Notes)
+	}
+}

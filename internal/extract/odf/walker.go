@@ -1,0 +1,303 @@
+package odf
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/zipxml"
+)
+
+// odfWalker turns the content of an OpenDocument file into pages as it streams by.
+type odfWalker struct {
+	limits  extract.Limits
+	budget  *compose.Budget
+	out     compose.Builder
+	pages   []extract.Page
+	slides  int
+	begun   bool // the content was found
+	sheets  bool // it is a spreadsheet
+	hasText bool
+
+	numbers odfNumbering
+	counted map[string]int // items of the last list of a style
+
+	open  []*odfParagraph // a note or a text box is a paragraph inside a paragraph
+	lists []odfList
+	table []*odfTable // a table can stand in a cell
+	aside string      // what the paragraphs stand in besides the body: "annotation", "note", ""
+	title bool        // they are the slide's title
+	notes []string    // footnotes and endnotes, which come last
+}
+
+// odfParagraph is a paragraph or heading that is being read.
+type odfParagraph struct {
+	text  strings.Builder
+	level int // of a heading; 0 for a paragraph
+}
+
+// odfList is an open list.
+type odfList struct {
+	style string
+	item  int
+	first bool // the next paragraph is the first one of an item
+}
+
+func newODFWalker(f *extract.File) *odfWalker {
+	b := compose.NewBudget(f.Limits)
+	return &odfWalker{
+		limits: f.Limits, budget: b, out: compose.Builder{Budget: b}, numbers: odfNumbering{}, counted: map[string]int{},
+	}
+}
+
+// maxODFDepth bounds paragraphs, lists and tables inside each other.
+const maxODFDepth = 100
+
+func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return w.start(d, t)
+	case xml.EndElement:
+		return w.end(t.Name.Local)
+	case xml.CharData:
+		if n := len(w.open); n > 0 {
+			return w.write(string(t))
+		}
+	}
+	return nil
+}
+
+// skippedODF are elements whose content is not text of the document: deleted text, settings, and
+// what is shown in place of an object.
+var skippedODF = map[string]bool{
+	"tracked-changes": true, "master-styles": true, "font-face-decls": true,
+	"scripts": true, "settings": true, "binary-data": true, "note-citation": true,
+	"sender-initials": true, "ruby-text": true, "forms": true, "meta": true, "desc": true, "number": true,
+	"index-title-template": true, "table-of-content-source": true, "sequence-decls": true,
+	"header": true, "footer": true, "date-time": true, "footer-decl": true, "header-decl": true, "date-time-decl": true,
+}
+
+// isSkippedODF also holds for who commented when, and for the names of pictures.
+func isSkippedODF(name xml.Name) bool {
+	return skippedODF[name.Local] || strings.HasPrefix(name.Space, "http://purl.org/dc/") ||
+		name.Local == "title" && strings.Contains(name.Space, "svg")
+}
+
+func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "automatic-styles", "styles":
+		return w.numbers.skip(d)
+	}
+	if isSkippedODF(e.Name) {
+		return d.Skip()
+	}
+	if len(w.open)+len(w.lists)+len(w.table) > maxODFDepth {
+		return extract.Damagedf("the document's lists, tables and boxes are nested too deeply")
+	}
+	switch e.Name.Local {
+	case "text", "spreadsheet", "presentation", "drawing":
+		if strings.HasSuffix(e.Name.Space, ":office:1.0") || strings.HasSuffix(e.Name.Space, "/office") {
+			w.begun, w.sheets = true, e.Name.Local == "spreadsheet"
+		}
+	case "p":
+		w.open = append(w.open, &odfParagraph{})
+	case "h":
+		level := max(1, zipxml.SmallNumber(zipxml.Attr(e, "outline-level")))
+		w.open = append(w.open, &odfParagraph{level: level})
+	case "s":
+		n, err := strconv.Atoi(zipxml.Attr(e, "c"))
+		if err != nil {
+			n = 1
+		}
+		return w.write(strings.Repeat(" ", min(max(n, 1), 100)))
+	case "tab":
+		return w.write("\t")
+	case "line-break":
+		return w.write("\n")
+	case "list":
+		w.startList(e)
+	case "list-item", "list-header":
+		if n := len(w.lists); n > 0 {
+			w.lists[n-1].first = e.Name.Local == "list-item"
+			if start, err := strconv.Atoi(zipxml.Attr(e, "start-value")); err == nil && w.lists[n-1].first {
+				w.lists[n-1].item = start - 1
+			}
+		}
+	case "frame":
+		w.title = zipxml.Attr(e, "class") == "title"
+	case "notes": // what the speaker has written below a slide
+		w.title = false
+	case "annotation":
+		w.aside = "annotation"
+	case "note-body":
+		w.aside = "note"
+	case "page":
+		return w.startSlide()
+	default:
+		return w.startTable(e)
+	}
+	return nil
+}
+
+func (w *odfWalker) end(name string) error {
+	switch name {
+	case "p", "h":
+		return w.endParagraph()
+	case "list":
+		w.endList()
+	case "frame":
+		w.title = false
+	case "annotation", "note-body":
+		w.aside = ""
+	case "page":
+		return w.endSlide()
+	default:
+		return w.endTable(name)
+	}
+	return nil
+}
+
+// write adds to the innermost paragraph.
+func (w *odfWalker) write(s string) error {
+	n := len(w.open)
+	if n == 0 {
+		return nil
+	}
+	if int64(w.open[n-1].text.Len()+len(s)) > w.budget.Left {
+		return w.budget.Exceeded()
+	}
+	w.open[n-1].text.WriteString(s)
+	return nil
+}
+
+func (w *odfWalker) endParagraph() error {
+	n := len(w.open)
+	if n == 0 {
+		return nil
+	}
+	p := w.open[n-1]
+	w.open = w.open[:n-1]
+	text := collapseODF(p.text.String())
+	if text == "" {
+		return nil
+	}
+	w.hasText = true
+	switch w.aside {
+	case "annotation":
+		text = "Comment: " + text
+	case "note":
+		w.notes = append(w.notes, text)
+		return nil
+	}
+	if t := w.cell(); t != nil {
+		return t.write(text, w.budget)
+	}
+	if n := len(w.table); n > 0 { // a box that lies on a sheet
+		if err := w.table[n-1].grid.Heading(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.level > 0:
+		return w.out.Add(extract.Heading, p.level, compose.OneLine(text))
+	case w.title && w.slides > 0:
+		return w.out.Add(extract.Heading, 1, compose.OneLine(text))
+	case len(w.lists) > 0:
+		return w.addItem(text)
+	case compose.ListMarker(text) > 0:
+		return w.out.Add(extract.ListItem, 0, text)
+	}
+	return w.out.Add(extract.Paragraph, 0, text)
+}
+
+// startList begins a list. One inside another has the other's style, unless it names its own; one that
+// goes on counts from where the last one of its style ended.
+func (w *odfWalker) startList(e xml.StartElement) {
+	list := odfList{style: zipxml.Attr(e, "style-name")}
+	if n := len(w.lists); n > 0 && list.style == "" {
+		list.style = w.lists[n-1].style
+	}
+	if zipxml.Attr(e, "continue-numbering") == "true" || zipxml.Attr(e, "continue-list") != "" {
+		list.item = w.counted[list.style]
+	}
+	w.lists = append(w.lists, list)
+}
+
+func (w *odfWalker) endList() {
+	n := len(w.lists)
+	if n == 0 {
+		return
+	}
+	if list := w.lists[n-1]; n == 1 && len(w.counted) < maxODFStyles {
+		w.counted[list.style] = list.item
+	}
+	w.lists = w.lists[:n-1]
+}
+
+// addItem appends a paragraph of a list; the first one of an item gets a bullet or a number.
+func (w *odfWalker) addItem(text string) error {
+	level := len(w.lists)
+	list := &w.lists[level-1]
+	if list.first {
+		list.item++
+		switch {
+		case compose.ListMarker(text) > 0:
+		case w.numbers.counts(list.style, level):
+			text = strconv.Itoa(list.item) + ". " + text
+		default:
+			text = "• " + text
+		}
+	}
+	list.first = false
+	return w.out.Add(extract.ListItem, 0, text)
+}
+
+// collapseODF treats white space as OpenDocument does (part 3, section 6.1.2): runs of it are one
+// space. Tabs and line breaks, which have elements, were written as themselves and lines stay.
+func collapseODF(s string) string {
+	lines := strings.Split(compose.Clean(s), "\n")
+	kept := lines[:0]
+	for _, line := range lines {
+		if line = compose.OneLine(line); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func (w *odfWalker) startSlide() error {
+	if w.slides++; w.slides > w.limits.Pages {
+		return extract.TooLargef("the presentation has more than %d slides", w.limits.Pages)
+	}
+	w.out = compose.Builder{Budget: w.budget}
+	return nil
+}
+
+func (w *odfWalker) endSlide() error {
+	w.pages = append(w.pages, w.out.Page(w.slides, false))
+	w.out = compose.Builder{Budget: w.budget}
+	return nil
+}
+
+// finish ends what is open, at the end of the content or where it breaks off.
+func (w *odfWalker) finish() error {
+	w.open = nil
+	for len(w.table) > 0 {
+		if err := w.endTable("table"); err != nil {
+			return err
+		}
+	}
+	for _, note := range w.notes {
+		if err := w.out.Add(extract.Paragraph, 0, note); err != nil {
+			return err
+		}
+	}
+	if w.slides == 0 {
+		w.pages = append(w.pages, w.out.Page(0, false))
+	} else if len(w.out.Blocks) > 0 {
+		return w.endSlide()
+	}
+	return nil
+}

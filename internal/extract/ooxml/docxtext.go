@@ -1,0 +1,259 @@
+package ooxml
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/tabular"
+	"parley/internal/extract/zipxml"
+)
+
+// docxWalker reads parts of WordprocessingML as streams.
+type docxWalker struct {
+	out       compose.Builder
+	styles    docxStyles
+	numbering *docxNumbering
+
+	paragraphs []*docxParagraph // open ones: a text box is a paragraph inside a paragraph
+	tables     []docxTable      // open ones
+}
+
+// docxParagraph is a paragraph that is being read.
+type docxParagraph struct {
+	text    strings.Builder
+	style   string
+	outline int
+	list    string
+	level   int
+}
+
+// docxTable is a table that is being read. Tables in cells are read into the cell.
+type docxTable struct {
+	rows      [][]string
+	hasHeader bool
+	span      int // columns of the cell that is being read
+}
+
+// skippedDOCX are elements whose content is not text of the document: the second rendering of
+// what a newer element says, deleted text, instructions of fields, and comments' anchors.
+var skippedDOCX = map[string]bool{
+	"Fallback": true, "del": true, "moveFrom": true, "instrText": true, "delText": true, "delInstrText": true,
+	"rPr": true, "sectPr": true, "tblPr": true, "tblGrid": true, "tcPr": true, "rubyPr": true, "rt": true,
+	"sdtPr": true, "binData": true,
+}
+
+// maxDOCXDepth bounds the paragraphs and tables inside each other.
+const maxDOCXDepth = 100
+
+func (w *docxWalker) read(ctx context.Context, part io.Reader) error {
+	err := zipxml.EachToken(ctx, part, func(d *xml.Decoder, token xml.Token) error {
+		switch t := token.(type) {
+		case xml.StartElement:
+			if skippedDOCX[t.Name.Local] {
+				return d.Skip()
+			}
+			return w.start(d, t)
+		case xml.EndElement:
+			return w.end(t.Name.Local)
+		}
+		return nil
+	})
+	if zipxml.IsSyntaxError(err) {
+		w.finish()
+	}
+	return err
+}
+
+func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "p":
+		if isDrawing(e.Name) {
+			return nil
+		}
+		if len(w.paragraphs) >= maxDOCXDepth {
+			return extract.Damagedf("the document's text boxes are nested too deeply")
+		}
+		w.paragraphs = append(w.paragraphs, &docxParagraph{})
+		return nil
+	case "tbl":
+		if len(w.tables) >= maxDOCXDepth {
+			return extract.Damagedf("the document's tables are nested too deeply")
+		}
+		w.tables = append(w.tables, docxTable{})
+		return nil
+	case "footnote", "endnote":
+		if zipxml.Attr(e, "type") != "" { // separators between the text and the notes
+			return d.Skip()
+		}
+		return nil
+	}
+	if n := len(w.tables); n > 0 {
+		table := &w.tables[n-1]
+		rows := len(table.rows)
+		switch {
+		case e.Name.Local == "tr":
+			table.rows = append(table.rows, nil)
+		case e.Name.Local == "tc" && rows > 0:
+			table.rows[rows-1] = append(table.rows[rows-1], "")
+			table.span = 1
+		case e.Name.Local == "gridSpan":
+			table.span = max(1, zipxml.SmallNumber(zipxml.Attr(e, "val")))
+		case e.Name.Local == "tblHeader" && rows == 1:
+			table.hasHeader = true
+		}
+	}
+	if n := len(w.paragraphs); n > 0 {
+		return w.paragraphs[n-1].element(d, e)
+	}
+	return nil
+}
+
+// element takes one element inside a paragraph.
+func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "pStyle":
+		p.style = zipxml.Attr(e, "val")
+	case "outlineLvl":
+		p.outline = outlineLevel(zipxml.Attr(e, "val"))
+	case "numId":
+		p.list = zipxml.Attr(e, "val")
+	case "ilvl":
+		p.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
+	case "t":
+		var s string
+		if err := d.DecodeElement(&s, &e); err != nil {
+			return fmt.Errorf("read the document's text: %w", err)
+		}
+		p.text.WriteString(s)
+	case "tab", "ptab":
+		if len(e.Attr) == 0 || e.Name.Local == "ptab" { // with attributes it defines a tab stop
+			p.text.WriteByte('\t')
+		}
+	case "br", "cr":
+		p.text.WriteByte('\n')
+	case "noBreakHyphen":
+		p.text.WriteByte('-')
+	case "sym":
+		if code, err := strconv.ParseUint(zipxml.Attr(e, "char"), 16, 16); err == nil {
+			p.text.WriteRune(rune(code))
+		}
+	}
+	return nil
+}
+
+func (w *docxWalker) end(name string) error {
+	switch name {
+	case "p":
+		return w.endParagraph()
+	case "tbl":
+		return w.endTable()
+	case "tc":
+		if n := len(w.tables); n > 0 {
+			w.tables[n-1].endCell()
+		}
+	}
+	return nil
+}
+
+func (w *docxWalker) endParagraph() error {
+	if len(w.paragraphs) == 0 {
+		return nil
+	}
+	p := w.paragraphs[len(w.paragraphs)-1]
+	text := strings.TrimSpace(compose.SpacesOnly.Replace(compose.Clean(p.text.String())))
+	heading, list, level := w.styles.resolve(p.style)
+	if p.outline > 0 {
+		heading = p.outline
+	}
+	if p.list != "" {
+		list, level = p.list, p.level
+	}
+	w.paragraphs = w.paragraphs[:len(w.paragraphs)-1]
+	if text == "" {
+		return nil
+	}
+	isItem := heading == 0 && list != "" && list != "0"
+	if isItem {
+		text = w.numbering.marker(list, level) + text
+	}
+	if n := len(w.tables); n > 0 {
+		w.tables[n-1].write(text)
+		return nil
+	}
+	switch {
+	case heading > 0:
+		return w.out.Add(extract.Heading, heading, compose.OneLine(text))
+	case isItem || compose.ListMarker(text) > 0:
+		return w.out.Add(extract.ListItem, 0, text)
+	}
+	return w.out.Add(extract.Paragraph, 0, text)
+}
+
+// write adds a paragraph to the cell that is being read.
+func (t *docxTable) write(text string) {
+	if len(t.rows) == 0 || len(t.rows[len(t.rows)-1]) == 0 {
+		return
+	}
+	cells := t.rows[len(t.rows)-1]
+	last := &cells[len(cells)-1]
+	*last = strings.TrimSpace(*last + " " + text)
+}
+
+// endCell fills the other columns of a cell that spans several, so that the later cells stay
+// under their names.
+func (t *docxTable) endCell() {
+	if len(t.rows) == 0 {
+		return
+	}
+	row := &t.rows[len(t.rows)-1]
+	for ; t.span > 1; t.span-- {
+		*row = append(*row, "")
+	}
+}
+
+// endTable appends a table to the text, or to the cell of the table around it. A table of one
+// column is a frame around paragraphs. The first row is taken as the header when it says so, or
+// when every cell of it is filled and short, as Word marks few of them.
+func (w *docxWalker) endTable() error {
+	if len(w.tables) == 0 {
+		return nil
+	}
+	table := w.tables[len(w.tables)-1]
+	w.tables = w.tables[:len(w.tables)-1]
+	if n := len(w.tables); n > 0 {
+		for _, cells := range table.rows {
+			w.tables[n-1].write(compose.RowText(nil, cells))
+		}
+		return nil
+	}
+	columns := 0
+	for _, cells := range table.rows {
+		columns = max(columns, len(cells))
+	}
+	if columns < 2 {
+		for _, cells := range table.rows {
+			if err := w.out.Add(extract.Paragraph, 0, strings.Join(cells, " ")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	hasHeader := table.hasHeader || columns > 2 && len(table.rows[0]) == columns && tabular.IsHeader(table.rows[0])
+	return w.out.AddTable(table.rows, hasHeader)
+}
+
+// finish keeps what was read of open tables when the document breaks off.
+func (w *docxWalker) finish() {
+	w.paragraphs = nil
+	for len(w.tables) > 0 {
+		if w.endTable() != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package ooxml
+
+import (
+	"context"
+	"encoding/xml"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/zipxml"
+)
+
+// relation is a reference from one part of a package of the Open Packaging Conventions (ECMA-376
+// part 2) to another.
+type relation struct {
+	id     string
+	kind   string // the last segment of its type: "slide", "worksheet"
+	target string // name of the other part
+}
+
+// relations returns the references of a part, or of the package itself for "". What leads out of
+// the package is left out.
+func relations(archive *zipxml.Archive, part string) ([]relation, error) {
+	var found []relation
+	name := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
+	if part == "" {
+		name = "_rels/.rels"
+	}
+	err := zipxml.EachElement(archive, name, func(_ *xml.Decoder, e xml.StartElement) error {
+		if e.Name.Local != "Relationship" || zipxml.Attr(e, "TargetMode") == "External" {
+			return nil
+		}
+		target := strings.ReplaceAll(zipxml.Attr(e, "Target"), `\`, "/")
+		if !strings.HasPrefix(target, "/") {
+			target = path.Join(path.Dir(part), target)
+		}
+		found = append(found, relation{zipxml.Attr(e, "Id"), path.Base(zipxml.Attr(e, "Type")), strings.TrimPrefix(path.Clean(target), "/")})
+		return nil
+	})
+	if zipxml.IsSyntaxError(err) {
+		err = nil // what is related cannot be found, the rest can
+	}
+	return found, err
+}
+
+// attached returns the references of a part of which each stands for something that lies on it: a part
+// is there once, however often it is referred to.
+func attached(archive *zipxml.Archive, part string) ([]relation, error) {
+	all, err := relations(archive, part)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(r relation) bool {
+		again := seen[r.target]
+		seen[r.target] = true
+		return again
+	}), err
+}
+
+// mainPart finds the main part of a package, as some writers do not give it the usual name.
+func mainPart(archive *zipxml.Archive, usual string) string {
+	all, err := relations(archive, "")
+	if err != nil {
+		return usual
+	}
+	for _, r := range all {
+		if r.kind == "officeDocument" {
+			return r.target
+		}
+	}
+	return usual
+}
+
+// officeTitle is the title in the package's core properties, "" when it has none worth showing.
+func officeTitle(archive *zipxml.Archive) string {
+	title := ""
+	_ = zipxml.EachElement(archive, "docProps/core.xml", func(d *xml.Decoder, e xml.StartElement) error {
+		if e.Name.Local == "title" {
+			return d.DecodeElement(&title, &e)
+		}
+		return nil
+	}) // without properties the first heading is the title
+	return compose.SensibleTitle(title)
+}
+
+// drawingNamespaces are those of DrawingML, transitional and strict, in which shapes, diagrams and
+// charts hold their text.
+const (
+	drawingNamespace       = "http://schemas.openxmlformats.org/drawingml/2006/main"
+	strictDrawingNamespace = "http://purl.oclc.org/ooxml/drawingml/main"
+)
+
+func isDrawing(name xml.Name) bool {
+	return name.Space == drawingNamespace || name.Space == strictDrawingNamespace
+}
+
+// isFormula holds for the elements of Office's formulas (ECMA-376 part 1, section 22.1).
+func isFormula(name xml.Name) bool { return strings.HasSuffix(name.Space, "/officeDocument/2006/math") }
+
+// drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
+func drawingParagraphs(ctx context.Context, archive *zipxml.Archive, name string, limit int64) ([]string, error) {
+	var paragraphs []string
+	var text strings.Builder
+	_, err := zipxml.ReadPart(ctx, archive, name, func(d *xml.Decoder, token xml.Token) error {
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == "Fallback" {
+				return d.Skip()
+			}
+			if isDrawing(t.Name) {
+				return drawingText(d, t, &text)
+			}
+		case xml.EndElement:
+			if t.Name.Local == "p" && isDrawing(t.Name) {
+				if limit -= int64(text.Len()); limit < 0 {
+					return extract.TooLargef("the document has too much text in its drawings")
+				}
+				if p := compose.OneLine(compose.Clean(text.String())); p != "" {
+					paragraphs = append(paragraphs, p)
+				}
+				text.Reset()
+			}
+		}
+		return nil
+	})
+	return paragraphs, err
+}
+
+// drawingText adds what an element inside a paragraph of DrawingML says.
+func drawingText(d *xml.Decoder, e xml.StartElement, text io.StringWriter) error {
+	var s string
+	switch e.Name.Local {
+	case "t":
+		if err := d.DecodeElement(&s, &e); err != nil {
+			return err
+		}
+	case "br":
+		s = "\n"
+	case "tab":
+		s = "\t"
+	default:
+		return nil
+	}
+	_, err := text.WriteString(s)
+	return err
+}

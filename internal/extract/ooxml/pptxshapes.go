@@ -1,0 +1,178 @@
+package ooxml
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/tabular"
+	"parley/internal/extract/zipxml"
+)
+
+// shape is something on a slide that holds text: paragraphs, or a table.
+type shape struct {
+	role        string // type of the placeholder that it fills: "title", "body"; "" for none
+	placeholder bool
+	paragraphs  []slideParagraph
+	rows        [][]string // of a table
+}
+
+// slideParagraph is one paragraph of a shape.
+type slideParagraph struct {
+	text   string
+	level  int // of the list, from 0
+	bullet bulletKind
+}
+
+type bulletKind uint8
+
+const (
+	bulletInherited bulletKind = iota // the master decides: bodies have bullets, other shapes none
+	bulletNone
+	bulletSign
+	bulletNumber
+)
+
+// text joins the paragraphs of a shape.
+func (s shape) text() string {
+	var b strings.Builder
+	for _, p := range s.paragraphs {
+		b.WriteString(p.text + "\n")
+	}
+	return b.String()
+}
+
+// furniture are the roles of placeholders that say nothing of the slide's subject.
+var furniture = map[string]bool{"sldNum": true, "dt": true, "ftr": true, "hdr": true, "sldImg": true}
+
+// write appends the shape's blocks.
+func (s shape) write(out *compose.Builder) error {
+	if furniture[s.role] {
+		return nil
+	}
+	if s.rows != nil {
+		return out.AddTable(s.rows, len(s.rows[0]) > 1 && tabular.IsHeader(s.rows[0]))
+	}
+	isBody := s.placeholder && (s.role == "" || s.role == "body" || s.role == "obj")
+	var counters [10]int
+	for _, p := range s.paragraphs {
+		kind, marker := extract.Paragraph, ""
+		switch {
+		case p.bullet == bulletNumber:
+			level := min(p.level, len(counters)-1)
+			counters[level]++
+			clear(counters[level+1:])
+			kind, marker = extract.ListItem, strconv.Itoa(counters[level])+". "
+		case p.bullet == bulletSign, p.bullet == bulletInherited && isBody && len(s.paragraphs) > 1:
+			kind, marker = extract.ListItem, "• "
+		case compose.ListMarker(p.text) > 0:
+			kind = extract.ListItem
+		}
+		if err := out.Add(kind, 0, marker+p.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shapeWalker collects the shapes of a slide from its XML.
+type shapeWalker struct {
+	shapes []shape
+	left   int64 // bytes of text that may still come
+	text   strings.Builder
+	now    slideParagraph
+	cell   bool // within a cell of a table
+}
+
+func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return w.start(d, t)
+	case xml.EndElement:
+		return w.end(t.Name)
+	}
+	return nil
+}
+
+func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "Fallback":
+		return d.Skip()
+	case "sp":
+		w.shapes = append(w.shapes, shape{})
+	case "ph":
+		if s := w.last(); s != nil {
+			s.role, s.placeholder = zipxml.Attr(e, "type"), true
+		}
+	}
+	if isFormula(e.Name) {
+		return drawingText(d, e, &w.text)
+	}
+	if !isDrawing(e.Name) {
+		return nil
+	}
+	switch e.Name.Local {
+	case "tbl":
+		w.shapes = append(w.shapes, shape{})
+	case "tr":
+		if s := w.last(); s != nil {
+			s.rows = append(s.rows, nil)
+		}
+	case "tc":
+		if s := w.last(); s != nil && len(s.rows) > 0 {
+			row := &s.rows[len(s.rows)-1]
+			*row = append(*row, "")
+			w.cell = true
+		}
+	case "p":
+		w.text.Reset()
+		w.now = slideParagraph{}
+	case "pPr":
+		w.now.level = zipxml.SmallNumber(zipxml.Attr(e, "lvl"))
+	case "buNone":
+		w.now.bullet = bulletNone
+	case "buChar", "buBlip":
+		w.now.bullet = bulletSign
+	case "buAutoNum":
+		w.now.bullet = bulletNumber
+	default:
+		return drawingText(d, e, &w.text)
+	}
+	return nil
+}
+
+func (w *shapeWalker) end(name xml.Name) error {
+	if !isDrawing(name) {
+		return nil
+	}
+	switch name.Local {
+	case "tc":
+		w.cell = false
+	case "p":
+		s := w.last()
+		text := strings.TrimSpace(compose.SpacesOnly.Replace(compose.Clean(w.text.String())))
+		if s == nil || text == "" {
+			return nil
+		}
+		if w.left -= int64(len(text)); w.left < 0 {
+			return extract.TooLargef("a slide has more text than allowed")
+		}
+		if w.cell {
+			row := s.rows[len(s.rows)-1]
+			row[len(row)-1] = strings.TrimSpace(row[len(row)-1] + " " + text)
+			return nil
+		}
+		w.now.text = text
+		s.paragraphs = append(s.paragraphs, w.now)
+	}
+	return nil
+}
+
+func (w *shapeWalker) last() *shape {
+	if len(w.shapes) == 0 {
+		return nil
+	}
+	return &w.shapes[len(w.shapes)-1]
+}

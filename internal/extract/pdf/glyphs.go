@@ -1,0 +1,126 @@
+package pdf
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/extract/codepage"
+)
+
+// pdfGlyph is the box in which a font sets a character. Lengths are in points, up is positive.
+type pdfGlyph struct{ left, right, bottom, top float32 }
+
+func (g pdfGlyph) height() float32 { return g.top - g.bottom }
+
+// box returns the box of a character as it is where text that is turned so stands upright, that of
+// the last one where the page gives none.
+func (r *pdfReader) box(index int, turned quarter) pdfGlyph {
+	d := r.doc
+	d.call("FPDFText_GetLooseCharBox", r.text, uint64(index), uint64(d.scratch))
+	x0, y0 := turned.upright(d.float32At(d.scratch), d.float32At(d.scratch+12))
+	x1, y1 := turned.upright(d.float32At(d.scratch+8), d.float32At(d.scratch+4))
+	if !isFinite(x0, x1, y0, y1) {
+		return pdfGlyph{r.last.right, r.last.right, r.last.bottom, r.last.top}
+	}
+	return pdfGlyph{min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)}
+}
+
+// face turns the reader to how the word that begins is turned. Words of one line are turned alike.
+func (r *pdfReader) face(style pdfStyle) {
+	if len(r.line.Text) > 0 && (style.turned != r.facing.turned || style.slanted != r.facing.slanted) {
+		r.endLine()
+	}
+	r.facing = style
+}
+
+// isRaised reports whether a glyph is set small and high right behind the line so far, like the
+// number of a footnote or an exponent.
+func (r *pdfReader) isRaised(g pdfGlyph) bool {
+	if len(r.line.Text) == 0 || r.facing.slanted {
+		return false
+	}
+	h := r.ground.height()
+	small := g.height() < .85*h && g.height() > .3*h
+	high := g.bottom > r.ground.bottom+.15*h && g.top > r.ground.top-.15*h && g.bottom < r.ground.top
+	gap := g.left - r.last.right
+	return small && high && gap > -.2*h && gap < .4*h
+}
+
+// mendBreak ends the line where PDFium ends it, except before and behind what is raised, which
+// PDFium takes for another line, and between glyphs that stand side by side.
+func (r *pdfReader) mendBreak(g pdfGlyph, raised bool) {
+	r.broken = false
+	h := r.ground.height()
+	gap := g.left - r.last.right
+	level := abs(g.bottom-r.ground.bottom) < .1*h && abs(g.top-r.ground.top) < .1*h && gap > -.2*h
+	switch {
+	case raised:
+	case !level || r.facing.slanted || !r.raised && r.facing.turned != 3 && gap > touching*r.current.size:
+		r.endLine()
+	case !r.spaced && gap > touching*r.current.size:
+		r.putSpace()
+	}
+}
+
+// touching is the widest gap, as a share of the size of the type, that is no space in any font.
+const touching = .08
+
+// mendSpace corrects what PDFium makes of gaps before a character. It sees none in some where
+// another text object begins or the type changes, and one between the characters of scripts that
+// are set wide and of numbers that are set glyph by glyph.
+func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
+	n := len(r.line.Text)
+	if n == 0 || r.facing.slanted {
+		return
+	}
+	size, gap := r.current.size, g.left-r.last.right
+	if r.spaced {
+		before, _ := utf8.DecodeLastRune(r.line.Text[:n-1])
+		if r.made && (abs(gap) < touching*size || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index))) {
+			r.line.Mapped = r.line.Slice(0, n-1)
+			r.spaced = false
+		}
+		return
+	}
+	before, _ := utf8.DecodeLastRune(r.line.Text)
+	switch {
+	case (unicode.IsDigit(before) || unicode.IsDigit(char)) && r.isElsewhere(g):
+		r.endLine()
+	case unicode.IsDigit(before) && unicode.IsDigit(char):
+		switch {
+		case raised && !r.raised:
+			r.line.Put("^")
+		case raised != r.raised, (gap > .2*size || gap < -size) && r.textObject(r.lastIndex) != r.textObject(index):
+			r.putSpace()
+		}
+	case gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || codepage.Unspaced(before) || codepage.Unspaced(char):
+	case r.textObject(r.lastIndex) != r.textObject(index):
+		r.putSpace()
+	}
+}
+
+// isElsewhere reports whether a glyph stands wholly above or below the last one.
+func (r *pdfReader) isElsewhere(g pdfGlyph) bool {
+	tall := min(g.height(), r.last.height()) > .3*r.current.size
+	return tall && (g.bottom > r.last.top || g.top < r.last.bottom)
+}
+
+// isPair reports whether the last character and this one are all that a text object shows. PDFium
+// knows letter spacing from three characters on.
+func (r *pdfReader) isPair(index int) bool {
+	object := r.textObject(index)
+	return object != 0 && object == r.textObject(r.lastIndex) &&
+		object != r.textObject(r.lastIndex-1) && object != r.textObject(index+1)
+}
+
+func (r *pdfReader) putSpace() {
+	r.line.Put(" ")
+	r.spaced, r.made, r.firstDone = true, true, true
+}
+
+// textObject is the object of the page that shows a character.
+func (r *pdfReader) textObject(index int) uint64 {
+	return r.doc.call("FPDFText_GetTextObject", r.text, uint64(index))
+}
+
+func abs(f float32) float32 { return max(f, -f) }

@@ -1,0 +1,265 @@
+package pdf
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// dropRunningLines removes what is printed on page after page around the text: headers, footers
+// and page numbers. Text of the body must not be lost, so a line goes only where all of this holds:
+// it is one of the outermost of its page and stands in the margin; the same line stands at the same
+// height on the pages around it, at regular distance; its numbers are the same there or count the
+// pages; and there are the more of it, the more it looks like text (see runningRule). The first one
+// stays if it says something, because a title may be printed nowhere else.
+func dropRunningLines(pages []*pdfPage) {
+	rule := newRunningRule(pages)
+	places := map[string][]runningLine{}
+	for i, p := range pages {
+		for _, j := range outerLines(p.lines) {
+			if line := &p.lines[j]; inMargin(p, line, 8) {
+				key := runningKey(line.Text)
+				places[key] = append(places[key], runningLine{i, j, p.number, line.base, lineNumbers(line.Text)})
+			}
+		}
+	}
+	drop := map[[2]int]bool{} // page and line
+	for key, lines := range places {
+		for _, place := range samePlace(lines) {
+			for _, run := range regularRuns(place, rule.pages) {
+				if !rule.holds(key, pages[run[0].page], &pages[run[0].page].lines[run[0].line], run) {
+					continue
+				}
+				if saysSomething(key) {
+					run = run[1:]
+				}
+				for _, l := range run {
+					drop[[2]int{l.page, l.line}] = true
+				}
+			}
+		}
+	}
+	for i, p := range pages {
+		kept := p.lines[:0]
+		for j, line := range p.lines {
+			if !drop[[2]int{i, j}] {
+				kept = append(kept, line)
+			}
+		}
+		p.lines = kept
+	}
+}
+
+// runningLine is a candidate.
+type runningLine struct {
+	page, line int // indexes
+	number     int // of its page
+	base       float32
+	numbers    []int
+}
+
+// runningRule says how often a line must recur to be a running line.
+type runningRule struct {
+	body  float32 // size of most of the text
+	bold  bool    // most of the text is
+	pages int
+}
+
+func newRunningRule(pages []*pdfPage) runningRule {
+	chars := map[float32]int{}
+	bold, total := 0, 0
+	for _, p := range pages {
+		for _, line := range p.lines {
+			chars[line.size] += len(line.Text)
+			total += len(line.Text)
+			if line.bold {
+				bold += len(line.Text)
+			}
+		}
+	}
+	return runningRule{mode(chars), bold*2 > total, len(pages)}
+}
+
+// inMargin reports whether a line stands in the upper or lower margin: one of so many equal parts of a page.
+func inMargin(p *pdfPage, line *pdfLine, parts float32) bool {
+	margin := (p.high - p.low) / parts
+	return line.base < p.low+margin || line.base > p.high-margin
+}
+
+// holds judges the lines of a run. Slides and chapters have titles that stand in the same place for
+// a few pages: what is larger or bolder than the body must be on many pages in a row, or on most of
+// the document. What is set like the body may be its first or last line, or the head of a table that
+// goes on.
+func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningLine) bool {
+	n := 1
+	for i := range run[1:] {
+		if run[i+1].page != run[i].page {
+			n++
+		}
+	}
+	counts := !slices.Equal(run[0].numbers, run[len(run)-1].numbers)
+	long := n >= 8
+	switch {
+	case numberedPage.MatchString(key):
+		return n >= 2 || run[0].numbers[0] == run[0].number
+	case barePageNumber.MatchString(key):
+		return n >= 2 && counts
+	case !strings.ContainsFunc(key, unicode.IsLetter):
+		return n >= 3 && counts || long
+	case line.size < r.body:
+		return n >= 3
+	case !inMargin(p, line, 12):
+		return long && !counts && len(line.gaps) == 0
+	case line.size > r.body*1.05 || line.bold && !r.bold:
+		return !counts && (long || n >= 4 && n*3 >= r.pages*2) // "Exhibit 4" on page 4 is a title
+	}
+	return n >= 5 || n >= 3 && n*2 >= r.pages
+}
+
+// samePlace parts lines by their height on the page.
+func samePlace(lines []runningLine) [][]runningLine {
+	slices.SortFunc(lines, func(a, b runningLine) int {
+		return cmp.Or(cmp.Compare(a.base, b.base), cmp.Compare(a.page, b.page))
+	})
+	const tolerance = 3 // points
+	var places [][]runningLine
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && lines[to].base-lines[to-1].base <= tolerance {
+			to++
+		}
+		place := slices.Clone(lines[from:to])
+		slices.SortFunc(place, func(a, b runningLine) int {
+			return cmp.Or(cmp.Compare(a.page, b.page), cmp.Compare(a.line, b.line))
+		})
+		places = append(places, place)
+		from = to
+	}
+	return places
+}
+
+// regularRuns are the parts of a place whose lines follow each other on each page or on each second
+// one. All of it is one run if it is on two thirds of all pages.
+func regularRuns(place []runningLine, pages int) [][]runningLine {
+	place = slices.Clone(place)
+	for i := 0; i < len(place); i++ {
+		before := i > 0 && place[i].follows(place[i-1])
+		after := i+1 < len(place) && place[i+1].follows(place[i])
+		if len(place) > 1 && !before && !after {
+			place = slices.Delete(place, i, i+1)
+			i--
+		}
+	}
+	if len(place)*3 >= pages*2 {
+		return [][]runningLine{place}
+	}
+	var runs [][]runningLine
+	step := 0 // from page to page in the run; 0 for not known yet
+	for i, l := range place {
+		distance := 0
+		if i > 0 {
+			distance = l.number - place[i-1].number
+		}
+		if i == 0 || distance > 2 || step > 0 && distance > 0 && distance != step || !l.follows(place[i-1]) {
+			runs = append(runs, nil)
+			step = 0
+		} else if distance > 0 {
+			step = distance
+		}
+		last := &runs[len(runs)-1]
+		*last = append(*last, l)
+	}
+	return runs
+}
+
+// follows reports whether each number of the line is that of an earlier one or has grown by the
+// pages between them.
+func (l runningLine) follows(earlier runningLine) bool {
+	if len(l.numbers) != len(earlier.numbers) {
+		return false
+	}
+	for i, n := range l.numbers {
+		if grown := n - earlier.numbers[i]; grown != 0 && grown != l.number-earlier.number {
+			return false
+		}
+	}
+	return true
+}
+
+// outerLines are the indexes of the lines on the three highest and the three lowest baselines.
+func outerLines(lines []pdfLine) []int {
+	var bases []float32
+	for _, l := range lines {
+		bases = append(bases, l.base)
+	}
+	slices.Sort(bases)
+	bases = slices.CompactFunc(bases, func(a, b float32) bool { return math.Abs(float64(a-b)) < 2 })
+	low, high := bases[min(2, len(bases)-1)], bases[max(0, len(bases)-3)]
+	var outer []int
+	for i, l := range lines {
+		if l.base <= low+2 || l.base >= high-2 {
+			outer = append(outer, i)
+		}
+	}
+	return outer
+}
+
+var digits = regexp.MustCompile(`\p{Nd}+`)
+
+// runningKey is what lines that differ only in numbers have in common.
+func runningKey(text []byte) string {
+	return strings.ToLower(digits.ReplaceAllString(string(text), "#"))
+}
+
+// lineNumbers are the numbers that runningKey leaves out. They are only compared, so that one too
+// long for an int may overflow.
+func lineNumbers(text []byte) []int {
+	var numbers []int
+	for _, run := range digits.FindAllString(string(text), -1) {
+		n := 0
+		for _, r := range run {
+			n = n*10 + digitValue(r)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// digitValue is the value of a digit of any script: Unicode has them in rows from 0 to 9.
+func digitValue(r rune) int {
+	for _, row := range unicode.Nd.R16 {
+		if r <= rune(row.Hi) {
+			return int(r-rune(row.Lo)) % 10
+		}
+	}
+	for _, row := range unicode.Nd.R32 {
+		if r <= rune(row.Hi) {
+			return int(r-rune(row.Lo)) % 10
+		}
+	}
+	return 0
+}
+
+// numberedPage matches the keys that say that they number a page, barePageNumber those that only
+// look like it as well.
+var (
+	numberedPage   = regexp.MustCompile(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$`) //nolint:gosmopolitan // pages are numbered in every script
+	barePageNumber = regexp.MustCompile(numberedPage.String() + `|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`)
+)
+
+// saysSomething holds for a key with words other than those that number pages, as in "A-#" or "Page #".
+func saysSomething(key string) bool {
+	if barePageNumber.MatchString(key) {
+		return false
+	}
+	letters := 0
+	for _, r := range strings.NewReplacer("page", "", "of", "").Replace(key) {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= 2
+}

@@ -1,0 +1,310 @@
+package pdf
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/extract/compose"
+)
+
+// pdfLine is a line of a page, or the part of it that belongs to one structure element. Lengths
+// are in points, up is positive.
+type pdfLine struct {
+	compose.Mapped           // its text, without space at either end
+	left, right      float32 // where its glyphs begin and end
+	base             float32 // its baseline
+	size             float32 // of its type, as most of its words are set
+	first            float32 // width of its first word
+	room             float32 // between its end and where the lines that start like it end
+	bold             bool    // all its words are
+	rtl              bool    // it is written from right to left
+	hyphen           bool    // PDFium takes the hyphen at its end for a divided word
+	space            bool    // the original has a space at its end
+	gaps             []pdfGap
+	element          pdfElement // the structure element it belongs to; id 0 for none
+	letters, strange int        // words, and those whose font does not say what they are
+}
+
+// pdfGap is a place in a line that is wider than any space between words. It is anchored at a
+// character of the page and not at a byte of the line's text, because the text still changes.
+type pdfGap struct {
+	char int     // of PDFium's text page, with which the text goes on
+	from float32 // where the text before it ends
+	x    float32 // where the text goes on
+}
+
+// pdfPageState is what a page turned out to be.
+type pdfPageState int
+
+const (
+	pageBlank pdfPageState = iota
+	pageRead
+	pageScanned // nothing but pictures and drawings
+	pageGarbled // text whose fonts do not say which characters they show
+	pageBroken
+)
+
+// pdfReader reads the lines of one page.
+type pdfReader struct {
+	doc      *pdfDocument
+	text     uint64 // PDFium's text page
+	turned   quarter
+	elements map[int]pdfElement
+	styles   map[uint64]pdfStyle // by text object
+	lines    []pdfLine
+	comments []string
+	low      float32 // edges of the page
+	high     float32
+
+	line      pdfLine // the one that is being read
+	current   pdfStyle
+	facing    pdfStyle // how its words are turned
+	lastRight float32  // where its last glyph ends
+	last      pdfGlyph // that glyph, as its line is read
+	lastIndex int      // and which character that is
+	ground    pdfGlyph // its last glyph that is not raised
+	raised    bool     // its last glyph is
+	spaced    bool     // its last character was a space
+	made      bool     // which PDFium made of a gap
+	broken    bool     // PDFium ends the line here
+	firstDone bool     // its first word has ended
+	sizes     map[float32]int
+	words     int
+	boldWords int
+}
+
+// pdfStyle is what the characters of one text object have in common.
+type pdfStyle struct {
+	size    float32
+	bold    bool
+	element pdfElement
+	turned  quarter
+	slanted bool // it is turned by more or less than quarters
+}
+
+// maxPageChars bounds what is read of a page; dense pages have 20,000 characters.
+const maxPageChars = 2_000_000
+
+func (r *pdfReader) read(index int) pdfPageState {
+	d := r.doc
+	page, comments := d.loadPage(index)
+	if page == 0 {
+		return pageBroken
+	}
+	defer d.call("FPDF_ClosePage", page)
+	r.comments = comments
+	r.text, r.turned = d.loadText(page)
+	if r.text == 0 {
+		return pageBroken
+	}
+	defer d.call("FPDFText_ClosePage", r.text)
+
+	if d.int("FPDF_GetPageBoundingBox", page, uint64(d.scratch)) == 1 {
+		_, top := r.turned.upright(d.float32At(d.scratch), d.float32At(d.scratch+4))
+		_, bottom := r.turned.upright(d.float32At(d.scratch+8), d.float32At(d.scratch+12))
+		r.high, r.low = max(top, bottom), min(top, bottom)
+	}
+	count := min(d.int("FPDFText_CountChars", r.text), maxPageChars)
+	if count > 0 {
+		r.elements = readPDFTags(d, page)
+		r.styles = map[uint64]pdfStyle{}
+		r.sizes = map[float32]int{}
+		for i := 0; i < count && d.err == nil; i++ {
+			r.char(i)
+		}
+		r.endLine()
+		measureRoom(r.lines)
+	}
+	return r.state(page)
+}
+
+func (r *pdfReader) state(page uint64) pdfPageState {
+	words, strange := 0, 0
+	for _, line := range r.lines {
+		words += line.letters
+		strange += line.strange
+	}
+	switch {
+	case strange*2 > words && !readsLikeLatin(r.lines):
+		r.lines = nil
+		return pageGarbled
+	case len(r.lines) > 0:
+		return pageRead
+	case r.doc.int("FPDFPage_CountObjects", page) > 0:
+		return pageScanned
+	}
+	return pageBlank
+}
+
+// char reads the character of PDFium's text page at an index.
+func (r *pdfReader) char(index int) {
+	d := r.doc
+	char := rune(uint32(d.call("FPDFText_GetUnicode", r.text, uint64(index))))
+	switch {
+	case (char == '\r' || char == '\n') && d.call("FPDFText_IsGenerated", r.text, uint64(index)) == 1:
+		r.broken = true
+		return
+	case char == 2 && d.call("FPDFText_IsHyphen", r.text, uint64(index)) == 1:
+		if r.broken {
+			r.endLine()
+		}
+		r.line.Rune('-', index)
+		r.line.hyphen = true
+		r.endLine()
+		return
+	case unicode.IsSpace(char): // also where a font names a line feed as what its space shows
+		r.space(index)
+		return
+	}
+	clean := compose.CleanRune(char)
+	if len(clean) == 0 || char == utf8.RuneError || !utf8.ValidRune(char) {
+		return
+	}
+
+	if r.spaced || r.broken || len(r.line.Text) == 0 {
+		r.face(r.style(index))
+	}
+	box := r.box(index, r.turned)
+	glyph := box
+	if r.facing.turned != r.turned {
+		glyph = r.box(index, r.facing.turned)
+	}
+	raised := r.isRaised(glyph)
+	if r.broken {
+		r.mendBreak(glyph, raised)
+	}
+	r.mendSpace(index, clean[0], glyph, raised)
+	if r.spaced || len(r.line.Text) == 0 {
+		r.startWord(index, box.left)
+	}
+	if !r.firstDone {
+		r.line.first = max(box.right-r.line.left, r.line.left-box.left)
+	}
+	r.line.left, r.line.right = min(r.line.left, box.left), max(r.line.right, box.right)
+	r.lastRight = box.right
+	r.last, r.lastIndex, r.raised = glyph, index, raised
+	if !raised {
+		r.ground = glyph
+	}
+	r.spaced = false
+	for _, c := range clean {
+		r.line.Rune(c, index)
+	}
+}
+
+func (r *pdfReader) space(index int) {
+	if len(r.line.Text) == 0 || r.spaced || r.broken {
+		return
+	}
+	r.line.Rune(' ', index)
+	r.spaced = true
+	r.firstDone = true
+	r.made = r.doc.call("FPDFText_IsGenerated", r.text, uint64(index)) == 1
+	r.line.space = !r.made
+}
+
+// startWord takes the style of a word from its first character, ends the line where another
+// structure element begins, and notes a wide gap before the word.
+func (r *pdfReader) startWord(index int, left float32) {
+	style := r.style(index)
+	r.current = style
+	if len(r.line.Text) > 0 && style.element != r.line.element {
+		r.endLine()
+	}
+	if len(r.line.Text) == 0 {
+		r.line.left, r.line.right = left, left
+		r.line.element = style.element
+		r.line.base = r.baseline(index)
+		r.firstDone = false
+	} else if left-r.lastRight > 1.5*style.size {
+		r.line.gaps = append(r.line.gaps, pdfGap{index, r.lastRight, left})
+	}
+	r.sizes[style.size]++
+	r.words++
+	if style.bold {
+		r.boldWords++
+	}
+	r.line.letters++
+	if r.doc.call("FPDFText_HasUnicodeMapError", r.text, uint64(index)) == 1 {
+		r.line.strange++
+	}
+}
+
+// baseline is where the origin of a character lies.
+func (r *pdfReader) baseline(index int) float32 {
+	d := r.doc
+	d.call("FPDFText_GetCharOrigin", r.text, uint64(index), uint64(d.scratch), uint64(d.scratch+8))
+	_, y := r.turned.upright(float32(d.float64At(d.scratch)), float32(d.float64At(d.scratch+8)))
+	if !isFinite(y) {
+		return 0
+	}
+	return y
+}
+
+// style returns the style of a character, which all characters of a text object share.
+func (r *pdfReader) style(index int) pdfStyle {
+	d := r.doc
+	object := d.call("FPDFText_GetTextObject", r.text, uint64(index))
+	if style, known := r.styles[object]; known && object != 0 {
+		return style
+	}
+	var s pdfStyle
+	size := math.Float64frombits(d.call("FPDFText_GetFontSize", r.text, uint64(index)))
+	if d.call("FPDFText_GetMatrix", r.text, uint64(index), uint64(d.scratch)) == 1 {
+		c, e := float64(d.float32At(d.scratch+8)), float64(d.float32At(d.scratch+12))
+		size *= math.Hypot(c, e)
+		s.turned, s.slanted = quarterOf(d.float32At(d.scratch), d.float32At(d.scratch+4))
+	}
+	s.size = float32(math.Round(math.Abs(size)*2) / 2) // mirrored type has a negative size
+	if !isFinite(s.size) {
+		s.size = 0
+	}
+	s.bold = r.isBold(index)
+	if object != 0 && r.elements != nil {
+		if id := d.int("FPDFPageObj_GetMarkedContentID", object); id >= 0 {
+			s.element = r.elements[id]
+		}
+	}
+	r.styles[object] = s
+	return s
+}
+
+// isBold goes by the name of the font and its flag ForceBold (ISO 32000-1, table 123): the
+// weight that PDFium computes is of no use for embedded fonts.
+func (r *pdfReader) isBold(index int) bool {
+	d := r.doc
+	const nameBytes = 256
+	n := min(d.call("FPDFText_GetFontInfo", r.text, uint64(index), uint64(d.scratch), nameBytes, uint64(d.scratch+nameBytes)), nameBytes)
+	name, _ := d.module.Memory().Read(d.scratch, uint32(n))
+	flags, _ := d.module.Memory().ReadUint32Le(d.scratch + nameBytes)
+	lower := strings.ToLower(string(name))
+	for _, word := range []string{"bold", "black", "heavy", "demi"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return flags&(1<<18) != 0
+}
+
+// endLine finishes the line that is being read and starts the next.
+func (r *pdfReader) endLine() {
+	line := r.line
+	line.Mapped = inNFC(withoutLeaders(line.Mapped)).Trim()
+	line.bold = r.words > 0 && r.boldWords == r.words
+	best := 0
+	for size, n := range r.sizes {
+		if n > best || n == best && size > line.size {
+			best, line.size = n, size
+		}
+	}
+	line.rtl = isRTL(string(line.Text))
+	if len(line.Text) > 0 {
+		r.lines = append(r.lines, line)
+	}
+	r.line = pdfLine{}
+	r.spaced, r.broken, r.raised, r.firstDone = false, false, false, false
+	r.words, r.boldWords = 0, 0
+	clear(r.sizes)
+}

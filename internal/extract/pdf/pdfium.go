@@ -1,0 +1,293 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+
+	pdfiumapi "github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/extract"
+	"parley/internal/extract/compose"
+)
+
+// pdfium is PDFium compiled from WebAssembly, ready to be instantiated once per document. Its
+// functions are called directly in the module instead of through go-pdfium's requests, which
+// cost a new call stack and several table look-ups for each character of a page.
+type pdfium struct {
+	pool  pdfiumapi.Pool
+	cache wazero.CompilationCache
+	mount *pdfMount
+}
+
+// wasmPage is the unit of WebAssembly's memory.
+const wasmPage = 64 << 10
+
+// newPDFium compiles PDFium, which takes about 2 s, or loads it from cacheDir in about .1 s. A
+// document may use memory bytes of the module's memory.
+func newPDFium(cacheDir string, memory int64) (*pdfium, error) {
+	p, err := compilePDFium(cacheDir, memory)
+	if err != nil && cacheDir != "" {
+		// A folder that cannot be written to costs time, not documents.
+		return compilePDFium("", memory)
+	}
+	return p, err
+}
+
+func compilePDFium(cacheDir string, memory int64) (*pdfium, error) {
+	p := &pdfium{cache: wazero.NewCompilationCache(), mount: &pdfMount{}}
+	if cacheDir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("open the folder for compiled code: %w", err)
+		}
+		p.cache = cache
+	}
+	pool, err := webassembly.Init(webassembly.Config{
+		MaxTotal: 1,
+		Stdout:   io.Discard,
+		Stderr:   io.Discard,
+		FSConfig: wazero.NewFSConfig().WithFSMount(p.mount, "/"),
+		RuntimeConfig: wazero.NewRuntimeConfig().
+			WithCompilationCache(p.cache).
+			WithMemoryLimitPages(uint32(min(memory, 2<<30) / wasmPage)),
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("compile PDFium: %w", err), p.cache.Close(context.Background()))
+	}
+	p.pool = pool
+	return p, nil
+}
+
+// Close frees PDFium.
+func (p *pdfium) Close() error {
+	return errors.Join(p.pool.Close(), p.cache.Close(context.Background()))
+}
+
+// pdfDocument is an open document in an instance of PDFium of its own. After the first error,
+// which err holds, every call returns zeros.
+type pdfDocument struct {
+	instance  pdfiumapi.Pdfium
+	module    api.Module
+	functions map[string]api.Function
+	stack     [10]uint64 // the most arguments of a function
+	handle    uint64
+	mended    bool   // its end was missing
+	scratch   uint32 // scratchBytes of the module's memory for results
+	err       error
+}
+
+const scratchBytes = 4096
+
+// openPDF opens the document with the PDFium that is loaded. The caller closes it.
+func openPDF(f *extract.File) (*pdfDocument, error) {
+	p, ok := f.Parser.(*pdfium)
+	if !ok {
+		return nil, errors.New("PDFium is not loaded")
+	}
+	return p.open(f)
+}
+
+// open opens a document, or fails with an *Error.
+func (p *pdfium) open(f *extract.File) (*pdfDocument, error) {
+	instance, err := p.pool.GetInstance(10 * time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("start PDFium: %w", err)
+	}
+	d := &pdfDocument{instance: instance, functions: map[string]api.Function{}}
+	implementation := reflect.ValueOf(instance.GetImplementation())
+	module, ok := implementation.Elem().FieldByName("Module").Interface().(api.Module)
+	if !ok {
+		return nil, errors.Join(errors.New("start PDFium: its module cannot be reached"), instance.Close())
+	}
+	d.module = module
+	p.mount.document = f
+	err = d.load(f.Passwords)
+	if refused, ok := errors.AsType[*extract.Error](err); ok && refused.Reason == extract.Damaged {
+		if mended, found := mendPDF(f); found {
+			p.mount.document, d.mended = mended, true
+			err = d.load(nil)
+		}
+	}
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// load opens the document with the first of the passwords that fits, if it needs one.
+func (d *pdfDocument) load(passwords []string) error {
+	d.scratch = uint32(d.call("malloc", scratchBytes))
+	path, ok := d.cString("/" + mountedName)
+	if d.err != nil || d.scratch == 0 || !ok {
+		return &extract.Error{Reason: extract.Crashed, Detail: "the PDF parser does not start"}
+	}
+	const wrongPassword = 4 // of fpdfview.h, as are the codes below
+	code := d.try(path, "")
+	for _, password := range pdfPasswords(passwords) {
+		if d.err != nil || d.handle != 0 || code != wrongPassword {
+			break
+		}
+		code = d.try(path, password)
+	}
+	switch {
+	case d.err != nil:
+		return d.failure()
+	case d.handle != 0:
+		return nil
+	case code == wrongPassword && len(passwords) > 0:
+		return &extract.Error{Reason: extract.Encrypted, Detail: "none of the passwords given opens the document"}
+	case code == wrongPassword:
+		return &extract.Error{Reason: extract.Encrypted, Detail: "the document needs a password"}
+	case code == 5:
+		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted in a way that is not known here"}
+	}
+	return extract.Damagedf("the file is not a PDF document that can be opened")
+}
+
+// try opens the document with a password, and returns PDFium's code of what is wrong.
+func (d *pdfDocument) try(path uint64, password string) int {
+	secret := uint64(0)
+	if password != "" {
+		address, ok := d.cString(password)
+		if !ok {
+			return 0
+		}
+		defer d.call("free", address)
+		secret = address
+	}
+	if d.handle = d.call("FPDF_LoadDocument", path, secret); d.handle != 0 {
+		return 0
+	}
+	return d.int("FPDF_GetLastError")
+}
+
+// pdfPasswords adds to passwords the form in which ISO 32000-2 wants them (section 7.6.4.3.3): that
+// of SASLprep (RFC 4013), without what is not seen, odd spaces made plain, and in NFKC. PDFium tries
+// both UTF-8 and Latin-1 of each.
+func pdfPasswords(passwords []string) []string {
+	var all []string
+	for _, p := range passwords {
+		all = append(all, p)
+		if prepared := saslPrep(p); prepared != p {
+			all = append(all, prepared)
+		}
+	}
+	return all
+}
+
+func saslPrep(s string) string {
+	return norm.NFKC.String(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Zs, r):
+			return ' '
+		case r == 0xad, r == 0x34f, r == 0x1806, r >= 0x180b && r <= 0x180d, r >= 0x200b && r <= 0x200d, r == 0x2060,
+			r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// close frees the instance with all its memory.
+func (d *pdfDocument) close() {
+	// The instance is thrown away whole, so an error of taking it apart changes nothing.
+	_ = d.instance.Close()
+}
+
+// call calls a function of PDFium's C interface. Arguments and result are integers or addresses.
+func (d *pdfDocument) call(name string, args ...uint64) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	f := d.functions[name]
+	if f == nil {
+		if f = d.module.ExportedFunction(name); f == nil {
+			d.err = fmt.Errorf("PDFium has no function %s", name)
+			return 0
+		}
+		d.functions[name] = f
+	}
+	copy(d.stack[:], args)
+	if err := f.CallWithStack(context.Background(), d.stack[:]); err != nil {
+		d.err = fmt.Errorf("%s: %w", name, err)
+		return 0
+	}
+	return d.stack[0]
+}
+
+// failure is the *Error for a call that trapped: PDFium ends itself that way when it gets no
+// more memory, and on internal inconsistencies.
+func (d *pdfDocument) failure() *extract.Error {
+	limit, _ := d.module.Memory().Definition().Max()
+	if uint64(d.module.Memory().Size())*10 >= uint64(limit)*wasmPage*8 {
+		return extract.TooLargef("the document needs more memory than allowed")
+	}
+	return &extract.Error{Reason: extract.Crashed, Detail: "the PDF parser died on the document"}
+}
+
+func (d *pdfDocument) int(name string, args ...uint64) int {
+	return int(int32(d.call(name, args...)))
+}
+
+func (d *pdfDocument) float64At(address uint32) float64 {
+	v, _ := d.module.Memory().ReadFloat64Le(address)
+	return v
+}
+
+func (d *pdfDocument) float32At(address uint32) float32 {
+	v, _ := d.module.Memory().ReadFloat32Le(address)
+	return v
+}
+
+// string16 calls a function that fills a buffer with UTF-16 and returns its length in bytes with
+// the final zero, and returns the text.
+func (d *pdfDocument) string16(name string, args ...uint64) string {
+	n := d.int(name, append(args, uint64(d.scratch), scratchBytes)...)
+	if n < 2 || n > scratchBytes {
+		return ""
+	}
+	raw, _ := d.module.Memory().Read(d.scratch, uint32(n))
+	units := make([]uint16, 0, n/2)
+	for i := 0; i+1 < len(raw); i += 2 {
+		units = append(units, uint16(raw[i])|uint16(raw[i+1])<<8)
+	}
+	return strings.TrimRight(string(utf16.Decode(units)), "\x00")
+}
+
+// title is the title in the document's information dictionary.
+func (d *pdfDocument) title() string {
+	key, ok := d.cString("Title")
+	if !ok {
+		return ""
+	}
+	defer d.call("free", key)
+	return compose.SensibleTitle(d.string16("FPDF_GetMetaText", d.handle, key))
+}
+
+func (d *pdfDocument) cString(s string) (uint64, bool) {
+	address := d.call("malloc", uint64(len(s)+1))
+	return address, address != 0 && d.module.Memory().Write(uint32(address), append([]byte(s), 0))
+}
+
+// isFinite guards geometry, which hostile documents fill with anything.
+func isFinite(vs ...float32) bool {
+	for _, v := range vs {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) || math.Abs(float64(v)) > 1e6 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,141 @@
+package pdf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/internal/extract/compose"
+)
+
+// pdfWords is the vocabulary of a document, which tells the hyphens that divide a word at the
+// end of a line from those that are part of it.
+type pdfWords struct {
+	counts map[string]int
+	joins  int // line ends where the document knows the word without the hyphen
+	keeps  int // and with it
+	// Korean is divided between words in some documents and anywhere in others. In the second
+	// kind, a line that ends inside a word has no space at its end.
+	anywhere bool
+}
+
+// maxWords bounds the vocabulary.
+const maxWords = 300_000
+
+func newPDFWords(pages []*pdfPage) *pdfWords {
+	w := &pdfWords{counts: map[string]int{}}
+	ends, spaces, roomy := 0, 0, 0
+	for _, p := range pages {
+		for i := range p.lines {
+			line := &p.lines[i]
+			w.count(string(line.Text))
+			if last, _ := utf8.DecodeLastRune(line.Text); !unicode.Is(unicode.Hangul, last) {
+				continue
+			}
+			ends++
+			if line.space {
+				spaces++
+			}
+			if line.room >= line.size {
+				roomy++
+			}
+		}
+	}
+	w.anywhere = spaces*5 > ends && roomy*5 < ends
+	for _, p := range pages {
+		for i := range len(p.lines) - 1 {
+			if before, after, ok := dividedWord(p.lines[i].Text, p.lines[i+1].Text); ok {
+				joined, kept := w.counts[before+after], w.counts[before+"-"+after]
+				if joined > kept {
+					w.joins++
+				} else if kept > joined {
+					w.keeps++
+				}
+			}
+		}
+	}
+	return w
+}
+
+// count adds the words of a line, hyphenated ones whole, but not one that the line's end divides.
+func (w *pdfWords) count(line string) {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !isWordRune(r) }) {
+		if len(w.counts) >= maxWords {
+			return
+		}
+		if !strings.HasSuffix(word, "-") && !strings.HasPrefix(word, "-") {
+			w.counts[strings.ToLower(word)]++
+		}
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r == '-' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+}
+
+// dividedWord returns the parts of the word around a line end with a hyphen, in lower case. It is
+// not ok where the second line does not go on with a small letter: then the hyphen stays.
+func dividedWord(line, next []byte) (before, after string, ok bool) {
+	s, found := strings.CutSuffix(string(line), "-")
+	if !found {
+		return "", "", false
+	}
+	t := string(next)
+	first, _ := utf8.DecodeRuneInString(t)
+	if !unicode.IsLower(first) {
+		return "", "", false
+	}
+	before = s[strings.LastIndexFunc(s, func(r rune) bool { return !isWordRune(r) })+1:]
+	if end := strings.IndexFunc(t, func(r rune) bool { return !isWordRune(r) }); end >= 0 {
+		t = t[:end]
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return strings.ToLower(before), strings.ToLower(t), unicode.IsLetter(last)
+}
+
+// join appends the next line of a paragraph.
+func (w *pdfWords) join(to *compose.Mapped, line, next *pdfLine) {
+	if bytesEndInHyphen(line.Text) {
+		if w.divides(line, next) {
+			*to = to.Slice(0, len(to.Text)-1)
+		} else if spacedHyphen(line.Text) {
+			to.Put(" ")
+		}
+		to.Append(next.Mapped)
+		return
+	}
+	last, _ := utf8.DecodeLastRune(line.Text)
+	first, _ := utf8.DecodeRune(next.Text)
+	within := w.anywhere && !line.space && unicode.Is(unicode.Hangul, last) && unicode.Is(unicode.Hangul, first)
+	if !within {
+		to.Put(compose.Glue(last, first))
+	}
+	to.Append(next.Mapped)
+}
+
+// divides reports whether the hyphen at the end of a line only divides a word: as the document
+// writes the word elsewhere, else as it treats the other line ends, else unless both parts are
+// words of the document.
+func (w *pdfWords) divides(line, next *pdfLine) bool {
+	before, after, ok := dividedWord(line.Text, next.Text)
+	if !ok {
+		return false
+	}
+	joined, kept := w.counts[before+after], w.counts[before+"-"+after]
+	switch {
+	case joined != kept:
+		return joined > kept
+	case w.keeps > 2*w.joins:
+		return false
+	case w.joins > 2*w.keeps:
+		return true
+	}
+	return w.counts[before] == 0 || w.counts[after] == 0
+}
+
+func bytesEndInHyphen(b []byte) bool { return len(b) > 0 && b[len(b)-1] == '-' }
+
+// spacedHyphen holds for a line that ends in a dash between spaces.
+func spacedHyphen(b []byte) bool {
+	return len(b) < 2 || b[len(b)-2] == ' '
+}

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"fmt"
+	"io"
+
+	"parley/internal/extract"
+)
+
+// job is what a pool asks a worker: one file.
+type job struct {
+	extract.Request
+	Render   *extract.Rendering // a picture is wanted
+	Measure  *extract.Measuring // or where characters stand; with neither the file's text is wanted
+	Handed   bool               // the file comes as a descriptor; otherwise the worker opens it, and cannot be shut in
+	CacheDir string
+	Limits   extract.Limits
+}
+
+// outcome is a worker's answer: a document and what the post-processing made of it, an image, places on
+// a page, an Error, or the text of any other error. One with Begun comes before it, once the parser is loaded; the time
+// for the file counts from there.
+type outcome struct {
+	Begun    bool
+	Document *extract.Document
+	Post     []byte
+	Image    *extract.Image    // of a rendering
+	Geometry *extract.Geometry // of a measuring
+	Refused  *extract.Error
+	Failed   string
+}
+
+// maxFrame bounds a message, so that a worker gone wrong cannot fill the server's memory.
+const maxFrame = 512 << 20
+
+// writeFrame writes one message: its length in four bytes, big endian, and its encoding by gob.
+func writeFrame(w io.Writer, message any) error {
+	var b bytes.Buffer
+	b.Write(make([]byte, 4))
+	if err := gob.NewEncoder(&b).Encode(message); err != nil {
+		return fmt.Errorf("encode a message: %w", err)
+	}
+	frame := b.Bytes()
+	if len(frame)-4 > maxFrame {
+		return extract.TooLargef("the document's text has %s", extract.Megabytes(int64(len(frame))))
+	}
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	if _, err := w.Write(frame); err != nil {
+		return fmt.Errorf("write a message: %w", err)
+	}
+	return nil
+}
+
+// readFrame reads one message. At the end of the stream before a message it returns io.EOF.
+func readFrame(r io.Reader, message any) error {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n := int64(binary.BigEndian.Uint32(head[:]))
+	if n > maxFrame {
+		return fmt.Errorf("read a message: it claims %d bytes", n)
+	}
+	var b bytes.Buffer
+	if got, err := io.CopyN(&b, r, n); err != nil {
+		return fmt.Errorf("read a message: %d of %d bytes: %w", got, n, err)
+	}
+	if err := gob.NewDecoder(&b).Decode(message); err != nil {
+		return fmt.Errorf("decode a message: %w", err)
+	}
+	return nil
+}

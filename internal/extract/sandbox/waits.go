@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"sync"
+	"time"
+)
+
+// waits measures what time of its own a process had for a job: time in which it waited for a processor does not
+// count, so that a busy machine is not taken for a bad file. Asking the system takes as long as reading a small
+// file, so that what is said of a job may begin up to a tenth of its time earlier.
+type waits struct {
+	pid int
+
+	mu     sync.Mutex // a child's time may end as its job begins
+	before threadTimes
+	asked  time.Time
+	began  time.Time
+}
+
+// threadTimes are sums over the threads of a process, zero where the system does not tell.
+type threadTimes struct {
+	ran    time.Duration
+	waited time.Duration // ready to run, for a processor
+}
+
+// begin notes that a job begins, which has so much time.
+func (w *waits) begin(limit time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.began = time.Now()
+	if w.asked.IsZero() || time.Since(w.asked) > limit/10 {
+		w.before, w.asked = timesOf(w.pid), w.began
+	}
+}
+
+// used returns how much time the process had since the job began.
+func (w *waits) used() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := timesOf(w.pid)
+	return usedOf(time.Since(w.began), now.ran-w.before.ran, now.waited-w.before.waited)
+}
+
+// usedOf returns what a job has used of its time. Threads that wait side by side count each, so that what a worker's
+// two processors have done counts as well.
+func usedOf(elapsed, ran, waited time.Duration) time.Duration {
+	return max(elapsed-max(waited, 0), ran/workerProcs)
+}
+
+// patience is how many times its limit a job may take on a busy machine.
+const patience = 20
+
+// end calls f once, when a job has used its time, or with busy when it has not, but the patience with the machine is
+// over. After stop it does not begin to call f.
+func (w *waits) end(limit time.Duration, f func(busy bool)) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	began, over := time.Now(), false
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(limit, func() {
+		left := limit - w.used()
+		busy := time.Since(began) >= patience*limit
+		mu.Lock()
+		switch {
+		case over:
+			mu.Unlock()
+		case left > 0 && !busy:
+			timer.Reset(max(left, limit/20))
+			mu.Unlock()
+		default:
+			over = true
+			mu.Unlock()
+			f(left > 0)
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		timer.Stop()
+	}
+}

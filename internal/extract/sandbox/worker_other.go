@@ -1,0 +1,18 @@
+//go:build !unix
+
+package sandbox
+
+import (
+	"runtime/debug"
+	"time"
+
+	"parley/internal/extract"
+)
+
+// nonblock is not needed: there are no pipes in folders.
+const nonblock = 0
+
+// confine lowers what the process may use as far as the runtime can.
+func confine(l extract.Limits) { debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10) }
+
+func confineCPU(time.Duration) {}

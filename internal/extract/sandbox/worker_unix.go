@@ -1,0 +1,51 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"parley/internal/extract"
+)
+
+// confine lowers what the process may use, as a second line behind the checks of the parsers. A
+// limit that the system refuses is left as it was.
+func confine(l extract.Limits) {
+	debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10)
+	// The address space is of no use as a bound: the runtime reserves far more than it uses.
+	lower(syscall.RLIMIT_DATA, uint64(l.MemoryBytes))
+	lower(syscall.RLIMIT_CORE, 0)
+	lower(syscall.RLIMIT_FSIZE, 256<<20) // PDFium's compiled code is all that it writes
+	giveWay()
+}
+
+// nonblock keeps the opening of what has become a pipe from waiting for its other end.
+const nonblock = syscall.O_NONBLOCK
+
+// niceness is the priority of a worker (setpriority(2)); requests are answered with 0.
+const niceness = 10
+
+// confineCPU lets the process use so much more processor time that only a parser which escaped
+// the wall clock reaches it: the system then ends the process.
+func confineCPU(wall time.Duration) {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return
+	}
+	seconds := uint64(used.Utime.Sec) + uint64(used.Stime.Sec) + 4*uint64(wall/time.Second) + 10
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CPU, &limit) != nil {
+		return
+	}
+	setLimit(syscall.RLIMIT_CPU, seconds, &limit)
+}
+
+func lower(resource int, to uint64) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(resource, &limit) != nil {
+		return
+	}
+	setLimit(resource, to, &limit)
+}

@@ -1,0 +1,146 @@
+package wiki
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"parley/internal/extract/compose"
+)
+
+// wikiInline turns markup within lines into text. It gathers what links say beside the text.
+type wikiInline struct {
+	categories []string
+	captions   []string // of pictures
+}
+
+var (
+	wikiQuotes   = regexp.MustCompile(`'{2,5}`)
+	wikiExternal = regexp.MustCompile(`\[(?:https?:)?//[^\s\[\]]+(?:\s+([^\[\]]*))?\]`)
+	wikiBreak    = regexp.MustCompile(`(?i)<br\s*/?>`)
+	wikiTag      = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
+)
+
+// render returns the text of markup: line breaks of br elements are lines.
+func (w *wikiInline) render(markup string) string {
+	var b strings.Builder
+	w.write(&b, markup, 0)
+	text := wikiExternal.ReplaceAllString(b.String(), "$1")
+	text = wikiQuotes.ReplaceAllString(text, "")
+	text = wikiBreak.ReplaceAllString(text, "\n")
+	text = wikiTag.ReplaceAllString(text, "")
+	text = strings.ReplaceAll(text, infoboxMark, "")
+	var lines []string
+	for line := range strings.Lines(compose.Clean(html.UnescapeString(text))) {
+		if line = compose.OneLine(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// references resolves the character references in code.
+func (w *wikiInline) references(code string) string { return html.UnescapeString(code) }
+
+// write writes markup with its links replaced.
+func (w *wikiInline) write(b *strings.Builder, markup string, depth int) {
+	for {
+		i := strings.Index(markup, "[[")
+		if i < 0 {
+			b.WriteString(markup)
+			return
+		}
+		b.WriteString(markup[:i])
+		end := linkEnd(markup[i:])
+		if end < 0 || depth > 5 {
+			b.WriteString(strings.ReplaceAll(markup[i:], "[[", ""))
+			return
+		}
+		w.link(b, markup[i+2:i+end-2], depth)
+		markup = markup[i+end:]
+	}
+}
+
+// maxLink bounds the markup of one link; captions of pictures are the longest.
+const maxLink = 5000
+
+// linkEnd returns the offset behind the brackets that close those at the beginning, -1 when none
+// do soon.
+func linkEnd(markup string) int {
+	open := 0
+	for i := 0; i+1 < min(len(markup), maxLink); i++ {
+		switch markup[i : i+2] {
+		case "[[":
+			open++
+			i++
+		case "]]":
+			open--
+			i++
+			if open == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// wikiFileSpaces are the names that the namespace of files has in the large wikis, and
+// wikiCategorySpaces those of categories.
+var (
+	wikiFileSpaces     = regexp.MustCompile(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of those languages
+	wikiCategorySpaces = regexp.MustCompile(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of those languages
+	wikiLanguage       = regexp.MustCompile(`^[a-z]{2,3}(?:-[a-z]{2,8})?:`)
+	wikiPictureOption  = regexp.MustCompile(`(?i)^\s*(?:thumb(?:nail)?|mini(?:atur)?|frame(?:d|less)?|left|right|center|none|links|rechts|zentriert|upright.*|hochkant.*|border|\d+(?:x\d+)?px|x\d+px|alt=.*|link=.*|baseline|middle|top|bottom|lang=.*|page=.*)\s*$`)
+)
+
+// link writes what a link shows; content stands between its brackets.
+func (w *wikiInline) link(b *strings.Builder, content string, depth int) {
+	if m := wikiCategorySpaces.FindStringSubmatch(content); m != nil {
+		if name := compose.OneLine(m[1]); name != "" && len(w.categories) < 100 {
+			w.categories = append(w.categories, compose.Clean(name))
+		}
+		return
+	}
+	if wikiFileSpaces.MatchString(content) {
+		w.picture(content)
+		return
+	}
+	target, label, labelled := cutLink(content)
+	if wikiLanguage.MatchString(target) && !labelled {
+		return
+	}
+	if !labelled {
+		label = strings.TrimPrefix(target, ":")
+		if label == "" {
+			return
+		}
+	}
+	w.write(b, label, depth+1)
+}
+
+// cutLink parts a link's target from its label, which may hold links itself.
+func cutLink(content string) (target, label string, labelled bool) {
+	target, label, labelled = strings.Cut(content, "|")
+	return strings.TrimSpace(target), strings.TrimSpace(label), labelled && strings.TrimSpace(label) != ""
+}
+
+// picture keeps the caption of a picture, which is its last argument that is not an option.
+func (w *wikiInline) picture(content string) {
+	depth, from := 0, -1
+	for i := range len(content) {
+		switch {
+		case strings.HasPrefix(content[i:], "[["):
+			depth++
+		case strings.HasPrefix(content[i:], "]]"):
+			depth--
+		case content[i] == '|' && depth <= 0:
+			from = i + 1
+		}
+	}
+	if from < 0 || wikiPictureOption.MatchString(content[from:]) || len(w.captions) >= 100 {
+		return
+	}
+	if caption := (&wikiInline{}).render(content[from:]); caption != "" {
+		w.captions = append(w.captions, caption)
+	}
+}

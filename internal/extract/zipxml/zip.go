@@ -1,0 +1,240 @@
+package zipxml
+
+import (
+	"archive/zip"
+	"compress/bzip2"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"parley/internal/extract"
+)
+
+// Bounds on archives, against bombs: how many entries, how long their directory, and how much one
+// entry may expand to in bytes.
+const (
+	MaxEntries   = 10_000
+	zipDirectory = 16 << 20
+	zipPartBytes = 256 << 20
+)
+
+// EncryptedEntry is the flag of an encrypted entry.
+const EncryptedEntry = 1
+
+// Archive is an open ZIP archive. It checks a part against its checksum before it hands on the
+// first byte of it, and bounds what all parts expand to together, however often one is opened.
+type Archive struct {
+	*zip.Reader
+	size    int64 // of the archive
+	left    int64 // bytes that parts may still expand to
+	checked map[*zip.File]error
+	r       io.ReaderAt
+	named   bool // its two directories were found to agree
+}
+
+func Open(f *extract.File) (*Archive, error) {
+	directory := &boundedReader{r: f.Content, left: zipDirectory}
+	archive, err := zip.NewReader(directory, f.Size)
+	if errors.Is(err, errDirectory) || archive != nil && len(archive.File) > MaxEntries {
+		return nil, extract.TooLargef("the archive has more than %d entries", MaxEntries)
+	}
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are looked at before they are used
+		return nil, extract.Damagedf("the archive that the document is stored in is cut off or broken")
+	}
+	directory.left = -1
+	archive.RegisterDecompressor(methodBzip2, func(r io.Reader) io.ReadCloser { return io.NopCloser(bzip2.NewReader(r)) })
+	return &Archive{Reader: archive, size: f.Size, left: expandable(f.Size), checked: map[*zip.File]error{}, r: f.Content}, nil
+}
+
+// boundedReader bounds what is read while an archive opens: its directory can claim to be short
+// and go on for ever.
+type boundedReader struct {
+	r    io.ReaderAt
+	left int64 // bytes; negative for no bound
+}
+
+var errDirectory = errors.New("the directory of the archive is too long")
+
+func (b *boundedReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := b.r.ReadAt(p, off)
+	if b.left >= 0 {
+		if b.left -= int64(n); b.left < 0 {
+			return 0, errDirectory
+		}
+	}
+	return n, err
+}
+
+// OpenPart opens an entry of an archive for reading. The reader fails with a TooLarge error at the
+// bounds, whatever sizes the archive claims. A missing part is nil. Names of parts do not differ by
+// their case alone (ECMA-376 part 2, section 6.2.2).
+func OpenPart(archive *Archive, name string) (io.ReadCloser, error) {
+	if err := archive.agree(); err != nil {
+		return nil, err
+	}
+	entry := entryNamed(archive, name)
+	if entry == nil {
+		return nil, nil
+	}
+	if entry.Flags&EncryptedEntry != 0 {
+		return nil, &extract.Error{Reason: extract.Encrypted, Detail: "the archive needs a password"}
+	}
+	if err := archive.check(entry); err != nil {
+		return nil, err
+	}
+	return archive.open(entry)
+}
+
+// check reads an entry to its end, where its checksum is compared, once. What has another checksum
+// may be half a text, or one that somebody has changed.
+func (c *Archive) check(entry *zip.File) error {
+	if err, ok := c.checked[entry]; ok {
+		return err
+	}
+	r, err := c.open(entry)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		r.Close()
+	}
+	if IsSyntaxError(err) {
+		err = extract.Damagedf("the part %q of the document is cut off or was changed: it does not have its checksum", extract.ShownName(entry.Name))
+	}
+	c.checked[entry] = err
+	return err
+}
+
+func (c *Archive) open(entry *zip.File) (io.ReadCloser, error) {
+	r, err := entry.Open()
+	if err != nil {
+		return nil, extract.Damagedf("the part %q of the document cannot be read", extract.ShownName(entry.Name))
+	}
+	return c.Bounded(r, entry), nil
+}
+
+// Bounded bounds what an entry expands to. An archive may claim any size for it, but no entry is
+// larger than its archive.
+func (c *Archive) Bounded(r io.ReadCloser, entry *zip.File) io.ReadCloser {
+	return &partReader{ReadCloser: r, of: c, packed: int64(min(entry.CompressedSize64, uint64(c.size)))}
+}
+
+func entryNamed(archive *Archive, name string) *zip.File {
+	var alike *zip.File
+	for _, entry := range archive.File {
+		if entry.Name == name {
+			return entry
+		}
+		if alike == nil && len(entry.Name) == len(name) && strings.EqualFold(strings.ReplaceAll(entry.Name, `\`, "/"), name) {
+			alike = entry
+		}
+	}
+	return alike
+}
+
+// partReader counts what an entry expands to.
+type partReader struct {
+	io.ReadCloser
+	of        *Archive
+	packed, n int64
+}
+
+func (p *partReader) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	p.n += int64(n)
+	p.of.left -= int64(n)
+	if p.n > zipPartBytes || p.n > extract.UnpackRatioAfter && p.n > extract.UnpackRatio*p.packed {
+		return n, extract.TooLargef("a part of the document expands to more than %s", extract.Megabytes(p.n))
+	}
+	if p.of.left < 0 {
+		return n, extract.TooLargef("its parts expand to more than %d times its size", extract.UnpackRatio)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, fmt.Errorf("inflate: %w", err)
+	}
+	return n, err
+}
+
+// The methods of compression of PKWARE's APPNOTE, section 4.4.5, that archive/zip does not name.
+const methodBzip2 = 12
+
+// Decompress returns what a method of compression made packed of; nil when it is not known here.
+func Decompress(method uint16, packed io.Reader) io.Reader {
+	switch method {
+	case zip.Store:
+		return packed
+	case zip.Deflate:
+		return flate.NewReader(packed)
+	case methodBzip2:
+		return bzip2.NewReader(packed)
+	}
+	return nil
+}
+
+// agree reports an error unless each entry is called the same in the directory and in front of its
+// content. A document of which a part has lost its name would be read without that part.
+func (c *Archive) agree() error {
+	if c.named {
+		return nil
+	}
+	for _, entry := range c.File {
+		if !sameHeaders(c.r, entry) {
+			return extract.Damagedf("the part %q of the document has two names", extract.ShownName(entry.Name))
+		}
+	}
+	c.named = true
+	return nil
+}
+
+// WholeZIP reports whether an archive is as it was written in each byte that says where a text is
+// and what it says. It is for archives of which nothing else vouches that nobody has changed them: a
+// document that was decrypted has no checksum of its own in Office's standard encryption.
+func WholeZIP(f *extract.File) bool {
+	archive, err := Open(f)
+	if err != nil || archive.agree() != nil {
+		return false
+	}
+	const endBytes = 22 // of the end of the directory, behind which there is only its comment
+	var end [4]byte
+	at := f.Size - endBytes - int64(len(archive.Comment))
+	if _, err := f.Content.ReadAt(end[:], at); err != nil || string(end[:]) != "PK\x05\x06" {
+		return false
+	}
+	for _, entry := range archive.File {
+		if archive.check(entry) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// sameHeaders reports whether the header in front of an entry says the same as the directory.
+func sameHeaders(r io.ReaderAt, entry *zip.File) bool {
+	content, err := entry.DataOffset()
+	if err != nil {
+		return false
+	}
+	// The header ends with the name and an extra field of a length that only the header tells.
+	const fixed, most = 30, 1<<16 - 1
+	before := make([]byte, min(content, int64(fixed+len(entry.Name)+most)))
+	if _, err := r.ReadAt(before, content-int64(len(before))); err != nil {
+		return false
+	}
+	for at := len(before) - fixed - len(entry.Name); at >= 0; at-- {
+		header := before[at:]
+		word := func(at int) int { return int(binary.LittleEndian.Uint16(header[at:])) }
+		extra := len(header) - fixed - len(entry.Name)
+		if string(header[:4]) != "PK\x03\x04" || word(28) != extra || word(26) != len(entry.Name) {
+			continue
+		}
+		sum := binary.LittleEndian.Uint32(header[14:]) // 0 where it follows the content
+		return string(header[fixed:len(header)-extra]) == entry.Name && word(8) == int(entry.Method) &&
+			(sum == entry.CRC32 || sum == 0)
+	}
+	return false
+}
+
+// expandable is how many bytes the parts of a document of a size may expand to, all told, counting a
+// part each time that it is opened. Each is opened twice: once for its checksum.
+func expandable(size int64) int64 { return max(zipPartBytes, 2*extract.UnpackRatio*size) }
