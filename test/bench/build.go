@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// moduleRoot returns the folder of the module in which the command runs.
+// moduleRoot returns the folder of the module.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *bench) build(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// tool returns the path of a measuring tool, built from its source in the folder shared.
+// tool builds a measuring tool from its source in the folder shared, and returns its path.
 func (b *bench) tool(ctx context.Context, name string) (string, error) {
 	source, err := b.sharedPath("tools", name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *bench) tool(ctx context.Context, name string) (string, error) {
 	return path, output(ctx, source, "go", "build", "-o", path, ".")
 }
 
-// output runs a command in a folder, without cgo. Its error holds what the command said.
+// output runs a command in a folder, without cgo. Its error contains the command's output.
 func output(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -14,12 +14,11 @@ import (
 const (
 	busyPace   = 25 * time.Millisecond // between two questions
 	idleWindow = 5 * time.Second
-	busyWindow = 20 * time.Second // at most; less when the ingestion ends before
+	busyWindow = 20 * time.Second // at most; less if the ingestion ends sooner
 )
 
-// busy measures how long answers take while nothing else happens, and while the server ingests the
-// odd and hostile documents of the folder shared, one of its folders after the other, with a window
-// without work before each.
+// busy measures the time of answers on an idle server, and on a server that ingests the odd and
+// hostile documents of the folder shared. It measures an idle window before each of their folders.
 func (b *bench) busy(ctx context.Context) error {
 	dir, err := b.sharedPath("data", "docs-robust")
 	if err != nil {
@@ -62,15 +61,15 @@ func (b *bench) busy(ctx context.Context) error {
 	return nil
 }
 
-// answering asks a server questions for some time, and returns how long each answer took; when it is
-// to ingest something first, until it has done that.
+// answering asks a server questions for a window of time, or until it has finished its ingestion,
+// and returns the time of each answer.
 func (b *bench) answering(ctx context.Context, p *passages, data string, window time.Duration, paths ...string) ([]time.Duration, error) {
 	s, _, err := b.parley(ctx, data, paths...)
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
-	for _, q := range p.queries[:10] { // the first ones warm up
+	for _, q := range p.queries[:10] { // warm-up
 		if err := ask(ctx, s.url("/chat"), q.Text); err != nil {
 			return nil, err
 		}
@@ -99,7 +98,7 @@ func (b *bench) answering(ctx context.Context, p *passages, data string, window 
 	return took, nil
 }
 
-// ingests reports whether the server is still ingesting what it was started with.
+// ingests reports whether the server's ingestion at start is still running.
 func (s *server) ingests(ctx context.Context) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url("/readyz"), nil)
 	if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "time"
 
-// spent returns 0: the system does not tell.
+// spent returns 0: the system does not report processor time.
 func spent() time.Duration { return 0 }
 
 func settle() {}

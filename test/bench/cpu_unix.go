@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// spent returns the processor time that this process has taken so far, on all processors.
+// spent returns the processor time of this process.
 func spent() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -16,5 +16,5 @@ func spent() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// settle waits until what was written is on the disk.
+// settle waits until all writes are on the disk.
 func settle() { syscall.Sync() }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// crowd is many streams at once, at the pace of models.
+// crowd is many concurrent streams at the pace of models.
 type crowd struct {
 	clients, rate, tokens int
 }
 
 var crowds = []crowd{{1000, 20, 200}, {5000, 5, 50}}
 
-// crowd measures what many streams at once take: whether all complete, how long a token is on its
-// way through the program, and the memory. Each crowd goes through the floor first.
+// crowd measures many concurrent streams: whether all complete, the delay of a token in the
+// program, and the memory. Each crowd runs against the floor first.
 func (b *bench) crowd(ctx context.Context) error {
 	for _, c := range crowds {
 		l := load{
@@ -32,7 +32,8 @@ func (b *bench) crowd(ctx context.Context) error {
 			b.add("a token's way through the program, "+l.name+", "+e.version+", p99", "",
 				"%.1f ms (floor %.1f ms)", own.Transit.P99, r.floor.Transit.P99)
 		}
-		// Of the first crowd only: the second finds the memory that the first has left.
+		// Only the first crowd's memory counts: the second starts with the memory that the first
+		// has left.
 		first := r.parley[0].Server
 		b.add("memory, "+l.name, "", "%.0f KiB a stream, %.0f MiB in all",
 			1024*(first.Peak-first.Before)/float64(c.clients), first.Peak)
@@ -40,8 +41,8 @@ func (b *bench) crowd(ctx context.Context) error {
 	return nil
 }
 
-// whole measures what a JSON answer costs beside the floor's, beyond the search, and what the floor costs
-// when it commits what a turn commits.
+// whole compares the cost of a JSON answer, apart from the search, with the floor's, and measures
+// the floor with the commits of a turn.
 func (b *bench) whole(ctx context.Context) error {
 	l := load{name: "JSON", stub: "chunks=50,tps=0", clients: 4, answers: 1500, rounds: 7, mode: "json", body: questionWhole,
 		paths: []string{"/p/azure-0529/chat", "/p/azure-0128/chat"}, durable: true}
@@ -73,8 +74,8 @@ func (b *bench) whole(ctx context.Context) error {
 	return nil
 }
 
-// lone returns how long the search of an answer takes by endpoint, in ms, while nothing else runs: it is
-// processor time then, since nothing in it waits.
+// lone returns how long the search of an answer takes by endpoint, in ms, on an idle machine.
+// Nothing in it waits, so that is processor time.
 func (b *bench) lone(ctx context.Context, l load) ([]float64, error) {
 	l.clients, l.answers, l.rounds, l.durable = 1, 200, 3, false
 	rounds, err := b.drive(ctx, l)

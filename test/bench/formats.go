@@ -16,20 +16,20 @@ import (
 
 const (
 	formatFiles    = 20
-	formatPassages = 60 // of a file
+	formatPassages = 60 // passages of a file
 	perPage        = 3  // passages on a page or slide
 	longPDF        = 1000
 )
 
-// formatKind makes files of a format.
+// formatKind generates files of a format.
 type formatKind struct {
-	format string // as package extract calls it
+	format string // its name in package extract
 	ext    string
 	make   func(passages []string) ([]byte, error)
-	holds  int // documents in a file, which is none itself; 0 for a file that is one
+	holds  int // documents in a container file; 0 if the file is a document
 }
 
-// makers make the files. A test compares their formats with those that are read.
+// makers generate the files. A test compares their formats with the supported ones.
 var makers = []formatKind{
 	{"PDF", "pdf", makePDF, 0}, {"Word", "docx", makeDOCX, 0}, {"PowerPoint", "pptx", makePPTX, 0}, {"Excel", "xlsx", makeXLSX, 0},
 	{"OpenDocument text", "odt", makeODT, 0}, {"OpenDocument spreadsheet", "ods", makeODS, 0},
@@ -42,13 +42,13 @@ var makers = []formatKind{
 	{"tar archive", "tar", makeTAR, containerParts}, {"gzip archive", "tgz", makeTGZ, containerParts}, {"plain text", "txt", makeText, 0},
 }
 
-// notMeasured are the formats of which no files are generated.
+// notMeasured are the formats without generated files, with the reason.
 var notMeasured = map[string]string{
 	"image":         "it has no text but its name",
 	"bzip2 archive": "Go's library does not write it; what it holds is a tar archive",
 }
 
-// measured returns the makers, and that of plain text for the text formats that have none of their own.
+// measured returns the makers, with the maker of plain text for text formats that have none.
 func measured() []formatKind {
 	all := slices.Clone(makers)
 	for _, f := range format.Table {
@@ -60,8 +60,8 @@ func measured() []formatKind {
 	return all
 }
 
-// formats measures the ingestion of generated files of each format, from the start of the program to
-// its end, and that of a PDF file of a thousand pages.
+// formats measures the ingestion of generated files of each format, and of a PDF file of a thousand
+// pages, from the start of the program to its end.
 func (b *bench) formats(ctx context.Context) error {
 	g := lexicaltest.New(1)
 	for _, f := range measured() {
@@ -109,9 +109,8 @@ func (b *bench) formats(ctx context.Context) error {
 	return b.ingestFormat(ctx, fmt.Sprintf("ingestion of one PDF file of %d pages within extract.memory", longPDF), dir, text, 1)
 }
 
-// ingestFormat measures the ingestion of a folder, all of which must become documents, from so many
-// bytes of text. What compiles
-// PDFium is done before.
+// ingestFormat measures the ingestion of a folder with a number of bytes of text. All files must
+// become documents. PDFium is compiled before.
 func (b *bench) ingestFormat(ctx context.Context, what, dir string, text, documents int) error {
 	program, err := b.build(ctx)
 	if err != nil {
@@ -142,7 +141,8 @@ func (b *bench) ingestFormat(ctx context.Context, what, dir string, text, docume
 	return os.RemoveAll(dir)
 }
 
-// warmCache gives a data folder the compiled parser of PDF files, which an ingestion makes once.
+// warmCache gives a data folder the compiled PDF parser, which an ingestion would otherwise make
+// first.
 func (b *bench) warmCache(ctx context.Context, program, data string) error {
 	cache := filepath.Join(b.work, "format-cache")
 	if _, err := os.Stat(cache); err != nil {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every format that is read has files here, or a reason why not.
+// Every supported format has generated files here, or a reason why not.
 func TestFormats_AreAllThatAreRead(t *testing.T) {
 	var made []string
 	for _, f := range measured() {
@@ -50,7 +50,7 @@ func TestFormats_AreAllThatAreRead(t *testing.T) {
 	}
 }
 
-// The generated files are what they are said to be, and hold their words.
+// Generated files have the format that they claim, and contain their words.
 func TestFormats_AreReadAsWhatTheyAre(t *testing.T) {
 	g := lexicaltest.New(1)
 	g.Document()
@@ -75,7 +75,8 @@ func TestFormats_AreReadAsWhatTheyAre(t *testing.T) {
 	}
 }
 
-// readFile reads a generated file, and returns its text and that of the files inside it as one line.
+// readFile reads a generated file, and returns its text, with the text of the files inside it, as
+// one line.
 func readFile(t testing.TB, x *extract.Extractor, f formatKind, passages []string) (*extract.Document, string) {
 	t.Helper()
 	data, err := f.make(passages)

@@ -14,8 +14,8 @@ import (
 const ingestRounds = 5
 
 // ingest measures the ingestion of the Northwind PDF files from the start of the program to its
-// end, so with extraction in child processes, splitting, indexing and commits, beside pdftotext,
-// which turns the same files into text one after the other.
+// end: extraction in child processes, splitting, indexing and commits. It compares that with
+// pdftotext, which converts the same files one after the other.
 func (b *bench) ingest(ctx context.Context) error {
 	files, err := b.northwind()
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *bench) ingest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if round == 0 { // it compiles PDFium, once for a data folder
+		if round == 0 { // the first round compiles PDFium, once for a data folder
 			first = took.wall
 			if err := os.Rename(filepath.Join(data, "cache"), cache); err != nil {
 				return fmt.Errorf("keep the compiled parser: %w", err)
@@ -86,12 +86,12 @@ func (b *bench) northwind() ([]string, error) {
 	return files, nil
 }
 
-// cost is what a command took; cpu includes its children.
+// cost is the time of a command; cpu includes its children.
 type cost struct{ wall, cpu time.Duration }
 
 func (c cost) plus(d cost) cost { return cost{c.wall + d.wall, c.cpu + d.cpu} }
 
-// medianCost returns the medians of both, each by itself.
+// medianCost returns the median of each field.
 func medianCost(all []cost) cost {
 	var wall, cpu []time.Duration
 	for _, c := range all {
@@ -100,7 +100,7 @@ func medianCost(all []cost) cost {
 	return cost{median(wall), median(cpu)}
 }
 
-// consume runs a command to its end and returns what it took.
+// consume runs a command to its end and returns its cost.
 func consume(cmd *exec.Cmd) (cost, error) {
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
@@ -109,7 +109,7 @@ func consume(cmd *exec.Cmd) (cost, error) {
 	return cost{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
 }
 
-// pdftotext turns files into text and returns the number of their pages.
+// pdftotext converts files to text and returns the number of their pages.
 func pdftotext(ctx context.Context, files []string) (pages int, sum cost, err error) {
 	program, err := exec.LookPath("pdftotext")
 	if err != nil {

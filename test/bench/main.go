@@ -1,4 +1,4 @@
-// Command bench measures Parley and prints the table of figures that stands in docs/measurements.md.
+// Command bench measures Parley and prints the table of figures in docs/measurements.md.
 //
 //	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
 //		[crowd] [turns] [sessions]
@@ -6,14 +6,13 @@
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
 //	go run ./test/bench soak -for 1h
 //
-// Without a name it measures everything on the first two lines, which takes about eight minutes. It builds the program
-// and the measuring tools into a temporary folder, talks over the loopback only, and leaves
-// nothing behind. What needs the data or the tools of the folder shared, or pdftotext, is skipped
-// with a message where they are missing. Sizes of processes are read from /proc, so that they
-// need Linux.
+// Without a section it measures those on the first two lines, which takes about eight minutes. It builds
+// the program and the measuring tools in a temporary folder, uses the loopback only, and leaves nothing
+// behind. Sections whose data, tools or pdftotext are missing are skipped with a message. Sizes of
+// processes are read from /proc, so they need Linux.
 //
-// Two programs that are compared run in turns, and the figure is the median of the turns: other
-// work on the machine then disturbs both.
+// Programs that are compared run in alternating rounds, and a figure is the median of its rounds, so that
+// other work on the machine disturbs both.
 package main
 
 import (
@@ -31,14 +30,14 @@ import (
 	"time"
 )
 
-// total bounds a whole run.
+// total is the time limit of a whole run.
 const total = 90 * time.Minute
 
-// sections are what can be measured, in the order of the table.
+// sections are the measurements in the order of the table.
 var sections = []struct {
 	name    string
 	measure func(*bench, context.Context) error
-	named   bool // measured only when it is named: it takes long
+	named   bool // runs only if named, because it takes long
 }{
 	{"search", (*bench).search, false},
 	{"vectors", (*bench).vectors, false},
@@ -109,8 +108,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// arguments returns the names of the sections to measure, between which and after which flags may
-// stand too.
+// arguments returns the names of the sections to measure. Flags may stand between and after them.
 func arguments() (names []string, err error) {
 	flag.Parse()
 	for flag.NArg() > 0 {
@@ -140,23 +138,23 @@ type bench struct {
 	root   string // the repository
 	shared string
 	work   string // a temporary folder
-	sizes  string // of the corpora of scale: numbers of passages with commas between them
-	keep   string // a folder for generated corpora, or ""
+	sizes  string // sizes of the corpora of scale: numbers of passages separated by commas
+	keep   string // folder for generated corpora, or ""
 
 	sessionCount int           // see sessions
 	soakTime     time.Duration // see soak
 
-	command string // what measures the section that is being measured
+	command string // command that repeats the current section
 	figures []figure
 
-	program string    // the built binary; "" until somebody needs it
-	indexed *passages // nil until somebody needs them
+	program string    // path of the built binary, "" until it is needed
+	indexed *passages // nil until needed
 }
 
 // figure is a line of the table.
 type figure struct{ name, value, goal, command string }
 
-// add adds a line to the table. A figure without a goal has an empty one.
+// add adds a figure to the table. The goal may be empty.
 func (b *bench) add(name, goal, value string, args ...any) {
 	f := figure{name, fmt.Sprintf(value, args...), goal, b.command}
 	fmt.Fprintf(os.Stderr, "  %s: %s\n", f.name, f.value)
@@ -174,12 +172,12 @@ func (b *bench) table() string {
 	return t.String()
 }
 
-// missingError is something that is not there, without which a section cannot be measured.
+// missingError says that something is missing that a section needs.
 type missingError struct{ what string }
 
 func (e *missingError) Error() string { return e.what }
 
-// sharedPath returns the path of something in the folder shared, or a *missingError.
+// sharedPath returns the path of a file or folder in shared, or a *missingError.
 func (b *bench) sharedPath(elements ...string) (string, error) {
 	path := filepath.Join(append([]string{b.shared}, elements...)...)
 	if _, err := os.Stat(path); err != nil {

@@ -70,26 +70,26 @@ func makeEPUB(passages []string) ([]byte, error) {
 		`<manifest>` + items.String() + `</manifest><spine>` + spine.String() + `</spine></package>`})...)
 }
 
-// The numbers of a compound file (MS-CFB) that makeMSG needs.
+// Constants of a compound file (MS-CFB) for makeMSG.
 const (
 	cfbSector = 512
-	cfbEnd    = 0xfffffffe // of a chain of sectors
+	cfbEnd    = 0xfffffffe // end of a chain of sectors
 	cfbFAT    = 0xfffffffd
 	cfbNone   = 0xffffffff
 )
 
-// makeMSG makes a message of Outlook: a compound file whose one long stream is the body.
+// makeMSG makes an Outlook message: a compound file with one long stream, the body.
 func makeMSG(passages []string) ([]byte, error) {
 	var body []byte
 	for _, u := range utf16.Encode([]rune(strings.Join(passages, "\r\n\r\n"))) {
 		body = binary.LittleEndian.AppendUint16(body, u)
 	}
-	for len(body) < 4096 { // shorter ones lie elsewhere
+	for len(body) < 4096 { // shorter streams are stored elsewhere
 		body = append(body, ' ', 0)
 	}
 	size := len(body)
 	body = append(body, make([]byte, -size&(cfbSector-1))...)
-	const first = 1 // sector of the body, behind that of the folder
+	const first = 1 // first sector of the body, after the directory's
 	var fat []uint32
 	fat = append(fat, cfbEnd)
 	for i := range len(body) / cfbSector {
@@ -115,7 +115,7 @@ func makeMSG(passages []string) ([]byte, error) {
 	return out, nil
 }
 
-// cfbHeader makes the first sector, of a file whose table of sectors stands in some of them.
+// cfbHeader makes the first sector. fatStart and sectors locate the table of sectors.
 func cfbHeader(fatStart, sectors int) []byte {
 	h := make([]byte, cfbSector)
 	copy(h, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
@@ -135,8 +135,8 @@ func cfbHeader(fatStart, sectors int) []byte {
 	return h
 }
 
-// cfbEntry makes an entry of the folder: what it is called and of which kind, the next one, the first
-// one below it, and where its bytes are.
+// cfbEntry makes a directory entry: name, kind, next sibling, first child, and the position of its
+// bytes.
 func cfbEntry(name string, kind byte, next, child, start uint32, size int) []byte {
 	e := make([]byte, 128)
 	units := utf16.Encode([]rune(name))

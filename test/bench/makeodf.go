@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// odfSpaces are the namespaces of OpenDocument that the files here need.
+// odfSpaces declares the OpenDocument namespaces that the files need.
 func odfSpaces() string {
 	var b strings.Builder
 	for _, name := range []string{"office", "text", "table", "presentation"} {

@@ -33,7 +33,7 @@ const (
 	relations = ooxml + "officeDocument/2006/relationships"
 )
 
-// office makes a file of Microsoft Office, whose parts name their content types.
+// office makes a Microsoft Office file, whose parts declare their content types.
 func office(main, mainType string, parts []entry, types map[string]string) ([]byte, error) {
 	var over strings.Builder
 	fmt.Fprintf(&over, `<Override PartName="/%s" ContentType="application/vnd.openxmlformats-officedocument.%s.main+xml"/>`, main, mainType)
@@ -50,7 +50,7 @@ func office(main, mainType string, parts []entry, types map[string]string) ([]by
 	}, parts...)...)
 }
 
-// relationships makes a part that names others of one type, as rId1, rId2 and so on.
+// relationships makes a part with targets of one type, named rId1, rId2 and so on.
 func relationships(kind string, targets ...string) string {
 	var b strings.Builder
 	b.WriteString(xmlHead + `<Relationships xmlns="` + ooxml + `package/2006/relationships">`)

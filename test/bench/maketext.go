@@ -116,10 +116,10 @@ func makeMailbox(passages []string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// containerParts is how many documents there are in a file that holds some.
+// containerParts is the number of documents in a container file.
 const containerParts = 6
 
-// shares parts passages among the documents of a file.
+// shares divides passages among the documents of a container.
 func shares(passages []string) (parts [][]string) {
 	for i := range containerParts {
 		parts = append(parts, passages[i*len(passages)/containerParts:(i+1)*len(passages)/containerParts])

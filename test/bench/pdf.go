@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	pdfColumns = 95 // characters of a line
-	pdfLeading = 12 // points between two lines
+	pdfColumns = 95 // characters in a line
+	pdfLeading = 12 // points between lines
 )
 
-// makePDF makes a PDF file with a page for every few passages, set in Helvetica, without compression.
+// makePDF makes an uncompressed PDF file in Helvetica, with a few passages on each page.
 func makePDF(passages []string) ([]byte, error) {
 	var b bytes.Buffer
 	var offsets []int
@@ -22,7 +22,7 @@ func makePDF(passages []string) ([]byte, error) {
 		b.WriteString("\nendobj\n")
 	}
 	b.WriteString("%PDF-1.7\n")
-	const first = 4 // object of the first page; each has its content behind it
+	const first = 4 // object of the first page; each page's content follows it
 	pages := (len(passages) + perPage - 1) / perPage
 	var kids strings.Builder
 	for i := range pages {
@@ -45,7 +45,7 @@ func makePDF(passages []string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// pageContent sets passages as paragraphs; they hold no parentheses and no backslashes.
+// pageContent sets passages as paragraphs. They must contain no parentheses or backslashes.
 func pageContent(passages []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "BT /F1 10 Tf %d TL 50 790 Td\n", pdfLeading)

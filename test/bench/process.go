@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// patience is how long a server may take to answer for the first time.
+// patience is the time limit for a server's first answer.
 const patience = 30 * time.Second
 
-// server is a process that serves on a free port of the loopback.
+// server is a process that serves on a free loopback port.
 type server struct {
 	cmd  *exec.Cmd
 	addr string
-	said bytes.Buffer // on its standard error; to be read when it has ended
+	said bytes.Buffer // its standard error; read it only after it has ended
 }
 
 // serve starts a command that serves on addr. The caller stops it.
@@ -36,8 +36,8 @@ func serve(ctx context.Context, addr string, env []string, name string, args ...
 	return s, nil
 }
 
-// parley starts the program over a data folder and waits until it is ready. It returns how long
-// that took, from the start of the process.
+// parley starts the program on a data folder and waits until it is ready. It returns the time since
+// the start of the process.
 func (b *bench) parley(ctx context.Context, data string, flags ...string) (*server, time.Duration, error) {
 	program, err := b.build(ctx)
 	if err != nil {
@@ -61,10 +61,10 @@ func (b *bench) parley(ctx context.Context, data string, flags ...string) (*serv
 
 func (s *server) url(path string) string { return "http://" + s.addr + path }
 
-// pid returns the number of the process.
+// pid returns the process id.
 func (s *server) pid() int { return s.cmd.Process.Pid }
 
-// waitFor asks for a path again and again until the status is 200.
+// waitFor polls a path until the status is 200.
 func (s *server) waitFor(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -93,7 +93,7 @@ func (s *server) answers(ctx context.Context, path string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// listening waits until somebody accepts connections at the server's address.
+// listening waits until the server accepts connections.
 func (s *server) listening(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,12 +110,12 @@ func (s *server) listening(ctx context.Context) error {
 	}
 }
 
-// stop ends the process in order, or at once when that takes too long.
+// stop ends the process with a signal, or kills it if that takes too long.
 func (s *server) stop() {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	kill := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = s.cmd.Wait() // its exit code says nothing about what was measured
+	_ = s.cmd.Wait() // its exit code does not affect the measurement
 }
 
 // resident returns the resident size of the process in MiB.
@@ -155,7 +155,7 @@ func (s *server) size() (now size, err error) {
 	return now, nil
 }
 
-// freeAddr returns an address of the loopback on which nobody listens.
+// freeAddr returns a free loopback address.
 func freeAddr(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -165,7 +165,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	return addr, l.Close()
 }
 
-// read returns what a route answers.
+// read returns the response of a route.
 func (s *server) read(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url(path), nil)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *server) read(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
-// metrics returns the program's metrics by name and labels, as /metrics writes them.
+// metrics returns the metrics of /metrics by name and labels.
 func (s *server) metrics(ctx context.Context) (map[string]float64, error) {
 	body, err := s.read(ctx, "/metrics")
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *server) metrics(ctx context.Context) (map[string]float64, error) {
 	values := map[string]float64{}
 	for line := range strings.Lines(string(body)) {
 		line = strings.TrimSpace(line)
-		end := strings.LastIndexByte(line, ' ') // labels may hold others
+		end := strings.LastIndexByte(line, ' ') // labels may contain spaces
 		if end < 0 || strings.HasPrefix(line, "#") {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // what the store uses
+	_ "modernc.org/sqlite" // the driver that the store uses
 
 	"parley/internal/store"
 )
@@ -17,7 +17,7 @@ import (
 // stateFile is the file of a data folder that holds conversations and the ledger.
 const stateFile = "state.db"
 
-// turnTables are the tables that a turn has rows in, each with the column of the turn's id.
+// turnTables are the tables with rows of a turn, each with the column of the turn's id.
 var turnTables = [][2]string{{"turns", "id"}, {"messages", "turn_id"}, {"ledger", "turn_id"}, {"said", "turn_id"}}
 
 // rows are the rows of one table, by turn.
@@ -26,8 +26,8 @@ type rows struct {
 	byTurn map[string][][]any
 }
 
-// commitRaw commits the rows of all turns in the data folder from to the new folder to, with as many
-// commits as the turns had, and returns how long that took.
+// commitRaw copies the rows of all turns from one data folder to a new one, with as many commits as
+// the turns made, and returns how long that took.
 func commitRaw(ctx context.Context, k durable, from, to string) (time.Duration, error) {
 	source, err := openRaw(ctx, from)
 	if err != nil {
@@ -76,7 +76,7 @@ func commitRaw(ctx context.Context, k durable, from, to string) (time.Duration, 
 	return time.Since(began), nil
 }
 
-// openRaw opens the state of a data folder on one connection, with what the store sets on its own.
+// openRaw opens the state database of a data folder on one connection, with the store's pragmas.
 func openRaw(ctx context.Context, dir string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, stateFile)), OmitHost: true}
 	db, err := sql.Open("sqlite", u.String()+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate")
@@ -115,7 +115,7 @@ func readRows(ctx context.Context, db *sql.DB, table, by string) (rows, error) {
 	return r, found.Err()
 }
 
-// rawWriter is a connection with compiled statements.
+// rawWriter is a connection with prepared statements.
 type rawWriter struct {
 	db      *sql.DB
 	inserts map[string]*sql.Stmt
@@ -146,7 +146,7 @@ func prepareRaw(ctx context.Context, db *sql.DB, tables map[string]rows) (w rawW
 	return w, nil
 }
 
-// turn commits what one turn left.
+// turn commits the rows of one turn.
 func (w rawWriter) turn(ctx context.Context, k durable, conversation, id string, tables map[string]rows) error {
 	if k.paid {
 		for _, row := range tables["ledger"].byTurn[id] {
@@ -159,7 +159,7 @@ func (w rawWriter) turn(ctx context.Context, k durable, conversation, id string,
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it has nothing to do
+	defer tx.Rollback() // does nothing after a commit
 	for _, t := range turnTables {
 		if k.paid && t[0] == "ledger" {
 			for _, row := range tables["ledger"].byTurn[id] {

@@ -20,15 +20,15 @@ import (
 
 const (
 	scaleDocument = 20 // passages of a generated document
-	scaleSection  = 5  // passages of each of its sections
+	scaleSection  = 5  // passages of a section of a document
 	scaleStarts   = 5
 	scaleSearches = 1000
 	scaleAnswers  = 300
-	scaleContext  = 40 // words of the conversation beside a question, which is the most there are
+	scaleContext  = 40 // words of the conversation added to a question: the maximum
 )
 
-// scale measures corpora of generated text, whose words are spread over passages as in the shared
-// sets: ingestion by the program itself, size, searches, and the server over them.
+// scale measures corpora of generated text, with the word frequencies of the shared sets: ingestion
+// by the program, size, searches, and the server on them.
 func (b *bench) scale(ctx context.Context) error {
 	for field := range strings.SplitSeq(b.sizes, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
@@ -51,7 +51,7 @@ func (b *bench) scaleTo(ctx context.Context, n int) error {
 	if b.keep == "" {
 		defer os.RemoveAll(filepath.Dir(c.data))
 	}
-	settle() // what is still being written slows down what is read
+	settle() // pending writes would slow down reads
 	if err := c.measure(ctx); err != nil {
 		return err
 	}
@@ -76,7 +76,8 @@ func (b *bench) scaleTo(ctx context.Context, n int) error {
 	return b.scaleServer(ctx, c, what, n)
 }
 
-// generated returns a corpus of n passages and what its ingestion took, or nil if it was kept by an earlier run.
+// generated returns a corpus of n passages and the cost of its ingestion, or nil for the cost if an
+// earlier run kept the corpus.
 func (b *bench) generated(ctx context.Context, n int) (*generatedCorpus, *cost, error) {
 	dir := filepath.Join(cmp.Or(b.keep, b.work), fmt.Sprintf("scale-%d", n))
 	c := &generatedCorpus{passages: passages{data: filepath.Join(dir, "data")}, folder: filepath.Join(dir, "documents")}
@@ -101,7 +102,7 @@ func (b *bench) generated(ctx context.Context, n int) (*generatedCorpus, *cost, 
 	return c, &took, os.WriteFile(complete, nil, 0o600)
 }
 
-// scaleServer measures the start of the server over a corpus, and its size.
+// scaleServer measures the start and the size of a server with a corpus.
 func (b *bench) scaleServer(ctx context.Context, c *generatedCorpus, what string, n int) error {
 	s := sample{data: func(int) string { return c.data }}
 	for round := range scaleStarts {
@@ -133,7 +134,7 @@ func (b *bench) scaleServer(ctx context.Context, c *generatedCorpus, what string
 	return nil
 }
 
-// generatedCorpus is a folder of generated documents, and what is measured of it.
+// generatedCorpus is a folder of generated documents, and its sizes.
 type generatedCorpus struct {
 	passages
 	folder          string
@@ -142,12 +143,12 @@ type generatedCorpus struct {
 	asIs, inContext twice
 }
 
-// searches are what searches took, on the clock and of the processors: on a machine that does other work
-// too, the clock tells of that.
+// searches are the wall and processor times of searches. On a busy machine the wall time includes
+// other work.
 type searches struct{ wall, cpu []time.Duration }
 
-// twice are searches that were made once and then again. What a search takes for the first time depends
-// on how much of the database the system has in memory, and on the disk.
+// twice are searches that ran once and then again. The first time depends on the disk, and on how
+// much of the database the system has in memory.
 type twice struct{ first, again searches }
 
 // time adds a search.
@@ -169,7 +170,7 @@ func (s searches) String() string {
 }
 
 // write generates documents with n passages in all. A passage is a paragraph that the splitter
-// keeps whole, nearly always.
+// nearly always keeps whole.
 func (c *generatedCorpus) write(ctx context.Context, n int) error {
 	g := lexicaltest.New(1)
 	for i := 0; i < n; i += scaleDocument {
@@ -207,7 +208,7 @@ func writeDocument(name string, g *lexicaltest.Generator, passages int) (err err
 	return w.Flush()
 }
 
-// measure reads the sizes of what was stored.
+// measure reads the sizes of the stored corpus.
 func (c *generatedCorpus) measure(ctx context.Context) error {
 	err := c.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		var err error
@@ -245,12 +246,12 @@ func (c *generatedCorpus) measure(ctx context.Context) error {
 	return nil
 }
 
-// search asks questions as short as last turns are, alone and with the words of a conversation.
+// search asks questions as short as last turns, alone and with words of a conversation.
 func (c *generatedCorpus) search(ctx context.Context) error {
 	return c.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		g := lexicaltest.New(2)
 		for i := range scaleSearches + scaleSearches/10 {
-			if i == scaleSearches/10 { // the first ones warm up
+			if i == scaleSearches/10 { // warm-up
 				c.asIs, c.inContext = twice{}, twice{}
 			}
 			q := retrieval.Query{Text: g.LastTurn()}

@@ -16,7 +16,7 @@ import (
 	"parley/internal/store"
 )
 
-// passages is a corpus of short passages in a data folder, with the questions that go with it.
+// passages is a corpus of short passages in a data folder, with its questions.
 type passages struct {
 	data    string
 	stats   retrieval.Stats
@@ -25,7 +25,7 @@ type passages struct {
 
 const namespace = "default"
 
-// passages indexes mtrag-fiqa as `parley eval` does, through the product's splitter, once a run.
+// passages indexes mtrag-fiqa as `parley eval` does, through the product's splitter, once per run.
 func (b *bench) passages(ctx context.Context) (p *passages, err error) {
 	if b.indexed != nil {
 		return b.indexed, nil
@@ -53,7 +53,7 @@ func (b *bench) passages(ctx context.Context) (p *passages, err error) {
 	return p, nil
 }
 
-// with opens the corpus for the time of f.
+// with opens the corpus while f runs.
 func (p *passages) with(ctx context.Context, f func(*retrieval.Corpus, *store.Corpus) error) error {
 	db, err := store.Open(ctx, p.data, nil)
 	if err != nil {
@@ -71,8 +71,8 @@ const (
 	searchLimit  = 10
 )
 
-// search measures how long a search takes, with its passages read from the store: for the last
-// turn as it was written, and for its rewriting from the history with weighted context terms.
+// search measures searches with their passages read from the store: for the last turn as written,
+// and rewritten from the history with weighted context terms.
 func (b *bench) search(ctx context.Context) error {
 	p, err := b.passages(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) search(ctx context.Context) error {
 	var asIs, rewritten, rewriting []time.Duration
 	err = p.with(ctx, func(corpus *retrieval.Corpus, stored *store.Corpus) error {
 		for round := range searchRounds + 1 {
-			if round == 1 { // the first one warms up
+			if round == 1 { // the first round is a warm-up
 				asIs, rewritten, rewriting = nil, nil, nil
 			}
 			for _, q := range p.queries {

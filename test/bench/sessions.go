@@ -22,15 +22,14 @@ import (
 )
 
 const (
-	sessionLength = 50   // turns of a session
-	sessionLoads  = 1000 // sessions that are read
-	sessionBatch  = 200  // sessions of a transaction
+	sessionLength = 50   // turns in a session
+	sessionLoads  = 1000 // sessions to read
+	sessionBatch  = 200  // sessions in a transaction
 )
 
-// sessions measures many long sessions that are at rest: how large they are on disk, what a server
-// over them takes in memory, and how long it takes to load one. The first session is made by the
-// turn runner; the others are its rows again under other ids, without what turns said, which is
-// forgotten after a day.
+// sessions measures many long, idle sessions: their size on disk, the memory of a server with them,
+// and the time to load one. The turn runner makes the first session; the others are copies of its
+// rows under other ids, without the texts of turns, which are deleted after a day.
 func (b *bench) sessions(ctx context.Context) error {
 	dir := filepath.Join(b.work, "sessions")
 	ids, err := b.makeSessions(ctx, dir)
@@ -79,7 +78,7 @@ func (b *bench) sessions(ctx context.Context) error {
 	return nil
 }
 
-// loadContexts measures what a turn does first: reading its session.
+// loadContexts measures the first step of a turn: reading its session.
 func (b *bench) loadContexts(ctx context.Context, dir, name string, ids []string) error {
 	db, err := store.Open(ctx, dir, nil)
 	if err != nil {
@@ -134,7 +133,7 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 		err = runTurn(ctx, runner, first.ID, n)
 	}
 	if err != nil {
-		_ = db.Close() // the first error says why
+		_ = db.Close() // report the first error
 		return nil, err
 	}
 	if err := db.Close(); err != nil {
@@ -170,7 +169,8 @@ func (b *bench) makeSessions(ctx context.Context, dir string) ([]string, error) 
 	return ids, nil
 }
 
-// dropIndexes makes a database quick to fill, and returns what makes its indexes again.
+// dropIndexes drops the indexes of a database, so that it fills quickly, and returns the statements
+// that recreate them.
 func dropIndexes(ctx context.Context, db *sql.DB) (again []string, err error) {
 	found, err := db.QueryContext(ctx, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
 	if err != nil {
@@ -196,14 +196,14 @@ func dropIndexes(ctx context.Context, db *sql.DB) (again []string, err error) {
 	return again, nil
 }
 
-// copySessions adds the rows of the first session again, n times. What holds the id of the session gets a new
-// one; other ids get a number in front, so that they are of the usual length and in the usual order.
+// copySessions copies the rows of the first session n times. The session gets a new id; other ids
+// get a number in front, so that they keep the usual length and order.
 func copySessions(ctx context.Context, db *sql.DB, copies []string, number, n int) (ids []string, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Rollback() // after a commit it has nothing to do
+	defer tx.Rollback() // does nothing after a commit
 	for i := range n {
 		id := uuid.NewString()
 		for _, c := range copies {
@@ -216,11 +216,10 @@ func copySessions(ctx context.Context, db *sql.DB, copies []string, number, n in
 	return ids, tx.Commit()
 }
 
-// sessionTables are the tables that a session has rows in, each with the column of the session's id.
+// sessionTables are the tables with rows of a session, each with the column of the session's id.
 var sessionTables = [][2]string{{"conversations", "id"}, {"turns", "conversation_id"}, {"messages", ""}, {"ledger", "conversation_id"}, {"accounts", "conversation"}}
 
-// copiesOf returns the statements that copy the session which is all that there is so far, one for each
-// table.
+// copiesOf returns the statements that copy the only session in the database, one for each table.
 func copiesOf(ctx context.Context, db *sql.DB) (all []string, err error) {
 	for _, t := range sessionTables {
 		columns, err := columnsOf(ctx, db, t[0])

@@ -18,22 +18,23 @@ import (
 const (
 	soakClients = 64
 	soakFaults  = .05
-	// soakStub breaks that share of the answers off, halfway.
+	// soakStub cuts this share of the answers off halfway.
 	soakStub  = "chunks=100,tps=50,fault=cut,at=50,p=0.05"
-	soakEvery = 5 * time.Second // between two looks at the size of the program
+	soakEvery = 5 * time.Second // between two readings of the program's size
 
 	shortestSoak = 5 * time.Minute
 
-	// The warm-up ends when caches and pools are full: when the second half of the last warmRounds rounds of load took at
-	// most warmLevel more anonymous memory than the first. The rounds are long, because garbage comes and goes.
+	// The warm-up ends when caches and pools are full: when the second half of the last warmRounds
+	// rounds took at most warmLevel more anonymous memory than the first half. Rounds are long,
+	// because garbage fluctuates.
 	warmRound  = 2 * time.Minute
 	warmRounds = 4
 	warmLevel  = .01
-	warmest    = 10 // rounds at most
+	warmest    = 10 // most rounds
 )
 
-// soak loads the program for a long time while its upstream breaks answers off, and measures whether
-// it grows, and whether each failed turn is one that was broken off.
+// soak loads the program for a long time while its upstream cuts answers off, and measures whether
+// memory grows, and whether the failed turns are exactly those cut off.
 func (b *bench) soak(ctx context.Context) error {
 	if b.soakTime < shortestSoak {
 		return fmt.Errorf("growth can be seen in %s and more", shortestSoak)
@@ -87,7 +88,7 @@ func (b *bench) soak(ctx context.Context) error {
 	return nil
 }
 
-// addGrowth adds lines about the sizes that were measured after so much warm-up.
+// addGrowth adds figures for the sizes after the warm-up.
 func (b *bench) addGrowth(sizes []size, name string, warm time.Duration, level bool) {
 	warmed := fmt.Sprintf("after %s of warm-up", warm)
 	if !level {
@@ -109,7 +110,7 @@ func (b *bench) addGrowth(sizes []size, name string, warm time.Duration, level b
 	}
 }
 
-// warmUp loads the server until its anonymous memory is level. It returns how long that took.
+// warmUp loads the server until its anonymous memory is level, and returns how long that took.
 func (b *bench) warmUp(ctx context.Context, s *server) (took time.Duration, level bool, err error) {
 	var means []float64
 	for range warmest {
@@ -127,7 +128,7 @@ func (b *bench) warmUp(ctx context.Context, s *server) (took time.Duration, leve
 	return took, false, nil
 }
 
-// isLevel reports whether what was measured in rounds has stopped growing.
+// isLevel reports whether the means of rounds have stopped growing.
 func isLevel(means []float64) bool {
 	if len(means) < warmRounds {
 		return false
@@ -140,7 +141,7 @@ func isLevel(means []float64) bool {
 	return sums[1] <= (1+warmLevel)*sums[0]
 }
 
-// counts says how many turns failed, and how many faults the upstream injected.
+// counts are the failed turns and the faults that the upstream injected.
 type counts struct{ failed, faults float64 }
 
 func soakCounts(ctx context.Context, s, upstream *server) (c counts, err error) {
@@ -153,7 +154,7 @@ func soakCounts(ctx context.Context, s, upstream *server) (c counts, err error) 
 	return c, err
 }
 
-// kinds names errors and how often they came.
+// kinds lists errors with their counts.
 func kinds(errors map[string]int) string {
 	if len(errors) == 0 {
 		return ""
@@ -161,17 +162,17 @@ func kinds(errors map[string]int) string {
 	return " " + strings.TrimPrefix(fmt.Sprint(errors), "map")
 }
 
-// size is how much of a process is in memory at a time, in MiB.
+// size is the memory of a process at a time, in MiB.
 type size struct {
 	hours     float64 // the time
 	anonymous float64
-	mapped    float64 // the program itself and the indexes of SQLite's logs
-	heap      float64 // the part of anonymous that Go uses for values and stacks, with what it keeps for more; 0 where nobody asked
+	mapped    float64 // the program's code and the indexes of SQLite's logs
+	heap      float64 // the part of anonymous that Go's heap and stacks take, including free memory; 0 if not measured
 }
 
 func (s size) resident() float64 { return s.anonymous + s.mapped }
 
-// loadFor loads a server for a time and returns its sizes meanwhile.
+// loadFor loads a server for a time and returns its sizes during that time.
 func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (rep report, sizes []size, err error) {
 	program, err := b.tool(ctx, "loadgen")
 	if err != nil {
@@ -215,7 +216,7 @@ func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (r
 	}
 }
 
-// sizeWithHeap returns how much of the process is in memory, and how much of that is the Go heap.
+// sizeWithHeap returns the memory of the process with its Go heap.
 func (s *server) sizeWithHeap(ctx context.Context) (size, error) {
 	now, err := s.size()
 	if err != nil {
@@ -226,8 +227,8 @@ func (s *server) sizeWithHeap(ctx context.Context) (size, error) {
 	return now, err
 }
 
-// slope returns the growth in MiB an hour, that of the straight line through the means of each minute, and its standard
-// error.
+// slope fits a line through the means of each minute, and returns its slope in MiB an hour with the
+// standard error.
 func slope(sizes []size, of func(size) float64) (growth, uncertain float64) {
 	type point struct{ hours, mib float64 }
 	var minutes []point
@@ -259,7 +260,7 @@ func mean(sizes []size, of func(size) float64) (mib float64) {
 	return mib
 }
 
-// turnsByEnd returns how many turns ended how.
+// turnsByEnd returns the number of turns by how they ended.
 func turnsByEnd(ctx context.Context, s *server) (map[string]float64, error) {
 	values, err := s.metrics(ctx)
 	turns := map[string]float64{}

@@ -16,15 +16,15 @@ import (
 
 const (
 	startRounds = 15
-	// settled is the time after which a server that has done nothing is measured.
+	// settled is the wait before an idle server's size is measured.
 	settled = 2 * time.Second
-	// restTime is the time after which a server is idle again: it has given memory back and closed
-	// the connections to its database by then.
+	// restTime is the wait until a busy server is idle again: it has then returned memory and
+	// closed the connections to its database.
 	restTime = 75 * time.Second
 )
 
-// start measures how long the program takes from its start to the first 200 on /readyz, how large
-// it is then, and how large it is once it has answered questions and rests.
+// start measures the time from the program's start to the first 200 on /readyz, its size then, and
+// its size at rest after answers.
 func (b *bench) start(ctx context.Context) error {
 	program, err := b.build(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) start(ctx context.Context) error {
 	return nil
 }
 
-// sample is what was measured of the starts over one kind of data folder.
+// sample is the measurements of starts on one kind of data folder.
 type sample struct {
 	data     func(round int) string
 	ready    []time.Duration
@@ -84,7 +84,7 @@ func (s *sample) measure(ctx context.Context, b *bench, round int) error {
 	}
 	defer server.stop()
 	s.ready = append(s.ready, took)
-	if round%5 > 0 { // the size varies less, and waiting takes time
+	if round%5 > 0 { // the size varies less, and measuring it takes longer
 		return nil
 	}
 	select {
@@ -97,8 +97,8 @@ func (s *sample) measure(ctx context.Context, b *bench, round int) error {
 	return err
 }
 
-// atRest has the server answer every question twice, eight at a time, and returns its size after
-// a rest, and how many answers that were.
+// atRest asks the server every question twice, eight at a time, and returns its size after a rest,
+// and the number of answers.
 func (b *bench) atRest(ctx context.Context, p *passages) (mib float64, answers int, err error) {
 	server, _, err := b.parley(ctx, p.data)
 	if err != nil {

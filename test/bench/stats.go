@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// quantile returns the value below which the share q of the values is, and the zero value of none.
+// quantile returns the q-quantile of values, or zero if there are none.
 func quantile[T cmp.Ordered](values []T, q float64) T {
 	var zero T
 	if len(values) == 0 {

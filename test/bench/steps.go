@@ -18,12 +18,12 @@ import (
 
 const (
 	stepRounds = 7
-	stepTurns  = 300 // of a round
+	stepTurns  = 300 // turns in a round
 )
 
-// steps measures what showing the processing steps of a turn to somebody who watches them adds to its
-// processor time: the same turns with all steps and with the last two only, one round each in turn.
-// The built-in answerer answers, so that the turn is as cheap as one can be.
+// steps measures the processor time that streaming the processing steps of a turn to an observer
+// adds. It runs the same turns with all steps and with the last two only, in alternating rounds.
+// The built-in answerer keeps the rest of the turn cheap.
 func (b *bench) steps(ctx context.Context) error {
 	if _, err := b.build(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (b *bench) steps(ctx context.Context) error {
 		after, err := s.processor()
 		return 1e6 * (after - before) / stepTurns, err
 	}
-	if _, err := measure(true); err != nil { // warm
+	if _, err := measure(true); err != nil { // warm-up
 		return err
 	}
 	var with, without, added []float64
@@ -73,7 +73,7 @@ func (b *bench) steps(ctx context.Context) error {
 	return nil
 }
 
-// watched asks a question while somebody watches its steps, and waits for the end of both.
+// watched asks a question while its steps are streamed, and waits for the end of both.
 func watched(ctx context.Context, s *server, id string, show bool) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url("/chat/stream/stages?query_id="+id), nil)
 	if err != nil {
@@ -113,7 +113,7 @@ func watched(ctx context.Context, s *server, id string, show bool) error {
 	return err
 }
 
-// ticks are what a second of processor time is in /proc, on every Linux of today.
+// ticks is the number of clock ticks per second in /proc on Linux.
 const ticks = 100
 
 // processor returns the processor time of the process in seconds.
@@ -124,7 +124,7 @@ func (s *server) processor() (float64, error) {
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest)
-	const user, system = 11, 12 // fields 14 and 15 of proc(5), counted behind the name
+	const user, system = 11, 12 // fields 14 and 15 of proc(5), counted after the name
 	if len(fields) <= system {
 		return 0, fmt.Errorf("/proc/%d/stat has %d fields", s.pid(), len(fields))
 	}

@@ -11,18 +11,18 @@ import (
 	"strconv"
 )
 
-// A question about the repository's own documentation, which is what is stored.
+// A question about the repository's documentation, which is the corpus.
 const (
 	question      = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true}`
 	questionWhole = `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}]}`
 )
 
-// load is one way to drive the servers.
+// load is one way to load the servers.
 type load struct {
 	name    string
-	stub    string // options of the upstream: how many tokens it streams and how fast
+	stub    string // options of the upstream: number and speed of tokens
 	clients int
-	answers int // for one round
+	answers int // in one round
 	rounds  int
 
 	mode, body string   // of loadgen; NDJSON and a streamed question when empty
@@ -95,7 +95,7 @@ func (b *bench) stream(ctx context.Context) error {
 	return nil
 }
 
-// report is what loadgen prints, as far as it is used.
+// report is the part of loadgen's report that is used.
 type report struct {
 	OK         int            `json:"ok"`
 	Errors     map[string]int `json:"errors"`
@@ -112,15 +112,15 @@ type report struct {
 // quantiles are in ms.
 type quantiles struct{ P50, P99 float64 }
 
-// round is what one round has measured; parley and search are by endpoint.
+// round is the result of one round; parley and search are by endpoint.
 type round struct {
 	floor   report
-	durable report // where it was asked for
+	durable report // if requested
 	parley  []report
-	search  []float64 // mean, ms
+	search  []float64 // means in ms
 }
 
-// drive starts upstream, floor and program, and loads the two in turn.
+// drive starts upstream, floor and program, and loads the latter two alternately.
 func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 	upstream, err := b.tooling(ctx, "stubllm", func(addr string) (env, args []string) {
 		return nil, []string{"-addr", addr}
@@ -165,7 +165,7 @@ func (b *bench) drive(ctx context.Context, l load) ([]round, error) {
 	return all, nil
 }
 
-// round loads each of the servers once; durable may be nil.
+// round loads each server once; durable may be nil.
 func (b *bench) round(ctx context.Context, l load, floor, durable, own *server) (r round, err error) {
 	if r.floor, err = b.loadgen(ctx, l, floor, "/"); err != nil {
 		return r, err
@@ -223,7 +223,7 @@ func (b *bench) durableFloor(ctx context.Context, upstream string) (*server, err
 	return s, nil
 }
 
-// tooling starts a server of the folder shared.
+// tooling starts a server from the folder shared.
 func (b *bench) tooling(ctx context.Context, name string, flags func(addr string) (env, args []string)) (*server, error) {
 	program, err := b.tool(ctx, name)
 	if err != nil {
@@ -248,7 +248,7 @@ func (b *bench) tooling(ctx context.Context, name string, flags func(addr string
 	return s, nil
 }
 
-// loadgen loads one server and returns what was measured of it.
+// loadgen loads one server and returns the report.
 func (b *bench) loadgen(ctx context.Context, l load, s *server, path string) (rep report, err error) {
 	program, err := b.tool(ctx, "loadgen")
 	if err != nil {
@@ -270,7 +270,7 @@ func (b *bench) loadgen(ctx context.Context, l load, s *server, path string) (re
 	return rep, nil
 }
 
-// stageTime is what the program's metrics say of the searches so far.
+// stageTime is the program's metrics of its searches so far.
 type stageTime struct{ seconds, searches float64 }
 
 // retrieved reads the time of the stage retrieve, which is the search.

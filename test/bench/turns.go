@@ -22,14 +22,14 @@ import (
 const (
 	durableRounds   = 3
 	durableSessions = 80
-	durableLength   = 25 // turns of a session
+	durableLength   = 25 // turns in a session
 	durableTurns    = durableSessions * durableLength
-	durableAtOnce   = 8 // sessions that are answered at once
+	durableAtOnce   = 8 // sessions answered concurrently
 
 	sessionKind = "ragchat"
 )
 
-// turns measures what storing a turn and showing its steps take.
+// turns measures the cost of storing a turn and of streaming its steps.
 func (b *bench) turns(ctx context.Context) error {
 	for _, k := range []durable{
 		{name: "built-in answers"},
@@ -45,11 +45,11 @@ func (b *bench) turns(ctx context.Context) error {
 // durable is a kind of turn.
 type durable struct {
 	name string
-	paid bool // two commits a turn
+	paid bool // two commits for each turn
 }
 
-// durable runs turns of sessions through the turn runner and its store, and commits the very rows
-// that they left with nothing but SQLite, at the same synchronous=FULL, one round each in turn.
+// durable runs turns through the turn runner and its store, and commits the same rows with SQLite
+// alone, at the same synchronous=FULL, in alternating rounds.
 func (b *bench) durable(ctx context.Context, k durable) error {
 	var ratio, own, raw []float64
 	for round := range durableRounds {
@@ -70,7 +70,7 @@ func (b *bench) durable(ctx context.Context, k durable) error {
 	return nil
 }
 
-// runTurns answers questions in many sessions, some at once, and returns how long that took.
+// runTurns answers questions in many sessions, some concurrently, and returns how long that took.
 func runTurns(ctx context.Context, k durable, dir string) (took time.Duration, err error) {
 	db, err := store.Open(ctx, dir, nil)
 	if err != nil {
@@ -121,11 +121,11 @@ func runTurn(ctx context.Context, runner *turn.Runner, session string, n int) er
 	return err
 }
 
-// scripted is an engine that does nothing but call its model, and emits the events of a turn with
-// passages, so that storing it is what takes time.
+// scripted is an engine that only calls its model, and emits the events of a turn with passages, so
+// that storing the turn dominates the time.
 type scripted struct{ model llm.Model }
 
-// passages are what a turn of scripted finds.
+// scriptedPassages are the passages of every turn of scripted.
 var scriptedPassages = func() (all []retrieval.Passage) {
 	for i := range 3 {
 		all = append(all, retrieval.Passage{
@@ -175,7 +175,7 @@ func (s scripted) answer(ctx context.Context, question string, yield func(chat.E
 	}, nil)
 }
 
-// saying is a model that says the same every time, as fast as it is read.
+// saying is a model that always gives the same answer, at full speed.
 type saying struct{}
 
 func (saying) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {

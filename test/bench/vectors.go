@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// vectors measures exact searches among 100,000 vectors, by running the benchmark of that: with SIMD
-// where this processor has it, and without.
+// vectors measures exact searches among 100,000 vectors by running their benchmark, with SIMD if
+// this processor has it, and without.
 func (b *bench) vectors(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkSearch$", "-benchtime", "200x", "./internal/vector")
 	cmd.Dir = b.root
@@ -40,7 +40,7 @@ func (b *bench) vectors(ctx context.Context) error {
 	return nil
 }
 
-// metrics returns what a benchmark reports, by unit.
+// metrics returns the metrics of a benchmark by unit.
 func metrics(output, name string) (map[string]float64, bool) {
 	for line := range strings.Lines(output) {
 		fields := strings.Fields(line)

@@ -30,13 +30,13 @@ import (
 	"parley/internal/encoder"
 )
 
-// source is a package with a BERT network in eight bits, as ONNX's dynamic quantisation makes it.
+// source is a package with an 8-bit BERT network made by ONNX's dynamic quantisation.
 type source struct {
 	artifact, sha256        string
 	onnx, tokenizer         string // files in the package
 	name, licence, question string
-	prefix                  string // of the names of weights
-	scores                  bool   // it reads pairs of texts and gives each a score
+	prefix                  string // prefix of the names of weights
+	scores                  bool   // it scores pairs of texts
 }
 
 var sources = []source{{
@@ -116,7 +116,7 @@ func member(z *zip.Reader, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// readVocabulary returns the pieces of a tokenizer.json of Hugging Face, in the order of their numbers.
+// readVocabulary returns the tokens of a Hugging Face tokenizer.json, in the order of their ids.
 func readVocabulary(file []byte) ([]string, error) {
 	var t struct {
 		Model struct{ Vocab map[string]int }
@@ -210,7 +210,7 @@ type matrix struct {
 	scales, bias []float32
 }
 
-// newMatrix returns a matrix that has one scale, or one for each output.
+// newMatrix returns a matrix with one scale, or one for each output.
 func newMatrix(g *graph, name string, bias []float32, in, out int) matrix {
 	m := matrix{in: in, out: out, bytes: g.bytes(name+"_quantized", in, out), scales: make([]float32, out), bias: bias}
 	if t := g.tensors[name+"_scale"]; len(t.dims) == 0 {
@@ -231,8 +231,8 @@ func newMatrix(g *graph, name string, bias []float32, in, out int) matrix {
 	return m
 }
 
-// narrow brings the weights of one output within ±64, on which the kernels rely. Those that are there
-// already stay as they are.
+// narrow scales the weights of one output to ±64, as the kernels require. Weights already in range
+// stay unchanged.
 func (m *matrix) narrow(c int) {
 	most := 0
 	for k := range m.in {
@@ -251,7 +251,8 @@ func (m *matrix) narrow(c int) {
 
 func abs(n int) int { return max(n, -n) }
 
-// linear writes matrices of the same inputs side by side, in the order that the kernels read them.
+// linear writes matrices with the same inputs side by side, in the order in which the kernels read
+// them.
 func (w *writer) linear(name string, parts ...matrix) {
 	const columns, group = 16, 4
 	var packed []byte

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Fields of onnx.proto (https://github.com/onnx/onnx, IR version 8) that are read here.
+// The fields of onnx.proto (https://github.com/onnx/onnx, IR version 8) that are read here.
 const (
 	modelGraph                                                  = 7
 	graphNode, graphInitializer                                 = 1, 5
@@ -117,7 +117,7 @@ func (g *graph) addTensor(message []byte) error {
 			name = string(value)
 		case tensorRaw, tensorFloats:
 			t.raw = value
-		case tensorInts: // of bytes, one by one or packed
+		case tensorInts: // bytes, one by one or packed
 			if value == nil {
 				t.raw = append(t.raw, byte(number))
 			}

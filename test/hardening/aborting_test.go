@@ -14,7 +14,7 @@ import (
 	"parley/test/needs"
 )
 
-// rounds returns how often a test does something: as often as the table says with PARLEY_TEST_ALL=1.
+// rounds returns all with PARLEY_TEST_ALL=1, else few.
 func rounds(few, all int) int {
 	if needs.All() {
 		return all
@@ -22,8 +22,8 @@ func rounds(few, all int) int {
 	return few
 }
 
-// R8: when a client leaves after five tokens, the upstream's work ends, the part of the answer is
-// stored, and it is billed as far as it had come. How long that takes is measured by BenchmarkLeaving.
+// When a client leaves after five tokens, the upstream's work ends, and the part of the answer is
+// stored and billed. BenchmarkLeaving measures how long that takes.
 func TestR8_ClientsThatLeaveAfterFiveTokens(t *testing.T) {
 	for _, p := range protocols {
 		if p.stream == whole {
@@ -57,7 +57,7 @@ func TestR8_ClientsThatLeaveAfterFiveTokens(t *testing.T) {
 	}
 }
 
-// leaveAfter asks for a stream and leaves after so many pieces of its text.
+// leaveAfter asks for a stream and leaves after a number of pieces of text.
 func (s *stack) leaveAfter(t *testing.T, p protocol, pieces int) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())

@@ -17,17 +17,16 @@ import (
 	"parley/internal/turn"
 )
 
-// harmless are the faults in spite of which there is an answer.
+// harmless are the faults that do not prevent an answer.
 var harmless = []string{"none", "nodone", "nofinish", "odd", "split", "usage", "nousage", "controls", "filtered"}
 
-// R4, S10 and S14 of the hardening table: every fault of an upstream, in every protocol, ends in an
-// answer or in a documented error object; no cut stream is completed; no key is seen; what the
-// upstream made up is neither stored nor billed.
+// In every protocol, every fault of an upstream ends in an answer or in a documented error object.
+// No cut stream is completed, no key leaks, and fabricated usage is neither stored nor billed.
 func TestR4_EveryFaultInEveryProtocolEndsWell(t *testing.T) {
 	for _, fault := range append([]string{"none"}, llmtest.Faults...) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			wait := patience // what answers may be slow on a machine that is busy
+			wait := patience // successful answers may be slow on a busy machine
 			if fault == "hang" || fault == "stall" {
 				wait = 500 * time.Millisecond
 			}
@@ -82,7 +81,7 @@ func (s *stack) check(t *testing.T, name string, got outcome, answers bool) {
 	s.checkLedger(t, name, got.turn)
 }
 
-// checkLedger checks that every call is settled with what it can have taken.
+// checkLedger checks that every call is settled with plausible usage.
 func (s *stack) checkLedger(t *testing.T, name, id string) {
 	t.Helper()
 	entries, err := s.db.State().Entries(t.Context(), id)
@@ -97,10 +96,10 @@ func (s *stack) checkLedger(t *testing.T, name, id string) {
 	}
 }
 
-// R11: streams without an end and events without a measure cost no memory to speak of.
+// Endless streams and oversized events must not take much memory.
 func TestR11_EndlessStreamsAreCutWithinBounds(t *testing.T) {
-	// What counts is what streams hold. Waste that a busy machine has not collected yet, most of it the
-	// upstream's, which is in this process too, would hide that.
+	// Only memory that streams hold counts. On a busy machine, uncollected garbage, mostly of the
+	// upstream in this process, would hide it.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	s := newStack(t, options{count: func(n int) string { return []string{"never", "huge"}[n%2] }})
 	runtime.GC()
@@ -132,7 +131,7 @@ func TestR11_EndlessStreamsAreCutWithinBounds(t *testing.T) {
 	}
 	wg.Wait()
 	close(stop)
-	// The upstream, which is in this process too, makes events of 2 MiB.
+	// The upstream, also in this process, makes events of 2 MiB.
 	if most := <-watched; most > before.HeapInuse+64<<20 {
 		t.Errorf("the heap grew from %d to %d MiB", before.HeapInuse>>20, most>>20)
 	}

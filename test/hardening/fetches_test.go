@@ -15,7 +15,7 @@ import (
 	"parley/internal/llm"
 )
 
-// pieces is a model that says and thinks what its answer is cut into.
+// pieces is a model whose answer and thoughts arrive in pieces.
 type pieces struct {
 	mu     sync.Mutex
 	deltas []string
@@ -41,7 +41,7 @@ func (p *pieces) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error
 	}
 }
 
-// rendering are requests that have an answer shown in further ways.
+// rendering are requests whose answers are rendered in further ways.
 var rendering = []protocol{
 	{name: "web component", path: "/chat", body: "{" + question + `,"context":{"approach":"rrr","suggest_followup_questions":true},"stream":false}`, text: at("choices", "message", "content"), failed: sentence},
 	{name: "web component stream", path: "/chat", body: "{" + question + `,"context":{"approach":"rrr","suggest_followup_questions":true},"stream":true}`, stream: lines, text: at("choices", "delta", "content"), failed: sentence},
@@ -49,8 +49,8 @@ var rendering = []protocol{
 	{name: "follow-ups", path: "/p/azure-0529/chat", body: "{" + question + `,"context":{"overrides":{"suggest_followup_questions":true}}}`, text: at("message", "content"), failed: sentence},
 }
 
-// TestRowS16_NoProtocolGivesOutWhatFetches has a model answer with random pieces of what fetches. With
-// PARLEY_SEQUENCES it has a tenth of a percent of so many for each protocol.
+// A model answers with random pieces of markup that fetches. PARLEY_SEQUENCES is the number of
+// sequences; each protocol gets a tenth of a percent of them.
 func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 	model := &pieces{}
 	s := newStack(t, options{model: model})
@@ -72,7 +72,7 @@ func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 				t.Fatalf("%s: %q: %v: %s", p.name, answer, err, out.raw)
 			}
 			texts := leavesOf(t, out.body)
-			if !strings.HasPrefix(p.name, "chatui") { // where each event holds all that came before
+			if !strings.HasPrefix(p.name, "chatui") { // there each event repeats all earlier text
 				texts = append(texts, out.text)
 			}
 			for _, text := range texts {
@@ -84,7 +84,7 @@ func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 	}
 }
 
-// leavesOf returns the strings of a response that could fetch, each by itself.
+// leavesOf returns each string of a response that could fetch.
 func leavesOf(t *testing.T, body string) (texts []string) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")

@@ -11,20 +11,21 @@ import (
 	"parley/internal/store/storetest"
 )
 
-// grownRows is how many turns, ledger entries, sessions and documents there are in BenchmarkRowR23.
+// grownRows is the number of turns, ledger entries, sessions and documents in BenchmarkRowR23.
 const grownRows = 1_000_000
 
-// BenchmarkRowR23 asks servers with an empty and a grown store over HTTP, by turns: their medians should be within 10 % of
-// each other. BenchmarkTurnPath in internal/store does so without the server.
+// BenchmarkRowR23 asks servers with an empty and a grown store over HTTP, alternately. Their
+// medians should be within 10 % of each other. BenchmarkTurnPath in internal/store measures the
+// store alone.
 func BenchmarkRowR23(b *testing.B) {
 	empty, grown := newStack(b, options{grown: 10}), newStack(b, options{grown: grownRows})
-	answered := map[*stack]string{} // a turn
+	answered := map[*stack]string{} // turn ids
 	for _, s := range []*stack{empty, grown} {
 		if err := s.fetch(nil, http.MethodPost, "/chat", "{"+question+"}"); err != nil {
 			b.Fatal(err)
 		}
 		answered[s] = (<-s.saved).ID
-		go func() { // until the process ends: the stack waits until saved turns are taken
+		go func() { // runs until the process ends: the stack blocks until saved turns are taken
 			for range s.saved {
 			}
 		}()
@@ -53,7 +54,7 @@ func BenchmarkRowR23(b *testing.B) {
 	}
 }
 
-// fetch sends JSON and decodes the answer into v, unless that is nil.
+// fetch sends JSON and decodes the answer into v, unless v is nil.
 func (s *stack) fetch(v any, method, path, body string) error {
 	req, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// R15: after many requests, among them every fault and clients that leave, nothing is left over.
-// PARLEY_HARDENING_REQUESTS asks for more of them than fit into a test run.
+// After many requests, including every fault and clients that leave, no goroutine or socket is
+// left. PARLEY_HARDENING_REQUESTS sets a larger number of requests.
 func TestR15_MixedRequestsLeaveNothingBehind(t *testing.T) {
 	requests := 2000
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_HARDENING_REQUESTS")); err == nil {
@@ -30,7 +30,7 @@ func TestR15_MixedRequestsLeaveNothingBehind(t *testing.T) {
 	s := newStack(t, options{idle: 50 * time.Millisecond, count: func(int) string {
 		return llmtest.Faults[rand.IntN(len(llmtest.Faults))]
 	}})
-	s.mixed(t, 200) // what is opened once and kept, such as connections to the database
+	s.mixed(t, 200) // opens what stays open, such as connections to the database
 	goroutines, sockets := s.atRest(t, 0, 0)
 	s.mixed(t, requests)
 	if g, n := s.atRest(t, goroutines+2, sockets+2); g > goroutines+2 || n > sockets+2 {
@@ -44,7 +44,7 @@ func TestR15_MixedRequestsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// mixed makes requests, of which every eighth client leaves early.
+// mixed makes requests; every eighth client leaves early.
 func (s *stack) mixed(t *testing.T, requests int) {
 	var wg sync.WaitGroup
 	next := make(chan int)
@@ -70,9 +70,9 @@ func (s *stack) mixed(t *testing.T, requests int) {
 	wg.Wait()
 }
 
-// atRest closes what is kept open between requests, and returns the numbers of goroutines and of
-// sockets (0 where the system does not tell) once they are at most these, or have had their time.
-// Other files are those of the databases, whose pools have limits of their own.
+// atRest closes idle connections, and returns the numbers of goroutines and of sockets (0 if the
+// system does not report them) once they are at most the given ones, or after a wait. Other open
+// files belong to the databases, whose pools have their own limits.
 func (s *stack) atRest(t *testing.T, goroutines, sockets int) (g, n int) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -101,11 +101,11 @@ func openSockets() (n int) {
 	return n
 }
 
-// R10: clients that read slowly, or not at all, hold no more than their share of memory, do not
-// slow others down for ever, and are dropped when they take nothing.
+// Clients that read slowly, or not at all, use limited memory, do not slow others down for ever,
+// and are disconnected.
 func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	slow := rounds(12, 200)
-	// Time for all of them to fill what lies between, before the first is dropped.
+	// Long enough for all of them to fill the buffers before the first is disconnected.
 	s := newStack(t, options{write: 4*time.Second + time.Duration(slow)*50*time.Millisecond, idle: time.Minute})
 	s.fault.Store("never")
 	runtime.GC()
@@ -124,7 +124,7 @@ func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	if got, err := s.ask(t.Context(), protocols[1]); err != nil || !got.completed {
 		t.Errorf("another client meanwhile: %v, %.300s", err, got.raw)
 	}
-	// The upstream is in this process too, and makes garbage until it can write no more.
+	// The upstream, also in this process, makes garbage until its writes block.
 	grown := int64(1 << 62)
 	for waiting := true; waiting && grown > int64(slow)*share; waiting = len(s.saved) == 1 {
 		runtime.GC()
@@ -145,7 +145,7 @@ func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	}
 }
 
-// dial asks for an answer that has no end and reads nothing of it.
+// dial asks for an endless answer and reads nothing of it.
 func (s *stack) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.url[len("http://"):])

@@ -12,14 +12,14 @@ import (
 	"parley/internal/chat"
 )
 
-// place is where in a turn a client leaves.
+// place is a point in a turn at which a client leaves.
 type place struct {
 	name   string
-	fault  string // of the upstream
-	body   string // of azure-0529, in place of the usual question
+	fault  string // fault of the upstream
+	body   string // body for azure-0529, instead of the usual question
 	models chat.Models
-	search int // which search waits for the client to leave; 0: none
-	calls  int // of the upstream, until the place is reached
+	search int // number of the search that waits for the client to leave; 0: none
+	calls  int // calls of the upstream before the place
 }
 
 const followUp = `{"messages":[{"role":"user","content":"What is covered?"},{"role":"assistant","content":"Everything."},` +
@@ -39,8 +39,8 @@ var places = []place{
 	{name: "suggest", fault: "none", body: `{` + question + `,"context":{"overrides":{"suggest_followup_questions":true}}}`, search: 2, calls: 1},
 }
 
-// open returns a stack whose turns wait at the place. Before each turn begin is called, and then
-// reached waits until the turn has come there.
+// open returns a stack whose turns wait at the place. Call begin before each turn; reached then
+// waits until the turn is at the place.
 func (p place) open(t testing.TB) (s *stack, begin, reached func()) {
 	s = newStack(t, options{idle: time.Minute, models: p.models, output: 32_768})
 	s.fault.Store(p.fault)
@@ -68,7 +68,7 @@ func (p place) open(t testing.TB) (s *stack, begin, reached func()) {
 	return s, func() { searches.Store(0) }, func() { <-there }
 }
 
-// R9: a client that leaves at any stage ends the turn there, and with it the upstream's work.
+// A client that leaves at any stage ends the turn there, and the upstream's work with it.
 func TestR9_LeavingEndsTheTurnAtEveryStage(t *testing.T) {
 	for _, at := range places {
 		t.Run(at.name, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 type protocol struct {
 	name, path, kind, body string
 	stream                 framing
-	done                   string // of a streamed success, what the last line holds
+	done                   string // contained in the last line of a streamed success
 	text                   func(reply map[string]any) string
-	after                  string // what the one line behind an error holds; "" where there is none
+	after                  string // the line after an error; "" if there is none
 	// failed reports whether an object is a documented error object.
 	failed func(object map[string]any) bool
 }
@@ -34,7 +34,7 @@ const (
 	boundary = "--b\r\nContent-Disposition: form-data; name=\"json\"\r\nContent-Type: application/json\r\n\r\n{" + question + "}\r\n--b--\r\n"
 )
 
-// protocols are those that the server speaks, streamed and not.
+// protocols are all protocols of the server, streamed and not.
 var protocols = []protocol{
 	{name: "azure-0529", path: "/p/azure-0529/chat", body: "{" + question + "}", text: at("message", "content"), failed: sentence},
 	{name: "azure-0529 stream", path: "/chat/stream", body: "{" + question + "}", stream: lines, text: at("delta", "content"), failed: sentence},
@@ -60,7 +60,7 @@ var protocols = []protocol{
 		after: `"type":"response.failed"`, text: at("delta"), failed: typed},
 }
 
-// at returns the string at a path of members; of a list the first element counts.
+// at returns the string at a path of members; in a list it takes the first element.
 func at(path ...string) func(map[string]any) string {
 	return func(object map[string]any) string {
 		var v any = object
@@ -104,10 +104,10 @@ func typed(o map[string]any) bool {
 	return ok && e["message"] != "" && e["type"] != ""
 }
 
-// outcome is what became of a request.
+// outcome is the result of a request.
 type outcome struct {
 	status    int
-	turn      string // id
+	turn      string // id of the turn
 	raw       string // header and body
 	body      string
 	text      string
@@ -115,7 +115,7 @@ type outcome struct {
 	failed    bool // with a documented error object
 }
 
-// ask makes a request and reads the response to its end.
+// ask makes a request and reads the whole response.
 func (s *stack) ask(ctx context.Context, p protocol) (outcome, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+p.path, strings.NewReader(p.body))
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *stack) ask(ctx context.Context, p protocol) (outcome, error) {
 	return out, p.read(&out, resp.Header.Get("Content-Type"), body)
 }
 
-// read finds out how a response ended. The error says that it is none of the protocol.
+// read determines how a response ended. An error says that it violates the protocol.
 func (p *protocol) read(out *outcome, kind string, body []byte) error {
 	if out.status != http.StatusOK || p.stream == whole {
 		var object map[string]any

@@ -2,5 +2,5 @@
 
 package hardening
 
-// share is the memory that a client may hold, in bytes; the race detector holds its own.
+// share is the memory that a client may hold, in bytes, with the race detector's own.
 const share = 2 << 20

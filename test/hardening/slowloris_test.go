@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// R12: sockets whose header or body never ends are closed in time, and others are answered meanwhile.
-// The table's figures are 2,000 sockets and ten seconds for a header.
+// Sockets whose header or body never ends are closed in time, and other clients are answered
+// meanwhile. The full test has 2,000 sockets and ten seconds for a header.
 func TestR12_SocketsThatNeverEndTheirRequestAreClosed(t *testing.T) {
 	t.Parallel()
-	const limit, machine = 10 * time.Second, 20 * time.Second // what is allowed, and what a busy machine may add
+	const limit, machine = 10 * time.Second, 20 * time.Second // the limit, and an allowance for a busy machine
 	s := newStack(t, options{})
 	sockets := rounds(100, 2000)
 	unfinished := []string{

@@ -1,6 +1,6 @@
-// Package hardening runs rows of the project's hardening table through everything that a request
-// passes: the server, a protocol, the turn runner with its store and ledger, the engine, retries
-// and breakers, and a provider, against an upstream that fails in every way there is.
+// Package hardening tests promises of docs/hardening.md through the whole path of a request:
+// server, protocol, turn runner with store and ledger, engine, retries and breakers, and a
+// provider, on top of an upstream that fails in every known way.
 package hardening
 
 import (
@@ -38,10 +38,10 @@ import (
 	"parley/internal/wire/webapi"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an event.
 const patience = 20 * time.Second
 
-// stack is a server over an upstream.
+// stack is a server on top of an upstream.
 type stack struct {
 	url    string
 	up     *llmtest.Upstream
@@ -50,20 +50,20 @@ type stack struct {
 	client *http.Client
 	toUp   *http.Transport // connections to the upstream
 
-	fault atomic.Value                        // string: how the upstream answers
+	fault atomic.Value                        // string: the upstream's current fault
 	found func(context.Context, string) error // called for each search
-	saved chan turn.Record                    // gets every turn that is saved
+	saved chan turn.Record                    // receives every saved turn
 }
 
-// options is what a test changes of a stack. Zero fields mean the default.
+// options configures a stack. Zero fields mean the default.
 type options struct {
-	idle   time.Duration // of the upstream; 500 ms
-	write  time.Duration // for a client to take what is written; 30 s
+	idle   time.Duration // idle timeout of the upstream; 500 ms
+	write  time.Duration // time for a client to take a write; 30 s
 	models chat.Models
-	model  llm.Model          // that answers; the upstream's
+	model  llm.Model          // the answering model; the upstream's by default
 	output int                // most tokens of an answer; 1024
 	count  func(n int) string // chooses the fault of the n-th call
-	grown  int                // turns, sessions and documents that the store has already; see storetest.Grow
+	grown  int                // existing turns, sessions and documents in the store; see storetest.Grow
 }
 
 func newStack(t testing.TB, o options) *stack {
@@ -100,7 +100,7 @@ func newStack(t testing.TB, o options) *stack {
 	return s
 }
 
-// router wraps the upstream's models as the program does, but waits for nothing.
+// router wraps the upstream's models as the program does, but without waits between retries.
 func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Router {
 	s.toUp = &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(s.toUp.CloseIdleConnections)
@@ -116,7 +116,7 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 		model = o.model
 	}
 	retrier := llm.NewRetrier(llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
-	breakers := llm.NewBreakers(llm.BreakerOptions{Failures: 1 << 30}) // row R6 has tests of its own
+	breakers := llm.NewBreakers(llm.BreakerOptions{Failures: 1 << 30}) // breakers have their own tests
 	return &llm.Router{
 		Default: "up:m", Providers: map[string]llm.Model{"up": model},
 		Wrap: func(m llm.Model, _, key string) llm.Model {
@@ -160,7 +160,7 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 	s.url = "http://" + ln.Addr().String()
 }
 
-// smallBuffers accepts connections that take little before they block.
+// smallBuffers accepts connections with small buffers, so that writes soon block.
 type smallBuffers struct{ net.Listener }
 
 func (l smallBuffers) Accept() (net.Conn, error) {
@@ -171,7 +171,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Search implements chat.Retriever with two passages that are equally good.
+// Search implements chat.Retriever with two equally good passages.
 func (s *stack) Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error) {
 	if s.found != nil {
 		if err := s.found(ctx, q.Text); err != nil {
@@ -200,7 +200,7 @@ func (s *stack) OpenBlob(string) (io.ReadSeekCloser, error) { return nil, retrie
 func (s *stack) Ready(context.Context) error { return nil }
 func (s *stack) Ingestion() server.Ingestion { return server.Ingestion{} }
 
-// journal is a log in memory.
+// journal is an in-memory log.
 type journal struct {
 	mu   sync.Mutex
 	text strings.Builder

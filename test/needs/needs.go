@@ -1,5 +1,5 @@
-// Package needs says what tests do on a machine that lacks what they need: they are skipped on a
-// developer's, and fail where PARLEY_TEST_ALL=1, as .ci/run sets it.
+// Package needs decides what a test does if the machine lacks a component: it is skipped, or fails
+// with PARLEY_TEST_ALL=1, which .ci/run sets.
 package needs
 
 import (
@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// ParserCache returns the folder in which all tests keep the compiled PDF parser. Compiling it takes 2 s of
-// a processor, and 14 s under the race detector.
+// ParserCache returns the folder in which all tests cache the compiled PDF parser. Compiling it
+// takes 2 s of processor time, 14 s with the race detector.
 func ParserCache() string { return filepath.Join(os.TempDir(), "parley-extract-test") }
 
-// All reports whether nothing may be lacking. Tests also do all their rounds then, where they do fewer
-// on a developer's machine.
+// All reports whether every component is required. Tests also do more rounds then.
 func All() bool { return os.Getenv("PARLEY_TEST_ALL") == "1" }
 
-// Missing ends a test for want of something, such as a program, a folder or a right.
+// Missing skips or fails a test because a program, a folder or a right is missing.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if All() {

@@ -2,5 +2,5 @@
 
 package needs
 
-// Race says that the race detector is at work, which multiplies the time and the memory of a test.
+// Race says whether the race detector is on, which multiplies the time and memory of a test.
 const Race = true

@@ -1,5 +1,5 @@
-// Command path lists the functions of Parley that a POST /chat/stream enters between the socket and the
-// engine, so that a layer which is added there is seen. It counts what was built for counting:
+// Command path lists the functions of Parley that POST /chat/stream enters between the socket and
+// the engine, so that an added layer shows up. Build it with coverage counters:
 //
 //	go build -cover -covermode=atomic -coverpkg=parley/... -o /tmp/path ./test/path && /tmp/path
 package main
@@ -29,7 +29,7 @@ import (
 	"parley/internal/wire/azurechat"
 )
 
-// asked is a usual request of a front end.
+// asked is a typical request of a front end.
 const asked = `{"messages":[{"role":"user","content":"What is covered?"},{"role":"assistant","content":"Leave [a.pdf#page=2]."},
 	{"role":"user","content":"And travel?"}],"context":{"overrides":{"top":3,"retrieval_mode":"text","temperature":0.3}},"session_state":null}`
 
@@ -72,7 +72,7 @@ func path(dir string) ([]string, error) {
 	return read(dir)
 }
 
-// read returns the functions of which something ran.
+// read returns the functions that ran.
 func read(dir string) ([]string, error) {
 	out, err := exec.Command("go", "tool", "covdata", "func", "-i="+dir).Output()
 	if err != nil {
@@ -89,7 +89,7 @@ func read(dir string) ([]string, error) {
 	return entered, nil
 }
 
-// reached is an engine that only says that a request has reached it.
+// reached is an engine that only reports that a request has reached it.
 type reached func()
 
 // Run ends the turn at once.

@@ -1,7 +1,7 @@
-// Command pricegen makes internal/llm/price/catalogue.tsv from the catalogue of models in the Go module
-// charm.land/catwalk (MIT License, Copyright (c) 2025 Charmbracelet, Inc), of which the program itself
-// needs nothing. Run it with go generate ./internal/llm/price; to take a newer catalogue, change version
-// and sum.
+// Command pricegen makes internal/llm/price/catalogue.tsv from the catalogue of models in the Go
+// module charm.land/catwalk (MIT License, Copyright (c) 2025 Charmbracelet, Inc). The program
+// itself does not depend on that module. Run it with go generate ./internal/llm/price; for a newer
+// catalogue, change version and sum.
 package main
 
 import (
@@ -32,10 +32,11 @@ const (
 	out     = "catalogue.tsv" // in the directory of the package that generates
 )
 
-// own are the providers whose servers Parley knows by itself. All others are known by their address.
+// own are the providers that Parley knows by name. All others are known by their address.
 var own = []string{"openai", "anthropic", "gemini"}
 
-// longPrompt is where the prices of some models change. The catalogue does not say of which.
+// longPrompt is the prompt length at which the prices of some models change. The catalogue does not
+// say which models.
 const longPrompt = 200_000
 
 func main() {
@@ -67,16 +68,16 @@ func run() error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// download has the go command fetch the module, and checks that it is the one that is meant.
+// download fetches the module with the go command and verifies its checksum.
 func download() (archive, date string, err error) {
 	cmd := exec.CommandContext(context.Background(), "go", "mod", "download", "-json", module+"@"+version)
-	cmd.Dir = os.TempDir() // its needs are none of this module's
+	cmd.Dir = os.TempDir() // keeps its dependencies out of this module
 	reply, failed := cmd.Output()
 	var got struct{ Zip, Info, Sum, Error string }
 	if err := json.Unmarshal(reply, &got); err != nil {
 		return "", "", fmt.Errorf("download %s: %w, %w", module, failed, err)
 	}
-	if got.Zip == "" || got.Sum != sum { // an error beside them says that this Go could not build it
+	if got.Zip == "" || got.Sum != sum { // with a result, the error only says that this Go could not build it
 		return "", "", fmt.Errorf("download %s: the checksum is %q, not %q: %s", module, got.Sum, sum, got.Error)
 	}
 	raw, err := os.ReadFile(got.Info)
@@ -150,15 +151,15 @@ var (
 	printing = regexp.MustCompile(`^[!-~]+$`)
 )
 
-// write writes a provider that Parley can tell by its name or its address, and its models with a price.
-// What the catalogue has as 0 is free, by subscription or not known; it does not say which. "auto" is
-// another model each time.
+// write writes a provider that Parley can identify by name or address, and its models with a price.
+// In the catalogue, 0 means free, by subscription or unknown; write omits such models. "auto" is
+// not a fixed model.
 func (p *provider) write(w io.Writer) (models int) {
 	endpoint := ""
 	if !slices.Contains(own, p.ID) {
 		u, err := url.Parse(p.Endpoint)
 		if err != nil || u.Scheme != "https" || u.Host == "" {
-			return 0 // of an address that each customer has for their own
+			return 0 // each customer has a separate address
 		}
 		endpoint = p.Endpoint
 	}
@@ -185,9 +186,9 @@ func (p *provider) write(w io.Writer) (models int) {
 	return models
 }
 
-// cached returns the price of reading from the cache. The catalogue has it in one of two places, and in the
-// other one the price of writing to the cache, the price of an answer, or nothing. What is no less than
-// half of the usual price off, or stands in both places differently, is not known.
+// cached returns the price of reading from the cache. The catalogue stores it in one of two fields;
+// the other one has the price of writing to the cache, the price of an answer, or nothing. A price
+// above half of the usual one, or two different candidates, count as unknown.
 func (m *model) cached() string {
 	var found []float64
 	for _, c := range []float64{m.InCached, m.OutCached} {
@@ -201,7 +202,7 @@ func (m *model) cached() string {
 	return number(found[0])
 }
 
-// number writes dollars with at most six decimals, which hides the noise of binary fractions.
+// number writes dollars with at most six decimals, which hides the rounding of binary fractions.
 func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64)
 }

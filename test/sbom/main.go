@@ -1,6 +1,6 @@
-// Command sbom prints which software is in a binary of Parley's, as a CycloneDX 1.6 document: the Go
-// modules that it was built from, which the binary names itself, and the npm packages that are bundled
-// into the web page, which are those that the lock file does not mark as tools.
+// Command sbom prints the software in a Parley binary as a CycloneDX 1.6 document: the Go modules
+// recorded in the binary, and the npm packages bundled into the web page, which are the packages
+// that the lock file does not mark as tools.
 //
 //	go run ./test/sbom parley web/package-lock.json > parley.cdx.json
 //
@@ -51,7 +51,7 @@ func run(out io.Writer, binary, lock string) error {
 	return e.Encode(newDocument(info, packages))
 }
 
-// document is what CycloneDX 1.6 calls a BOM.
+// document is a CycloneDX 1.6 BOM.
 type document struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -115,7 +115,7 @@ func newDocument(info *debug.BuildInfo, packages []component) document {
 	}
 	d.Components = append(d.Components, packages...)
 	slices.SortFunc(d.Components, func(a, b component) int { return cmp.Compare(a.URL, b.URL) })
-	// npm may put the same package into several others, and a reference must be unique.
+	// npm may install a package in several places, but references must be unique.
 	d.Components = slices.CompactFunc(d.Components, func(a, b component) bool { return a.Ref == b.Ref })
 	all := dependency{Ref: d.Metadata.Component.Ref}
 	for _, c := range d.Components {
@@ -130,14 +130,14 @@ func goModule(kind string, m *debug.Module) component {
 	if m.Version != "" {
 		c.URL += "@" + strings.ReplaceAll(m.Version, "+", "%2B")
 	}
-	if m.Sum != "" { // of the module's files and their names, as in go.sum
+	if m.Sum != "" { // of the module's files and names, as in go.sum
 		c.Properties = []property{{"go.sum", m.Sum}}
 	}
 	c.Ref = c.URL
 	return c
 }
 
-// bundled returns the packages of a lock file of npm's that are no tools.
+// bundled returns the packages of an npm lock file that are not tools.
 func bundled(lock []byte) ([]component, error) {
 	var file struct {
 		Packages map[string]struct {
@@ -156,7 +156,7 @@ func bundled(lock []byte) ([]component, error) {
 		const folder = "node_modules/"
 		at := strings.LastIndex(path, folder)
 		if at < 0 || p.Dev {
-			continue // the page itself, or what builds it
+			continue // the page itself, or a build tool
 		}
 		name := path[at+len(folder):]
 		c := component{Type: "library", Name: name, Version: p.Version,

@@ -17,7 +17,7 @@ const lock = `{"packages": {
 }}`
 
 func TestRun_NamesWhatIsInABinaryAndInThePage(t *testing.T) {
-	binary, err := os.Executable() // this test: it has Go's library in it, and no other module
+	binary, err := os.Executable() // the test binary, which contains Go's library and no other module
 	if err != nil {
 		t.Fatal(err)
 	}

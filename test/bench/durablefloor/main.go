@@ -1,8 +1,7 @@
-// Command durablefloor is what the floor of ../shared/tools does for a JSON answer, with two commits
-// beside it: before the upstream is called, one row of the size of an intent, and before the answer is
-// sent, one of the size of a turn with what it said. Each is durable, as those of the program are, and has one
-// table without an index. It shows how much of an answer's processor time durability takes at least with
-// this database.
+// Command durablefloor is the floor of ../shared/tools for a JSON answer, with two durable commits:
+// a row of the size of an intent before the upstream call, and a row of the size of a turn before
+// the reply. Both go to one table without an index. It shows the least processor time that
+// durability costs with this database.
 package main
 
 import (
@@ -21,10 +20,10 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // what the store uses
+	_ "modernc.org/sqlite" // the driver that the store uses
 )
 
-// About what a turn leaves, in bytes.
+// Approximate sizes of a turn's rows, in bytes.
 const (
 	intentBytes = 250
 	turnBytes   = 13 << 10
@@ -66,7 +65,7 @@ func run(ctx context.Context, addr, upstream, data string) error {
 		keep:     keep,
 	}
 	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: 5 * time.Second}
-	context.AfterFunc(ctx, func() { _ = server.Close() }) // nothing is under way that somebody waits for
+	context.AfterFunc(ctx, func() { _ = server.Close() }) // no request is in progress
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -125,14 +124,14 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (message, error
 	if err := json.NewDecoder(resp.Body).Decode(&completion); err != nil {
 		return message{}, err
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is reused
 	if len(completion.Choices) == 0 {
 		return message{}, errors.New("the upstream answered nothing")
 	}
 	return completion.Choices[0].Message, h.commit(turnBytes)
 }
 
-// commit commits a row of that many bytes. Like the program, it finishes when the client leaves.
+// commit commits a row of that many bytes. Like the program, it finishes even if the client leaves.
 func (h *handler) commit(size int) error {
 	_, err := h.keep.ExecContext(context.Background(), make([]byte, size))
 	return err
