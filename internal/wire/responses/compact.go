@@ -23,7 +23,7 @@ const (
 	maxWholeMessage = 4 << 10
 	maxGist         = 400
 	maxCompaction   = 16 << 10
-	maxInflated     = 256 << 10 // of a compaction that comes back
+	maxInflated     = 128 << 10 // of the compactions that come back with one request
 )
 
 // compactItem holds a conversation in short. Its content is opaque to clients, and nothing in it is secret: it is
@@ -132,8 +132,8 @@ func cut(s string, limit int) string {
 func (r *reader) compaction(item wire.Object, at element) error {
 	v, _ := item.Get("encrypted_content")
 	content, _ := v.Text()
-	gists, ok := unpack(content)
-	if !ok {
+	gists, size, ok := unpack(content, maxInflated-r.inflated)
+	if r.inflated += size; !ok {
 		return refusef(at.String()+".encrypted_content", openai.Invalid, `"%v.encrypted_content" is not what POST /v1/responses/compact has returned.`, at)
 	}
 	for _, g := range gists {
@@ -142,19 +142,20 @@ func (r *reader) compaction(item wire.Object, at element) error {
 	return nil
 }
 
-func unpack(content string) (gists []gist, ok bool) {
+// unpack returns what pack has packed, if that takes no more than limit bytes, and how many it takes.
+func unpack(content string, limit int) (gists []gist, size int, ok bool) {
 	packed, err := base64.RawURLEncoding.DecodeString(content)
 	if err != nil {
-		return nil, false
+		return nil, 0, false
 	}
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxInflated))
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), int64(limit)))
 	if err != nil || json.Unmarshal(raw, &gists) != nil {
-		return nil, false
+		return nil, len(raw), false
 	}
 	for _, g := range gists {
 		if g.Role != llm.User && g.Role != llm.Assistant && g.Role != llm.System {
-			return nil, false
+			return nil, len(raw), false
 		}
 	}
-	return gists, true
+	return gists, len(raw), true
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire/openai"
@@ -150,4 +152,43 @@ func TestExpire_DeletesOldResponsesAndNothingElse(t *testing.T) {
 	if n, err := Expire(context.Background(), s, now.Add(time.Minute)); n != 1 || err != nil {
 		t.Errorf("deleted %d, %v", n, err)
 	}
+}
+
+func TestCreate_BoundsWhatALittleInputCanBecome(t *testing.T) {
+	long := pack([]chat.Message{chat.TextMessage(llm.User, strings.Repeat("a", maxWholeMessage))})
+	many := strings.Repeat(`{"type":"compaction","encrypted_content":"`+long+`"},`, 100)
+	w := send(handlerOf(answering(t), nil), http.MethodPost, endpoint, `{"model":"parley","input":[`+many+`{"role":"user","content":"x"}]}`)
+	if w.Code != 400 {
+		t.Errorf("many compactions: %d %.200s", w.Code, w.Body)
+	}
+	h := handlerOf(answering(t), nil)
+	first := send(h, http.MethodPost, endpoint, `{"model":"parley","input":"`+strings.Repeat("a", 100_000)+`"}`)
+	id := strings.Replace(idIn(t, first), responsePrefix, messagePrefix, 1) + "_i0"
+	body := `{"model":"parley","input":[` + strings.Repeat(`{"type":"item_reference","id":"`+id+`"},`, 500) + `{"role":"user","content":"x"}]}`
+	if w := send(h, http.MethodPost, endpoint, body); w.Code != 413 {
+		t.Errorf("many references: %d %.200s", w.Code, w.Body)
+	}
+}
+
+func TestMemory_KeepsTheNewestPartOfALongConversation(t *testing.T) {
+	var m memory
+	x := &exchange{}
+	for range 20 {
+		x.req.Messages = append(m.messages, llmImage(100_000), chat.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "c"}}},
+			chat.Message{Role: llm.ToolRole, ToolCallID: "c"})
+		m.keep(x)
+	}
+	size := 0
+	for _, message := range m.messages {
+		for _, p := range message.Parts {
+			size += len(p.Image)
+		}
+	}
+	if size == 0 || size > maxHistoryBytes || m.messages[0].Role == llm.ToolRole {
+		t.Errorf("%d bytes of images in %d messages are kept, the first one is the %s's", size, len(m.messages), m.messages[0].Role)
+	}
+}
+
+func llmImage(size int) chat.Message {
+	return chat.Message{Role: llm.User, Parts: []llm.Part{{Image: strings.Repeat("x", size)}}}
 }

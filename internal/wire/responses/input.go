@@ -53,12 +53,12 @@ func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Valu
 	if !ok {
 		return nil, refusef("input", openai.Invalid, `"input" may hold %d items at most.`, h.cfg.MaxMessages)
 	}
-	items, found := make([]wire.Value, 0, count), references{}
+	items, found := make([]wire.Value, 0, count), references{items: map[string]map[string]wire.Value{}}
 	for v := range elements {
 		at := element{"input", len(items)}
 		if id, ok := referenceOf(v); ok {
 			var err error
-			if v, err = h.referred(ctx, who, id, at, found); err != nil {
+			if v, err = h.referred(ctx, who, id, at, &found); err != nil {
 				return nil, err
 			}
 		}
@@ -89,41 +89,44 @@ func referenceOf(v wire.Value) (id string, ok bool) {
 	return id, ok && err == nil && kind == referenceType
 }
 
-// references are the responses to which the items of one input refer, by their ids.
-type references map[string]*transcript.Transcript
+// references are the items of the responses to which one input refers, by the ids of both.
+type references struct {
+	items map[string]map[string]wire.Value
+	size  int // bytes that were read, and that references stand for
+}
+
+// maxReferred bounds references.size: an input of little references must not become one that is huge.
+const maxReferred = 4 << 20
 
 // referred returns the stored item of that id.
-func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at element, found references) (wire.Value, error) {
-	missing := openai.Refuse(chat.NotFound, at.String()+".id", "not_found", fmt.Sprintf(`"%v" refers to an item that is not stored.`, at))
+func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at element, found *references) (wire.Value, error) {
 	_, rest, _ := strings.Cut(id, "_")
-	turn, _, ok := strings.Cut(rest, "_")
-	if !ok {
-		return nil, missing
-	}
-	t, known := found[turn]
+	turn, _, _ := strings.Cut(rest, "_")
+	items, known := found.items[turn]
 	if !known {
-		stored, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Responses, who), responsePrefix+turn)
-		switch {
-		case err == nil:
-			t = &stored
-		case !errors.Is(err, transcript.ErrNotFound):
+		t, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Responses, who), responsePrefix+turn)
+		if err != nil && !errors.Is(err, transcript.ErrNotFound) {
 			return nil, unreachable(err)
 		}
-		found[turn] = t
-	}
-	if t == nil {
-		return nil, missing
-	}
-	kept, err := keptOf(*t)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range append(kept.input, kept.output...) {
-		if idOf(v) == id {
-			return v, nil
+		kept, err := keptOf(t)
+		if err != nil {
+			return nil, err
 		}
+		items = map[string]wire.Value{}
+		for _, v := range append(kept.input, kept.output...) {
+			items[idOf(v)] = v
+			found.size += len(v)
+		}
+		found.items[turn] = items
 	}
-	return nil, missing
+	v, ok := items[id]
+	if !ok {
+		return nil, openai.Refuse(chat.NotFound, at.String()+".id", "not_found", fmt.Sprintf(`"%v" refers to an item that is not stored.`, at))
+	}
+	if found.size += len(v); found.size > maxReferred {
+		return nil, &chat.Error{Kind: chat.TooLarge, Msg: "The items that the input refers to are too long."}
+	}
+	return v, nil
 }
 
 // idOf returns the id of an item, "" for none.

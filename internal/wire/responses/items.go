@@ -23,8 +23,9 @@ func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
 
 // reader makes messages of items.
 type reader struct {
-	vision bool
-	out    []chat.Message
+	vision   bool
+	out      []chat.Message
+	inflated int // bytes of the compactions so far
 }
 
 // kinds are the types of items and what becomes of each. Types with a colon belong to other servers; they and

@@ -1,7 +1,10 @@
 package responses
 
 import (
+	"slices"
+
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/wire"
 )
 
@@ -35,7 +38,30 @@ func (m *memory) keep(x *exchange) {
 	}
 	// What the server has made itself can be read.
 	answer, _ := messagesOf(output, "output", m.vision)
-	m.messages = append(m.messages[:len(m.messages):len(m.messages)], answer...)
+	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...))
+}
+
+// newest returns the last messages, as many as a request that continues them is told. It keeps a copy of them alone.
+func newest(messages []chat.Message) []chat.Message {
+	from, size := len(messages), 0
+	for from > 0 && len(messages)-from < defaultMaxMessages/2 {
+		for _, p := range messages[from-1].Parts {
+			size += len(p.Text) + len(p.Image)
+		}
+		if size > maxHistoryBytes && from < len(messages) {
+			break
+		}
+		from--
+	}
+	return slices.Clone(withoutOrphans(messages[from:]))
+}
+
+// withoutOrphans returns messages without results at their beginning, whose calls are left out.
+func withoutOrphans(messages []chat.Message) []chat.Message {
+	for len(messages) > 0 && messages[0].Role == llm.ToolRole {
+		messages = messages[1:]
+	}
+	return messages
 }
 
 // forget forgets a response.

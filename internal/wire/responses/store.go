@@ -11,7 +11,6 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/llm"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
@@ -147,10 +146,7 @@ func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, erro
 		from--
 	}
 	messages, err := messagesOf(items[from:], param, h.cfg.Vision)
-	for len(messages) > 0 && messages[0].Role == llm.ToolRole { // whose calls are left out
-		messages = messages[1:]
-	}
-	return messages, err
+	return withoutOrphans(messages), err
 }
 
 func errNoPrevious(id string) error {
