@@ -18,6 +18,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
+	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/retrieval"
@@ -59,8 +60,11 @@ func models(m ...llm.Model) *llm.Router {
 	return r
 }
 
+// prompts are read once: some tests make millions of engines.
+var prompts = prompt.BuiltIn()
+
 func newEngine(m llm.Model, f *found, more ...func(*chat.Config)) *chat.Engine {
-	cfg := chat.Config{Retriever: f, Models: models(m), Defaults: chat.Options{Models: chat.Models{Inference: "test:m1"}}}
+	cfg := chat.Config{Retriever: f, Models: models(m), Prompts: prompts, Defaults: chat.Options{Models: chat.Models{Inference: "test:m1"}}}
 	for _, set := range more {
 		set(&cfg)
 	}
