@@ -34,6 +34,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{id: ident.New(), route: unknownPath, req: &wire.Request{Request: r, Fail: wire.PlainError}, start: time.Now()}
 	x.recorder = newRecorder(w, s.cfg.WriteTimeout, s.metrics.activeStreams)
+	x.conn = connOf(r.Context())
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -75,6 +75,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
 		if err == nil {
+			conn = &wholeConn{Conn: conn}
 			g.enter(conn)
 			return conn, nil
 		}
@@ -218,12 +219,14 @@ func (g *gate) context(ctx context.Context, conn net.Conn) context.Context {
 	ctx = access.WithOrigin(ctx, g.origins.of(conn.RemoteAddr()))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return context.WithValue(ctx, placeKey{}, admission{g, g.conns[conn]})
+	whole, _ := conn.(*wholeConn)
+	return context.WithValue(ctx, placeKey{}, admission{g, g.conns[conn], whole})
 }
 
 type admission struct {
 	*gate
 	*place // nil for a connection that was dropped already
+	whole  *wholeConn
 }
 
 // crowded reports whether a request may not be answered because places are scarce; probes are

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -16,6 +17,7 @@ const rearmAfter = time.Second
 type recorder struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
+	conn    *wholeConn    // nil in tests without a connection
 	timeout time.Duration // for the client to take one write
 	armed   time.Time     // when the write deadline was last set
 	streams prometheus.Gauge
@@ -58,6 +60,9 @@ func (w *recorder) Write(b []byte) (int, error) {
 	if !w.started() {
 		w.status = http.StatusOK
 	}
+	if w.conn != nil {
+		w.conn.hold()
+	}
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += int64(n)
 	return n, err
@@ -73,7 +78,11 @@ func (w *recorder) FlushError() error {
 		w.streaming = true
 		w.streams.Inc()
 	}
-	return w.rc.Flush()
+	err := w.rc.Flush()
+	if w.conn != nil {
+		err = errors.Join(err, w.conn.release())
+	}
+	return err
 }
 
 // rearm moves the write deadline ahead, at most once a second or so. net/http clears it between
@@ -91,6 +100,9 @@ func (w *recorder) rearm() {
 func (w *recorder) end() {
 	if w.streaming {
 		w.streams.Dec()
+	}
+	if w.conn != nil {
+		_ = w.conn.release() // net/http finds out with what it writes last
 	}
 	if !w.started() {
 		w.status = http.StatusOK
