@@ -60,26 +60,25 @@ type Request struct {
 	Messages       []Message // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
-	Whole   bool    // nobody waits for the pieces of the answer: deltas that come at once may be one
+	Whole   bool    // the reply is not streamed: adjacent deltas may be merged
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
 	Kind    string  // of the conversation; one of a kind other than "" must exist already
-	Account Account // on whose bill the turn stands
+	Account Account // that pays for the turn
 
 	Team     bool      // the team of agents answers, where there is one (package team)
 	Material *Material // what one agent of a team answers from; nil: what it finds
 	Heard    []Message // what other agents of the team have said to the question; Agent names them
 }
 
-// Material is what an agent of a team answers from in place of what it would have to find: others
-// have searched for it.
+// Material is what an agent of a team answers from instead of searching: what others have found.
 type Material struct {
 	Query    QueryRewritten
 	Passages []retrieval.Passage // best first
 	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
-// Account is how a client wants its turns to be added up. It gives no rights and belongs to the
-// caller who names it: two callers who name the same account have two.
+// Account says how a client wants its turns to be added up. It gives no rights. It belongs to the caller who
+// names it: two callers with the same name have two accounts.
 type Account struct {
 	User         string // as the client names its user; "" for none
 	Conversation string // as the client names its conversation; "" for none
@@ -131,14 +130,14 @@ type RewriteOptions struct {
 // NoTurns stands for no turns at all where 0 means a default.
 const NoTurns = -1
 
-// SummaryOptions says what becomes of a conversation that is too long.
+// SummaryOptions says what happens to a conversation that is too long.
 type SummaryOptions struct {
-	Turns  int // that stay as they are, at most; 0 means as many as fit, NoTurns none
-	Input  int // tokens that are summed up at a time; 0 means 8000
+	Turns  int // the most that are kept in full; 0 means as many as fit, NoTurns none
+	Input  int // tokens that are summarized at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }
 
-// ImageInput says what of a document goes to a vision model.
+// ImageInput says which form of a document a vision model gets.
 type ImageInput string
 
 // The image inputs. ImagesOff is the zero value.
@@ -148,10 +147,10 @@ const (
 	ImagesOnly    ImageInput = "images"
 )
 
-// Models names the model of each stage as "provider:model". "" means the stage's default, which is
-// that of Config.Defaults. Where that is "" too, the model that answers rewrites and sums up, if it
-// reads prompts, and the built-in reranker reranks. Any model of the provider builtin stands for
-// what the stage does without a model: rewriting by rules, reranking by words, no summary.
+// Models names the model of each stage as "provider:model". "" means the stage's default in Config.Defaults.
+// If that is "" too, the model that answers also rewrites and summarizes, if it reads prompts, and the
+// built-in reranker reranks. A model of the provider builtin stands for what the stage does without a
+// model: rewriting by rules, reranking by words, no summary.
 type Models struct {
 	Inference string
 	Rewrite   string
@@ -177,9 +176,9 @@ type Stage string
 // The stages.
 const (
 	StageHistory    Stage = "history"
-	StageSummarize  Stage = "summarize" // only when a model sums up what does not fit
+	StageSummarize  Stage = "summarize" // only when a model summarizes what does not fit
 	StageRewrite    Stage = "rewrite"
-	StageClarify    Stage = "clarify" // in the place of all that follow it, when asked for and needed
+	StageClarify    Stage = "clarify" // instead of all stages after it, when asked for and needed
 	StageRetrieve   Stage = "retrieve"
 	StageRerank     Stage = "rerank" // only when asked for
 	StagePrompt     Stage = "prompt"
@@ -188,13 +187,13 @@ const (
 	StageSynthesize Stage = "synthesize" // inside generate, after tools: a model answers with their results
 	StageVerify     Stage = "verify"     // inside generate, and only when a model judges the citations
 	StageSuggest    Stage = "suggest"    // only when asked for
-	StageEmbed      Stage = "embed"      // of no turn: documents are embedded
+	StageEmbed      Stage = "embed"      // outside turns: documents are embedded
 )
 
 type (
-	// Citation is a cited passage, with the words in it that bear the answer out.
+	// Citation is a cited passage, with the words in it that support the answer.
 	Citation = cite.Citation
-	// CitedSpan is where cited words stand.
+	// CitedSpan says where cited words are.
 	CitedSpan = cite.Span
 	// Doubt is a citation that was removed, or that does not support its sentence.
 	Doubt = cite.Doubt
@@ -222,7 +221,7 @@ type StageFinished struct {
 	Duration time.Duration `json:"duration"`        // nanoseconds
 	Model    string        `json:"model,omitempty"`
 	Usage    llm.Usage     `json:"usage"`
-	Note     string        `json:"note,omitempty"` // what people should know, e.g. a fallback
+	Note     string        `json:"note,omitempty"` // for people, for example about a fallback
 }
 
 // QueryRewritten carries the standalone form of the question.
@@ -230,7 +229,7 @@ type QueryRewritten struct {
 	Original   string                   `json:"original"`
 	Query      string                   `json:"query"` // equals Original when not Rewritten
 	Rewritten  bool                     `json:"rewritten"`
-	Candidate  string                   `json:"candidate,omitempty"` // what was not sure enough to become Query
+	Candidate  string                   `json:"candidate,omitempty"` // a rewritten question whose confidence was too low
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
 	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
@@ -238,13 +237,13 @@ type QueryRewritten struct {
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// ClarificationNeeded says that the question is not answered but asked back about: the message that
-// follows is the question in return.
+// ClarificationNeeded says that the question is ambiguous: the message that follows asks what is meant
+// instead of answering.
 type ClarificationNeeded struct {
 	Question string `json:"question"`
 }
 
-// PassagesRetrieved carries what was found, best first. A reranker that changes that sends it again.
+// PassagesRetrieved carries what was found, best first. It comes again after a reranker has changed the order.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // what was really used
 	HasVector bool                `json:"has_vector"`
@@ -262,16 +261,16 @@ type PromptBuilt struct {
 	Messages []llm.Message `json:"messages"`
 }
 
-// MessageStarted says that an answer begins: everything before the model's first token is known.
+// MessageStarted says that an answer begins. All that precedes the model's first token is known.
 type MessageStarted struct {
 	ID       string `json:"id"`
 	Agent    string `json:"agent,omitempty"`
 	Model    string `json:"model"`              // the requested model, without the provider unless that is builtin
-	Replaces string `json:"replaces,omitempty"` // the message that the agent takes back for this one; it fails
+	Replaces string `json:"replaces,omitempty"` // the agent's earlier message, which this one replaces and which fails
 }
 
-// CompletionStarted names the model that really answers, as its provider does; a built-in one has
-// its key, "builtin:extractive". It comes before the message's first delta.
+// CompletionStarted names the model that really answers, as its provider does; a built-in one has its key,
+// "builtin:extractive". It precedes the message's first delta.
 type CompletionStarted struct {
 	ID     string      `json:"id"`
 	Model  string      `json:"model"`
@@ -303,7 +302,7 @@ type ToolStarted struct {
 	Call llm.ToolCall `json:"call"`
 }
 
-// ToolReturned says what came of it.
+// ToolReturned carries the result of a tool that the server ran.
 type ToolReturned struct {
 	ID       string        `json:"id"`      // of the message
 	CallID   string        `json:"call_id"` // ToolStarted.Call.ID
@@ -313,7 +312,7 @@ type ToolReturned struct {
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 
-	Found []retrieval.Passage `json:"-"` // the passages, for who composes runs of the engine
+	Found []retrieval.Passage `json:"-"` // the passages, for package team
 }
 
 // MessageFinished ends a message. Text is the concatenation of its deltas.
@@ -381,7 +380,7 @@ type Turn struct {
 	Retrieved PassagesRetrieved
 	Prompt    PromptBuilt
 	Requested string            // model of the first MessageStarted
-	Messages  []MessageFinished // in order of their beginning; Status "" while one is open
+	Messages  []MessageFinished // in the order in which they began; Status is "" while one is open
 	Reasoning string
 	FollowUps []string
 	Tools     []ToolReturned // that the server ran

@@ -9,7 +9,7 @@ import (
 	"parley/internal/chat"
 )
 
-// Limits are what may be spent in one window. 0 is no limit.
+// Limits are what may be spent in one period. 0 means no limit.
 type Limits struct {
 	Requests int64 // turns
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
@@ -19,19 +19,18 @@ type Limits struct {
 type BudgetOptions struct {
 	User      Limits // each user: the caller, or the user that an anonymous caller names
 	Namespace Limits // each namespace
-	// Assumed is what counts against budgets of money for a million tokens, in millionths of a US dollar, of
-	// models whose price is not known. 0 refuses those models where money is limited. What is recorded and
-	// shown as cost stays unknown.
+	// Assumed is the price, in millionths of a US dollar for a million tokens, that budgets of money count for
+	// models without a known price. 0 refuses such models where money is limited. The recorded cost stays
+	// unknown.
 	Assumed int64
 	Window  time.Duration    // over which spending is added up; 0 means 24 h, from midnight UTC
 	Now     func() time.Time // nil means time.Now
 }
 
-// Budgets refuse turns when what they may spend is used up. A turn reserves an estimate before it
-// makes any call, and what is reserved counts like what is spent: so no window is overspent by
-// more than the one turn that was admitted last, as long as estimates are no lower than what
-// turns really take. What was spent in the window before the process started is read from the ledger
-// once; what other processes spend meanwhile is not seen. The zero limits refuse nothing.
+// Budgets refuse turns when the budget of their user or namespace is used up. A turn reserves an estimate
+// before it makes any call, and reservations count as spent. So a period is overspent by at most the turn
+// that was admitted last, as long as estimates are not too low. Spending from before the process started is
+// read from the ledger once; what other processes spend meanwhile is not seen. Zero limits refuse nothing.
 type Budgets struct {
 	store Store
 	opts  BudgetOptions
@@ -89,7 +88,7 @@ func assumed(perMillion, tokens int64) int64 { return (perMillion*tokens + 999_9
 // retryReserved is when to ask again if only what others have reserved stands in the way.
 const retryReserved = 5 * time.Second
 
-// Reserve admits a turn that will take about so much, or refuses it with a *chat.Error of kind
+// Reserve admits a turn with an estimate of what it will take, or refuses it with a *chat.Error of kind
 // RateLimited. The caller calls settle once, with what the turn really took.
 func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimate Amount) (settle func(Amount), err error) {
 	if b.opts.User == (Limits{}) && b.opts.Namespace == (Limits{}) {

@@ -9,9 +9,9 @@ import (
 	"parley/internal/llm"
 )
 
-// Tab collects the calls of one turn. A runner makes it, tells it of the turn's stages as their
-// events pass by, and passes it to the models in a context: the engine between the two knows
-// nothing of ledgers. It is safe for concurrent use, because an engine may call models concurrently.
+// Tab collects the calls of one turn. The runner makes it, notes the turn's stage events in it, and passes it
+// to the models in a context, so the engine between them needs no ledger. It is safe for concurrent use,
+// because an engine may call models concurrently.
 type Tab struct {
 	turnID         string
 	conversationID string
@@ -59,14 +59,14 @@ type charge struct {
 
 type chargeKey struct{}
 
-// WithTab returns a context whose calls of models go on a tab.
+// WithTab returns a context in which model calls are collected on a tab.
 func WithTab(ctx context.Context, t *Tab) context.Context {
 	return context.WithValue(ctx, chargeKey{}, charge{Tab: t})
 }
 
-// WithAgent returns a context for what an agent of a team does in a turn, so that the calls of
-// agents that work side by side are entered under the right stage. Their stage events have Agent
-// set to the same name.
+// WithAgent returns a context for the work of one agent of a team, so that the calls of agents that run at
+// the same time are entered under the right stage. The agent's stage events must have the same name in
+// Agent.
 func WithAgent(ctx context.Context, agent string) context.Context {
 	return context.WithValue(ctx, chargeKey{}, charge{chargeOf(ctx).Tab, agent})
 }
@@ -79,7 +79,7 @@ func chargeOf(ctx context.Context) charge {
 	return charge{Tab: &Tab{}}
 }
 
-// Note takes note of an event of the turn: calls are entered under the stage that runs.
+// Note follows the turn's stage events: calls are entered under the stage that is running.
 func (t *Tab) Note(e chat.Event) {
 	switch e := e.(type) {
 	case chat.StageStarted:

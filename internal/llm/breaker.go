@@ -16,12 +16,11 @@ type BreakerOptions struct {
 	Now      func() time.Time // nil is time.Now
 }
 
-// Breakers keep calls from endpoints that are down. A breaker opens after a row of failures that cannot
-// be chance: five where failures are rare, more at an endpoint that is known to fail often and to answer
-// in between, since what it can answer is worth asking for. Then one call each so often goes through as a
-// probe, and the first that brings something closes the breaker again. Refusals are no failures:
-// neither is a limit of calls, which says itself when it ends, nor what is wrong with a request. Its
-// methods may be called concurrently.
+// Breakers hold back calls to endpoints that are down. A breaker opens after a row of failures that cannot be
+// chance: five where failures are rare, more at an endpoint that often fails and answers in between, because
+// the calls that it can answer are worth making. From then on one call at a time goes through as a probe,
+// and the first one that brings a part of an answer closes the breaker. Refusals do not count as failures:
+// neither rate limits, which say when they end, nor invalid requests. The methods may be called concurrently.
 type Breakers struct {
 	opts BreakerOptions
 

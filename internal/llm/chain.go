@@ -15,10 +15,10 @@ type Link struct {
 	Window func(ctx context.Context) int
 }
 
-// Chain returns a model that answers with the first link that does. The next one is asked when a
-// link fails before its first token, unless a content filter refused, which is an answer; Chunk.Model
-// names the one that really answers. failed, when not nil, is told of each link that another
-// replaces. After the last link the error is that of the last.
+// Chain returns a model that answers with the first link that can. When a link fails before its first token,
+// the next one is asked, unless a content filter refused, which counts as an answer. Chunk.Model names the
+// model that answers. failed is called for each link that is replaced. Optional. When all links fail, the
+// error is that of the last one.
 func Chain(links []Link, failed func(ctx context.Context, from, to Link, err error)) Model {
 	return &chain{links, failed}
 }

@@ -197,9 +197,8 @@ type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Start returns m.Stream(ctx, *req), for who ranges over the completion. The copy of a request is large,
-// and in the frame of who ranges it would take stack for as long as the stream lasts, once for each
-// Model.
+// Start returns m.Stream(ctx, *req). A request is large, and a copy of it in the caller's frame would take
+// stack for as long as the stream lasts, once for each Model.
 //
 //go:noinline
 func Start(ctx context.Context, m Model, req *Request) iter.Seq2[Chunk, error] {

@@ -39,9 +39,9 @@ func RerankUsage(req RerankRequest, reported Usage) Usage {
 	return inputUsage(reported, estimate, bytes+n*(len(req.Query)+extraTokens))
 }
 
-// CheckedReranker returns a reranker that lets nothing wrong past: no request without a query or a
-// document, and no answer with a score too few, outside [0, 1], or that is no number, which is an
-// *Error that is not retryable. A usage that can't be is replaced by an estimate.
+// CheckedReranker returns a reranker that checks requests and answers. A request without a query or document,
+// and an answer with a missing score or one outside [0, 1], is an *Error that is not retryable. An
+// impossible usage is replaced by an estimate.
 func CheckedReranker(r Reranker) Reranker { return checkedReranker{r} }
 
 type checkedReranker struct{ reranker Reranker }

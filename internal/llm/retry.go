@@ -12,15 +12,14 @@ import (
 type RetryOptions struct {
 	Attempts int                                              // of one call, the first included; 3
 	Base     time.Duration                                    // the first wait, which each further one doubles; 250 ms
-	MaxWait  time.Duration                                    // an upstream that wants to be left alone for longer is not tried again; 10 s
+	MaxWait  time.Duration                                    // a call is not retried when the upstream asks to wait for longer; 10 s
 	Sleep    func(ctx context.Context, d time.Duration) error // nil waits
 	Random   func() float64                                   // in [0,1); nil is math/rand's
 }
 
-// Retrier tries calls again that failed, completions only before their first token, and not those
-// whose upstream was silent until its time was over. All that it wraps shares one budget: retries
-// are at most a fifth of all calls, and ten more, so that an upstream in trouble is not given more
-// of it. Its methods may be called concurrently.
+// Retrier repeats failed calls: completions only before their first token, and no calls that timed out without
+// a word. All calls of a Retrier share one budget: retries are at most a fifth of all calls, and ten more, so
+// that they do not add to the trouble of an upstream. Its methods may be called concurrently.
 type Retrier struct {
 	opts RetryOptions
 

@@ -26,7 +26,7 @@ var (
 	}}
 )
 
-// refuse answers with an error that is no news for the log.
+// refuse answers with an error that need not be logged.
 func (x *exchange) refuse(err error) { x.req.Fail(x, x.req, err) }
 
 // failed logs the error that ended a request, and answers with it unless something was sent already.

@@ -15,8 +15,8 @@ import (
 // errLeft says that the turn is over: the consumer has left, or the turn's context has ended.
 var errLeft = errors.New("the turn is over")
 
-// run is one turn of a team. Each agent works in a goroutine of its own, which the turn outlives
-// none of; what they emit is handed to the consumer in the goroutine that ranges over the turn.
+// run is one turn of a team. Each agent runs in its own goroutine, and none of them outlives the turn. What
+// they emit reaches the consumer in the goroutine that ranges over the turn.
 type run struct {
 	*Team
 	ctx    context.Context
@@ -128,8 +128,8 @@ func (r *run) outcome() error {
 	return first
 }
 
-// emit hands an event to the consumer and returns when that has handled it, so that who counts
-// what agents spend knows of a stage before they spend anything in it.
+// emit hands an event to the consumer and returns when it was handled, so that the ledger knows of a stage
+// before anything is spent in it.
 func (r *run) emit(e chat.Event) error {
 	r.line.Lock()
 	defer r.line.Unlock()

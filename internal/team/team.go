@@ -1,34 +1,33 @@
-// Package team answers a turn with several agents, each of which is a run of the engine with
-// instructions of its own. A Team stands between the turn runner and the engine, and is an engine
-// itself: it emits one stream, in which the messages of the agents have their names.
+// Package team answers a turn with several agents. Each agent is a run of the engine with its own
+// instructions. A Team stands between the turn runner and the engine, and is an engine itself: it emits one
+// stream, in which each message has the name of its agent.
 //
 //	t, err := team.New(engine, team.Config{Agents: team.Default(false)})
 //	runner := turn.NewRunner(t, store, turn.Options{})
 //
 // # Who works when
 //
-// An agent begins when all whom it hears have ended; agents that do not hear one another work side
-// by side. An agent may hear those before it in the list only, so that nobody waits for ever. It is
-// told what they said, and one that does not retrieve answers from the passages that they cite; so
-// its citations are verified against the same passages.
+// An agent begins when all agents that it hears have ended; agents that do not hear each other run at the
+// same time. An agent may hear only agents that are listed before it, so there are no cycles. It is given
+// what they said. An agent that does not retrieve answers from the passages that they cite, against which
+// its own citations are verified.
 //
 // # Failures
 //
-// What fails is one agent's message, and the others go on without it: an agent that was to hear
-// what it said gets the passages that it had found, or searches itself where there are none. Only
-// when every agent has failed does the turn end with an error, that of the first.
+// A failure ends one agent's message, and the others go on: an agent that would have heard it gets the
+// passages that the failed agent had found, or searches itself when there are none. Only when every agent
+// has failed does the turn end with an error, that of the first.
 //
 // # Time
 //
-// Where the context has a deadline, the team keeps to it. An agent that begins gets its share of
-// what is left, by its weight among itself and those that have to wait for it, and fails when that
-// is over. Agents with SkipBelow do not count in this: they get what is left over, and are the
-// first to be left out.
+// The team keeps to the deadline of the context, if there is one. An agent that begins gets a share of the
+// remaining time, by its weight compared with the agents that wait for it, and fails when its share is used
+// up. Agents with SkipBelow do not count: they get what remains, and are the first to be left out.
 //
 // # Review
 //
-// An agent that Reviews another one checks its answer before that is final. It may send it back
-// once: the agent then writes a new message, which replaces the first one.
+// An agent that Reviews another one checks that agent's answer before it is final. It may send it back once:
+// the agent then writes a new message, which replaces the first one.
 package team
 
 import (
@@ -48,21 +47,21 @@ type Agent struct {
 	Name         string
 	Instructions string   // added to those of every answer; for one that Reviews, in their place
 	Model        string   // "provider:model"; "" means the engine's default
-	Tools        []string // of those that the server runs, which it may call
-	Retrieves    bool     // it searches, else it answers from what those whom it hears have found
-	// Hears names the agents whose messages it is told, all before it in the list. Nil means all of
-	// those but reviewers, an empty list nobody.
+	Tools        []string // that it may call, of those that the server runs
+	Retrieves    bool     // it searches; else it answers from what the agents that it hears have found
+	// Hears names agents before it in the list whose messages it is given. Nil means all of them except
+	// reviewers, an empty list none.
 	Hears     []string
 	Reviews   string        // the agent before it whose answer it checks; "" for none
 	Share     float64       // weight of its share of the time; 0 means 1
-	SkipBelow time.Duration // it is left out when less time is left; 0: never
+	SkipBelow time.Duration // it is left out when less time remains; 0 means never
 }
 
 // Config is what a Team is made of.
 type Config struct {
 	Agents []Agent // at least one that does not review
-	// Builtin reports whether a model reads no prompts. A reviewer with such a model checks by rule
-	// alone. Nil: none is.
+	// Builtin reports whether a model ignores prompts. A reviewer with such a model checks by rules only.
+	// Nil means that none does.
 	Builtin func(model string) bool
 	Log     *slog.Logger // nil discards
 }
@@ -129,7 +128,7 @@ func (t *Team) add(a Agent) error {
 		return errors.New("the time below which it is skipped must not be negative")
 	}
 	if t.index(a.Name) >= 0 || t.reviews(a.Name) {
-		return errors.New("there is another agent of that name")
+		return errors.New("another agent has that name")
 	}
 	if a.Reviews != "" {
 		return t.addReviewer(a)
@@ -146,7 +145,7 @@ func (t *Team) add(a Agent) error {
 	for _, name := range a.Hears {
 		i := t.index(name)
 		if i < 0 {
-			return fmt.Errorf("it hears %q, which is no agent before it that answers", name)
+			return fmt.Errorf("it hears %q, but no agent of that name that answers is listed before it", name)
 		}
 		m.hears = append(m.hears, i)
 	}
@@ -161,7 +160,7 @@ func (t *Team) addReviewer(a Agent) error {
 	i := t.index(a.Reviews)
 	switch {
 	case i < 0:
-		return fmt.Errorf("it reviews %q, which is no agent before it that answers", a.Reviews)
+		return fmt.Errorf("it reviews %q, but no agent of that name that answers is listed before it", a.Reviews)
 	case t.crew[i].reviewer != nil:
 		return fmt.Errorf("%q has a reviewer already", a.Reviews)
 	case a.Retrieves || len(a.Hears) > 0 || len(a.Tools) > 0:

@@ -10,10 +10,9 @@ import (
 	"parley/internal/ledger"
 )
 
-// Bill is what the runs of an engine are charged to that belong together and are no turn, such as
-// those of an evaluation. The calls of models that they make are in the ledger under one id, as
-// those of a turn are. Budgets admit each run, so that they are overspent by no more than one run,
-// and count all of them as one request. Nothing is saved beside the ledger. It is safe for
+// Bill charges several runs of an engine together that are not a turn, such as those of an evaluation.
+// The ledger has their model calls under one id, like those of a turn. Budgets admit each run, so at most
+// one run overspends them, and count all runs as one request. Nothing else is saved. A Bill is safe for
 // concurrent use.
 type Bill struct {
 	runner *Runner
@@ -24,12 +23,12 @@ type Bill struct {
 	counted bool // a run has been counted as the request
 }
 
-// NewBill returns a new bill for runs of an engine, which need not be the Runner's.
+// NewBill returns a bill for runs of an engine, which may be another one than the Runner's.
 func (r *Runner) NewBill(engine chat.Runner) *Bill {
 	return &Bill{runner: r, engine: engine, id: ident.At(r.opts.Now())}
 }
 
-// ID returns the id under which the calls are in the ledger.
+// ID returns the id of the calls in the ledger.
 func (b *Bill) ID() string { return b.id }
 
 // Run runs the engine in the caller's goroutine, as Runner.Run does, but saves no turn.
@@ -76,7 +75,7 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 	}
 }
 
-// count reports whether a run is the one that counts as the request.
+// count reports whether this run counts as the request: the first one does.
 func (b *Bill) count() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +84,7 @@ func (b *Bill) count() bool {
 	return first
 }
 
-// uncount takes back what count reported, for a run that was none.
+// uncount takes back what count reported for a run that was refused.
 func (b *Bill) uncount(first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,44 +16,42 @@
 //   - cancelled: the consumer stopped ranging, or panicked, or its context was cancelled. Saving
 //     uses its own context with a time limit, because the turn's has ended.
 //
-// An error before the first event is a rejection, whether the runner or the engine raised it: it
-// is the first item of the stream, as the contract of package chat has it, and is not saved.
+// An error before the first event is a rejection, whether it comes from the runner or the engine: it is the
+// first item of the stream (see the contract in package chat) and is not saved.
 //
 // # Conversations
 //
-// A turn with a ConversationID goes on with the conversation of that id in the request's namespace
-// and of its principal; an id that nobody has begins a conversation when the turn is saved, and
-// somebody else's is not found. The engine gets the stored messages before those of the request,
-// of which the last user message is the question and is all that is stored. Turns of one
-// conversation run one after the other. Across processes the store guards them: a turn that
-// completes after another process has added one that it did not see is saved as failed, with
-// chat.Conflict.
+// A turn with a ConversationID continues the conversation of that id in the request's namespace, if it
+// belongs to the principal. An unknown id begins a conversation when the turn is saved; another owner's id
+// is not found. The engine gets the stored messages before those of the request. Of the request, only the
+// question, its last user message, is stored. Turns of one conversation run one after the other. Across
+// processes the store guards them: a turn that completes after another process has added one is saved as
+// failed, with chat.Conflict.
 //
-// Every turn of a conversation is stored, but only completed ones are history for later turns,
-// each as one user and one assistant message; so the history alternates strictly. A turn without
+// Every turn of a conversation is stored, but only completed turns are history for later ones, each as one
+// user message and one assistant message, so the history alternates strictly. A turn without
 // a ConversationID is stateless: it is stored as well, and Purge deletes it after the retention.
 //
-// A conversation has a kind. Those of the kind "" are begun by their first turn; those of any other
-// must exist (Store.Begin), and who deletes or resets one while a turn of it runs makes that turn
-// end with an error. A conversation has a home, the namespace that it belongs to, which need not
-// be the one that its turns search.
+// A conversation has a kind. One of the kind "" begins with its first turn; one of any other kind must
+// exist (Store.Begin), and a running turn ends with an error if its conversation is deleted or reset. A
+// conversation also has a home: the namespace that it belongs to, which may differ from the one that its
+// turns search.
 //
 // # Keys
 //
-// Keys make requests that carry the same Idempotency-Key one turn: what it said is committed with it,
-// and said again to whoever asks again.
+// Keys turn requests with the same Idempotency-Key into one turn: what it said is committed with it, and a
+// repeated request gets the same.
 //
 // # Steering and policy
 //
-// Steering says how a turn is run, beside what is asked: the request's key, and what becomes of the
-// turn when its client leaves. A turn usually runs in the goroutine that ranges over it and is
-// cancelled when that goroutine stops ranging, so that nothing more is paid for an answer that nobody
-// can come back for. With Options.Keep, turns of conversations, and those that ask for it, run in
+// Steering says how a turn is run: the request's key, and what happens when the client leaves. A turn usually
+// runs in the goroutine that ranges over it and is cancelled when that goroutine stops, so that nothing
+// more is paid for an answer that nobody can fetch. With Options.Keep, turns of conversations, and those that ask for it, run in
 // goroutines of the Runner and go on; the caller then follows the turn's log.
 //
 // # Logs
 //
-// Every turn has a log (Log) while it runs, which any number of others follow from any position,
-// and through which it can be stopped. What clients may see of it is saved with the turn (Said) and
-// forgotten after a day.
+// Every turn has one log (Log). Any number of readers may follow it from any position, and it can stop the
+// turn. What clients may see of it is saved with the turn (Said) and deleted after a day. Views that a
+// protocol shows of a turn, such as processing steps, are read from its log.
 package turn

@@ -40,7 +40,7 @@ func alternate(messages []chat.Message) []chat.Message {
 
 func ofTools(m chat.Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
 
-// isCalled reports whether the last message but for results of tools calls one by that id.
+// isCalled reports whether the last message that is not a tool's result calls a tool with that id.
 func isCalled(messages []chat.Message, id string) bool {
 	for _, m := range slices.Backward(messages) {
 		if m.Role != llm.ToolRole {

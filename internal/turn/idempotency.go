@@ -13,8 +13,8 @@ import (
 	"parley/internal/chat"
 )
 
-// Key is what a client sends with a request so that sending the request again does not run it
-// again (the header Idempotency-Key).
+// Key is what a client sends with a request so that a repetition of it does not run again (the header
+// Idempotency-Key).
 type Key struct {
 	Owner string // access.Principal.Subject
 	Route string // the path of the request
@@ -35,10 +35,9 @@ const KeyLifetime = 24 * time.Hour
 
 const maxKeyBytes = 255
 
-// Keys sees to it that requests with the same key are one turn: of several at one time one runs
-// and the others wait for it, and a later one gets what the first got. A key is remembered in the
-// transaction that saves its turn, so that a crash cannot come between the two. The key of a turn
-// that did not complete is free again.
+// Keys makes requests with the same key one turn: of several at the same time one runs while the others
+// wait, and a later one gets what the first got. A key is stored in the transaction that saves its turn,
+// so that a crash cannot come between the two. The key of a turn that did not complete is free again.
 type Keys struct {
 	store Store
 	now   func() time.Time
@@ -47,7 +46,7 @@ type Keys struct {
 	busy map[Key]chan struct{} // closed when the request with that key has ended
 }
 
-// NewKeys returns a set of keys that is kept in store. A nil now means time.Now.
+// NewKeys returns the keys that are kept in store. A nil now means time.Now.
 func NewKeys(store Store, now func() time.Time) *Keys {
 	if now == nil {
 		now = time.Now
@@ -132,7 +131,7 @@ func (k *Keys) enter(ctx context.Context, key Key) (release func(), err error) {
 	}
 }
 
-// Purge forgets the keys that are too old to count, and returns how many.
+// Purge deletes keys that are older than KeyLifetime, and returns how many.
 func (k *Keys) Purge(ctx context.Context) (int, error) {
 	before := k.now().Add(-KeyLifetime)
 	for total := 0; ; {
@@ -156,7 +155,7 @@ type Claim struct {
 	free     func()       // lets the next request with the key in
 }
 
-// Release says that the request has ended. It is called once.
+// Release ends the request's use of the key. Call it once.
 func (c *Claim) Release() {
 	if c.users.Add(-1) == 0 {
 		c.free()

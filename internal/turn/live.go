@@ -14,7 +14,7 @@ var (
 	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
 )
 
-// why is reason for those who follow a turn: to them it matters that its client left.
+// why is reason for readers of the log, who are told that the client left.
 func why(ctx context.Context, err error) error {
 	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
 		return errLeft

@@ -13,12 +13,12 @@ import (
 	"parley/internal/llm"
 )
 
-// Log is what a turn has said so far, for those who come back for it. Its methods may be called
-// concurrently, and nobody who follows it holds up the turn.
+// Log is what a turn has said so far. Its methods may be called concurrently, and readers never hold up the
+// turn.
 //
-// Each event has a position, which is where the turn stands behind it: a delta counts its bytes,
-// any other event one, and so does the error that ends a turn. So deltas can be kept and sent run
-// together, and a client that has seen a position gets exactly what is behind it all the same.
+// Each event has a position: the sum of what it and the events before it count. A delta counts its bytes; any
+// other event, and the error that ends a turn, counts one. So deltas can be stored and sent merged, and a
+// client that has seen a position still gets exactly what follows it.
 type Log struct {
 	id    string
 	scope Scope
@@ -168,7 +168,7 @@ func (l *Log) End(err error) {
 	}
 }
 
-// wake tells those who wait. The caller holds l.mu.
+// wake wakes the waiting readers. The caller holds l.mu.
 func (l *Log) wake() {
 	if l.changed != nil {
 		close(l.changed)
@@ -188,17 +188,16 @@ func (l *Log) Stop() bool {
 	return running
 }
 
-// Over reports whether the turn has ended and nothing of it is behind a position.
+// Over reports whether the turn has ended and nothing follows a position.
 func (l *Log) Over(after int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended && (after > l.at || after == l.at && l.err == nil)
 }
 
-// Follow yields the events behind a position, numbered by theirs, until the turn has ended. What
-// comes faster than it is taken comes as fewer deltas. With idle, an event that is nil says that
-// nothing has happened for so long. An error is the last item: that of the turn, with its number,
-// or that of ctx, without one.
+// Follow yields the events after a position, numbered by their own, until the turn has ended. A slow
+// reader gets fewer, longer deltas. With idle set, a nil event says that nothing has happened for that
+// long. An error is the last item: the turn's, with its number, or that of ctx, without one.
 func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Seq2[chat.Numbered, error] {
 	return func(yield func(chat.Numbered, error) bool) {
 		for {
@@ -246,8 +245,8 @@ func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (lat
 	}
 }
 
-// Behind returns the event behind a position without waiting: else the error with which the turn ended,
-// else a channel that is closed at the next change, which is nil when there will be none.
+// Behind returns the event after a position without waiting. Without one it returns the error with which
+// the turn ended, or a channel that is closed at the next change; nil when there will be no change.
 func (l *Log) Behind(after int) (n chat.Numbered, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,8 +268,8 @@ func (l *Log) Behind(after int) (n chat.Numbered, changed <-chan struct{}, err e
 	return n, nil, nil
 }
 
-// behind returns what of the entry is behind a position, as far as one delta may hold. Positions
-// that no client was given may be inside a character; such a character is left out.
+// behind returns the part of the entry after a position, at most as long as one delta may be. A position
+// that no client was given may be inside a character; that character is left out.
 func (e *entry) behind(after int) (n chat.Numbered, ok bool) {
 	if e.event != nil {
 		return chat.Numbered{Seq: e.end, Event: e.event, At: time.UnixMicro(e.at).UTC()}, true

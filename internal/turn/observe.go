@@ -16,7 +16,7 @@ type Observer interface {
 // Refused is the status, for an Observer, of a turn that ended with an error before any event.
 const Refused chat.Status = "refused"
 
-// watched is the consumer of a turn, with its observer.
+// watched is the consumer of a turn and its observer.
 type watched struct {
 	ctx      context.Context
 	yield    func(chat.Event, error) bool

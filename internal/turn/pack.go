@@ -15,8 +15,8 @@ import (
 	"parley/internal/chat"
 )
 
-// packer collects the events of a turn, one JSON text a line. The id of the turn is left out: it is
-// known to whoever has the events. The zero value is empty.
+// packer collects the events of a turn, one JSON text per line, without the turn's id. The zero value is
+// empty.
 type packer struct {
 	lines []byte
 	err   error

@@ -322,13 +322,13 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 	}
 	t.end(chat.StatusCancelled, chat.Internal)
 	err := why(ctx, errLeft)
-	_ = r.save(ctx, t, nil, err) // it has logged its error, and nobody is left to tell
+	_ = r.save(ctx, t, nil, err) // it has logged its error, and the client is gone
 	t.log.End(err)
 }
 
-// save commits the turn, once, with its last event or the error that ended it. Its context is detached from the client's, which may be gone by
-// now; what was answered and paid for must be on record all the same. An error is logged here,
-// because not every caller has somebody to tell.
+// save commits the turn, once, with its last event or the error that ended it. Its context is detached from
+// the client's, which may be gone: what was answered and paid for must be on record all the same. It logs
+// its error, because not every caller can report one.
 func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended error) error {
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
@@ -361,8 +361,8 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 // purgeBatch is how many turns one transaction deletes, so that it does not hold up others.
 const purgeBatch = 500
 
-// Purge deletes the stateless turns that finished longer ago than retention, and returns how
-// many. Conversations and the ledger stay.
+// Purge deletes stateless turns that finished longer ago than retention, and returns how many.
+// Conversations and the ledger stay.
 func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error) {
 	before := r.opts.Now().Add(-retention)
 	for total := 0; ; {
@@ -377,8 +377,8 @@ func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error
 	}
 }
 
-// Expire deletes the conversations of a kind whose last turn finished longer ago than idle, and
-// returns how many.
+// Expire deletes conversations of a kind whose last turn finished longer ago than idle, and returns how
+// many.
 func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (int, error) {
 	before := r.opts.Now().Add(-idle)
 	for total := 0; ; {

@@ -13,11 +13,11 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Said is what a turn said, as it is stored for those who come back for it.
+// Said is the log of a turn as it is stored.
 type Said struct {
 	Scope  Scope
-	Events []byte      // those that clients may see, and the prompt for the turn's owner; see packer
-	Err    *chat.Error // with which the turn ended, without its cause; nil for a completed one
+	Events []byte      // what clients may see, and the prompt for the turn's owner; see packer
+	Err    *chat.Error // that ended the turn, without its cause; nil for a completed turn
 }
 
 // SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
@@ -26,9 +26,8 @@ const SaidLifetime = 24 * time.Hour
 // maxSaid bounds what is stored of one turn, in bytes.
 const maxSaid = 4 << 20
 
-// Public returns what of an event clients may see: the same for every protocol. What the model is
-// given as a prompt, whose documents they are and who may see them is left out, and so is what
-// belongs to a provider alone.
+// Public returns the part of an event that clients may see, the same in every protocol. It leaves out the
+// prompt, who owns the documents and who may see them, and what concerns only a provider.
 func Public(e chat.Event) chat.Event {
 	switch e := e.(type) {
 	case chat.PromptBuilt:
@@ -67,8 +66,8 @@ func Public(e chat.Event) chat.Event {
 	return e
 }
 
-// kept returns what of an event is stored: what clients may see, and the messages of the prompt for
-// who asks what their own turn was about. Pictures stand in the documents.
+// kept returns the part of an event that is stored: what clients may see, and the messages of the prompt,
+// which the turn's owner may read. Pictures are left out: the documents have them.
 func kept(e chat.Event) chat.Event {
 	built, ok := e.(chat.PromptBuilt)
 	if !ok {
@@ -110,7 +109,7 @@ func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	return said, nil
 }
 
-// told returns of an error what a client may learn of it.
+// told returns the part of an error that a client may see.
 func told(err error) *chat.Error {
 	if err == nil {
 		return nil
@@ -181,9 +180,8 @@ func unpackLog(id string, said Said) (*Log, error) {
 	return l, nil
 }
 
-// Log returns what a turn of the owner has said: from memory while it runs, from the store
-// afterwards. The error is ErrNotFound when there is no such turn, or it is too old, or not the
-// owner's.
+// Log returns the log of a turn: from memory while it runs, from the store afterwards. The error is
+// ErrNotFound for an unknown turn, one that is too old, and another owner's.
 func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	if l := r.live.find(id); l != nil {
 		if l.scope.Owner != owner {
@@ -201,7 +199,7 @@ func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	return unpackLog(id, said)
 }
 
-// Forget deletes what turns said that is too old to be asked for, and returns of how many.
+// Forget deletes logs that are older than SaidLifetime, and returns how many.
 func (r *Runner) Forget(ctx context.Context) (int, error) {
 	before := r.opts.Now().Add(-SaidLifetime)
 	for total := 0; ; {

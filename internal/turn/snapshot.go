@@ -7,11 +7,11 @@ import (
 	"parley/internal/ident"
 )
 
-// Snapshot is what a turn has said up to a moment.
+// Snapshot is what a turn has said up to a point in time.
 type Snapshot struct {
 	Events []chat.Event // deltas run together
 	Ended  bool
-	Err    error // with which it ended; nil for a completed turn
+	Err    error // that ended it; nil for a completed turn
 }
 
 // Snapshot returns what the turn has said so far, without waiting.
@@ -32,7 +32,7 @@ func (l *Log) Snapshot() Snapshot {
 	return s
 }
 
-// Began returns when the turn of an id was made, which the id says; zero for an id of another form.
+// Began returns the time that is part of a turn's id; zero for an id of another form.
 func Began(id string) time.Time {
 	began, _ := ident.Time(id)
 	return began

@@ -6,18 +6,18 @@ import (
 	"parley/internal/chat"
 )
 
-// Policy says what becomes of a turn whose client leaves. The zero value is Finish in a
-// conversation, whose history the answer belongs to, and Cancel for a stateless turn.
+// Policy says what happens to a turn when its client leaves. The zero value means Finish in a conversation,
+// whose history needs the answer, and Cancel for a stateless turn.
 type Policy string
 
 // The policies.
 const (
 	Cancel Policy = "cancel" // it is cancelled
-	Finish Policy = "finish" // it goes on to its end
+	Finish Policy = "finish" // it runs to its end
 )
 
-// Steering says how the turn of a request is run, beside what is asked. It travels in a context,
-// because the protocol adapters between a request and its turn know nothing of it.
+// Steering says how the turn of a request is run. It travels in a context, because the protocol adapters
+// between a request and its turn need not know it.
 type Steering struct {
 	Policy Policy
 	Claim  *Claim // of the request's Idempotency-Key; nil for none
@@ -40,8 +40,8 @@ func (s Steering) finishes(req *chat.Request) bool {
 	return s.Policy == Finish || s.Policy == "" && req.ConversationID != ""
 }
 
-// IDOf returns the id for the turn of a request: that of the turn which answered the request's key
-// already, else a fresh one.
+// IDOf returns the id for the turn of a request: that of the turn that has answered the request's key, else
+// a fresh one.
 func IDOf(ctx context.Context, fresh func() string) string {
 	if c := steeringOf(ctx).Claim; c != nil && c.again {
 		return c.answered.TurnID

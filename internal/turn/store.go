@@ -13,12 +13,12 @@ import (
 
 // Errors of a Store.
 var (
-	// ErrNotFound says that nobody has a conversation or turn of that id.
+	// ErrNotFound says that there is no conversation or turn of that id.
 	ErrNotFound = errors.New("not found")
-	// ErrForeign says that the id belongs to another owner or namespace. Clients must not be
-	// able to tell it from ErrNotFound where ErrNotFound is an error to them.
+	// ErrForeign says that the id belongs to another owner or namespace. Where ErrNotFound is an error for
+	// clients, they must not be able to tell the two apart.
 	ErrForeign = errors.New("belongs to somebody else")
-	// ErrConflict says that the conversation has gone on since it was read.
+	// ErrConflict says that the conversation has changed since it was read.
 	ErrConflict = errors.New("conversation has gone on")
 )
 
@@ -48,8 +48,8 @@ type Record struct {
 	ErrorKind      chat.Kind      // with StatusFailed
 	Question       chat.Message   // "" as its role where the turn goes on with Results alone
 	Results        []chat.Message // of tools that an earlier turn asked the client to run
-	Query          string         // the standalone form of the question; "" when it did not come so far
-	Answers        []Answer       // in order of their beginning
+	Query          string         // the standalone form of the question; "" when the turn ended before that
+	Answers        []Answer       // in the order in which they began
 	Requested      string         // the model asked for
 	Model          string         // the model that answered
 	Usage          llm.Usage
@@ -78,7 +78,7 @@ func (r Record) AccountKey() ledger.AccountKey {
 // Answer is a message of a turn other than its question.
 type Answer struct {
 	chat.Message
-	Doubts       []chat.Doubt // citations that the check did not bear out
+	Doubts       []chat.Doubt // citations that the check did not confirm
 	Status       chat.Status
 	FinishReason string // "" for a partial answer
 	Model        string
@@ -102,17 +102,16 @@ type Store interface {
 	// Purge deletes up to limit stateless turns that finished before a time, and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Said returns what a turn said, or ErrNotFound. It is deleted with the turn.
+	// Said returns the log of a turn, or ErrNotFound. It is deleted with the turn.
 	Said(ctx context.Context, id string) (Said, error)
-	// ForgetSaid deletes what up to limit turns said that finished before a time, and returns of
-	// how many.
+	// ForgetSaid deletes the logs of up to limit turns that finished before a time, and returns how many.
 	ForgetSaid(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// Expire deletes up to limit conversations of a kind that were updated before a time, as
 	// Delete does, and returns how many.
 	Expire(ctx context.Context, kind string, before time.Time, limit int) (int, error)
 
-	// Answered returns what a key got, or ErrNotFound.
+	// Answered returns what answered a key, or ErrNotFound.
 	Answered(ctx context.Context, k Key) (Answered, error)
 	// Forget deletes up to limit keys that were answered before a time, and returns how many.
 	Forget(ctx context.Context, before time.Time, limit int) (int, error)

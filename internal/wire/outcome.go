@@ -35,8 +35,8 @@ func MessageError(m chat.MessageFinished) error {
 	return errors.New("the message ended as " + string(m.Status))
 }
 
-// LevelOf returns the level at which an error that ended a request is logged. What the client
-// did, leaving included, is no fault of the server's.
+// LevelOf returns the level at which the error that ended a request is logged: Debug for what the client
+// did, leaving included.
 func LevelOf(ctx context.Context, err error) slog.Level {
 	if r, ok := errors.AsType[*RefusalError](err); ok && r.Status < http.StatusInternalServerError {
 		return slog.LevelDebug

@@ -67,8 +67,8 @@ func Slashed(routes ...Route) []Route {
 // ProtocolHeader names the protocol of a request on a path that several share.
 const ProtocolHeader = "X-Chat-Protocol"
 
-// Right is what a caller needs for a route. The zero value is no right: a server refuses to start with
-// a route that has it.
+// Right is what a caller needs for a route. The zero value is not a right: a server refuses to start with a
+// route that has none.
 type Right uint8
 
 // The rights.

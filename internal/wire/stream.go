@@ -69,8 +69,8 @@ func newStream(w http.ResponseWriter, contentType, prefix, suffix string) *Strea
 	}
 }
 
-// Line returns the stream's buffer to append one JSON text to and to hand back to Send. The
-// buffer is used again for the next line.
+// Line returns the stream's buffer. Append one JSON text and pass it to Send. The buffer is reused for the
+// next line.
 func (s *Stream) Line() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,9 +103,8 @@ func (s *Stream) Send(line []byte) error {
 	return s.flush()
 }
 
-// SendAside sends the line that render appends to what it is given, beside the caller, who goes on
-// meanwhile; whatever is done with the stream next waits for it. An error meets the next line. Who calls
-// it calls Close at the end, which waits too.
+// SendAside sends the line that render makes while the caller goes on; the next call of any method waits
+// for it. Its error is returned by the next call. The caller must call Close at the end.
 func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	s.mu.Lock()
 	go func() {
@@ -128,11 +127,11 @@ func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	}()
 }
 
-// Wait waits for what is being sent aside, as every other method does.
+// Wait waits for the line that SendAside sends, as every other method does.
 func (s *Stream) Wait() { _ = s.Begun() }
 
-// SendWithNext is Send for a line that another one follows at once, with which it is flushed; or in
-// flushEvery, if none comes. Who calls it calls Close at the end.
+// SendWithNext is Send for a line that is flushed with the next one, or after flushEvery if none comes. The
+// caller must call Close at the end.
 func (s *Stream) SendWithNext(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +143,8 @@ func (s *Stream) SendWithNext(line []byte) error {
 	return nil
 }
 
-// SendSoon is Send for a line that may wait for up to flushEvery, so that others can go with it. Who
-// calls it calls Close at the end.
+// SendSoon is Send for a line that may wait for up to flushEvery, so that several share a flush. The caller
+// must call Close at the end.
 func (s *Stream) SendSoon(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

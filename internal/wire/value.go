@@ -167,8 +167,8 @@ func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 	}, true
 }
 
-// AtMost counts elements, and reports whether there are no more than most. Who counts first does not
-// make a million structs of a body of a million empty messages.
+// AtMost counts elements, and reports whether there are at most so many. Count before you decode: else a body
+// of a million empty messages becomes a million structs.
 func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 	for range elements {
 		if count++; count > most {
@@ -179,8 +179,8 @@ func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 }
 
 // Compact returns a copy of v without white space between its tokens, so that it fits in a line
-// of a stream. Strings, numbers and the order of members stay as they were sent, but for the
-// characters that end a line for some readers, which are escaped as by AppendString.
+// of a stream. Strings, numbers and the order of members stay as they were sent. Only characters that end a
+// line for some readers are escaped, as AppendString does.
 func (v Value) Compact() json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(v))

@@ -30,9 +30,9 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	return x, nil
 }
 
-// members reads each member that matters, but for messages and the two limits of length. What is not
-// here is ignored, because it is a hint (seed, user, metadata), tunes what a provider may not have
-// (logit_bias), or is unknown. null means the default everywhere.
+// members reads each member that matters, except messages and the two limits of length. Other members are
+// ignored: they are hints (seed, user, metadata), tune what a provider may not have (logit_bias), or are
+// unknown. null always means the default.
 var members = map[string]func(x *exchange, v wire.Value) error{
 	"model":               (*exchange).readModel,
 	"stream":              (*exchange).readStream,

@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings is what the page must know at its start, but for what depends on the caller.
+// Settings is what the page must know at its start, except what depends on the caller.
 type Settings struct {
 	Version      string              `json:"version"`
 	Model        string              `json:"model"`   // that answers, as provider:model
