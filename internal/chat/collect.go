@@ -95,8 +95,8 @@ func (t *Turn) index(id string) int {
 	return len(t.Messages) - 1
 }
 
-// End ends the messages that are still open, because the turn ended without them: what they have
-// said stays, with what it cites.
+// End ends the messages that are still open when the turn ends: what they have said stays, with its
+// citations.
 func (t *Turn) End(status Status) {
 	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
 	for i := range t.Messages {

@@ -33,8 +33,8 @@ type Numbered struct {
 // time behind them if At is set.
 func (n Numbered) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil) }
 
-// AppendJSON appends what MarshalJSON returns to b. It goes over the event once, which json.Marshal
-// of a Numbered does three times.
+// AppendJSON appends what MarshalJSON returns to b. It goes through the event once; json.Marshal does so three
+// times.
 func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	name, ok := eventName(n.Event)
 	if !ok {

@@ -20,20 +20,20 @@ type Retriever interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 }
 
-// ModelResolver finds the model that a key names, with the fallbacks of the stage that it is for;
-// an error says that there is none and is an *llm.UnknownModelError. llm.Router is one.
+// ModelResolver finds the model that a key names, with the fallbacks of its stage. The error for an unknown
+// model is an *llm.UnknownModelError. llm.Router implements it.
 type ModelResolver interface {
 	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
-// RerankerResolver finds the model that a key names, if it was made for reranking; an error says that
-// there is none. llm.Router is one.
+// RerankerResolver finds the model that a key names, if it was made for reranking, else it returns an error.
+// llm.Router implements it.
 type RerankerResolver interface {
 	ResolveReranker(key string) (llm.Reranker, string, error)
 }
 
-// Coverage knows what cannot be found, because it is not there yet. Both methods return sentences for
-// users, made by the server alone, and "" when there is nothing to say.
+// Coverage knows which documents cannot be found yet. Both methods return sentences for users, which the
+// server writes itself, and "" when there is nothing to say.
 type Coverage interface {
 	// Reading says that documents of a namespace are being read, and how far that has come.
 	Reading(namespace string) string
@@ -41,8 +41,8 @@ type Coverage interface {
 	Empty(ctx context.Context, namespace string) string
 }
 
-// RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns
-// either the query or, as Candidate with its confidence, what the engine may take for it.
+// RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns either the
+// query, or a Candidate with its confidence, which the engine may accept.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
 
 // SuggestFunc proposes questions that the user may ask next, best first.
@@ -102,7 +102,7 @@ type Config struct {
 	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
 }
 
-// DefaultOptions returns the options of a turn about which nothing else was said.
+// DefaultOptions returns the options of a turn without any settings.
 func DefaultOptions() Options {
 	return Options{
 		Top: 3, Mode: retrieval.Hybrid, Temperature: 0.3, MaxOutputTokens: 1024,
@@ -110,8 +110,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// Engine runs turns. It holds no state between them, but for summaries that can be made again, and
-// is safe for concurrent use.
+// Engine runs turns. Between them it keeps only summaries, which can be made again. It is safe for concurrent
+// use.
 type Engine struct {
 	cfg       Config
 	summaries *summaries
@@ -166,10 +166,10 @@ func orDefault[N int | time.Duration](n *N, value N) {
 // Defaults returns the options on which adapters overlay a request.
 func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 
-// Runner runs one turn. Engine, team.Team and turn.Runner are Runners, one round the other.
+// Runner runs one turn. Engine, team.Team and turn.Runner implement it, each around the one before.
 //
-// The stream keeps the contract of the package. It can be ranged once; breaking out of it, or
-// cancelling ctx, ends the turn. A Runner does not change req, and the caller must not change it
+// The stream keeps the contract of the package. It can be ranged over once; breaking out of the range or
+// cancelling ctx ends the turn. A Runner does not change req, and the caller must not change it
 // before the stream has ended.
 type Runner interface {
 	Run(ctx context.Context, req *Request) iter.Seq2[Event, error]
@@ -189,8 +189,8 @@ func (e *Engine) Run(ctx context.Context, req *Request) iter.Seq2[Event, error] 
 	return e.events(ctx, req, (*turn).stages)
 }
 
-// Finder runs turns up to the passages that an answer would be written from, for measuring: the
-// question is rewritten and the passages are reranked as the options say, but nothing is answered.
+// Finder runs turns only as far as the passages from which an answer would be written, for measuring: it
+// rewrites the question and reranks the passages as the options say, but does not answer.
 func (e *Engine) Finder() Runner {
 	return RunnerFunc(func(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 		return e.events(ctx, req, (*turn).findingStages)

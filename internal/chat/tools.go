@@ -53,7 +53,7 @@ func checkTools(o *Options) error {
 	switch choice := o.ToolChoice; {
 	case choice == "" || choice == llm.ToolsNone:
 	case len(o.Tools) == 0:
-		return invalid("A tool is to be called, but there is none.")
+		return invalid("The request requires a call of a tool, but there are no tools.")
 	case choice != llm.ToolsRequired && !names[choice]:
 		return invalid("The tool that is to be called is not among the tools.")
 	}
@@ -303,7 +303,7 @@ func (a *answer) settleCalls() error {
 		a.done.FinishReason = "stop"
 	}
 	if a.refused > 0 && a.text.Len() == 0 && a.done.FinishReason == "stop" {
-		return &llm.Error{Err: errors.New("the model called nothing but tools that there are not, or with arguments that are no JSON")}
+		return &llm.Error{Err: errors.New("the model only called tools that do not exist, or with arguments that are not JSON")}
 	}
 	return nil
 }

@@ -260,7 +260,7 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 		"broken schema":        {tool(func(t *llm.Tool) { t.Name, t.Parameters = "x", json.RawMessage(`{`) }), chat.Invalid, "JSON Schema"},
 		"long":                 {tool(func(t *llm.Tool) { t.Name, t.Description = "x", strings.Repeat("x", 1<<20) }), chat.TooLarge, "longer"},
 		"too many":             {withTools(make([]llm.Tool, 200)...), chat.Invalid, "more than 128"},
-		"choice without tools": {func(r *chat.Request) { r.Options.ToolChoice = llm.ToolsRequired }, chat.Invalid, "there is none"},
+		"choice without tools": {func(r *chat.Request) { r.Options.ToolChoice = llm.ToolsRequired }, chat.Invalid, "there are no tools"},
 		"choice of another":    {func(r *chat.Request) { r.Options.Tools, r.Options.ToolChoice = []llm.Tool{weather}, "x" }, chat.Invalid, "not among"},
 
 		"orphan result":        {say(result("x", "1")), chat.Invalid, "Message 2 is the result"},

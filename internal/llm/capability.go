@@ -71,8 +71,8 @@ func (r *Router) Capabilities(key string) Capabilities {
 	return Capabilities{}
 }
 
-// InFamily reports whether a model's name is that of the family, or goes on behind it with a
-// version, a size or a date: gpt-5 has gpt-5-mini and gpt-5.1, but not gpt-50.
+// InFamily reports whether a model's name is the family's, or continues it with a version, a size or a date:
+// gpt-5 includes gpt-5-mini and gpt-5.1, but not gpt-50.
 func InFamily(model, family string) bool {
 	rest, ok := strings.CutPrefix(model, family)
 	return ok && (rest == "" || strings.ContainsRune("-.:@_", rune(rest[0])))

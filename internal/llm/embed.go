@@ -97,7 +97,7 @@ func checkVector(v []float32) error {
 	zero := true
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return errors.New("holds what is no number")
+			return errors.New("holds something that is not a number")
 		}
 		zero = zero && x == 0
 	}

@@ -16,8 +16,7 @@ type Guards struct {
 }
 
 // Meter enters calls of one provider's models in a ledger. Each method is called before an attempt is
-// made; its error keeps the attempt from being made. A nil Metering means that the call costs nothing
-// and is not entered.
+// made; its error keeps the attempt from being made. For calls that are not entered, it returns Unmetered.
 type Meter interface {
 	Completion(ctx context.Context, req *Request) (Metering, error)
 	Embedding(ctx context.Context, req *EmbedRequest) (Metering, error)

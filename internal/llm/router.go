@@ -18,13 +18,13 @@ type Router struct {
 	Rerankers map[string]Reranker // the providers that rerank
 	Missing   map[string]string   // providers that exist but are not configured, with what they need
 	Breakers  *Breakers           // through which the calls go; nil for none
-	// KnownWindow, when set, says how many tokens a model reads and writes together of which neither
-	// provider nor server says it; 0 when that is not known.
+	// KnownWindow, when set, returns the context window, in tokens, of a model for which neither provider nor
+	// server says it; 0 when it is not known.
 	KnownWindow func(provider, model string) int
-	// Wrap, when set, decorates every model that is resolved, for example to meter its calls. The
-	// stage is what the model is for, "" for none of its own; the key is complete: never "". What
-	// it returns is kept and used again for the same stage and key. WrapEmbedder and WrapReranker
-	// do so for what the two other methods return.
+	// Wrap, when set, puts something around every model that is resolved, for example Guards. The stage is
+	// what the model is for, "" for no stage of its own; the key is complete, never "". The result is kept
+	// and reused for the same stage and key. WrapEmbedder and WrapReranker do the same for the two other
+	// methods.
 	Wrap         func(m Model, stage, key string) Model
 	WrapEmbedder func(e Embedder, key string) Embedder
 	WrapReranker func(r Reranker, key string) Reranker
@@ -50,8 +50,8 @@ func (e *UnknownModelError) Error() string { return e.Msg }
 // maxModelKey bounds a key, because clients may send one.
 const maxModelKey = 200
 
-// Resolve returns the model for key and the name by which its provider knows it: what stands
-// after the first colon. The error is an *UnknownModelError.
+// Resolve returns the model for key and the name by which its provider knows it: the part after the first
+// colon. The error is an *UnknownModelError.
 func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFor("", key) }
 
 // ResolveFor is Resolve for a stage, which may have fallbacks of its own (see Wrap).
@@ -83,8 +83,8 @@ func (r *Router) wrap(m Model, u use) Model {
 	return w
 }
 
-// ResolveEmbedder is Resolve for a key of a model that embeds. What it returns takes any number of
-// texts and gives nothing wrong: see Batched.
+// ResolveEmbedder is Resolve for a model that embeds. The embedder takes any number of texts, and its answers
+// are checked: see Batched.
 func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
 	e, name, err := resolve(r, r.Embedders, key, "has no embeddings")
 	if err != nil {
@@ -100,8 +100,7 @@ func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
 	return Batched(e, opts), name, nil
 }
 
-// ResolveReranker is Resolve for a key of a model that reranks. What it returns gives nothing
-// wrong: see CheckedReranker.
+// ResolveReranker is Resolve for a model that reranks. Its answers are checked: see CheckedReranker.
 func (r *Router) ResolveReranker(key string) (Reranker, string, error) {
 	m, name, err := resolve(r, r.Rerankers, key, "does not rerank")
 	if err != nil {
@@ -145,7 +144,7 @@ func (r *Router) has(name string) bool {
 	return r.Providers[name] != nil || r.Embedders[name] != nil || r.Rerankers[name] != nil
 }
 
-// Open returns the keys of the models that are left alone because they are down, sorted.
+// Open returns the keys of models whose breakers are open, sorted.
 func (r *Router) Open() []string {
 	if r.Breakers == nil {
 		return nil
@@ -161,8 +160,8 @@ func (r *Router) unknown(key, why string) error {
 	return &UnknownModelError{Key: key, Msg: fmt.Sprintf("There is no model %q: %s.", key, why)}
 }
 
-// CleanName returns a name that came from outside without control and format characters, and
-// shortened to what a model name or key may be long, so that it can stand in logs and headers.
+// CleanName returns a name from outside without control and format characters, and cut to the longest size of
+// a model key, so that it can be written to logs and headers.
 func CleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {

@@ -71,8 +71,8 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
 }
 
-// statusClientLeft stands in log and metrics for the status of an error that nobody was there to
-// read, as nginx has it: that a client leaves is no fault of the server's.
+// statusClientLeft replaces, in log and metrics, the status of an error after the client has left, as in nginx:
+// a client that leaves is not an error of the server.
 const statusClientLeft = 499
 
 // outcome returns the status as log and metrics tell it. A server that stops cancels requests

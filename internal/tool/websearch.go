@@ -16,29 +16,29 @@ import (
 	"parley/internal/llm"
 )
 
-// WebSearchOptions selects a search engine.
+// WebSearchOptions says which search engine is asked.
 type WebSearchOptions struct {
 	Engine string // searxng, brave or tavily
-	URL    string // address of the engine; "" means its public one, which SearXNG does not have
+	URL    string // of the engine; "" means its public address, which SearXNG does not have
 	Key    string // for brave and tavily
 }
 
-// Public addresses of the engines that have one.
+// The public addresses of the engines that have one.
 const (
 	braveURL  = "https://api.search.brave.com/res/v1/web/search"
 	tavilyURL = "https://api.tavily.com/search"
 )
 
-// webResults is how many results a search returns.
+// webResults is how many results a search gives.
 const webResults = 5
 
-// WebSearch returns a tool that searches the web.
+// WebSearch returns the tool that searches the web.
 func WebSearch(opts WebSearchOptions) (Tool, error) {
 	w := webSearch{newService(), opts}
 	switch opts.Engine {
 	case "searxng":
 		if opts.URL == "" {
-			return Tool{}, fmt.Errorf("searxng has no public address: set the address of a server")
+			return Tool{}, fmt.Errorf("SearXNG has no public address: give the address of a server")
 		}
 		w.opts.URL = strings.TrimSuffix(opts.URL, "/") + "/search"
 	case "brave", "tavily":
@@ -47,7 +47,7 @@ func WebSearch(opts WebSearchOptions) (Tool, error) {
 		}
 		w.opts.URL = cmp.Or(opts.URL, map[string]string{"brave": braveURL, "tavily": tavilyURL}[opts.Engine])
 	default:
-		return Tool{}, fmt.Errorf("%q is not a search engine: use searxng, brave or tavily", opts.Engine)
+		return Tool{}, fmt.Errorf("%q is not brave, tavily or the address of a SearXNG server", opts.Engine)
 	}
 	return Tool{
 		Tool: llm.Tool{
@@ -64,7 +64,7 @@ type webSearch struct {
 	opts WebSearchOptions
 }
 
-// webResult is one result. Brave calls the text description, the others content.
+// webResult is one result. Brave calls the text a description, the others content.
 type webResult struct {
 	Title       string `json:"title"`
 	URL         string `json:"url"`
@@ -127,7 +127,7 @@ func (w webSearch) request(ctx context.Context, query string) (*http.Request, er
 
 var markup = regexp.MustCompile(`<[^>]*>`)
 
-// describe formats the results, one paragraph each. Engines mark words in HTML.
+// describe writes the results one a paragraph. Engines mark words in HTML.
 func describe(results []webResult) string {
 	var b strings.Builder
 	n := 0

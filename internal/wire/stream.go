@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// ErrClientGone says that a line could not be written: the client left, or takes nothing.
+// ErrClientGone says that a line could not be written: the client has left, or stopped reading.
 var ErrClientGone = errors.New("the client is gone")
 
-// maxKept is the size up to which a stream keeps its buffer for the next line. The first line, which
-// holds the context, is ten times as long as the others, and a server has many streams.
+// maxKept is the largest buffer that a stream keeps for the next line. The first line, which holds the context,
+// is ten times as long as the others, and a server has many streams.
 const maxKept = 4 << 10
 
 // A line that can wait is flushed at once while there is credit for it, which comes back with time: one

@@ -52,7 +52,7 @@ func HarmlessInAngles(text string, given func(string) bool) string {
 	return text
 }
 
-// Nothing is for Seen and Harmless where there is no user who could have given a text.
+// Nothing is for Seen and Harmless when no user can have given a text.
 func Nothing(string) bool { return false }
 
 // add takes a piece of text and returns what is certain now. Text of which everything is certain is

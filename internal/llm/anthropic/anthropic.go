@@ -8,7 +8,6 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -93,8 +92,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 			MaxInputTokens int    `json:"max_input_tokens"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	if err := upstream.DecodeModels(body, &w); err != nil {
+		return nil, err
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Data))
 	for _, m := range w.Data {

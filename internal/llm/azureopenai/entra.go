@@ -146,7 +146,7 @@ func (e *Entra) tokenRequest(ctx context.Context, key, secret string) (*http.Req
 	address := e.Authority + "/" + url.PathEscape(e.Tenant) + "/oauth2/v2.0/token"
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, "", errors.New("the tenant is not one")
+		return nil, "", errors.New("the tenant is not valid")
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return r, upstream.Secret(secret), nil
@@ -217,7 +217,7 @@ func readAnswer(body []byte, now time.Time) (token, error) {
 	}
 	err := json.Unmarshal(body, &w)
 	if err != nil || w.Token == "" || strings.ContainsFunc(w.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return token{}, &llm.Error{Status: http.StatusBadGateway, Retryable: true, Err: errors.New("what Entra ID answered is no token")}
+		return token{}, &llm.Error{Status: http.StatusBadGateway, Retryable: true, Err: errors.New("the answer of Entra ID is not a token")}
 	}
 	life := 5 * time.Minute // when it does not say
 	if n, err := w.ExpiresIn.Int64(); err == nil {

@@ -139,10 +139,10 @@ func TestEntra_RefusalsAreErrorsWithoutSecrets(t *testing.T) {
 		"down":       {500, secret, "status 500", llm.Error{Status: 500, Retryable: true}},
 		"updating":   {410, "", "status 410", llm.Error{Status: 410, Retryable: true}},
 		"redirect":   {302, "", "status 302", llm.Error{Status: 401}},
-		"no token":   {200, `{"expires_in":3599}`, "no token", llm.Error{Status: 502, Retryable: true}},
-		"two lines":  {200, `{"access_token":"a\nX-Evil: b"}`, "no token", llm.Error{Status: 502, Retryable: true}},
-		"not JSON":   {200, "<html>" + secret, "no token", llm.Error{Status: 502, Retryable: true}},
-		"not a life": {200, `{"access_token":"a","expires_in":"soon"}`, "no token", llm.Error{Status: 502, Retryable: true}},
+		"no token":   {200, `{"expires_in":3599}`, "not a token", llm.Error{Status: 502, Retryable: true}},
+		"two lines":  {200, `{"access_token":"a\nX-Evil: b"}`, "not a token", llm.Error{Status: 502, Retryable: true}},
+		"not JSON":   {200, "<html>" + secret, "not a token", llm.Error{Status: 502, Retryable: true}},
+		"not a life": {200, `{"access_token":"a","expires_in":"soon"}`, "not a token", llm.Error{Status: 502, Retryable: true}},
 	}
 	for name, c := range answers {
 		t.Run(name, func(t *testing.T) {

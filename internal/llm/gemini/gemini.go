@@ -9,7 +9,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -99,8 +98,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 			Methods []string `json:"supportedGenerationMethods"`
 		} `json:"models"`
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	if err := upstream.DecodeModels(body, &w); err != nil {
+		return nil, err
 	}
 	var models []llm.ModelInfo
 	for _, m := range w.Models {

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"net"
@@ -114,8 +113,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 			} `json:"details"`
 		} `json:"models"`
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	if err := upstream.DecodeModels(body, &w); err != nil {
+		return nil, err
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Models))
 	for _, m := range w.Models {

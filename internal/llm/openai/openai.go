@@ -8,7 +8,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -192,8 +191,8 @@ func decodeModels(body []byte) ([]llm.ModelInfo, error) {
 			} `json:"meta"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	if err := upstream.DecodeModels(body, &w); err != nil {
+		return nil, err
 	}
 	models := make([]llm.ModelInfo, 0, len(w.Data))
 	for _, m := range w.Data {

@@ -2,12 +2,12 @@ package rerankapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 
 	"parley/internal/llm"
+	"parley/internal/llm/upstream"
 )
 
 // Models implements llm.Lister with GET {base}/models, which vLLM and Cohere have, in forms of
@@ -31,8 +31,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 			Endpoints []string `json:"endpoints"`
 		} `json:"models"` // Cohere
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, &llm.Error{Err: errors.New("the upstream's list of models is not one")}
+	if err := upstream.DecodeModels(body, &w); err != nil {
+		return nil, err
 	}
 	var models []llm.ModelInfo
 	for _, m := range w.Data {

@@ -75,3 +75,11 @@ func InputUsage(numbers ...json.Number) llm.Usage {
 	}
 	return llm.Usage{}
 }
+
+// DecodeModels decodes an upstream's list of models. The error is an *llm.Error.
+func DecodeModels(body []byte, to any) error {
+	if err := json.Unmarshal(body, to); err != nil {
+		return &llm.Error{Err: errors.New("the upstream's list of models cannot be read")}
+	}
+	return nil
+}

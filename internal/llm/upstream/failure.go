@@ -66,7 +66,7 @@ func (c *Call) Failed(object []byte) *llm.Error {
 // HasError reports whether what an object of the upstream has as its "error" says that there is one.
 func HasError(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// StatusError returns an error that says of itself what the status says of it.
+// StatusError returns the error for a status.
 func StatusError(status int) *llm.Error {
 	return &llm.Error{Status: status, Retryable: retryable(status)}
 }

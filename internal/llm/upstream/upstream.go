@@ -310,7 +310,7 @@ const maxDocument = 4 << 20
 func (c *Client) Get(ctx context.Context, call Call) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, call.URL, nil)
 	if err != nil {
-		return nil, &llm.Error{Err: errors.New("request of the upstream: the URL is not one")}
+		return nil, &llm.Error{Err: errors.New("request of the upstream: the URL is not valid")}
 	}
 	if call.Header != nil {
 		r.Header = call.Header

@@ -42,7 +42,7 @@ func (v *Vector) UnmarshalJSON(b []byte) error {
 	return errVector
 }
 
-var errVector = &llm.Error{Err: errors.New("the upstream's answer is not usable: it holds a vector that is none")}
+var errVector = &llm.Error{Err: errors.New("the upstream's answer is not usable: it holds something that is not a vector")}
 
 // parse reads numbers between commas.
 func (v *Vector) parse(list []byte) error {

@@ -8,8 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// reply answers without a stream, from the same board. It answers before the turn has ended if that does
-// not listen.
+// reply answers without a stream, from the same board. If the turn does not end in time, it answers anyway.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	b, finish := h.run(r, x)
 	defer finish()

@@ -11,8 +11,9 @@ import (
 
 var errTooLong = &chat.Error{Kind: chat.Unavailable, Msg: "The answer took too long."}
 
-// run starts the turn of an exchange. The caller calls finish at the end, which cancels the turn if
-// it still runs, returns when it has ended, and panics if it did, where the server expects it.
+// run starts the turn of an exchange. The caller calls finish at the end. It cancels the turn if it still
+// runs and returns when the turn has ended; if the turn panicked, it panics too, where the server expects
+// it.
 func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), h.cfg.pace.answer, errTooLong)
 	b = start(ctx, h.cfg.Now, h.cfg.Runner, &x.req)
@@ -25,7 +26,7 @@ func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	}
 }
 
-// session is the streamed answer to one exchange.
+// session is the streamed answer to one exchange. It is used by one goroutine.
 type session struct {
 	h      *Handler
 	x      *exchange
@@ -62,7 +63,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	return b.err
 }
 
-// run sends what is due until everything is sent. Its error says that nobody takes it.
+// run sends what is due until everything is sent. Its error says that the client is gone.
 func (s *session) run(giveUp time.Time) error {
 	for {
 		now := s.h.cfg.Now()
@@ -156,8 +157,8 @@ func (s *session) unseen(m *entry) bool {
 	return s.x.partials && len(m.content) > max(m.shown, 1)
 }
 
-// mayClose reports whether a message that has ended may be said to have. What may be the last
-// message waits for the end of the turn: only then is it known to stay.
+// mayClose reports whether the terminal event of an ended message may be sent. What may be the last message
+// waits for the end of the turn, since until then another one may replace it.
 func (b *board) mayClose(at int) bool {
 	if b.over || at < len(b.entries)-1 {
 		return true
