@@ -17,12 +17,11 @@ import (
 	"parley/internal/retrieval"
 )
 
-// DeleteAddress deletes the documents of an address: those that a URL leads to, or the one of that
-// citation name. It returns how many there were; ErrNotFound when there is none that the caller may
-// delete, which are his own.
+// DeleteAddress deletes the caller's documents at an address, which is a URL or a citation name. It returns
+// how many there were, or ErrNotFound if there were none.
 //
-// An uploaded file goes with its documents. A page of the web is forgotten until somebody asks for it
-// again. Of a file in an ingested folder only the documents go, until it changes.
+// The file of an uploaded document is deleted too. A web page stays away until somebody asks for it again. A
+// file in an ingested folder stays; its document comes back when the file changes.
 func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, namespace, address string) (int, error) {
 	found, err := s.documentsAt(ctx, retrieval.Filter{Principal: who, Namespace: namespace}, address)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, names
 	return deleted, nil
 }
 
-// documentsAt returns the documents that an address means.
+// documentsAt returns the documents at an address.
 func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address string) ([]retrieval.Document, error) {
 	name := strings.TrimPrefix(address, "file://") // as the original calls what was uploaded
 	doc, err := s.cfg.Store.Document(ctx, f, name)
@@ -57,8 +56,8 @@ func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address s
 	return s.cfg.Store.DocumentsAt(ctx, f, spellings(address))
 }
 
-// spellings returns how an address may have been stored: as pages are, in its normal form, or without
-// its fragment, and with its root's slash or without. Some servers and proxies make one slash of two.
+// spellings returns the forms in which an address may be stored: in normal form, as pages are, or without its
+// fragment, with and without a slash at its end. Some servers and proxies merge two slashes into one.
 func spellings(address string) []string {
 	for _, scheme := range []string{"http:/", "https:/"} {
 		if rest, ok := strings.CutPrefix(address, scheme); ok && !strings.HasPrefix(rest, "/") {
@@ -82,8 +81,8 @@ func spellings(address string) []string {
 	return all
 }
 
-// DeleteDocument deletes one document that the caller may delete, as DeleteAddress does, and reports
-// whether its file is one of an ingested folder, so that it is read again when it changes.
+// DeleteDocument deletes one document as DeleteAddress does; the caller has checked the rights. It reports
+// whether the document comes back when its file changes.
 func (s *Service) DeleteDocument(ctx context.Context, doc retrieval.Document) (returns bool, err error) {
 	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *Service) DeleteDocument(ctx context.Context, doc retrieval.Document) (r
 	return returns, s.full(s.deleteDocument(ctx, doc))
 }
 
-// deleteDocument deletes one document, and sees to it that it does not come back by itself.
+// deleteDocument deletes one document so that it does not come back by itself.
 func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) error {
 	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
 	if err != nil {
@@ -141,9 +140,9 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 // page is a page of the web in a namespace.
 type page struct{ namespace, url string }
 
-// forgotten are pages that were deleted while a run read web sites, which may have them in its hands,
-// until they were deleted once more, or somebody asks for them. They are not stored, since a run that
-// goes on after a crash looks at what was deleted.
+// forgotten are pages that were deleted while a run was reading web sites. That run may store them again, so
+// they are deleted once more when it has ended, unless somebody asks for them meanwhile. They are not stored:
+// a run that continues after a crash sees what was deleted.
 type forgotten struct {
 	mu    sync.Mutex
 	pages []page
@@ -169,7 +168,7 @@ func (f *forgotten) all() []page {
 	return slices.Clone(f.pages)
 }
 
-// forget deletes a page, and reports whether that is to be done again, after the run that is at work.
+// forget deletes a page, and reports whether to delete it again after the current run.
 func (s *Service) forget(ctx context.Context, p page) (again bool, err error) {
 	_, err = s.reader.Forget(ctx, p.namespace, p.url)
 	switch {
@@ -181,10 +180,10 @@ func (s *Service) forget(ctx context.Context, p page) (again bool, err error) {
 	return false, err
 }
 
-// forgetInterval is how often it is seen whether the run is done in which pages were deleted.
+// forgetInterval is how often forgotten pages are deleted again.
 const forgetInterval = time.Second
 
-// keepForgotten deletes pages once more, until ctx ends.
+// keepForgotten deletes forgotten pages again until ctx ends.
 func (s *Service) keepForgotten(ctx context.Context) {
 	tick := time.NewTicker(forgetInterval)
 	defer tick.Stop()
@@ -197,7 +196,7 @@ func (s *Service) keepForgotten(ctx context.Context) {
 		for _, p := range s.forgotten.all() {
 			again, err := s.forget(ctx, p)
 			if err != nil && ctx.Err() == nil {
-				s.cfg.Logger.Error("delete a page that a run may have brought back", "namespace", p.namespace, "url", p.url, "error", err)
+				s.cfg.Logger.Error("delete a page that a run may have stored again", "namespace", p.namespace, "url", p.url, "error", err)
 			}
 			if !again {
 				s.forgotten.remove(p)

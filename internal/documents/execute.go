@@ -13,7 +13,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// execute carries out a job.
+// execute runs a job.
 func (s *Service) execute(ctx context.Context, t *job.Task) error {
 	switch kind := t.Job().Kind; kind {
 	case Upload, PDF:
@@ -27,7 +27,7 @@ func (s *Service) execute(ctx context.Context, t *job.Task) error {
 	}
 }
 
-// failure says what the owner of a job can do about an error.
+// failure adds to an error what the owner of the job can do about it.
 func (s *Service) failure(err error) error {
 	if errors.Is(err, ErrFull) {
 		return &job.FailureError{Msg: "There is no room left on the server's disk. Once there is, retry the job.", Err: err}
@@ -76,7 +76,7 @@ func waiter(ctx context.Context, t *job.Task, doing string) func() error {
 	}
 }
 
-// publish makes the files of a job that wait those of their folder, and returns how many there are.
+// publish moves the waiting files of a job into their folder, and returns how many there are.
 func (s *Service) publish(t *job.Task, at upload.Scope, w *uploadWatch) (int, error) {
 	n := 0
 	for name := range w.waiting {
@@ -93,7 +93,7 @@ func (s *Service) publish(t *job.Task, at upload.Scope, w *uploadWatch) (int, er
 	return n, nil
 }
 
-// tryAgain has the files of a job read again that failed before: somebody has asked for it.
+// tryAgain marks the files of a job that failed before, so that they are read again.
 func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *uploadWatch) error {
 	rows, err := s.cfg.Store.Files(ctx, at.Namespace, ingest.UploadsRoot(at.Owner))
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *uploadWatch)
 	return nil
 }
 
-// withdraw takes the files back that a job has not come to: a job that was cancelled leaves nothing
-// for the next one to index, and can be tried again. Where a file had an earlier version, that is back.
+// withdraw takes back the files that a cancelled job has not reached, and restores earlier versions of them.
+// The next job then does not index them, and this one can be retried.
 func (s *Service) withdraw(at upload.Scope, id string, w *uploadWatch) error {
 	var failed error
 	for name := range w.left() {
@@ -133,14 +133,14 @@ func (s *Service) withdraw(at upload.Scope, id string, w *uploadWatch) error {
 // partly reports whether only a part of a file was read.
 func partly(o ingest.Outcome) bool { return o.Reason == "" && o.Detail != "" }
 
-// maxMembers is how many of the files inside files a job lists that failed.
+// maxMembers is the largest number of failed files inside files that a job lists.
 const maxMembers = 1000
 
-// uploadWatch follows what becomes of a job's files. Its outcome is called from the goroutine of the
-// ingestion, the rest before and after that.
+// uploadWatch enters the outcomes of files into a job. Its method outcome is called from the goroutine of the
+// ingestion, the others before and after it.
 type uploadWatch struct {
 	task    *job.Task
-	waiting map[string]int // index in Job.Files by name, of those that this run has to come to
+	waiting map[string]int // index in Job.Files by name, of the files that this run reads
 	inside  map[string]*members
 	opened  map[string]bool // files that have no text of their own
 	listed  int             // files inside files that the job lists
@@ -188,7 +188,7 @@ func (w *uploadWatch) set(name string, f job.File) {
 	w.task.Update(func(j *job.Job) { j.Files[w.waiting[name]] = f })
 }
 
-// outcome enters what became of a file.
+// outcome enters the outcome of a file.
 func (w *uploadWatch) outcome(o ingest.Outcome) {
 	name, _, inside := strings.Cut(o.Path, "/")
 	if !w.has(name) {
@@ -220,7 +220,7 @@ func (w *uploadWatch) outcome(o ingest.Outcome) {
 	})
 }
 
-// member enters what became of a file inside a file. Only those are listed that failed, or of which a part did.
+// member enters the outcome of a file inside a file. The job lists only those that failed, even partly.
 func (w *uploadWatch) member(name string, o ingest.Outcome) {
 	m := w.inside[name]
 	if m == nil {
@@ -251,7 +251,7 @@ func (w *uploadWatch) member(name string, o ingest.Outcome) {
 	})
 }
 
-// left yields the files that nothing is known of yet.
+// left returns the files without an outcome.
 func (w *uploadWatch) left() map[string]bool {
 	left := map[string]bool{}
 	for _, f := range w.task.Job().Files {
@@ -262,7 +262,7 @@ func (w *uploadWatch) left() map[string]bool {
 	return left
 }
 
-// settle enters what became of the files that hold others.
+// settle enters the outcomes of files that hold others.
 func (w *uploadWatch) settle() {
 	w.task.Update(func(j *job.Job) {
 		for name, m := range w.inside {

@@ -15,9 +15,9 @@ import (
 	"parley/internal/extract/sandbox"
 )
 
-// FollowFiles makes the corpus follow all files and folders that were ingested from this disk, also those
-// that other commands ingest meanwhile, until ctx ends, whose error it returns. After is called with what
-// each change has led to; it may be nil.
+// FollowFiles keeps the corpus in step with all files and folders that were ingested from this disk, including
+// those that other commands ingest meanwhile. It returns ctx's error when ctx ends. After is called with the
+// report of each change; it may be nil.
 func (s *Service) FollowFiles(ctx context.Context, after func(ingest.Report)) error {
 	pool := s.reading.pool(s.reading.workers(), false)
 	defer pool.Close()
@@ -77,7 +77,7 @@ type following struct {
 	after func(ingest.Report) // may be nil
 }
 
-// follow follows roots until ctx ends, whose error it returns, or until the ingested roots have changed.
+// follow follows roots until the ingested roots change, or until ctx ends, whose error it then returns.
 func (f *following) follow(ctx context.Context, roots diskRoots) error {
 	inner, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
@@ -171,7 +171,7 @@ const maxFailedLogged = 10
 // lockedRetry is the longest wait for another process that reads web sites.
 const lockedRetry = time.Minute
 
-// KeepSitesFresh reads the known web sites of all namespaces again in an interval, until ctx ends.
+// KeepSitesFresh reads the known web sites of all namespaces again at an interval, until ctx ends.
 func (s *Service) KeepSitesFresh(ctx context.Context, every time.Duration) {
 	log := s.cfg.Logger
 	for wait := Jittered(every); sleep(ctx, wait); {
@@ -222,8 +222,8 @@ func (s *Service) freshenSites(ctx context.Context) (all ingest.Report, err erro
 // lockInterval is how often RefreshUploads looks whether another ingestion has ended.
 const lockInterval = time.Second
 
-// RefreshUploads brings the folders of uploads up to date that were ingested before, since a new version
-// of the program may read files otherwise, or files may be gone. It waits for other ingestions.
+// RefreshUploads ingests the known folders of uploads again: a new version of the program, or other settings,
+// may read their files differently. It waits for other ingestions to end.
 func (s *Service) RefreshUploads(ctx context.Context) error {
 	namespaces, err := s.cfg.Store.Namespaces(ctx)
 	if err != nil {

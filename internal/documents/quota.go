@@ -9,7 +9,7 @@ import (
 	"parley/internal/documents/job"
 )
 
-// Quota is how many bytes uploads may take, waiting ones included; 0 for no limit.
+// Quota limits the bytes of uploads, including waiting ones; 0 means no limit.
 type Quota struct {
 	All   int64 // of everybody
 	Owner int64 // of each owner, in all namespaces
@@ -25,13 +25,13 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("the uploads would take more than %d bytes", e.Limit)
 }
 
-// Used returns how many bytes the uploads of an owner take, and how many they may; 0 for no limit.
+// Used returns the bytes of an owner's uploads and their limit, which is 0 if there is none.
 func (s *Service) Used(ctx context.Context, owner string) (used, limit int64, err error) {
 	_, used, err = s.used(ctx, owner, "")
 	return used, s.cfg.Quota.Owner, err
 }
 
-// used returns what the uploads of everybody, and of an owner, take without what is staged for a job.
+// used returns the bytes of all uploads and of an owner's, without those that are staged for one job.
 func (s *Service) used(ctx context.Context, owner, except string) (all, own int64, err error) {
 	u, err := s.files.Usage(owner)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Service) used(ctx context.Context, owner, except string) (all, own int6
 	return u.All, own, nil
 }
 
-// left returns how many bytes a batch of an owner may have, and the error of one that has more; nil
-// when there is no limit.
+// left returns how many bytes a batch of an owner may have, and the error for a larger one, which is nil if
+// there is no limit.
 func (s *Service) left(ctx context.Context, owner, batch string) (left int64, over *QuotaError, err error) {
 	q := s.cfg.Quota
 	if q.All == 0 && q.Owner == 0 {
@@ -74,8 +74,8 @@ func (s *Service) left(ctx context.Context, owner, batch string) (left int64, ov
 	return left, over, nil
 }
 
-// within returns a reader of a file of the batch that fails where a quota ends. A file that takes the
-// place of another one may have what that one has.
+// within returns a reader that fails when a file of the batch exceeds a quota. The size of a file that it
+// replaces does not count.
 func (b *Batch) within(ctx context.Context, name string, r io.Reader) (io.Reader, error) {
 	if !b.counted {
 		left, over, err := b.service.left(ctx, b.at.Owner, b.id)
@@ -90,7 +90,7 @@ func (b *Batch) within(ctx context.Context, name string, r io.Reader) (io.Reader
 	return &quotaReader{r: r, left: b.left - b.bytes + b.freed + b.service.files.Size(b.at, name), over: b.over}, nil
 }
 
-// quotaReader fails with the first byte that is too many.
+// quotaReader fails at the first byte over the limit.
 type quotaReader struct {
 	r    io.Reader
 	left int64
@@ -105,8 +105,8 @@ func (q *quotaReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// admit checks a whole batch against what there is when it becomes a job: others may have come in
-// beside it. The caller holds admission.
+// admit checks the quotas again when a batch becomes a job, since other uploads may have arrived meanwhile. The
+// caller holds admission.
 func (b *Batch) admit(ctx context.Context) error {
 	left, over, err := b.service.left(ctx, b.at.Owner, b.id)
 	if err != nil || over == nil {

@@ -16,10 +16,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Reindex is the kind of jobs that read a document anew.
+// Reindex is the kind of jobs that read a document again.
 const Reindex = "reindex"
 
-// reindexRequest is the Request of such a job: the row of the document's file.
+// reindexRequest is the Request of such a job. It names the row of the document's file.
 type reindexRequest struct {
 	Root string `json:"root"`
 	Path string `json:"path"`
@@ -27,11 +27,11 @@ type reindexRequest struct {
 	Namespace string `json:"namespace,omitempty"` // of the row; "" for that of the job
 }
 
-// ErrSite says that a document is a page of the web, which is read with its site.
-var ErrSite = errors.New("a page of the web is read with its site")
+// ErrSite says that a document is a web page, which is only read together with its site.
+var ErrSite = errors.New("a web page is read with its site")
 
-// Reindex makes a job that reads the file anew that gave a document. The error is ErrNotFound when
-// nothing is known of one, and ErrSite when it is a page of the web.
+// Reindex adds a job that reads the file of a document again. The error is ErrNotFound if the document has no
+// file, and ErrSite if it is a web page.
 func (s *Service) Reindex(ctx context.Context, who access.Principal, doc retrieval.Document) (job.Job, error) {
 	rows, err := s.cfg.Store.FilesOf(ctx, doc.Namespace, doc.ID)
 	if err != nil {
@@ -58,7 +58,7 @@ func isSite(root string) bool {
 	return strings.HasPrefix(root, "http://") || strings.HasPrefix(root, "https://")
 }
 
-// readAnew reads a file as if it had changed, with the files around it.
+// readAnew reads a file as if it had changed, with the files that it lies in.
 func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 	j := t.Job()
 	var request reindexRequest
@@ -95,14 +95,14 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 		return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
 	}
 	if err == nil && !told {
-		gone := job.File{Name: j.Files[0].Name, State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file is not there any more."}
+		gone := job.File{Name: j.Files[0].Name, State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file no longer exists."}
 		t.Update(func(j *job.Job) { j.Files[0] = gone })
 	}
 	return err
 }
 
-// lookAgain has a file and those around it read again with the next run, and returns the path of the
-// outermost one, which is the one on the disk.
+// lookAgain marks a file and those that it lies in, so that the next run reads them again. It returns the path
+// of the outermost one, which is the one on the disk.
 func (s *Service) lookAgain(ctx context.Context, namespace string, request reindexRequest) (outermost string, err error) {
 	rows, err := s.cfg.Store.Files(ctx, namespace, request.Root)
 	if err != nil {
@@ -119,10 +119,10 @@ func (s *Service) lookAgain(ctx context.Context, namespace string, request reind
 		}
 	}
 	if len(b.PutFiles) == 0 {
-		return "", &job.FailureError{Msg: "The document is not there any more."}
+		return "", &job.FailureError{Msg: "The document no longer exists."}
 	}
 	if err := s.cfg.Corpus.Apply(ctx, b); err != nil {
-		return "", fmt.Errorf("have a file read again: %w", err)
+		return "", fmt.Errorf("mark a file to be read again: %w", err)
 	}
 	return outermost, nil
 }

@@ -38,8 +38,8 @@ const (
 	PDF    = "pdf"    // the same, by another route
 )
 
-// The errors that callers tell apart. A *upload.NameError, *QuotaError, *job.QueueError, job.ErrNotFound and
-// job.ErrState are others.
+// The errors that callers tell apart, besides *upload.NameError, *QuotaError, *job.QueueError, job.ErrNotFound
+// and job.ErrState.
 var (
 	ErrNotFound = errors.New("no such document")
 	ErrFull     = errors.New("no room left on the disk")
@@ -47,7 +47,7 @@ var (
 	ErrTwice    = errors.New("two files of one name")
 )
 
-// Store is what a Service reads of the corpus's store.
+// Store is the part of the corpus's store that a Service reads.
 type Store interface {
 	ingest.Store
 	// Namespaces returns the namespaces that hold documents.
@@ -117,9 +117,9 @@ type Service struct {
 	reading *reader // of sources
 	reader  Reader  // for jobs
 
-	admission sync.Mutex   // held while an upload that was received becomes a job
-	forgotten forgotten    // pages that a run may bring back that was at work when they were deleted
-	deletions atomic.Int64 // so far, so that a job knows when one came between
+	admission sync.Mutex   // held while a received upload becomes a job
+	forgotten forgotten    // pages that the run during which they were deleted may store again
+	deletions atomic.Int64 // of uploads so far, so that a job notices one
 }
 
 // New returns a Service.
@@ -136,10 +136,10 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Jobs returns what carries out the jobs.
+// Jobs returns the runner of the jobs.
 func (s *Service) Jobs() *job.Runner { return s.runner }
 
-// Run carries out jobs until ctx ends.
+// Run runs jobs until ctx ends.
 func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -147,7 +147,7 @@ func (s *Service) Run(ctx context.Context) {
 	s.runner.Run(ctx)
 }
 
-// sweep removes what a crash has left of uploads that never became jobs.
+// sweep removes staged files of uploads that never became jobs, such as after a crash.
 func (s *Service) sweep(ctx context.Context) error {
 	ids, err := s.cfg.Jobs.IDs(ctx)
 	if err != nil {
@@ -156,14 +156,14 @@ func (s *Service) sweep(ctx context.Context) error {
 	return s.files.Sweep(ids, time.Now().Add(-longestUpload))
 }
 
-// longestUpload is more than any upload takes to come in.
+// longestUpload is longer than any upload takes.
 const longestUpload = 24 * time.Hour
 
 // purgeBatch is how many jobs are deleted in one go.
 const purgeBatch = 100
 
-// Purge deletes the jobs that ended longer ago than the retention, and what was staged for them or
-// for uploads that never became jobs. It returns how many jobs there were.
+// Purge deletes the jobs that ended longer ago than the retention, and the staged files of these and of
+// uploads that never became jobs. It returns how many jobs it deleted.
 func (s *Service) Purge(ctx context.Context) (n int, err error) {
 	if err := s.sweep(ctx); err != nil {
 		return 0, err
@@ -185,13 +185,13 @@ func (s *Service) Purge(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// add makes a job durable, which then waits for its turn.
+// add stores a job, which then waits for its turn.
 func (s *Service) add(ctx context.Context, j job.Job) (job.Job, error) {
 	j, err := s.runner.Add(ctx, j)
 	return j, s.full(err)
 }
 
-// full marks an error that says that the disk is full.
+// full wraps an error in ErrFull if it says that the disk is full.
 func (s *Service) full(err error) error {
 	if err != nil && s.cfg.Disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
@@ -199,7 +199,7 @@ func (s *Service) full(err error) error {
 	return err
 }
 
-// stateOf maps a reason for which a file gave no document.
+// stateOf returns the state of a file for the reason why it gave no document.
 func stateOf(reason extract.Reason) job.FileState {
 	switch {
 	case reason == "":

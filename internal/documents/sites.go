@@ -19,7 +19,7 @@ const (
 	PDFPage   = "pdf-url"
 )
 
-// MaxSites is how many addresses one job may have.
+// MaxSites is the largest number of addresses of one job.
 const MaxSites = 100
 
 // siteRequest is the Request of a job that reads the web.
@@ -28,8 +28,8 @@ type siteRequest struct {
 	Force bool          `json:"force"` // of all, which a Site does not keep
 }
 
-// AddSites makes a job of web sites. Names of its files are their addresses in normal form. A
-// *ingest.SiteError says that one cannot be read at all.
+// AddSites adds a job that reads web sites. The names of its files are their addresses in normal form. A
+// *ingest.SiteError says that a site cannot be read at all.
 func (s *Service) AddSites(ctx context.Context, at upload.Scope, kind string, sites []ingest.Site, force bool) (job.Job, error) {
 	j := job.Job{ID: job.NewID(), Kind: kind, Namespace: at.Namespace, Owner: at.Owner}
 	for i := range sites {
@@ -63,7 +63,7 @@ func checkSite(site *ingest.Site) error {
 	return nil
 }
 
-// EstimateSites says what indexing sites would take. It reads them, and changes nothing.
+// EstimateSites returns what indexing sites would take. It reads them and changes nothing.
 func (s *Service) EstimateSites(ctx context.Context, namespace string, sites []ingest.Site) (Estimate, error) {
 	for i := range sites {
 		if err := checkSite(&sites[i]); err != nil {
@@ -74,9 +74,9 @@ func (s *Service) EstimateSites(ctx context.Context, namespace string, sites []i
 	return e, s.full(err)
 }
 
-// readSites reads the sites of a job, one after another. One that cannot be read does not keep the
-// others from it. The entry of a site is queued until it was walked to its end, so that a run that was
-// cut short, or a page that is to be tried again, has it walked once more.
+// readSites reads the sites of a job, one after another. If one cannot be read, the others still are. The entry
+// of a site is queued until the walk has ended, so that a run that was cut short, or the retry of a page, walks
+// the site again.
 func (s *Service) readSites(ctx context.Context, t *job.Task) error {
 	j := t.Job()
 	var request siteRequest
@@ -102,8 +102,8 @@ func (s *Service) readSites(ctx context.Context, t *job.Task) error {
 	return nil
 }
 
-// listedPages returns where the pages stand that a job lists behind its sites, and whether one of them
-// is to be tried again.
+// listedPages returns the indexes of the pages that a job lists after its sites, and whether one of them is
+// to be retried.
 func listedPages(j job.Job, sites int) (pages map[string]int, again bool) {
 	pages = map[string]int{}
 	for i, f := range j.Files {
@@ -115,11 +115,11 @@ func listedPages(j job.Job, sites int) (pages map[string]int, again bool) {
 	return pages, again
 }
 
-// settlePages ends the pages that were to be tried again and to which no site has led.
+// settlePages ends the pages that were to be retried but that no site linked to.
 func settlePages(j *job.Job, sites int) {
 	for i := range j.Files {
 		if f := &j.Files[i]; i >= sites && f.State == job.FileQueued {
-			f.State, f.Reason, f.Detail = job.FileSkipped, string(crawl.NotFound), "Nothing has led to it this time."
+			f.State, f.Reason, f.Detail = job.FileSkipped, string(crawl.NotFound), "No page linked to it this time."
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (s *Service) readSite(ctx context.Context, at upload.Scope, site ingest.Sit
 	}
 }
 
-// fromReport says what became of the first page of a site of which no outcome told.
+// fromReport returns the outcome of the first page of a site for which there was none.
 func fromReport(r ingest.Report) job.File {
 	for _, f := range append(r.Failed, r.Skipped...) {
 		return job.File{State: stateOf(f.Reason), Reason: string(f.Reason), Detail: f.Detail}
@@ -166,7 +166,7 @@ func fromReport(r ingest.Report) job.File {
 // maxPages is how many pages of its sites a job lists.
 const maxPages = 5000
 
-// siteWatch follows what becomes of the pages of a site.
+// siteWatch enters the outcomes of the pages of a site into a job.
 type siteWatch struct {
 	task   *job.Task
 	index  int // of the site in Job.Files
@@ -176,8 +176,8 @@ type siteWatch struct {
 	first  job.File       // what is known of the first page; without a State nothing is
 }
 
-// outcome enters what became of a page. Pages beside the first are listed when they were indexed or
-// failed; that there is nothing in one is of no interest.
+// outcome enters the outcome of a page. Other pages than the first are listed only if they were indexed or
+// failed.
 func (w *siteWatch) outcome(o ingest.Outcome) {
 	f := job.File{Name: o.Path, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 	if f.State == job.FileIndexed && o.Unchanged {
@@ -201,8 +201,8 @@ func (w *siteWatch) outcome(o ingest.Outcome) {
 	})
 }
 
-// sameJob returns what a job says of a file that was read before and again: one that it has indexed
-// stays indexed by it, though the second time there was nothing to do.
+// sameJob returns the entry of a file that one job has read twice: what it indexed the first time stays
+// indexed, although it was unchanged the second time.
 func sameJob(before, now job.File) job.File {
 	if before.State == job.FileIndexed && now.State == job.FileUnchanged {
 		now.State = job.FileIndexed
@@ -210,7 +210,7 @@ func sameJob(before, now job.File) job.File {
 	return now
 }
 
-// settle ends the entry of the site, with f when no outcome has told of its first page.
+// settle ends the entry of the site, with f if its first page had no outcome.
 func (w *siteWatch) settle(f job.File) {
 	if w.first.State != "" {
 		f = w.first

@@ -16,7 +16,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// MaxFiles is how many files one upload may have.
+// MaxFiles is the largest number of files in one upload.
 const MaxFiles = 1000
 
 // Batch is an upload that is being received. It is not safe for concurrent use.
@@ -39,8 +39,7 @@ func (s *Service) Begin(at upload.Scope, kind string) *Batch {
 	return &Batch{service: s, at: at, kind: kind, id: job.NewID()}
 }
 
-// Add stores a file, under the name that upload.Clean makes of the client's. Nobody sees it before
-// Commit.
+// Add stores a file under the name that upload.Clean makes of the client's. It is not visible before Commit.
 func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	name, err := upload.Clean(name)
 	if err != nil {
@@ -66,8 +65,8 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// Settle says where a batch of one file belongs, what the file is called, and what of it is left out:
-// sections by their headings, and what is behind the first maxChunks chunks, unless that is 0.
+// Settle sets the scope and the file name of a batch of one file, and what to leave out of it: sections, by
+// their headings, and all but the first maxChunks chunks, unless that is 0.
 func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxChunks int) error {
 	name, err := upload.Clean(name)
 	if err != nil {
@@ -90,14 +89,14 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 // Len is the number of files so far.
 func (b *Batch) Len() int { return len(b.files) }
 
-// Estimate says what indexing the first file would take. Paths in it begin with the name of the file.
+// Estimate returns what indexing the first file would take. Paths in it begin with the name of the file.
 func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 	name := b.files[0].Name
 	e, err := b.service.reader.Survey(ctx, Work{
 		Scope: upload.Scope{Namespace: b.at.Namespace}, Path: b.service.files.Staged(b.id, name),
 	})
 	for i := range e.Refused {
-		// Where the server keeps the file is nobody's business.
+		// Callers must not learn where the server keeps the file.
 		path := filepath.ToSlash(e.Refused[i].Path)
 		_, inside, _ := strings.Cut(path, "/"+strings.ToLower(b.id)+"/"+name)
 		e.Refused[i].Path = name + inside
@@ -105,7 +104,7 @@ func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 	return e, b.service.full(err)
 }
 
-// Commit makes a job of the files. When it returns without an error the job is durable.
+// Commit turns the files into a job, which is durable when Commit returns without an error.
 func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 	s := b.service
 	if err := s.files.Seal(b.id); err != nil {
@@ -121,15 +120,14 @@ func (b *Batch) Commit(ctx context.Context) (job.Job, error) {
 	})
 }
 
-// Discard forgets the upload.
+// Discard deletes the upload.
 func (b *Batch) Discard() {
 	if err := b.service.files.Discard(b.id); err != nil {
 		b.service.cfg.Logger.Warn("remove an upload that was not completed", "error", err)
 	}
 }
 
-// Uploaded returns the names of a scope's files, sorted: those that were ingested and those that wait
-// for it.
+// Uploaded returns the names of a scope's files, both ingested and waiting, sorted.
 func (s *Service) Uploaded(ctx context.Context, at upload.Scope) ([]string, error) {
 	names, err := s.files.List(at)
 	if err != nil {
@@ -175,8 +173,8 @@ func (s *Service) waiting(ctx context.Context, at upload.Scope) ([]job.Job, erro
 
 func scopeOf(j job.Job) upload.Scope { return upload.Scope{Namespace: j.Namespace, Owner: j.Owner} }
 
-// DeleteUpload removes an uploaded file with its documents, wherever it is on its way. The error is
-// ErrNotFound when there is none of that name.
+// DeleteUpload removes an uploaded file with its documents, even if it is still waiting. The error is
+// ErrNotFound if there is no file of that name.
 func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string) error {
 	name, err := upload.Clean(name)
 	if err != nil {
@@ -190,7 +188,7 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 	if err != nil {
 		return err
 	}
-	// A job that reads the folder at this moment may have the file in its hands: it looks again.
+	// A job that is reading the folder may have read the file already: it looks again.
 	s.deletions.Add(1)
 	n, err := s.dropFile(ctx, at.Namespace, retrieval.FileKey{Root: ingest.UploadsRoot(at.Owner), Path: name})
 	if err != nil {
@@ -202,8 +200,8 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 	return nil
 }
 
-// unstage removes what is staged under a name for the jobs of a scope, those too that have ended and
-// could be tried again, and reports whether there was something.
+// unstage removes the files of a name that are staged for the jobs of a scope, including ended jobs that could
+// be retried, and reports whether there were any.
 func (s *Service) unstage(ctx context.Context, at upload.Scope, name string) (found bool, err error) {
 	ids, err := s.files.StagedJobs()
 	if err != nil {
@@ -252,7 +250,7 @@ func (s *Service) dropFile(ctx context.Context, namespace string, key retrieval.
 	return len(b.DropFiles), nil
 }
 
-// isOf reports whether a path is that of a file or of one inside it.
+// isOf reports whether a path names a file or one inside it.
 func isOf(path, file string) bool {
 	rest, ok := strings.CutPrefix(path, file)
 	return ok && (rest == "" || rest[0] == '/')

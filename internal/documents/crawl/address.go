@@ -22,10 +22,9 @@ var (
 	errNoHost   = errors.New("it has no host that can be read")
 )
 
-// Normalise gives an address the one form under which it is known, so that one page has one
-// address (RFC 3986, section 6): host and scheme in small letters, no default port, no dot
-// segments, escapes only where they are needed; and without its fragment and the parameters by
-// which sites follow their visitors.
+// Normalise returns the normal form of an address, so that one page has one address (RFC 3986, section 6): host
+// and scheme in lower case, no default port, no dot segments, no needless escapes, no fragment, and no tracking
+// parameters.
 func Normalise(raw string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
@@ -185,8 +184,7 @@ func withoutSessions(escaped string) string {
 	return escaped
 }
 
-// Name is what a page is called in citations: its address without the scheme. It is a clean
-// relative path.
+// Name returns the name of a page in citations: its address without the scheme, as a clean relative path.
 func Name(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package crawl walks over the pages of a web site, as a polite guest: one request at a time with
-// a pause between two of them, within what robots.txt allows (RFC 9309), and only as far as it was
-// told. What it remembers of a page from an earlier walk makes the request conditional, so that a
-// page that has not changed costs no body.
+// Package crawl walks over the pages of a web site politely: one request at a time with a pause between two,
+// within what robots.txt allows (RFC 9309), and within the limits of its caller. Requests for pages of an earlier
+// walk are conditional, so that a page that has not changed is not sent again.
 //
-// It knows addresses, links and robots and nothing of documents: what pages are good for, and what
-// is kept of them, is its caller's business.
+// The package knows addresses, links and robots.txt, but not documents: the caller decides what to do with pages
+// and what to remember of them.
 //
 //	for visit, err := range crawl.New(client, crawl.Options{}).Walk(ctx, site, memory) { … }
 package crawl
@@ -18,7 +17,7 @@ import (
 	"parley/internal/fetch"
 )
 
-// Site is what to walk over.
+// Site is the part of a web site to walk over.
 type Site struct {
 	URL       string // of the first page
 	Prefix    string // only addresses that lie at or below it; "" for the folder of the first page, or the articles of its wiki
@@ -27,7 +26,7 @@ type Site struct {
 	MediaWiki bool   // the pages are articles of a MediaWiki, whose source is asked for
 }
 
-// Check returns why a site cannot be walked over at all, for people; nil when it can.
+// Check returns an error for people if the site cannot be walked over at all.
 func (s Site) Check() error {
 	first, err := Normalise(s.URL)
 	if err == nil {
@@ -36,7 +35,7 @@ func (s Site) Check() error {
 	return err
 }
 
-// Getter asks for pages; it is a fetch.Client or a fake.
+// Getter requests pages. It is a fetch.Client or a fake.
 type Getter interface {
 	Get(ctx context.Context, url string, known fetch.Known) (*fetch.Page, error)
 	Hop(ctx context.Context, url string, known fetch.Known, accept func(mediaType string) bool) (*fetch.Page, error)
@@ -73,7 +72,7 @@ func New(get Getter, opts Options) *Crawler {
 	return &Crawler{get: get, opts: opts}
 }
 
-// Outcome is what came of an address.
+// Outcome is the result of visiting an address.
 type Outcome int
 
 // The outcomes.
@@ -88,8 +87,7 @@ const (
 	Stopped                  // the walk has ended early; nothing is known of what was not visited
 )
 
-// Reason is a machine-readable word for why an address gave no page. Each is documented for users
-// in docs/ingestion.md.
+// Reason is a code for why an address gave no page. docs/ingestion.md explains each.
 type Reason string
 
 // The reasons.
@@ -108,8 +106,8 @@ const (
 	Limit       Reason = "limit"           // the walk has reached its limit on pages or time
 )
 
-// Visit is what came of one address. An address is visited at most once a walk, but for one that
-// is fetched again because the page that it seemed to repeat is not there.
+// Visit is the visit of one address. A walk visits an address once, or twice if the page that it seemed to
+// duplicate turns out not to exist.
 type Visit struct {
 	URL     string // in its normal form
 	Outcome Outcome
@@ -128,7 +126,7 @@ type Visit struct {
 	moved bool // the server redirects from it
 }
 
-// State is what to remember of an address for the next walk.
+// State is what the next walk needs to know of an address.
 type State struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"modified,omitempty"`
@@ -138,7 +136,7 @@ type State struct {
 	Robots       string   `json:"robots,omitempty"` // the text of a robots.txt
 }
 
-// Remembered is an address of an earlier walk.
+// Remembered is an address that an earlier walk visited.
 type Remembered struct {
 	State  State
 	SHA256 string // of its body
@@ -148,9 +146,9 @@ type Remembered struct {
 	Skip   bool   // it must not be asked for, but what it links to may
 }
 
-// Walk visits the first page of a site and those that it leads to, nearer ones first, then what is
-// remembered and nothing leads to any more. It ends when the caller stops ranging, with the error of
-// Site.Check before the first visit, or with ctx's. It can be ranged once.
+// Walk visits the first page of a site and the pages that it leads to, nearer ones first, and then remembered
+// pages that nothing links to any more. It ends with the last page, when the caller stops ranging, with the error
+// of Site.Check before the first visit, or with ctx's error. It can be ranged over once.
 func (c *Crawler) Walk(ctx context.Context, site Site, memory map[string]Remembered) iter.Seq2[Visit, error] {
 	return func(yield func(Visit, error) bool) {
 		w := newWalk(c, site, memory, yield)

@@ -1,9 +1,8 @@
-// Package ingest brings files into a corpus: it finds them, has them extracted, cuts them into
-// chunks and commits these in batches, so that the corpus follows the files.
+// Package ingest keeps a corpus in step with files and web pages: it finds them, has them extracted, cuts
+// them into chunks, and commits these in batches.
 //
-// What a run has committed is never half a document, a run that is cut short goes on where it
-// stopped, and a file that did not change since costs a stat. A document whose access rights
-// cannot be read is not in the corpus at all.
+// A run never commits half a document. A run that was cut short continues where it stopped, and a file that
+// has not changed costs a stat. A document whose access rights cannot be read is not indexed.
 //
 //	in := ingest.New(ingest.Config{Corpus: corpus, Store: db.Corpus(), Blobs: db.Blobs(),
 //		Extractor: pool, Namespace: "default", DataDir: "parley-data"})
@@ -31,7 +30,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Corpus takes the batches; revisions and segments are left to it.
+// Corpus takes the batches. It sets revisions and segments itself.
 type Corpus interface {
 	Apply(ctx context.Context, b retrieval.Batch) error
 }
@@ -48,21 +47,21 @@ type Store interface {
 	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
 
-// Blobs keeps the originals, durably once Put has returned.
+// Blobs keeps the originals. They are durable once Put has returned.
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader) (sha256 string, size int64, err error)
 	// Open returns a file whose Name is its path.
 	Open(sha256 string) (*os.File, error)
 }
 
-// Extractor reads one file. What comes from Post in the result is used, else the document is cut
-// in this process. The error is an *extract.Error, ctx's error, or one that has nothing to do with
-// the file and ends the run. It is called concurrently.
+// Extractor reads one file. It is called concurrently. If the result has no Post, the document is cut into
+// chunks in this process. The error is an *extract.Error, ctx's error, or one that does not concern the file
+// and ends the run.
 type Extractor interface {
 	Extract(ctx context.Context, r extract.Request) (*extract.Result, error)
 }
 
-// Config is what an Ingester works with. The first five fields are required.
+// Config configures an Ingester. The first five fields are required.
 type Config struct {
 	Corpus    Corpus
 	Store     Store
@@ -84,24 +83,25 @@ type Config struct {
 	MaxPartsBytes int64
 	Split         SplitOptions   // how documents are cut into chunks
 	Crawler       *crawl.Crawler // reads web sites; nil when there is none
-	ConfigFile    string         // of the program, which is no parley.yaml of a folder; "" for none
+	ConfigFile    string         // the program's, which is not the parley.yaml of a folder; "" for none
 	Logger        *slog.Logger   // nil discards
-	// MayName reports whether files, and what is said of them, may name a namespace other than
-	// Namespace, in which their documents are put; nil when they may name none.
+	// MayName reports whether metadata may put a document into a namespace other than Namespace. Nil means
+	// that it may not.
 	MayName func(namespace string) bool
 
 	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
 	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
 	Uploads string
-	Access  access.List   // who may see the documents, whatever is said of them; zero: what is said
-	Outcome func(Outcome) // is told of each file that was looked at, once that is committed, from Run's goroutine; may be nil
+	Access  access.List   // who may see the documents, whatever their metadata says; zero: what that says
+	Outcome func(Outcome) // called from Run's goroutine for each file, once its outcome is committed; optional
 
 	generation string                                     // of Split
 	pause      func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
 }
 
-// Ingester brings files into one namespace of a corpus, and those that name another one into that. It is safe for concurrent use. Of the runs
-// over one data folder, those of different owners' uploads go on beside each other and beside one of folders.
+// Ingester ingests into one namespace of a corpus, and files that name another namespace into that one. It is
+// safe for concurrent use. Over one data folder, a run of folders and runs of different owners' uploads may go
+// on at the same time.
 type Ingester struct {
 	cfg Config
 }
@@ -130,14 +130,14 @@ func New(cfg Config) *Ingester {
 	return &Ingester{cfg: cfg}
 }
 
-// Run makes the corpus follow the files and folders at paths: new and changed files are indexed,
-// and what is gone from a folder is deleted. Roots of earlier runs that are not named are left
-// alone. Progress, which may be nil, is called from Run's goroutine at most ten times a second.
+// Run brings the corpus up to date with the files and folders at paths: it indexes new and changed files, and
+// deletes the documents of files that are gone from a folder. Roots of earlier runs that are not named stay as
+// they are. Progress, which may be nil, is called from Run's goroutine at most ten times a second.
 //
-// A path that does not exist or cannot be opened is an error before anything is changed; it is a
-// *PathError. Files that cannot be indexed are no error but stand in the report. Run returns ctx's
-// error soon after it ends, and another error when the corpus or the blobs fail; the report tells
-// what was committed until then. A *LockedError says that another run is at work.
+// A path that does not exist or cannot be opened is a *PathError, before anything changes. Files that cannot
+// be indexed are not an error: the report lists them. Run returns ctx's error soon after ctx has ended, and
+// another error if the corpus or the blobs fail; the report then covers what was committed. A *LockedError says
+// that another run is in progress.
 func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
 	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
@@ -152,8 +152,8 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	})
 }
 
-// locked runs f with the lock of the data folder, see lockShared, and a folder for the files inside
-// files. Runs beside each other have roots of their own, and names that no other run has given out.
+// locked runs f with the lock of the data folder, see lockShared, and a folder for the files inside files.
+// Concurrent runs have different roots, and give out different names.
 func (in *Ingester) locked(key string, f func(spools string) (Report, error)) (Report, error) {
 	unlock, first, err := lockShared(in.cfg.DataDir, "ingest.lock", "ingesting into", key)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestRun_IndexesAFolder(t *testing.T) {
 			Generation: generation,
 		},
 		Pages:  []retrieval.Page{{Text: "Beta."}},
-		Chunks: []retrieval.Chunk{{Text: "Beta.", Spans: []retrieval.Span{{End: 5}}, Tokens: CountTokens("Beta.")}},
+		Chunks: []retrieval.Chunk{{Text: "Beta.", Spans: []retrieval.Span{{End: 5}}, Tokens: countTokens("Beta.")}},
 	}
 	want.Document.SHA256 = d.Document.SHA256
 	if diff := cmp.Diff(want, d); diff != "" {

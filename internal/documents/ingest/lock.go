@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// LockedError says that another process, or another run of this one, is at the same work.
+// LockedError says that another process, or another run of this one, does the same.
 type LockedError struct {
 	DataDir string
 	Doing   string // "ingesting into"
@@ -44,8 +44,8 @@ func hostname() string {
 	return name
 }
 
-// Busy returns a *LockedError while documents are being ingested into a data folder. It takes the lock
-// for a moment to find out, so that it is not for asking often.
+// Busy returns a *LockedError while documents are being ingested into a data folder. It takes the lock for a
+// moment to find out, so do not call it often.
 func Busy(dataDir string) error {
 	unlock, err := lockIngestion(dataDir)
 	if err == nil {
@@ -110,22 +110,22 @@ func lockShared(dataDir, name, doing, key string) (unlock func(), first bool, er
 	}), first, nil
 }
 
-// LockEmbedding takes the right to embed the documents of a data folder, so that no two processes
-// pay for the same texts, and returns what gives it back. A *LockedError says that another has it.
+// LockEmbedding takes the lock for embedding the documents of a data folder, so that two processes do not pay
+// for the same texts. It returns what releases it. A *LockedError says that another process has it.
 func LockEmbedding(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "embed.lock", "embedding the documents of")
 }
 
-// LockJobs takes the right to carry out the jobs of a data folder, and returns what gives it back. A
-// *LockedError says that another process has it.
+// LockJobs takes the lock for running the jobs of a data folder, and returns what releases it. A *LockedError
+// says that another process has it.
 func LockJobs(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "jobs.lock", "carrying out the jobs of")
 }
 
-// LockServing takes the right to serve a data folder: two servers would not see each other's
-// Idempotency-Keys, budgets and running turns. announce writes down where the server is, for the
-// *LockedError of a second one. The system gives the lock back when the process dies. Where the file
-// system knows no locks the error is errors.ErrUnsupported.
+// LockServing takes the lock for serving a data folder: two servers would not see each other's
+// Idempotency-Keys, budgets and running turns. Announce stores the server's URL for the *LockedError of a second
+// server. The system releases the lock when the process dies. The error is errors.ErrUnsupported if the file
+// system has no locks.
 func LockServing(dataDir string) (announce func(url string) error, unlock func(), err error) {
 	f, err := openLock(dataDir, "serve.lock", "serving")
 	if err != nil {

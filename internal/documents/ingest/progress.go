@@ -17,7 +17,7 @@ const (
 	Done     Phase = "done"
 )
 
-// Progress is a moment of a run.
+// Progress is the state of a run at one moment.
 type Progress struct {
 	Phase      Phase
 	FilesTotal int // found so far

@@ -196,7 +196,7 @@ func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 		if p.Number > 0 {
 			numbered++
 		}
-		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: EncodeRuns(p.Chars)})
+		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: encodeRuns(p.Chars)})
 	}
 	return pages, numbered
 }

@@ -12,15 +12,15 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Aside is a corpus in which documents can be made anew beside those that searches see.
+// Aside is a corpus in which documents can be rebuilt beside those that searches see.
 type Aside interface {
 	Corpus
 	SwitchAside(ctx context.Context, namespace, generation string) (switched int, err error)
 }
 
-// RebuildReport tells what a Rebuild has done.
+// RebuildReport is the result of a Rebuild.
 type RebuildReport struct {
-	Switched int          // documents that were made anew
+	Switched int          // documents that were rebuilt
 	Resumed  int          // of them, those that an earlier Rebuild had made before it was cut short
 	Pages    int          // of the others; a document without pages counts as one
 	Chunks   int          // of the others
@@ -28,10 +28,10 @@ type RebuildReport struct {
 	Duration time.Duration
 }
 
-// Rebuild makes all documents anew from their stored originals, with what is said of them, and has
-// them take the places of those that searches see all the while, in one transaction. Files are not
-// looked at. A Rebuild that is cut short changes nothing, and the next one goes on where it stopped.
-// A document that cannot be read any more stays as it is.
+// Rebuild makes all documents again from their stored originals, with the same metadata, while searches see
+// the old ones, and then switches to the new ones in one transaction. It does not read the files. A Rebuild that
+// is cut short changes nothing visible, and the next one continues where it stopped. A document that can no
+// longer be read stays as it is.
 //
 // Progress, which may be nil, is called from Rebuild's goroutine; the files that it counts are
 // documents.

@@ -15,9 +15,9 @@ import (
 	"parley/internal/documents/metadata"
 )
 
-// Refresh is Run for what has changed at or below the recorded roots: of these it looks at the given
-// paths only, which are absolute and free of symbolic links, may be gone, and may be roots. What
-// belongs to no recorded root, or to one that is gone as a whole, is left alone.
+// Refresh is Run for the given paths at or below recorded roots. The paths are absolute and without symbolic
+// links; they may be roots, and they may be gone. Refresh ignores paths that belong to no recorded root, or to
+// one that is gone as a whole.
 func (in *Ingester) Refresh(ctx context.Context, paths []string, progress func(Progress)) (Report, error) {
 	return in.locked("", func(spools string) (Report, error) {
 		return in.run(ctx, (*run).changed, paths, spools, progress)

@@ -11,11 +11,11 @@ import (
 	"parley/internal/retrieval"
 )
 
-// BadMetadata is the reason of a file whose sidecar or access rights cannot be read. It is not
-// indexed, because it might be shown to somebody who must not see it.
+// BadMetadata is the reason of a file whose metadata cannot be read. The file is not indexed, because somebody
+// might see it who must not.
 const BadMetadata = extract.BadMetadata
 
-// Report tells what a run did.
+// Report is the result of a run.
 type Report struct {
 	Indexed    int          // new documents
 	Updated    int          // documents with a new revision
@@ -29,10 +29,10 @@ type Report struct {
 	Partly     []FileResult // files of which a part could not be read, in the numbers above too
 	Duration   time.Duration
 
-	// Elsewhere counts the documents in other namespaces than that of the run, unchanged ones too.
+	// Elsewhere counts the documents in other namespaces than that of the run, including unchanged ones.
 	Elsewhere map[string]int
-	// Formats counts the files of each format by what became of them: Indexed, Opened, or the
-	// reason for which they gave no document.
+	// Formats counts the files of each format by outcome: OutcomeIndexed, OutcomeOpened, or the reason why
+	// they gave no document.
 	Formats map[string]map[string]int
 }
 
@@ -43,13 +43,12 @@ const (
 	OutcomePartly  = "partly" // one of the others, but a part could not be read; counted beside it
 )
 
-// noteFormat counts a file under its format: as it was recognised, or for one that was not read
-// again as its name says.
+// noteFormat counts a file under the format that was recognised, or, if it was not read again, that of its name.
 func (r *Report) noteFormat(res result) {
 	name, outcome := res.format, OutcomeIndexed
 	if name == "" {
 		if res.from.target.site != nil && res.from.page == nil {
-			return // nobody knows what would have come
+			return // the format is unknown
 		}
 		name = format.NameOf(res.from.fileName())
 	}
@@ -82,14 +81,14 @@ func (r *Report) noteOutcome(format, outcome string, n int) {
 	r.Formats[format][outcome] += n
 }
 
-// Outcome is what became of one file that a run has looked at.
+// Outcome is the result for one file or page.
 type Outcome struct {
 	Path       string // below its root, "/"-separated; for a file inside another, that one's path and its name in there
 	DocumentID string // "" for a file that gave none
 	Reason     extract.Reason
-	Detail     string // one sentence for people, where there is a Reason; without one what could not be read of the file
-	Unchanged  bool   // it is as the last run left it
-	First      bool   // it is the page for which a site was named
+	Detail     string // one sentence for people: the reason, or without one the part that could not be read
+	Unchanged  bool   // since the last run
+	First      bool   // it is the page at the URL of a site
 	Chunks     int    // of a new or updated document
 	Tokens     int    // of these
 }
@@ -115,19 +114,19 @@ func (r *run) tellOutcome(res result) {
 // there. It is not read again until it changes.
 const Deleted extract.Reason = "deleted"
 
-// LookAgain makes the row of a file one that the next run reads again, as if it had changed.
+// LookAgain returns the row of a file so that the next run reads the file again, as if it had changed.
 func LookAgain(f retrieval.File) retrieval.File {
 	f.SHA256, f.ModTime = "", lookAgain
 	return f
 }
 
-// FileResult is why a file is not in the corpus, or not as a whole.
+// FileResult says why a file, or a part of it, is not in the corpus.
 type FileResult struct {
 	Path   string         // absolute, or an address, with what is not printable escaped
-	Reason extract.Reason // "" for one that is, but of which a part could not be read
+	Reason extract.Reason // "" for a file of which only a part could not be read
 	Detail string         // one sentence for people
-	Known  bool           // it was so at an earlier run, and the file was not tried again
-	Named  bool           // it is the page for which a site was named, so that it is missed
+	Known  bool           // from an earlier run; the file was not tried again
+	Named  bool           // it is the page at the URL of a site, so that somebody misses it
 }
 
 // Add adds what another run did.
@@ -171,8 +170,8 @@ func (r *run) fail(f FileResult) {
 	r.meter.fail()
 }
 
-// Refuses reports whether a reason is nothing to worry about: there is nothing in the file that
-// could be read. The other reasons are failures.
+// Refuses reports whether a reason is harmless: the file holds nothing that could be read. Other reasons are
+// failures.
 func Refuses(reason extract.Reason) bool {
 	switch reason {
 	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.TooLarge, Deleted:

@@ -127,7 +127,7 @@ const uploadsPrefix = "uploads:"
 // UploadsRoot is the path of the root of the files that an owner has uploaded.
 func UploadsRoot(owner string) string { return uploadsPrefix + owner }
 
-// UploadsOwner returns whose uploads a root has; false for other roots.
+// UploadsOwner returns the owner of a root of uploads; false for other roots.
 func UploadsOwner(root string) (owner string, ok bool) { return strings.CutPrefix(root, uploadsPrefix) }
 
 // folder names the folder of a root, for prefixes.

@@ -10,15 +10,15 @@ import (
 // runsVersion is the first byte of encoded runs.
 const runsVersion = 1
 
-// errRuns says that bytes are not what EncodeRuns wrote.
+// errRuns says that bytes are not what encodeRuns wrote.
 var errRuns = errors.New("damaged character map")
 
-// EncodeRuns packs the character map of a page for retrieval.Page.Map; nil for no runs.
+// encodeRuns packs the character map of a page for retrieval.Page.Map; nil for no runs.
 //
 // After a version byte there are two varints a run: how many bytes of text further on it starts,
 // and its Char. A Char is written as 0 for -1, else as 1 plus the zigzag difference to what it
 // would be if the runs so far had been ASCII without gaps, so that most runs take two bytes.
-func EncodeRuns(runs []extract.Run) []byte {
+func encodeRuns(runs []extract.Run) []byte {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func EncodeRuns(runs []extract.Run) []byte {
 	return b
 }
 
-// DecodeRuns unpacks what EncodeRuns packed.
+// DecodeRuns unpacks what encodeRuns packed.
 func DecodeRuns(b []byte) ([]extract.Run, error) {
 	if len(b) == 0 {
 		return nil, nil

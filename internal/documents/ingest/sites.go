@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +24,8 @@ type Site struct {
 	Prefix       string   `json:"prefix,omitempty"`        // only pages whose address lies at or below it; "" for the folder of URL
 	Depth        int      `json:"depth,omitempty"`         // how many links away from URL; 0 for URL alone
 	Pages        int      `json:"pages,omitempty"`         // most pages of a run; 0 for 200
-	Force        bool     `json:"-"`                       // read pages anew that have not changed, and those that were forgotten
-	Again        bool     `json:"-"`                       // nobody asks for URL this time: where it was forgotten it stays away
+	Force        bool     `json:"-"`                       // also read pages that have not changed or were forgotten
+	Again        bool     `json:"-"`                       // a repetition that nobody asked for: if URL was forgotten, it stays away
 	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
 	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks of a page, the rest is left out; 0 for no limit
 	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
@@ -59,7 +58,7 @@ func (s Site) Check() error {
 	case s.Pages < 0 || s.Pages > maxSitePages:
 		return &SiteError{s.URL, fmt.Sprintf("its pages must be between 0 and %d", maxSitePages)}
 	case s.MaxChunks < 0:
-		return &SiteError{s.URL, "its most chunks must not be negative"}
+		return &SiteError{s.URL, "max_chunks must not be negative"}
 	}
 	return nil
 }
@@ -80,12 +79,13 @@ const (
 	siteFile extract.Reason = "site-file"
 )
 
-// RunSites makes the corpus follow web pages: new and changed ones are indexed, and those that are
-// gone (404, 410) are deleted. A page that has not changed costs a conditional request and nothing
-// else, one that cannot be read at the moment stays as it is and stands in the report. A site that
-// was ingested before takes over the options of this run.
+// RunSites brings the corpus up to date with web sites: it indexes new and changed pages, and deletes those that
+// are gone (404, 410). A page that has not changed costs one conditional request. A page that cannot be read at
+// the moment stays as it is and is listed in the report. A site that was ingested before gets the options of
+// this run.
 //
-// A *SiteError comes before anything is changed. Otherwise it is as Run, beside which it may run.
+// A site that cannot be ingested at all is a *SiteError, before anything changes. Otherwise RunSites is like
+// Run, and may run at the same time.
 func (in *Ingester) RunSites(ctx context.Context, sites []Site, progress func(Progress)) (Report, error) {
 	if err := in.checkSites(sites); err != nil {
 		return Report{}, err
@@ -103,20 +103,14 @@ func (in *Ingester) RunSites(ctx context.Context, sites []Site, progress func(Pr
 	return in.runSites(ctx, sites, spools, progress)
 }
 
-// SurveySites is to RunSites what Survey is to Run: it reads the pages and changes nothing.
-func (in *Ingester) SurveySites(ctx context.Context, sites []Site, visit func(retrieval.Put) error, progress func(Progress)) (report Report, err error) {
+// SurveySites is Survey for RunSites: it reads the pages and changes nothing.
+func (in *Ingester) SurveySites(ctx context.Context, sites []Site, visit func(retrieval.Put) error, progress func(Progress)) (Report, error) {
 	if err := in.checkSites(sites); err != nil {
 		return Report{}, err
 	}
-	dir, err := os.MkdirTemp("", "parley-survey-")
-	if err != nil {
-		return Report{}, fmt.Errorf("make a temporary folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
-	cfg := in.cfg
-	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
-	return (&Ingester{cfg: cfg}).runSites(ctx, sites, filepath.Join(dir, "spool"), progress)
+	return in.surveying(visit, func(in *Ingester, spools string) (Report, error) {
+		return in.runSites(ctx, sites, spools, progress)
+	})
 }
 
 func (in *Ingester) checkSites(sites []Site) error {
@@ -125,15 +119,15 @@ func (in *Ingester) checkSites(sites []Site) error {
 			return err
 		}
 		if in.cfg.Crawler == nil {
-			return &SiteError{s.URL, "nothing here reads the web"}
+			return &SiteError{s.URL, "this process cannot read the web"}
 		}
 	}
 	return nil
 }
 
-// lockSites takes the right to change what is known of web sites. Files have a lock of their own:
-// a walk that takes its time must not hold them up. Walks over different hosts do not wait for each
-// other; one host has one guest at a time.
+// lockSites takes the lock for changing what is known of web sites. Files have their own lock, so that a slow
+// walk does not hold them up. Walks over different hosts do not wait for each other; a host is walked by one run
+// at a time.
 func (in *Ingester) lockSites(sites ...Site) (unlock func(), first bool, err error) {
 	return lockShared(in.cfg.DataDir, "sites.lock", "reading web sites into", hostOf(sites))
 }
@@ -175,8 +169,7 @@ func (in *Ingester) runSites(ctx context.Context, sites []Site, spools string, p
 	return r.report, err
 }
 
-// Sites returns the sites of earlier runs, as they were asked for, in the order in which they came, to
-// be read Again.
+// Sites returns the sites of earlier runs with their options, oldest first, with Again set.
 func (in *Ingester) Sites(ctx context.Context) ([]Site, error) {
 	roots, err := in.siteRoots(ctx)
 	if err != nil {
@@ -203,13 +196,12 @@ func (in *Ingester) siteRoots(ctx context.Context) ([]retrieval.Root, error) {
 	return slices.DeleteFunc(roots, func(r retrieval.Root) bool { return r.Source == "" }), nil
 }
 
-// Forget removes a page from the corpus, which stays away until a run asks for its very address or is
-// forced. A site goes with the last of its pages. An address without a scheme is one of https or http.
-// It returns how many documents were deleted; the error is retrieval.ErrNotFound when the address is
-// that of no page.
+// Forget deletes a page, which stays away until a run asks for its exact address or is forced. A site is
+// forgotten with the last of its pages. An address without a scheme may be https or http. Forget returns how many
+// documents it deleted; the error is retrieval.ErrNotFound if there is no page at the address.
 //
-// While another run reads web sites, the page is removed too, and the error a *LockedError: that run
-// may have the page in its hands, so that the caller forgets it once more when it is done.
+// While another run reads web sites, the page is deleted too, but the error is a *LockedError: that run may
+// store the page again, so the caller must call Forget again after it.
 func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
 	unlock, _, locked := in.lockSites()
 	switch {

@@ -98,11 +98,10 @@ func (o SplitOptions) limit() int { return o.Size + o.Size/5 }
 // Split cuts a document into chunks, in order; Key.Revision is left 0. The same document and
 // options always give the same chunks, and every word of the document is in one of them.
 //
-// The document is read as units that are kept whole where they fit (sentences, list items, table
-// rows, blocks of code), and the chunks are the sequence of units with the least cost: see
-// plan. A chunk's Text is the page texts of its Spans joined by "\n". In a chunk that begins
-// amid a table, the first span is the table's header row, which stands earlier on the page;
-// one that begins amid a section begins with the last sentences of the chunk before.
+// The document is split into units that stay whole if they fit (sentences, list items, table rows, blocks of
+// code). The chunks are the grouping of units with the lowest cost: see plan. A chunk's Text is the page texts of
+// its Spans joined by "\n". A chunk that begins within a table repeats the table's header row as its first span;
+// one that begins within a section repeats the last sentences of the chunk before.
 func Split(doc *extract.Document, opts SplitOptions) []retrieval.Chunk {
 	s := &splitter{opts: opts.withDefaults(), pages: doc.Pages}
 	s.readUnits()
@@ -118,7 +117,7 @@ func Split(doc *extract.Document, opts SplitOptions) []retrieval.Chunk {
 // what is repeated, and then cuts in two.
 func (s *splitter) emit(chunks []retrieval.Chunk, i, j int, o opening) []retrieval.Chunk {
 	text, spans := s.text(j, o)
-	tokens := CountTokens(text)
+	tokens := countTokens(text)
 	switch {
 	case tokens <= s.opts.Tokens:
 	case o.from < i || o.table >= 0:

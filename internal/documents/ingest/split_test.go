@@ -78,8 +78,8 @@ func check(t *testing.T, d *extract.Document, opts SplitOptions, chunks []retrie
 		if n := utf8.RuneCountInString(c.Text); n > opts.limit() {
 			t.Errorf("chunk %d has %d characters", i, n)
 		}
-		if c.Tokens > opts.Tokens || c.Tokens != CountTokens(c.Text) {
-			t.Errorf("chunk %d has %d tokens, and says %d", i, CountTokens(c.Text), c.Tokens)
+		if c.Tokens > opts.Tokens || c.Tokens != countTokens(c.Text) {
+			t.Errorf("chunk %d has %d tokens, and says %d", i, countTokens(c.Text), c.Tokens)
 		}
 		var joined []string
 		offset := 0

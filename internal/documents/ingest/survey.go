@@ -14,14 +14,21 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Survey reads the files at paths as Run does and says what Run would do, but changes nothing:
-// visit gets the documents that Run would put, one at a time. Copies of the files lie in a
-// temporary folder while they are read. An error of visit ends the survey.
-func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retrieval.Put) error, progress func(Progress)) (report Report, err error) {
+// Survey reads the files at paths as Run does and reports what Run would do, but changes nothing. Visit gets the
+// documents that Run would store, one at a time; its error ends the survey. While files are read, copies of
+// them lie in a temporary folder.
+func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retrieval.Put) error, progress func(Progress)) (Report, error) {
 	resolved, err := resolve(paths, in.cfg)
 	if err != nil {
 		return Report{}, err
 	}
+	return in.surveying(visit, func(in *Ingester, spools string) (Report, error) {
+		return in.run(ctx, (*run).choose, resolved, spools, progress)
+	})
+}
+
+// surveying calls f with an Ingester that changes nothing, and a folder for the files inside files.
+func (in *Ingester) surveying(visit func(retrieval.Put) error, f func(in *Ingester, spools string) (Report, error)) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "parley-survey-")
 	if err != nil {
 		return Report{}, fmt.Errorf("make a temporary folder: %w", err)
@@ -30,7 +37,7 @@ func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retri
 	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
 	cfg := in.cfg
 	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
-	return (&Ingester{cfg: cfg}).run(ctx, (*run).choose, resolved, filepath.Join(dir, "spool"), progress)
+	return f(&Ingester{cfg: cfg}, filepath.Join(dir, "spool"))
 }
 
 // survey takes the place of the corpus and of the originals. A copy is removed once the batch has
@@ -48,7 +55,7 @@ var (
 	_ Blobs  = (*survey)(nil)
 )
 
-// Apply shows the batch's documents and commits nothing.
+// Apply passes the documents of the batch to visit and commits nothing.
 func (s *survey) Apply(_ context.Context, b retrieval.Batch) error {
 	for _, part := range append([]retrieval.Batch{b}, b.Others...) {
 		for _, p := range part.Put {

@@ -2,5 +2,5 @@ package ingest
 
 import "parley/internal/tokens"
 
-// CountTokens counts the tokens of a chunk.
-func CountTokens(text string) int { return tokens.Count(text) }
+// countTokens counts the tokens of a chunk.
+func countTokens(text string) int { return tokens.Count(text) }

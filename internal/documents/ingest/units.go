@@ -171,7 +171,7 @@ func (s *splitter) openTable(p int, span text.Span) {
 	}
 	text := s.pages[p].Text[h.start:h.end]
 	h.runes = int32(utf8.RuneCountInString(text))
-	h.tokens = int32(CountTokens(text))
+	h.tokens = int32(countTokens(text))
 	if s.table >= 0 {
 		s.tables[s.table] = h
 		return
@@ -237,7 +237,7 @@ func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
 		u := unit{
 			page: int32(p), start: int32(span.Start), end: int32(end),
 			runes:  int32(utf8.RuneCountInString(piece)),
-			tokens: int32(CountTokens(piece)),
+			tokens: int32(countTokens(piece)),
 			path:   int32(len(s.paths) - 1), table: -1,
 			kind: b.Kind, level: uint8(min(max(b.Level, 0), 255)), joint: j,
 		}
@@ -262,7 +262,7 @@ func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
 func (s *splitter) fits(text string) bool {
 	limit := s.opts.limit()
 	return len(text) <= limit*utf8.UTFMax && utf8.RuneCountInString(text) <= limit &&
-		(len(text) <= s.opts.Tokens || CountTokens(text) <= s.opts.Tokens) // no token is shorter than a byte
+		(len(text) <= s.opts.Tokens || countTokens(text) <= s.opts.Tokens) // no token is shorter than a byte
 }
 
 // prefix returns how many bytes of text go into one unit: all of it when it fits, else as much
@@ -274,7 +274,7 @@ func (s *splitter) prefix(text string) int {
 	}
 	n := runeOffset(text, s.opts.Size)
 	for {
-		tokens := CountTokens(text[:n])
+		tokens := countTokens(text[:n])
 		if tokens <= s.opts.Tokens {
 			break
 		}

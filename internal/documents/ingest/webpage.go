@@ -108,8 +108,8 @@ func (r *run) keepPage(ctx context.Context, c *candidate) (original, error) {
 // untyped are the media types with which servers send files of which they do not know more.
 var untyped = []string{"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}
 
-// AcceptsPage reports whether pages of a media type become documents: texts and office files, and
-// neither data that only programs read nor archives. It is for crawl.Options.
+// AcceptsPage reports whether pages of a media type become documents: texts and office files do, data for
+// programs and archives do not. It is for crawl.Options.
 func AcceptsPage(mediaType, url string) bool {
 	return format.PageExtension(mediaType) != "" ||
 		slices.Contains(untyped, mediaType) && format.OnWeb(extensionOf(url))

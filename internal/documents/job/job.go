@@ -1,11 +1,10 @@
-// Package job keeps work that goes on after the request that asked for it was answered: files to
-// read, pages to fetch. A job is durable before anybody is told of it, it survives the death of the
-// process, and it always ends in a state that says what became of it.
+// Package job runs work that continues after its request was answered: reading files, fetching pages. A job is
+// durable before the caller gets its id, survives the end of the process, and always ends in a state that says
+// how it went.
 //
-// A Runner carries the jobs of one owner out one after another, and those of several owners beside each
-// other. People without sign-in are one owner; among them callers take turns, by where they are. What a
-// job is about is the business of whoever adds it and of the Runner's Executor; here it is an opaque
-// Request.
+// A Runner runs the jobs of one owner one at a time, and those of several owners at the same time. People without
+// sign-in are one owner; the callers among them take turns, by origin. The content of a job is an opaque Request,
+// which only the code that adds it and the Runner's Executor understand.
 //
 //	runner := job.NewRunner(job.Options{Store: db.Jobs(), Execute: service.Execute})
 //	go runner.Run(ctx) // ends with ctx
@@ -21,7 +20,7 @@ import (
 	"time"
 )
 
-// State is how far a job is.
+// State is the state of a job.
 type State string
 
 // The states. The last four are final: a job leaves them only by Retry.
@@ -37,7 +36,7 @@ const (
 // Final reports whether the job has ended.
 func (s State) Final() bool { return s != Queued && s != Running }
 
-// FileState is how far a file of a job is.
+// FileState is the state of a file of a job.
 type FileState string
 
 // The states of files.
@@ -50,7 +49,7 @@ const (
 	FileCancelled FileState = "cancelled" // not looked at
 )
 
-// File is one of the things that a job is to index: a file, or a page of the web.
+// File is a file or web page that a job indexes.
 type File struct {
 	Name       string    `json:"name"`
 	State      FileState `json:"state"`
@@ -60,7 +59,7 @@ type File struct {
 	DocumentID string    `json:"document_id,omitempty"`
 }
 
-// Counts add up what became of a job's files.
+// Counts are the numbers of a job's files by outcome.
 type Counts struct {
 	Total, Done, Indexed, Unchanged, Skipped, Failed int // files
 	Partly                                           int // of those indexed or unchanged
@@ -72,23 +71,23 @@ type Job struct {
 	ID        string // see package ident
 	Kind      string // what it does, in the words of whoever adds it
 	Namespace string
-	Owner     string          // the subject who asked for it; nobody else hears of it. "" is everybody's
+	Owner     string          // the subject who asked for it and alone may see it; "" means everybody
 	Origin    string          // from where the owner asked, see access.Origin
 	Request   json.RawMessage // for the Executor
 	State     State
-	Message   string // what it is doing, waits for, or did, for people
+	Message   string // for people: what it is doing, waiting for, or has done
 	Error     string // why it failed, for people; "" unless State is Failed
 	Counts    Counts
 	Files     []File
-	Runs      int // how often it was begun
+	Runs      int // how often it was started
 
-	CreatedAt, QueuedAt time.Time // the last is later than the first for one that is tried again
+	CreatedAt, QueuedAt time.Time // QueuedAt is later than CreatedAt for a retry
 	StartedAt, EndedAt  time.Time // zero before
 	Asked               bool      // somebody asked to cancel it
 }
 
-// settle adds up the files and sets the state that they make. Files that were not reached are
-// cancelled ones. A job without files is Failed unless it says otherwise.
+// settle sets the final state of the job from those of its files. Files that were not reached become cancelled.
+// A job without an indexed file is Failed.
 func (j *Job) settle(cancelled bool) {
 	for i := range j.Files {
 		if j.Files[i].State == FileQueued {
@@ -110,7 +109,7 @@ func (j *Job) settle(cancelled bool) {
 	}
 }
 
-// Ask is what a Store does to a job that somebody wants to be cancelled: one that has not begun ends.
+// Ask changes a job whose cancellation was requested, for a Store. A job that has not started ends.
 func (j *Job) Ask(now time.Time) error {
 	if j.State.Final() {
 		return ErrState
@@ -125,7 +124,7 @@ func (j *Job) Ask(now time.Time) error {
 	return nil
 }
 
-// Again is what a Store does to a job that is to be tried again. What is done stays done.
+// Again changes a job that is retried, for a Store. Files that are done stay done.
 func (j *Job) Again(now time.Time) error {
 	if !j.State.Final() || j.State == Done {
 		return ErrState
@@ -170,8 +169,8 @@ func (j *Job) Count() {
 // ErrNotFound says that there is no such job of that owner.
 var ErrNotFound = errors.New("no such job")
 
-// ErrState says that a job is in a state in which it cannot be changed so: retried before it has
-// ended, or cancelled after that.
+// ErrState says that the state of a job does not allow a change: a retry before it has ended, or a cancellation
+// after that.
 var ErrState = errors.New("not in this state")
 
 // QueueError says that no more jobs are accepted until some have ended.
@@ -182,7 +181,7 @@ type QueueError struct {
 
 func (e *QueueError) Error() string { return fmt.Sprintf("%d jobs have not ended", e.Limit) }
 
-// List asks for a page of jobs.
+// List selects a page of jobs.
 type List struct {
 	Owner     string
 	Namespace string // "" for all
@@ -213,8 +212,7 @@ type Store interface {
 	Retry(ctx context.Context, owner, id string, now time.Time) (Job, error)
 }
 
-// FailureError is an error of an Executor whose text is for the owner of the job. The text of other
-// errors goes to the log only.
+// FailureError is an error of an Executor whose Msg the owner of the job may see. Other errors are only logged.
 type FailureError struct {
 	Msg string
 	Err error // may be nil

@@ -17,45 +17,44 @@ import (
 	"parley/internal/ident"
 )
 
-// Executor carries out a job. It tells what it does by t.Update, and returns nil also when files
-// have failed: their states tell. It returns soon after ctx has ended. A job may be begun more than
-// once, after a crash for example, so what it does must be fit to be done again.
+// Executor runs a job. It reports progress with t.Update. Failed files are not an error: their states say so. It
+// returns soon after ctx has ended. A job may be started more than once, for example after a crash, so running it
+// again must be harmless.
 type Executor func(ctx context.Context, t *Task) error
 
-// Options is what a Runner works with. Store and Execute are required.
+// Options configure a Runner. Store and Execute are required.
 type Options struct {
 	Store   Store
 	Execute Executor
-	// Lock takes the right to carry out the jobs of this store, so that of several processes only
-	// one does; its error is that another has it. Nil is for stores of one process.
+	// Lock takes the lock for running the jobs of this store, so that only one of several processes does. It
+	// returns an error if another process has it. Nil is for stores of one process.
 	Lock   func() (unlock func(), err error)
 	Logger *slog.Logger // nil discards
 }
 
 // The pace of a Runner.
 const (
-	pollInterval = 2 * time.Second        // looks for jobs and wishes of other processes
-	waitInterval = 500 * time.Millisecond // looks again at what a job waits for
+	pollInterval = 2 * time.Second        // between two looks for jobs and cancellations of other processes
+	waitInterval = 500 * time.Millisecond // between two looks at what a job waits for
 	saveInterval = time.Second            // between two saves of progress
 	tellInterval = 200 * time.Millisecond // between two events of a watcher
 )
 
-// maxRuns is how often a job is begun anew that takes the process down with it, or is stopped with
-// it.
+// maxRuns is how often a job is started that ends together with its process.
 const maxRuns = 5
 
-// How many jobs may be unfinished: of one caller, who is an owner at an origin, and of everybody.
+// The largest numbers of unfinished jobs: of one caller, who is an owner at an origin, and of all.
 const (
 	maxOfCaller = 200
 	maxOfAll    = 1000
 )
 
-// parallel is for how many owners jobs are carried out at a time.
+// parallel is the number of owners whose jobs run at the same time.
 const parallel = 4
 
-// Runner carries out the jobs of a store. Those of one owner run one after another; owners do not wait
-// for each other, unless there are many, and then the one whose turn was longest ago comes first. Its
-// methods may be called concurrently, also without a Run: then another process has to.
+// Runner runs the jobs of a store. The jobs of one owner run one at a time. Owners wait for each other only if
+// there are many; then the one whose last turn was longest ago comes first. Its methods may be called
+// concurrently. If Run was not called, another process has to run the jobs.
 type Runner struct {
 	opts Options
 	wake chan struct{} // has a value when there is something to look at
@@ -85,12 +84,11 @@ func NewRunner(opts Options) *Runner {
 	}
 }
 
-// NewID returns the id of a new job: later ones are greater.
+// NewID returns an id for a new job. Later ids are greater.
 func NewID() string { return ident.New() }
 
-// Add stores a new job, which is durable when Add returns. The caller sets ID, Kind, Namespace,
-// Owner, Request and Files; the rest is set here. It returns the job as stored. A *QueueError says that
-// too many wait.
+// Add stores a new job durably and returns it. The caller sets ID, Kind, Namespace, Owner, Origin, Request and
+// Files; Add sets the rest. A *QueueError says that too many jobs are waiting.
 func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
 	r.admission.Lock()
 	defer r.admission.Unlock()
@@ -122,7 +120,7 @@ func (r *Runner) admit(ctx context.Context, owner, origin string) error {
 	return nil
 }
 
-// Job returns a job of an owner as it is at this moment, or ErrNotFound.
+// Job returns the current state of an owner's job, or ErrNotFound.
 func (r *Runner) Job(ctx context.Context, owner, id string) (Job, error) {
 	if t := r.running(id); t != nil {
 		if j := t.Job(); j.Owner == owner {
@@ -145,7 +143,7 @@ func (r *Runner) Jobs(ctx context.Context, l List) ([]Job, error) {
 	return all, err
 }
 
-// Running returns the jobs that are being carried out, without Files, the one first that began first.
+// Running returns the running jobs without Files, in the order in which they started.
 func (r *Runner) Running() []Job {
 	r.mu.Lock()
 	tasks := slices.Clone(r.tasks)
@@ -163,8 +161,8 @@ func (r *Runner) Running() []Job {
 	return jobs
 }
 
-// Cancel asks to cancel a job. One that is running ends soon after; the error is ErrState when it
-// has ended already.
+// Cancel requests the cancellation of a job. A running job ends soon after. The error is ErrState if the job has
+// ended.
 func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
 	j, err := r.opts.Store.Ask(ctx, owner, id, now())
 	if err != nil {
@@ -179,8 +177,8 @@ func (r *Runner) Cancel(ctx context.Context, owner, id string) (Job, error) {
 	return j, nil
 }
 
-// Retry queues a job again; what it has indexed stays, and costs nothing the second time. A *QueueError
-// says that too many wait.
+// Retry queues a job again. What it has indexed stays, and costs nothing the second time. A *QueueError says that
+// too many jobs are waiting.
 func (r *Runner) Retry(ctx context.Context, owner, id string) (Job, error) {
 	r.admission.Lock()
 	defer r.admission.Unlock()
@@ -194,10 +192,9 @@ func (r *Runner) Retry(ctx context.Context, owner, id string) (Job, error) {
 	return j, err
 }
 
-// Watch yields a job as it is, then whenever it has changed, and last when it has ended, a few times
-// a second at the most. After a time without a change it yields the same job again, so that the
-// caller can see to its connection. It ends early with ctx, with Drain, or with an error, which it
-// yields. It can be ranged over once.
+// Watch yields the current state of a job, then each change, at most a few times a second, and last its end. If
+// nothing changes for a while it yields the same state again, so that the caller can keep its connection alive. It
+// ends early with ctx, after Drain, or with an error, which it yields. It can be ranged over once.
 func (r *Runner) Watch(ctx context.Context, owner, id string, idle time.Duration) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		var last Job
@@ -253,7 +250,7 @@ func same(a, b Job) bool {
 	return a.ID == b.ID && a.State == b.State && a.Message == b.Message && a.Counts == b.Counts && a.Asked == b.Asked
 }
 
-// Drain ends all watches, now and later.
+// Drain ends all watches, present and future.
 func (r *Runner) Drain() { r.once.Do(func() { close(r.drained) }) }
 
 func (r *Runner) changes() <-chan struct{} {
@@ -290,8 +287,8 @@ func (r *Runner) running(id string) *Task {
 	return nil
 }
 
-// Run carries out jobs until ctx ends. A job that is in the middle then is queued again, for the
-// next Run to go on with.
+// Run runs jobs until ctx ends. It queues a job that is running at that moment again, so that the next Run
+// continues it.
 func (r *Runner) Run(ctx context.Context) {
 	var unlock func()
 	var jobs sync.WaitGroup
@@ -408,7 +405,7 @@ func (r *Runner) busy() map[string]bool {
 // callerOf is the owner of a job at an origin, as a key of Runner.served.
 func callerOf(j Job) string { return j.Owner + "\x00" + j.Origin }
 
-// ErrCancelled is the cause for which the context of a job ends that somebody cancelled.
+// ErrCancelled is the cause with which the context of a cancelled job ends.
 var ErrCancelled = errors.New("cancelled")
 
 // carryOut does one job, whose own context is inner, and reports whether the store has heard what became

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Task is a job that is being carried out. Its methods may be called concurrently.
+// Task is a running job. Its methods may be called concurrently.
 type Task struct {
 	runner *Runner
 	id     string
@@ -21,7 +21,7 @@ type Task struct {
 	unsaved bool // there are changes that the store does not know
 }
 
-// Job returns a copy of the job as it is now.
+// Job returns a copy of the current state of the job.
 func (t *Task) Job() Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,8 +36,8 @@ func (t *Task) owner() string {
 	return t.job.Owner
 }
 
-// Update changes the job's Message, Files and Counts, and tells those who watch. Counts of files
-// follow from Files when these are set. The changes are saved about once a second.
+// Update changes the job's Message, Files and Counts, and notifies watchers. The counts of files follow from Files
+// if these are set. Changes are saved about once a second.
 func (t *Task) Update(change func(j *Job)) {
 	t.mu.Lock()
 	change(&t.job)
@@ -47,7 +47,7 @@ func (t *Task) Update(change func(j *Job)) {
 	t.runner.tell()
 }
 
-// Wait tells why the job cannot go on yet, and waits a moment. Its error is that of ctx.
+// Wait reports why the job cannot continue yet, and waits a moment. Its error is ctx's.
 func (t *Task) Wait(ctx context.Context, why string) error {
 	t.Update(func(j *Job) { j.State, j.Message = Queued, why })
 	select {
@@ -58,7 +58,7 @@ func (t *Task) Wait(ctx context.Context, why string) error {
 	}
 }
 
-// Doing tells what the job does, which ends a Wait.
+// Doing reports what the job is doing, which ends a Wait.
 func (t *Task) Doing(what string) {
 	t.Update(func(j *Job) {
 		j.State, j.Message = Running, what
@@ -161,7 +161,7 @@ func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
 		if i == endTries || ctx.Err() != nil {
 			return err
 		}
-		t.Update(func(j *Job) { j.Message = "It has come to its end, but the server cannot store that at the moment." })
+		t.Update(func(j *Job) { j.Message = "The job has ended, but the server cannot store its result at the moment." })
 		time.Sleep(endWait)
 	}
 }

@@ -17,16 +17,15 @@ const maxName = 255 - len(aboutSuffix)
 
 // NameError says why a file cannot have the name that a client gave.
 type NameError struct {
-	Name string // as far as it can be shown
+	Name string // what of it can be shown
 	Why  string
 }
 
 func (e *NameError) Error() string { return fmt.Sprintf("the file name %q %s", e.Name, e.Why) }
 
-// Clean makes the name of a file of what a client says. Folders before it are cut off. Characters
-// that would end a citation, mean something in a URL or in a path, or cannot be seen become "_", so
-// that the name is also the one by which the file is cited. It is in Unicode's form NFC. The error
-// is a *NameError.
+// Clean makes a file name of the one that a client sent. It removes folders. Characters that would end a citation,
+// that have a meaning in a URL or path, or that are invisible become "_", so that the file can be cited by this
+// name. The name is in Unicode's form NFC. The error is a *NameError.
 func Clean(name string) (string, error) {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]

@@ -1,12 +1,11 @@
-// Package upload keeps the files that users have given: a folder for each namespace and owner, whose
-// files are ingested like those of any other folder, and beside them the files of jobs that have not
-// come to them yet.
+// Package upload keeps uploaded files: a folder for each namespace and owner, which is ingested like any other
+// folder, and a folder for each job with the staged files that the job has not reached yet.
 //
 //	DIR/files/NAMESPACE/OWNER/report.pdf
 //	DIR/staged/JOB/report.pdf
 //
-// A file is written and synced as a staged one, and published by a rename: a reader of the folder
-// sees the old file or the new one, never half of it. Only names that Clean has made are used.
+// A staged file is written and synced, and then published by a rename: a reader of the folder sees the old file
+// or the new one, never a part of it. File names come from Clean only.
 package upload
 
 import (
@@ -28,19 +27,19 @@ import (
 // Store keeps files below a folder. Its methods may be called concurrently.
 type Store struct{ dir string }
 
-// New returns a store below dir, which is made when the first file comes.
+// New returns a store below dir, which is created with the first file.
 func New(dir string) *Store { return &Store{dir: dir} }
 
-// Scope says whose files are meant.
+// Scope names a folder of uploads.
 type Scope struct {
 	Namespace string
-	Owner     string // "" for the files that everybody shares
+	Owner     string // "" for files that everybody shares
 }
 
-// Dir is the folder below which all files lie.
+// Dir returns the folder below which all files lie.
 func (s *Store) Dir() string { return s.dir }
 
-// Folder is the folder in which the published files of a scope lie; it need not exist.
+// Folder returns the folder of the published files of a scope, which may not exist yet.
 func (s *Store) Folder(at Scope) string {
 	return filepath.Join(s.dir, "files", plain(at.Namespace), ownerFolder(at.Owner))
 }
@@ -69,8 +68,8 @@ func plain(text string) string {
 	return "x-" + hex.EncodeToString(sum[:20])
 }
 
-// Stage writes a file for a job and returns its size. It is durable once Seal has returned. An error
-// leaves nothing of it.
+// Stage writes a file for a job and returns its size. The file is durable once Seal has returned. After an error
+// nothing of it is left.
 func (s *Store) Stage(ctx context.Context, job, name string, r io.Reader) (size int64, err error) {
 	if err := check(name); err != nil {
 		return 0, err
@@ -94,7 +93,7 @@ func (s *Store) Stage(ctx context.Context, job, name string, r io.Reader) (size 
 	return size, nil
 }
 
-// Seal makes what was staged for a job durable.
+// Seal makes the staged files of a job durable.
 func (s *Store) Seal(job string) error {
 	for _, dir := range []string{s.staged(job), filepath.Join(s.dir, "staged"), s.dir, filepath.Dir(s.dir)} {
 		if err := syncDir(dir); err != nil {
@@ -104,7 +103,7 @@ func (s *Store) Seal(job string) error {
 	return nil
 }
 
-// Discard removes what was staged for a job.
+// Discard removes the staged files of a job.
 func (s *Store) Discard(job string) error {
 	if err := os.RemoveAll(s.staged(job)); err != nil {
 		return fmt.Errorf("remove an upload: %w", err)
@@ -112,12 +111,11 @@ func (s *Store) Discard(job string) error {
 	return nil
 }
 
-// Staged returns the path of a file that was staged for a job.
+// Staged returns the path of a staged file of a job.
 func (s *Store) Staged(job, name string) string { return filepath.Join(s.staged(job), name) }
 
-// Publish puts a staged file, and what is said about it, in the place of the scope's file of that
-// name, and reports whether there is one now: it may have been published before, or removed. What it
-// takes the place of is kept for Withdraw until Accept.
+// Publish moves a staged file and its sidecar into the scope's folder, and reports whether the file is there now:
+// it may have been published before, or removed. The file that it replaces is kept for Withdraw until Accept.
 func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
@@ -179,7 +177,7 @@ func (s *Store) keepReplaced(path, job, name string) error {
 	return nil
 }
 
-// Accept ends what Withdraw could take back: what the published files of a job took the place of goes.
+// Accept deletes the files that the published files of a job have replaced, so that Withdraw can no longer restore them.
 func (s *Store) Accept(job string) error {
 	err := os.RemoveAll(s.replaced(job))
 	_ = os.Remove(s.staged(job)) // which is not empty while there are files to retry
@@ -189,8 +187,7 @@ func (s *Store) Accept(job string) error {
 	return nil
 }
 
-// Withdraw takes a published file back to those that are staged for a job, and puts in its place what
-// was there before.
+// Withdraw moves a published file back to the staged files of a job, and restores the file that it replaced.
 func (s *Store) Withdraw(at Scope, job, name string) error {
 	if err := check(name); err != nil {
 		return err
@@ -217,7 +214,7 @@ func (s *Store) Withdraw(at Scope, job, name string) error {
 // aboutSuffix is the end of a file that says something of another; package ingest reads it.
 const aboutSuffix = ".parley.yaml"
 
-// Describe stages what is to be said about a staged file.
+// Describe stages a sidecar for a staged file.
 func (s *Store) Describe(job, name string, yaml []byte) error {
 	if err := check(name); err != nil {
 		return err
@@ -252,7 +249,7 @@ func (s *Store) Remove(at Scope, name string) (bool, error) {
 	return removeFile(filepath.Join(s.Folder(at), name))
 }
 
-// Unstage removes a file that is staged for a job, and reports whether there was one.
+// Unstage removes a staged file of a job, and reports whether there was one.
 func (s *Store) Unstage(job, name string) (bool, error) {
 	if !valid(name) {
 		return false, nil
@@ -280,8 +277,8 @@ func removeFile(path string) (bool, error) {
 	return true, nil
 }
 
-// Sweep removes what is staged for jobs that are not among those to keep, unless a file has come since
-// a time: it may be of an upload that is coming in, here or in another process.
+// Sweep removes the staged files of all jobs but those to keep. It leaves a job with a file that was written since
+// a time: that may be an upload in progress, here or in another process.
 func (s *Store) Sweep(keep []string, since time.Time) error {
 	dir := filepath.Join(s.dir, "staged")
 	entries, err := os.ReadDir(dir)
@@ -324,7 +321,7 @@ func (c *contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// Make makes the folder of a scope if need be.
+// Make creates the folder of a scope if it does not exist.
 func (s *Store) Make(at Scope) error {
 	if err := os.MkdirAll(s.Folder(at), 0o700); err != nil {
 		return fmt.Errorf("make the folder of uploads: %w", err)
@@ -332,7 +329,7 @@ func (s *Store) Make(at Scope) error {
 	return nil
 }
 
-// Rename gives a staged file another name.
+// Rename renames a staged file.
 func (s *Store) Rename(job, from, to string) error {
 	if err := errors.Join(check(from), check(to)); err != nil {
 		return err

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Usage is what uploads take, in bytes.
+// Usage is the size of uploads in bytes.
 type Usage struct {
 	All    int64            // of everybody, published and staged
 	Owner  int64            // of one owner's published files, in all namespaces
 	Staged map[string]int64 // by the id of the job
 }
 
-// Usage adds up what there is at the moment.
+// Usage returns the present sizes.
 func (s *Store) Usage(owner string) (u Usage, err error) {
 	u.Staged = map[string]int64{}
 	err = eachFolder(filepath.Join(s.dir, "files"), func(namespace string) error {
@@ -40,7 +40,7 @@ func (s *Store) Usage(owner string) (u Usage, err error) {
 	return u, nil
 }
 
-// StagedJobs returns the ids of the jobs for which something is staged.
+// StagedJobs returns the ids of the jobs with staged files.
 func (s *Store) StagedJobs() (ids []string, err error) {
 	err = eachFolder(filepath.Join(s.dir, "staged"), func(job string) error {
 		ids = append(ids, strings.ToUpper(job))
@@ -52,7 +52,7 @@ func (s *Store) StagedJobs() (ids []string, err error) {
 	return ids, nil
 }
 
-// Size is that of a published file; 0 when there is none.
+// Size returns the size of a published file, or 0 if there is none.
 func (s *Store) Size(at Scope, name string) int64 {
 	st, err := os.Lstat(filepath.Join(s.Folder(at), name))
 	if err != nil {

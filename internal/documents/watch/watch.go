@@ -1,8 +1,7 @@
-// Package watch tells what changes below files and folders.
+// Package watch reports changes of files and folders.
 //
-// It follows what the system says of them, and falls back to looking again now and then where the
-// system cannot say: its limit of watches is reached, or its queue has overflowed. It never says
-// less than what has changed; it may say more.
+// It uses the notifications of the system, and polls if the system cannot notify, because its limit of watches is
+// reached or its queue has overflowed. It never misses a change; it may report paths that have not changed.
 //
 //	err := watch.Follow(ctx, roots, watch.Options{}, func(ctx context.Context, c watch.Changes) error {
 //		…
@@ -21,21 +20,21 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Changes is what has changed since the last ones.
+// Changes are the changes since the last report.
 type Changes struct {
-	Paths []string // of files and folders that came, went or changed; a folder stands for all in it
-	Roots []string // of which anything may have changed
+	Paths []string // files and folders that were added, removed or changed; a folder stands for all in it
+	Roots []string // in which anything may have changed
 }
 
 func (c Changes) empty() bool { return len(c.Paths) == 0 && len(c.Roots) == 0 }
 
-// Options say how to follow. A zero field means its default.
+// Options tune Follow. A zero field means its default.
 type Options struct {
-	Quiet   time.Duration // how long nothing happens before changes are told; 200 ms
-	Longest time.Duration // how long they are held back at the most; 2 s
-	Poll    time.Duration // how often everything is looked at where the system does not tell; 15 s
-	Check   time.Duration // how often everything is looked at where it does, in case it does not; 10 min
-	Retry   time.Duration // after which changes that could not be handled are told again; 1 s
+	Quiet   time.Duration // silence before changes are reported; 200 ms
+	Longest time.Duration // longest delay of a report; 2 s
+	Poll    time.Duration // between two looks at everything if the system does not notify; 15 s
+	Check   time.Duration // between two looks at everything if it does, in case it misses something; 10 min
+	Retry   time.Duration // before changes that could not be handled are reported again; 1 s
 	// Ignore reports whether what happens at or below a path of a root does not matter; nil for never.
 	Ignore func(root, path string) bool
 	// Logger gets what a user should know; nil discards.
@@ -73,12 +72,11 @@ const lookInterval = time.Second
 // maxPaths is from how many paths on the root is told in their place.
 const maxPaths = 256
 
-// Follow tells changed what changes at or below roots, which are absolute and free of symbolic
-// links, until ctx ends; it returns ctx's error. At first it tells all roots that are there. Changed
-// is called from one goroutine at a time. What it returns an error for is told again later, with
-// what has changed since.
+// Follow calls changed with the changes at or below roots, which are absolute and without symbolic links, until
+// ctx ends, and returns ctx's error. The first call has all roots that exist. Changed is called by one goroutine at
+// a time. If it returns an error, its changes are reported again later, with those since.
 //
-// A root that is gone is told of when it is back.
+// A root that is gone is reported when it is back.
 func Follow(ctx context.Context, roots []string, options Options, changed func(context.Context, Changes) error) error {
 	f := &follower{
 		options: options.withDefaults(), changed: changed,

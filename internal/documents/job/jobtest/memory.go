@@ -1,4 +1,4 @@
-// Package jobtest holds a job.Store in memory, for tests.
+// Package jobtest has a job.Store in memory, for tests.
 package jobtest
 
 import (
