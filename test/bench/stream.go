@@ -25,11 +25,11 @@ type load struct {
 	answers int // in one round
 	rounds  int
 
-	mode, body string   // of loadgen; NDJSON and a streamed question when empty
-	paths      []string // of the endpoints; their own when nil
-	warmup     string   // requests; 5 when empty
-	flags      []string // further ones of loadgen
-	durable    bool     // the floor that commits is loaded too
+	mode, body string   // options of loadgen; NDJSON and a streamed question by default
+	paths      []string // paths of the endpoints; their own if nil
+	warmup     string   // number of requests; 5 by default
+	flags      []string // further flags of loadgen
+	durable    bool     // also load the floor that commits
 	also       []endpoint
 }
 
@@ -37,13 +37,13 @@ type load struct {
 type endpoint struct{ version, path, mode, body, mark string }
 
 var (
-	// Tokens as fast as they come, so that what counts is the work for each.
+	// Tokens as fast as possible: measures the work for each.
 	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7,
 		also: []endpoint{responses}}
-	// Tokens at the pace of a model: what counts is waking up for each.
+	// Tokens at the pace of a model: measures waking up for each.
 	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3,
 		also: []endpoint{responses}}
-	// One client, so that nothing waits but for the work on its own request.
+	// One client, so that a request waits for its own work only.
 	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
 
@@ -57,8 +57,8 @@ var endpoints = []endpoint{
 var responses = endpoint{version: "Responses", path: "/v1/responses", mode: "sse", mark: `"delta":".?tok\d`,
 	body: `{"model":"parley","input":"Which file formats can Parley read?","stream":true}`}
 
-// stream measures what streaming an upstream's answer costs beside the floor: the least that a Go
-// server does to translate it. Both run over the same upstream, one round each in turn.
+// stream compares the cost of streaming an upstream's answer with the floor: the minimum that a Go
+// server needs to translate it. Both use the same upstream, in alternating rounds.
 func (b *bench) stream(ctx context.Context) error {
 	for _, l := range []load{fast, paced} {
 		rounds, err := b.drive(ctx, l)
