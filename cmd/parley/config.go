@@ -112,16 +112,6 @@ type Config struct {
 	RAGChatShowProcessingSteps bool   `name:"ragchat-show-processing-steps" env:"PARLEY_RAGCHAT_SHOW_PROCESSING_STEPS,SHOW_PROCESSING_STEPS" yaml:"ragchat.show_processing_steps" default:"true" negatable:"" help:"Whether the Chat-with-RAG API streams the steps before the final answer, if a request does not say."`
 }
 
-// DefaultConfig returns the defaults.
-func DefaultConfig() Config {
-	var cfg Config
-	parser := kong.Must(&cfg, kong.PostBuild(forgetEnv))
-	if _, err := parser.Parse(nil); err != nil {
-		panic(fmt.Sprintf("a default in the tags of Config is wrong: %v", err))
-	}
-	return cfg
-}
-
 // forgetEnv keeps kong from reading the environment, because layers reads it with its place before
 // the file. The variable names move into the help.
 func forgetEnv(k *kong.Kong) error {
