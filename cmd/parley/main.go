@@ -6,10 +6,10 @@
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
 //	parley mcp                serve an MCP client on standard input and output
-//	parley jobs               list, show, retry and cancel jobs of what was uploaded
+//	parley jobs               list, show, retry and cancel jobs of uploads
 //	parley usage              report what model calls took and cost
 //	parley models             list models, with context size and price
-//	parley prompts            list what models are told
+//	parley prompts            list the prompts for models
 //	parley config             print the effective configuration
 //	parley version            print the version
 //

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// responsesCall is what a user of a client sees; responses.mjs prints it.
+// responsesCall is the result of one call as a user of a client sees it; responses.mjs prints it.
 type responsesCall struct {
 	Answer, Streamed, Next, Final, Thrown string
 	Parsed                                struct{ Height int }

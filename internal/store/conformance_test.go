@@ -40,7 +40,7 @@ func stateOf(db *store.DB) storetest.StateParts {
 	return storetest.StateParts{Turns: s, Accounts: s}
 }
 
-// A second database is written part by part: the tests of what is there must not call what is not.
+// A second database is written part by part, so the tests of a part must not call other parts.
 func TestSuites_NeedOnlyThePartsThatTheyName(t *testing.T) {
 	for name, parts := range map[string]func(c storetest.CorpusParts) storetest.CorpusParts{
 		"writing": func(c storetest.CorpusParts) storetest.CorpusParts { return storetest.CorpusParts{Writing: c.Writing} },

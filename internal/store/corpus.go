@@ -200,7 +200,7 @@ func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err er
 	return data, err
 }
 
-// Stats counts what a namespace holds.
+// Stats counts the contents of a namespace.
 func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats, err error) {
 	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN pages = 0 THEN 1 ELSE pages END), 0),

@@ -197,7 +197,7 @@ func (c corpus) put(id, name string) retrieval.Put {
 // everyone is a filter that lets the documents of put through.
 var everyone = retrieval.Filter{Namespace: "ns", Principal: access.Principal{Subject: "adam"}}
 
-// rightsOf returns what a snapshot says of a document.
+// rightsOf returns the rights to a document in a snapshot.
 func rightsOf(p retrieval.Put) retrieval.Rights {
 	return retrieval.Rights{Revision: p.Document.Revision, Category: p.Document.Category, Access: p.Document.Access}
 }
