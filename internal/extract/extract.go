@@ -1,6 +1,15 @@
-// Package extract turns one file into pages of text with structure and offsets. It knows file
-// formats and nothing else: no store, no chunks, no network. Parsers run on hostile input, so
-// callers in the server run them in a child process (see Pool).
+// Package extract turns one file into pages of text with structure and offsets. It knows nothing of
+// stores, chunks or the network. This package holds what all formats share: documents, limits, the
+// registry of readers, and the recognition of formats. Readers live in subpackages, one for each
+// family of formats, and register themselves; importing extract/formats links all of them in:
+//
+//	import _ "parley/internal/extract/formats"
+//
+//	x := &extract.Extractor{}
+//	defer x.Close()
+//	doc, err := x.File(ctx, extract.Input{Name: "a.docx", Content: f, Size: size})
+//
+// Parsers run on hostile input, so the server reads files in child processes: see extract/sandbox.
 package extract
 
 import (
@@ -12,27 +21,27 @@ import (
 
 // Document is what was read from one file.
 type Document struct {
-	Format string   // as people call it: "PDF", "Excel"
+	Format string   // the name in format.Table: "PDF", "Excel"
 	Title  string   // from the file's own metadata or first heading; "" when it has none
 	Meta   Meta     // front matter
 	Pages  []Page   // in reading order; empty only where there are parts
 	Parts  []Part   // the files inside the file, which are documents of their own
-	Notes  []string // what could not be read although the rest could, for people
-	Cut    *Error   // why an archive has more files than Parts; nil when these are all
+	Notes  []string // for people: what could not be read, although the rest could
+	Cut    *Error   // why Parts lacks files of the archive; nil if it has all
 }
 
 // Part is a file inside a file: an entry of an archive, an attachment of a mail, a page of a
 // wiki's dump. The content of part i lies in the file PartName(i) of Input.Spool.
 type Part struct {
-	Name    string // where it is in the file, "/"-separated; for parts with content fs.ValidPath
+	Name    string // path in the file; fs.ValidPath holds for parts with content
 	Size    int64
-	Refused *Error // why it has no content here; nil when it has
+	Refused *Error // why its content is missing; nil if it is there
 }
 
-// PartName is the name of the file that holds part i.
+// PartName returns the name of the file that holds part i.
 func PartName(i int) string { return strconv.Itoa(i) }
 
-// Meta is what a document says of itself in front matter, or a sidecar file says of it.
+// Meta is metadata from the front matter of a document or from a sidecar file.
 type Meta struct {
 	Title    string   `yaml:"title"`
 	URL      string   `yaml:"url"`
@@ -40,7 +49,7 @@ type Meta struct {
 	Users    []string `yaml:"users"`  // subjects that may see the document
 	Groups   []string `yaml:"groups"` // groups that may see the document
 
-	Namespace string `yaml:"namespace"` // in which it is to be found; "" when it does not say
+	Namespace string `yaml:"namespace"` // where the document belongs; "" if it does not say
 }
 
 // Page is one page of a paged format, or the whole text of an unpaged one.
@@ -48,12 +57,12 @@ type Page struct {
 	Number int     // from 1; 0 where the format has no pages
 	Text   string  // UTF-8, lines separated by "\n", cleaned of layout noise
 	Blocks []Block // ascending and disjoint; together they cover the words of Text
-	Chars  []Run   // where Text came from in the original; nil where that means nothing
+	Chars  []Run   // where Text came from in the original; nil for formats without such a map
 }
 
 // Run says that Text from byte Offset on came from the original's characters Char, Char+1, …
 // up to the next run, one UTF-8 code point for each. For PDF, Char is the index of a character
-// in PDFium's text page, which gives its box. Char is -1 where the text was put in between.
+// in PDFium's text page, which gives its box. Char is Inserted for text that the original lacks.
 type Run struct {
 	Offset int
 	Char   int
@@ -93,25 +102,26 @@ const (
 	Timeout     Reason = "timeout"     // took longer than allowed
 	Crashed     Reason = "crashed"     // the parser died on it
 	Unreadable  Reason = "unreadable"  // the file could not be opened
-	Busy        Reason = "busy"        // the machine had no time for it
+	Busy        Reason = "busy"        // the machine was too busy
 	UnsafeName  Reason = "unsafe-name" // its name in the archive leads out of the archive
-	BadMetadata Reason = "metadata"    // who may see it is said, and cannot be read
+	BadMetadata Reason = "metadata"    // its access rights cannot be read
 )
 
-// Error is why a file gave no document.
+// Error says why a file gave no document.
 type Error struct {
 	Reason Reason
 	Detail string // one sentence for people, without paths
-	Format string // of the file, where that is known
-	Spent  bool   // it is a budget that has no more room, which the file shares with others
+	Format string // of the file; "" if unknown
+	Spent  bool   // a budget that the file shares with others is used up
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }
 
+// Inserted is the Char of a Run of text that the original does not have.
 const Inserted = -1
 
-// CharIndexes returns which characters of the original gave the page's text from byte start to
-// byte end, ascending and each once. It is empty where the format has no such map.
+// CharIndexes returns the characters of the original that the text from byte start to byte end came
+// from, ascending and without duplicates. It returns none for formats without such a map.
 func (p Page) CharIndexes(start, end int) []int {
 	var chars []int
 	for i, run := range p.Chars {

@@ -12,8 +12,7 @@ import (
 )
 
 // Extractor reads files in this process. The zero Extractor is ready to use; set the fields
-// before the first use. Its methods are not safe for concurrent use. PDFium stays loaded between
-// files until Close.
+// before the first use. Its methods are not safe for concurrent use. Parsers stay loaded until Close.
 type Extractor struct {
 	Limits   Limits
 	CacheDir string // where PDFium's compiled code is kept for the next start; "" compiles each time
@@ -30,24 +29,23 @@ type loaded struct {
 
 // Input is a file to read.
 type Input struct {
-	Name      string // says its extension
+	Name      string // for its extension
 	Content   io.ReaderAt
 	Size      int64
 	Spool     string   // folder for the files inside it, made when there are any; "" leaves them out
-	Passwords []string // to try on it
+	Passwords []string // tried in this order
 }
 
-// ReadFile reads one file with a throwaway Extractor, and leaves out the files inside it.
+// ReadFile reads one file with an Extractor of its own, and leaves out the files inside it.
 func ReadFile(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (*Document, error) {
 	x := Extractor{Limits: limits}
 	defer x.Close()
 	return x.File(ctx, Input{Name: name, Content: r, Size: size})
 }
 
-// ReadFile reads one file. The name only says its extension, and the content has the last word on
-// the format. The error is an *Error, or ctx's error: ctx is looked at between pages and parts,
-// so what must end in time on hostile input belongs in a Pool. A parser that panics is reported
-// as Crashed.
+// File reads one file. Its content decides the format before its extension does. The error is an
+// *Error, or ctx's error. Parsers look at ctx only between pages and parts: use a sandbox.Pool where
+// hostile input must end in time. A parser that panics is reported as Crashed.
 func (x *Extractor) File(ctx context.Context, in Input) (*Document, error) {
 	o, err := x.Open(in)
 	if err != nil {
@@ -62,8 +60,8 @@ type Opened struct {
 	format *format.Format
 }
 
-// Open recognises a file and loads its parser, which for the first PDF document takes seconds. The
-// error is an *Error, or that the parser cannot be loaded.
+// Open recognises the format of a file and loads its parser, which may take seconds for the first PDF
+// document. The error is an *Error, or says that the parser cannot be loaded.
 func (x *Extractor) Open(in Input) (o *Opened, err error) {
 	defer rescue(&err)
 	limits := x.Limits.WithDefaults()
@@ -119,7 +117,7 @@ func (x *Extractor) load(name string) (io.Closer, error) {
 	return l.parser, l.err
 }
 
-// Read makes a document of the file, as Extractor.File has it.
+// Read returns the document, as Extractor.File does.
 func (o *Opened) Read(ctx context.Context) (doc *Document, err error) {
 	defer func() {
 		if refused := (*Error)(nil); errors.As(err, &refused) {
@@ -147,7 +145,7 @@ func (o *Opened) Read(ctx context.Context) (doc *Document, err error) {
 	return doc, nil
 }
 
-// rescue is deferred: it makes an error of a panic.
+// rescue turns a panic into an error. It must be deferred.
 func rescue(err *error) {
 	if p := recover(); p != nil {
 		*err = &Error{Reason: Crashed, Detail: fmt.Sprintf("the parser panicked: %.200v", p)}
@@ -186,18 +184,18 @@ func (x *Extractor) Close() error {
 	return errors.Join(errs...)
 }
 
-// ReadFile is one file on its way through a parser.
+// File is a file as its reader sees it.
 type File struct {
 	Name      string
 	Ext       string         // lower case, without the dot
-	Kind      *format.Format // that ext stands for; nil unless there is a reader for it
+	Kind      *format.Format // that Ext stands for; nil if that format is not read
 	Head      []byte         // its first headBytes bytes
 	Content   io.ReaderAt
 	Size      int64
 	Limits    Limits
 	Passwords []string
-	Spool     *Spool    // takes the files inside
-	Parser    io.Closer // what the format's load returned
+	Spool     *Spool    // for the files inside
+	Parser    io.Closer // what the Load of the format returned
 }
 
 func newFile(name string, r io.ReaderAt, size int64) *File {
@@ -211,7 +209,7 @@ func newFile(name string, r io.ReaderAt, size int64) *File {
 // IsMisnamed reports whether the extension of a text is unknown, or that of a binary format.
 func (f *File) IsMisnamed() bool { return f.Kind == nil || f.Kind.Binary }
 
-// IsUntold reports whether the extension of a text is unknown, or does not tell its format.
+// IsUntold reports whether the extension of a text is unknown or says nothing about its format.
 func (f *File) IsUntold() bool { return f.Kind == nil || f.Kind.Vague }
 
 // headBytes is how much of a file the recognition of formats looks at.
@@ -232,6 +230,7 @@ func (f *File) All(limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// ReadStart reads the first n bytes.
 func ReadStart(r io.ReaderAt, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	if got, err := r.ReadAt(b, 0); int64(got) < n {
@@ -240,6 +239,7 @@ func ReadStart(r io.ReaderAt, n int64) ([]byte, error) {
 	return b, nil
 }
 
+// WithText removes the pages without blocks, in place.
 func WithText(pages []Page) []Page {
 	kept := pages[:0]
 	for _, p := range pages {
@@ -250,9 +250,9 @@ func WithText(pages []Page) []Page {
 	return kept
 }
 
-// firstHeading is the first heading of the first page, as long as it can be a title, or all the
-// headings of a cover that has nothing else. On pages, whose headings were told by their looks,
-// only one of the first level is taken.
+// firstHeading returns a title: the first heading of the first page if it is short enough, or all
+// headings of a cover page that has nothing else. In paged formats, where headings are recognised by
+// their looks, only a heading of level 1 counts.
 func firstHeading(pages []Page) string {
 	var headings []string
 	p, length := pages[0], 0
@@ -271,21 +271,24 @@ func firstHeading(pages []Page) string {
 	return headings[0]
 }
 
+// TooLargef returns an *Error with reason TooLarge.
 func TooLargef(format string, args ...any) *Error {
 	return &Error{Reason: TooLarge, Detail: fmt.Sprintf(format, args...)}
 }
 
-// spent is the error of a file that needs more of a shared budget than there is.
+// spent is TooLargef for a shared budget that is used up.
 func spent(format string, args ...any) *Error {
 	err := TooLargef(format, args...)
 	err.Spent = true
 	return err
 }
 
+// Damagedf returns an *Error with reason Damaged.
 func Damagedf(format string, args ...any) *Error {
 	return &Error{Reason: Damaged, Detail: fmt.Sprintf(format, args...)}
 }
 
+// Megabytes writes a number of bytes for messages.
 func Megabytes(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

@@ -14,20 +14,20 @@ import (
 	"parley/internal/format"
 )
 
-// Reader reads the files of one format. All functions but read are optional.
+// Reader reads the files of one format. All functions except Read are optional.
 type Reader struct {
 	Read func(context.Context, *File) (*Document, error)
 
 	// Looks reports whether the content shows the format. It is called for every file if the format is
 	// binary, otherwise for texts whose extension does not tell their format.
 	Looks func(*File) bool
-	// Load returns a parser that is costly to make. The Extractor keeps it until Close, and hands it
-	// to the other functions as File.Parser.
+	// Load returns a parser that is expensive to create. The Extractor keeps it until Close and passes
+	// it on as File.Parser.
 	Load func(cacheDir string, l Limits) (io.Closer, error)
-	// Unlock replaces the content of an encrypted file by what it is under a password. It is called
-	// before the format is known, and leaves other files alone.
+	// Unlock decrypts the content of an encrypted file in place. It is called for every file before
+	// the format is known, and leaves files of other formats alone.
 	Unlock func(*File) error
-	// Render and measure serve Render and Measure.
+	// Render and Measure draw a page and find where its characters stand.
 	Render  func(context.Context, *File, Rendering) (*Image, error)
 	Measure func(context.Context, *File, Measuring) (*Geometry, error)
 }
@@ -35,8 +35,8 @@ type Reader struct {
 // readers has the reader of each format by its name in format.Table.
 var readers = map[string]Reader{}
 
-// Register registers the reader of a format, so that a format needs no more than its row in
-// format.Table and its own file here. It panics if the table has no such format.
+// Register registers the reader of a format of format.Table. A format needs nothing else. Call it from
+// the declaration of a variable. It panics if the table has no such format, or two readers claim it.
 func Register(name string, r Reader) Reader { //nolint:unparam // the result lets a declaration of a variable call it
 	if f := format.Named(name); f == nil || f.Unread || readers[name].Read != nil {
 		panic("extract: a reader for " + name + ", which is not a row of its own in format.Table")
@@ -52,9 +52,8 @@ func Unregister(name string) Reader {
 	return r
 }
 
-// Supports reports whether a file is worth reading: by its name alone while head, its first bytes,
-// is nil. A name is a reason to leave a file alone when it stands for a format that is known not
-// to be read; its first bytes are when they belong to no format here.
+// Supports reports whether a file is worth reading. If head, its first bytes, is nil, only the name
+// counts, and only names of formats that are never read are refused.
 func Supports(name string, head []byte) bool {
 	f := newFile(name, bytes.NewReader(head), int64(len(head)))
 	f.Head = head
@@ -72,7 +71,7 @@ func Supports(name string, head []byte) bool {
 	return err == nil && found != nil
 }
 
-// recognise finds the format of a file: by its content where that is unmistakable, else by its
+// recognise returns the format of a file: by its content if that is unmistakable, otherwise by its
 // extension.
 func recognise(f *File) (*format.Format, error) {
 	found, err := sniff(f)
@@ -102,8 +101,8 @@ func unsupported(name string) *Error {
 	return &Error{Reason: Unsupported, Detail: name + " files are not read", Format: name}
 }
 
-// sniff returns the format that the content shows, nil when the content does not tell. It fails for
-// a file that is known not to be readable, whatever its parser.
+// sniff returns the format that the content shows, nil if it shows none. The error is for files that no
+// reader can read.
 func sniff(f *File) (*format.Format, error) {
 	for i, known := range format.Table {
 		for _, s := range known.Signatures {
@@ -127,16 +126,17 @@ func isZIP(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }
 
-// sniffZIP tells the formats that are ZIP archives apart. It is set by the package that opens them.
+// sniffZIP returns the name of the format of a ZIP archive; nil until SniffsZIP is called.
 var sniffZIP func(*File) (name string, err error)
 
-// SniffsZIP makes sniff the function that returns the name of the format of a ZIP archive.
+// SniffsZIP registers the function that tells formats that are ZIP archives apart. Package zipxml calls
+// it; the result lets the declaration of a variable do so.
 func SniffsZIP(sniff func(*File) (name string, err error)) bool {
 	sniffZIP = sniff
 	return true
 }
 
-// looked returns the first binary or text format whose reader takes the content for its own.
+// looked returns the first format, binary or not, whose reader recognises the content.
 func looked(f *File, binary bool) *format.Format {
 	for i, known := range format.Table {
 		if r := readers[known.Name]; known.Binary == binary && r.Looks != nil && r.Looks(f) {
@@ -146,9 +146,9 @@ func looked(f *File, binary bool) *format.Format {
 	return nil
 }
 
-// sniffText returns the format of a text whose extension does not tell it: an extension that is not
-// known, that stands for any text, or for a format that is no text. A web page saved under the
-// name of what was asked for is common; a text about HTML is not HTML.
+// sniffText returns the format of a text whose extension says nothing about it: one that is unknown,
+// stands for any text, or belongs to a binary format, as when an error page was saved as a.pdf. A text
+// about HTML is not HTML.
 func sniffText(f *File) *format.Format {
 	if f.Kind != nil && !f.Kind.Vague && !f.Kind.Binary {
 		return nil
@@ -159,7 +159,7 @@ func sniffText(f *File) *format.Format {
 	return looked(f, false)
 }
 
-// xmlRoot returns the format of an XML file by its first element, nil when it is not a known one.
+// xmlRoot returns the format that the first element of an XML file shows, nil if it is unknown.
 func xmlRoot(head []byte) *format.Format {
 	d := codepage.NewXML(bytes.NewReader(head))
 	for {
@@ -183,7 +183,8 @@ func xmlRoot(head []byte) *format.Format {
 	}
 }
 
-// sniffOLE looks into a compound file: a message of Outlook, or the old Office formats.
+// sniffOLE returns the name of the format of a compound file: an Outlook message, or an old Office
+// format.
 func sniffOLE(f *File) (string, error) {
 	known := format.ByExtension(f.Ext)
 	c, err := cfb.Open(f.Content, f.Size)
@@ -207,12 +208,13 @@ func sniffOLE(f *File) (string, error) {
 	return "Office 97–2003", nil
 }
 
+// LooksLikeXML reports whether a file begins with an XML declaration.
 func LooksLikeXML(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"), []byte("<?xml "))
 }
 
 // looksLikeText reports whether the start of a file is UTF-8 without control characters. The
-// last character may have been cut.
+// last character may be incomplete.
 func looksLikeText(head []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)

@@ -9,14 +9,14 @@ type Limits struct {
 	TextBytes   int64         // text taken out of it, and for text formats the file; 32 MiB
 	Parts       int           // files inside it; 10,000
 	PartsBytes  int64         // all of these together; 1 GiB
-	Time        time.Duration // for one file in a Pool, without what its worker waits for a processor; 30 s
+	Time        time.Duration // for one file in a Pool, not counting waits for a processor; 30 s
 	MemoryBytes int64         // memory of one worker of a Pool, at least 192 MiB; 512 MiB
 
-	// Shared says that TextBytes is what a budget leaves that the file shares with others.
+	// Shared says that TextBytes is what is left of a budget that the file shares with others.
 	Shared bool
 }
 
-// TextExceeded is the error of a file with more than TextBytes of text.
+// TextExceeded returns the error of a file with more than TextBytes of text.
 func (l Limits) TextExceeded() *Error {
 	if l.Shared {
 		return spent("it has more than %s of text, which is out of proportion to its size", Megabytes(l.TextBytes))
@@ -27,6 +27,7 @@ func (l Limits) TextExceeded() *Error {
 // MinMemory is what PDFium, its compiler and the Go runtime need before any document.
 const MinMemory = 192 << 20
 
+// WithDefaults returns the limits with the defaults for fields that are zero.
 func (l Limits) WithDefaults() Limits {
 	if l.FileBytes <= 0 {
 		l.FileBytes = 200 << 20

@@ -12,20 +12,20 @@ import (
 	"unicode"
 )
 
-// Beyond a size where that is telling, what a file unpacks to may be this many times its own size.
-// Documents come near 50, bombs begin at 1,000.
+// What a file unpacks to may be UnpackRatio times its own size; the first UnpackRatioAfter bytes are
+// always allowed. Documents come near 50 times, bombs begin at 1,000.
 const (
 	UnpackRatio      = 200
 	UnpackRatioAfter = 8 << 20
 )
 
-// Spool takes the files inside a file out into a folder, one after the other.
+// Spool writes the files inside a file to a folder, one after the other.
 type Spool struct {
-	dir    string // "" for nowhere: the parts are counted, and their content is dropped
+	dir    string // "" to count the parts and drop their content
 	limits Limits
 	packed int64 // size of the file around them
 	bytes  int64 // of the parts so far
-	made   bool  // whether the folder is there
+	made   bool  // the folder exists
 	names  map[string]int
 	Parts  []Part
 }
@@ -33,8 +33,8 @@ type Spool struct {
 // maxPartName bounds the names of parts in bytes.
 const maxPartName = 1024
 
-// Add takes one file out. What is wrong with that file alone becomes its Refused; an error is a
-// limit that the parts exceed together, ctx's, or that the folder cannot be written to.
+// Add writes one file. A problem of that file alone becomes its Refused. The error is a limit that all
+// parts together exceed, ctx's error, or that the folder cannot be written to.
 func (s *Spool) Add(ctx context.Context, name string, content io.Reader) error {
 	name, ok := CleanName(name)
 	if !ok {
@@ -58,7 +58,7 @@ func (s *Spool) Add(ctx context.Context, name string, content io.Reader) error {
 	return s.Refuse(name, refused)
 }
 
-// Unique returns the name, numbered when another part has it.
+// Unique returns the name, with a number if another part has it.
 func (s *Spool) Unique(name string) string {
 	if s.names == nil {
 		s.names = map[string]int{}
@@ -72,7 +72,7 @@ func (s *Spool) Unique(name string) string {
 	return s.Unique(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
 }
 
-// Refuse notes a file that cannot be taken out.
+// Refuse records a file that cannot be taken out.
 func (s *Spool) Refuse(name string, why *Error) error {
 	s.Parts = append(s.Parts, Part{Name: name, Refused: why})
 	return s.check()
@@ -104,7 +104,7 @@ func (s *Spool) write(content io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// spoolError says that the folder is the trouble, not the file.
+// spoolError is an error of the folder, not of the file.
 type spoolError struct{ err error }
 
 func (e *spoolError) Error() string { return fmt.Sprintf("take a file out of another: %v", e.err) }
@@ -120,7 +120,7 @@ func (s spoolWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// copy copies as much as one part and all parts may have, and no more.
+// copy copies content up to the limits for one part and for all parts.
 func (s *Spool) copy(out io.Writer, content io.Reader) (int64, error) {
 	n, err := io.Copy(out, io.LimitReader(content, min(s.limits.FileBytes, s.limits.PartsBytes-s.bytes)+1))
 	s.bytes += n
@@ -143,9 +143,9 @@ func (s *Spool) check() error {
 	return nil
 }
 
-// CleanName brings the name of a file in an archive to the form of fs.ValidPath, and reports
-// whether it stays within the archive. Archives come from systems with other rules, so that
-// backslashes part names too, and what is a drive or a device on one of them leads out.
+// CleanName returns the name of a file in an archive as fs.ValidPath wants it, and reports whether it
+// stays within the archive. Archives come from systems with other rules: backslashes separate too, and
+// names of drives lead out.
 func CleanName(name string) (string, bool) {
 	name = strings.ToValidUTF8(name, "_")
 	slashed := strings.ReplaceAll(name, `\`, "/")
@@ -171,7 +171,7 @@ func hasDrive(name string) bool {
 	return len(name) >= 2 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
 }
 
-// ShownName is a name for messages.
+// ShownName returns a name as messages show it.
 func ShownName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -188,7 +188,7 @@ func ShownName(name string) string {
 	return name
 }
 
-// ContextReader ends a copy when its context does.
+// ContextReader is a reader that fails once its context has ended.
 type ContextReader struct {
 	Ctx     context.Context
 	Content io.Reader

@@ -5,17 +5,17 @@ import "time"
 // Box is a rectangle on the picture of a page, in fractions of its width and height from the top
 // left corner.
 type Box struct {
-	Range               int // which of the ranges that were asked for
+	Range               int // index of the range in the request
 	X, Y, Width, Height float64
 }
 
 // Geometry is where characters stand on a page.
 type Geometry struct {
 	Width, Height float64 // of the page as it is shown, in points
-	Boxes         []Box   // for each range in turn one for each of its lines
+	Boxes         []Box   // one for each line of each range, in the order of the ranges
 }
 
-// Measuring asks where characters stand on a page.
+// Measuring is a request for the places of characters on a page.
 type Measuring struct {
 	Page   int     // from 1
 	Ranges [][]int // characters of PDFium's text page, as Page.CharIndexes gives them
@@ -23,10 +23,10 @@ type Measuring struct {
 
 // Request is one file for a Pool to read.
 type Request struct {
-	Name       string   // says its extension, for files that are stored under another name
+	Name       string   // for its extension: Path may have another
 	Path       string   // where it is
 	Spool      string   // folder for the files inside it, made when there are any; "" leaves them out
-	Passwords  []string // to try on it
+	Passwords  []string // tried in this order
 	Without    []string // headings, in any case, whose sections are left out
 	Parts      int      // most files inside it; 0 for what the pool's Limits say
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
@@ -50,10 +50,10 @@ type Result struct {
 	Image    *Image        // of Render; Document is nil then
 	Geometry *Geometry     // of Measure; Document is nil then
 	Post     []byte        // from the function given to RunWorkerIfAsked; nil without one
-	Took     time.Duration // to read it, without waiting for a processor; also known where there is an error
+	Took     time.Duration // without waits for a processor; also set if there is an error
 }
 
-// Rendering asks for a picture of a page.
+// Rendering is a request for a picture of a page.
 type Rendering struct {
 	Page   int // from 1
 	Pixels int // of the longer side, at most

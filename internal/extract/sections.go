@@ -2,9 +2,8 @@ package extract
 
 import "strings"
 
-// DropSections takes the sections with these headings, in any case, out of a document: the heading
-// and all below it up to the next heading that is not deeper. Pages that keep a map of characters
-// stay whole, since their text must agree with the original.
+// DropSections removes the sections with these headings, in any case: the heading and all below it up to
+// the next heading of the same level or higher. Pages with a map to the original stay whole.
 func (d *Document) DropSections(names []string) {
 	if len(names) == 0 {
 		return
@@ -25,11 +24,11 @@ func sectionKey(heading string) string {
 	return strings.ToLower(strings.Join(strings.Fields(heading), " "))
 }
 
-// DropSections returns the level of the section that goes on over the page's end.
+// dropSections returns the level of the section that continues on the next page.
 func (p *Page) dropSections(unwanted map[string]bool, level int) int {
 	var text strings.Builder
 	var blocks []Block
-	at := 0 // what of the old text is dealt with
+	at := 0 // end of the old text that is done
 	keep := func(end int) {
 		text.WriteString(p.Text[at:end])
 		at = end

@@ -1,3 +1,5 @@
+// Package archive takes the files out of ZIP, tar, gzip and bzip2 archives. Each becomes a document of
+// its own, also from an archive that is encrypted, if one of the passwords opens it.
 package archive
 
 import (
@@ -84,7 +86,7 @@ func openEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, en
 }
 
 func unknownMethod() *extract.Error {
-	return &extract.Error{Reason: extract.Unsupported, Detail: "it is compressed in a way that is not known here"}
+	return &extract.Error{Reason: extract.Unsupported, Detail: "it is compressed with a method that Parley does not support"}
 }
 
 // zipNames returns the names of an archive's entries. Old programs write them in the code page of

@@ -169,7 +169,7 @@ func decryptAES(ctx context.Context, entry *zip.File, raw io.Reader, password st
 	}
 	keys, err := pbkdf2.Key(sha1.New, password, head[:saltSize], 1000, 2*keySize+verifierSize)
 	if err != nil {
-		return nil, 0, &extract.Error{Reason: extract.Encrypted, Detail: "it is encrypted in a way that is not allowed here"}
+		return nil, 0, &extract.Error{Reason: extract.Encrypted, Detail: "it is encrypted with a method that Parley does not support"}
 	}
 	if subtle.ConstantTimeCompare(keys[2*keySize:], head[saltSize:]) == 0 {
 		return nil, 0, errPassword

@@ -1,3 +1,5 @@
+// Package compose turns text into the blocks of pages: cleaned, within a budget, and for PDF with a map
+// to the characters of the original. The readers of all formats write their documents with it.
 package compose
 
 import (
@@ -13,12 +15,13 @@ type Builder struct {
 	Budget *Budget
 }
 
-// Budget is the text that a document may still give. It is shared by the pages of a document.
+// Budget is how much more text a document may have. The pages of a document share it.
 type Budget struct {
 	Left   int64
 	Limits extract.Limits
 }
 
+// NewBudget returns the budget of a document: TextBytes of text.
 func NewBudget(l extract.Limits) *Budget { return &Budget{l.TextBytes, l} }
 
 func (b *Budget) spend(n int) error {
@@ -28,16 +31,18 @@ func (b *Budget) spend(n int) error {
 	return nil
 }
 
+// Exceeded returns the error of a document with more text than allowed.
 func (b *Budget) Exceeded() error { return b.Limits.TextExceeded() }
 
-// Add appends a block of clean text; blank text is left out. Text of code is taken as it is, of
-// all else without space around it.
+// Add appends a block of clean text, and leaves blank text out. It trims the space around the text,
+// except around code.
 func (b *Builder) Add(kind extract.Kind, level int, text string) error {
 	var m Mapped
 	m.Put(text)
 	return b.AddMapped(kind, level, m)
 }
 
+// AddMapped is Add for text with a map to the characters of the original.
 func (b *Builder) AddMapped(kind extract.Kind, level int, m Mapped) error {
 	if kind == extract.Code {
 		m = m.Slice(0, len(strings.TrimRight(string(m.Text), " \n\t")))
@@ -77,10 +82,9 @@ func (b *Builder) Page(number int, mapped bool) extract.Page {
 	return p
 }
 
-// RowText renders a row of a table so that it reads on its own, wherever a chunk cuts the table:
-// "Plan: Standard; Deductible: $2,000". Empty cells are left out; a column without a name gives
-// its value alone; without any names the cells stand side by side: "Standard | $2,000". Such a row
-// is found by a question that names a column, and can be quoted.
+// RowText renders a row of a table so that it can be understood, found and quoted without the header:
+// "Plan: Standard; Deductible: $2,000". It leaves out empty cells, and the names of unnamed columns.
+// Without a header the cells stand side by side: "Standard | $2,000".
 func RowText(header, cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {
@@ -122,4 +126,5 @@ func (b *Builder) AddTable(rows [][]string, hasHeader bool) error {
 	return nil
 }
 
+// OneLine returns s with each run of white space replaced by one space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -10,7 +10,7 @@ import (
 	"parley/internal/extract/codepage"
 )
 
-// Clean brings text of any source to the form that pages have: NFC, lines ended by "\n", no
+// Clean returns text in the form that pages have: NFC, lines ended by "\n", no
 // control or invisible formatting characters, plain spaces, ligatures spelled out.
 func Clean(s string) string {
 	var b strings.Builder
@@ -37,8 +37,7 @@ func Clean(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// plain reports whether cleanRune would return r as it is, for the characters that texts mostly
-// consist of.
+// plain reports whether r is one of the common characters that CleanRune returns unchanged.
 func plain(r rune) bool {
 	return r >= ' ' && r < 0x7f || r == '\n' || r == '\t' || r >= 0xae && r < 0x2000 || r >= 0x3040 && r < 0xe000
 }
@@ -65,17 +64,16 @@ func CleanRune(r rune) []rune {
 	return []rune{r}
 }
 
-// isInvisible holds for what has no shape and no meaning to a reader: zero-width spaces, byte
-// order marks, and the marks of writing direction, which can also make a text show something
-// else than it says. The zero-width joiners stay, because Persian, Indic scripts and emoji are
-// spelled with them.
+// isInvisible reports whether a reader sees nothing of r: zero-width spaces, byte order marks, and marks
+// of writing direction, which can make text look different from what it says. The zero-width joiners
+// stay: Persian, Indic scripts and emoji need them.
 func isInvisible(r rune) bool {
 	return r == 0x200b || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e ||
 		r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xfff0 && r <= 0xfffc || r >= 0xe0000 && r <= 0xe007f
 }
 
-// privateUse maps the bullets of the fonts Symbol and Wingdings, which documents refer to by
-// private code points (U+F000 plus the font's own code). No other private code has a meaning.
+// privateUse maps the bullets of the fonts Symbol and Wingdings, which documents write as private code
+// points (U+F000 plus the code in the font). It drops all other private codes.
 func privateUse(r rune) []rune {
 	switch r - 0xf000 {
 	case 0x2d, 0x6c, 0x6e, 0x6f, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77,
@@ -87,8 +85,8 @@ func privateUse(r rune) []rune {
 	return nil
 }
 
-// Glue is what joins two lines of one paragraph: nothing between characters of scripts that are
-// written without spaces, else a space.
+// Glue returns what joins two lines of a paragraph: nothing between characters of scripts without
+// spaces, otherwise a space.
 func Glue(last, first rune) string {
 	if last == 0 || first == 0 || codepage.Unspaced(last) && codepage.Unspaced(first) {
 		return ""
@@ -96,21 +94,30 @@ func Glue(last, first rune) string {
 	return " "
 }
 
-// DecodeText turns the bytes of a text file into clean text, in the charset that the file declares of
-// itself ("" for none) unless the bytes contradict it. Bytes that are not text are Damaged.
+// DecodeText returns the bytes of a text file as clean text. It believes the declared charset ("" for
+// none) unless the bytes contradict it. The error is Damaged if the bytes are not text.
 func DecodeText(data []byte, declared string) (string, error) {
 	text := codepage.Decode(data, declared)
 	if !codepage.IsProse(text) {
-		return "", extract.Damagedf("the file is not text in an encoding that is known here")
+		return "", extract.Damagedf("the file is not text in a known encoding")
 	}
 	return Clean(text), nil
 }
 
-// AttachmentName makes a name one segment of a path.
+// AttachmentName returns a name as one segment of a path, at most 200 bytes long.
 func AttachmentName(name string) string {
 	name = strings.NewReplacer("/", "_", `\`, "_").Replace(OneLine(Clean(name)))
 	if name = strings.Trim(name, ". "); len(name) > 200 {
 		name = strings.ToValidUTF8(name[len(name)-200:], "")
 	}
 	return name
+}
+
+// ReadText returns the whole of a text file, of at most limit bytes, as DecodeText does.
+func ReadText(f *extract.File, limit int64) (string, error) {
+	data, err := f.All(limit)
+	if err != nil {
+		return "", err
+	}
+	return DecodeText(data, "")
 }

@@ -8,10 +8,13 @@ import (
 	"unicode"
 )
 
+// HeadingName matches the names of Word's heading styles.
 var HeadingName = regexp.MustCompile(`^heading ([1-9])$`)
 
+// SpacesOnly replaces tabs by spaces.
 var SpacesOnly = strings.NewReplacer("\t", " ")
 
+// First returns a unless it is blank, then b.
 func First(a, b string) string {
 	if strings.TrimSpace(a) != "" {
 		return a
@@ -48,14 +51,13 @@ func PageList(pages []int) string {
 
 var markerPattern = regexp.MustCompile(`^(?:[•‣◦▪●○■□–*+-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+`)
 
-// ListMarker is the length of the bullet or number that starts a list item, 0 for other lines.
-// A letter or number in parentheses or with a full stop counts, a bare one does not.
+// ListMarker returns the length of the bullet or number that starts a list item, 0 for other lines.
+// A letter or number counts with a full stop or parenthesis, not on its own.
 func ListMarker(line string) int {
 	return len(markerPattern.FindString(line[:min(len(line), 12)]))
 }
 
-// IsCapitals holds for text with at least four letters, all of them capitals of a script that
-// has small letters too.
+// IsCapitals reports whether text has at least four letters and all of them are capitals.
 func IsCapitals(s string) bool {
 	letters := 0
 	for _, r := range s {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/extract"
 )
 
-// Mapped is text that knows from which characters of the original it came.
+// Mapped is text with a map to the characters of the original that it came from.
 type Mapped struct {
 	Text []byte
 	Runs []extract.Run // ascending by Offset; the first has offset 0 unless text is empty
@@ -23,7 +23,7 @@ func (m *Mapped) Rune(r rune, char int) {
 	m.next = char + 1
 }
 
-// Put appends text that is not in the original.
+// Put appends text that the original does not have.
 func (m *Mapped) Put(s string) {
 	if s == "" {
 		return
@@ -88,8 +88,8 @@ func (m Mapped) Slice(from, to int) Mapped {
 	return out
 }
 
-// Offset is the byte offset of the first text that came from character char or one behind it, the
-// length of the text if there is none. The characters of m must ascend.
+// Offset returns the byte offset of the first text that came from character char or a later one, or
+// the length of the text. The characters of m must ascend.
 func (m Mapped) Offset(char int) int {
 	for i, run := range m.Runs {
 		end := len(m.Text)

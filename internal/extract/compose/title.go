@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// SensibleTitle returns the title from a file's properties if a person wrote it: not the names
-// that programs put there, and not the name of the file it was made from.
+// SensibleTitle returns a title from the properties of a file, cleaned, or "" if a program wrote it:
+// a default such as "Untitled", or a file name.
 func SensibleTitle(title string) string {
 	title = OneLine(Clean(title))
 	if automaticTitle.MatchString(title) || fileExtension.MatchString(title) {

@@ -1,3 +1,4 @@
+// Package mail reads e-mail, mailboxes and messages of Outlook. Attachments become documents of their own.
 package mail
 
 import (

@@ -1,3 +1,5 @@
+// Package markup reads formats that are text with markup: HTML, EPUB, Markdown, JSON, XML of any kind, and
+// plain text.
 package markup
 
 import (

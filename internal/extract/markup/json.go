@@ -21,11 +21,7 @@ var _ = extract.Register("JSON", extract.Reader{Read: readJSON})
 // or the one object that the file is. A record becomes a paragraph of lines "key: value", below
 // its title as a heading where it has one and is long.
 func readJSON(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := f.All(f.Limits.TextBytes)
-	if err != nil {
-		return nil, err
-	}
-	text, err := compose.DecodeText(data, "")
+	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,7 @@ var _ = extract.Register("Markdown", extract.Reader{Read: readMarkdown})
 // readMarkdown reads CommonMark with tables, strikethrough, task lists and footnotes, and front
 // matter in YAML. Code stays as it is; of links their text is kept, of images what describes them.
 func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := f.All(f.Limits.TextBytes)
-	if err != nil {
-		return nil, err
-	}
-	source, err := compose.DecodeText(data, "")
+	source, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
 		return nil, err
 	}

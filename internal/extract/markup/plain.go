@@ -16,11 +16,7 @@ var _ = extract.Register("plain text", extract.Reader{Read: readPlain})
 // readPlain reads text without markup: blank lines part paragraphs, and lines that were wrapped
 // at a fixed width are joined.
 func readPlain(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := f.All(f.Limits.TextBytes)
-	if err != nil {
-		return nil, err
-	}
-	text, err := compose.DecodeText(data, "")
+	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,3 +1,4 @@
+// Package odf reads OpenDocument texts, spreadsheets, presentations and drawings.
 package odf
 
 import (

@@ -40,7 +40,7 @@ func unlockOffice(f *extract.File) error {
 	}
 	scheme := readScheme(info.Bytes(1 << 20))
 	if scheme == nil {
-		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted in a way that is not known here"}
+		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted with a method that Parley does not support"}
 	}
 	for _, password := range append(slices.Clip(f.Passwords), defaultPassword) {
 		key, ok := scheme.unlock(utf16Bytes(password))
@@ -97,7 +97,7 @@ func tampered() *extract.Error {
 	return extract.Damagedf("the encrypted document is cut off, or is not what was encrypted")
 }
 
-// readScheme reads the stream EncryptionInfo; nil when it says something that is not known here.
+// readScheme reads the stream EncryptionInfo; nil for an unknown scheme.
 func readScheme(info []byte) lockScheme {
 	if len(info) < 8 {
 		return nil
@@ -144,7 +144,7 @@ type agileAttributes struct {
 	Hash      string `xml:"hashAlgorithm,attr"`
 }
 
-// params checks the attributes; false when they say something that is not known here.
+// params checks the attributes; false if any is unknown.
 func (a agileAttributes) params() (agileParams, bool) {
 	p := agileParams{salt: fromBase64(a.Salt), keyBytes: a.KeyBits / 8, blockSize: a.BlockSize}
 	switch strings.ToUpper(a.Hash) {

@@ -1,3 +1,5 @@
+// Package ooxml reads the documents of Word, PowerPoint and Excel (ECMA-376), also encrypted ones, and
+// their older forms in one XML file.
 package ooxml
 
 import (

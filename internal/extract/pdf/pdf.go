@@ -1,3 +1,4 @@
+// Package pdf reads PDF documents with PDFium, which runs as WebAssembly in this process.
 package pdf
 
 import (

@@ -152,7 +152,7 @@ func (d *pdfDocument) load(passwords []string) error {
 	case code == wrongPassword:
 		return &extract.Error{Reason: extract.Encrypted, Detail: "the document needs a password"}
 	case code == 5:
-		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted in a way that is not known here"}
+		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted with a method that Parley does not support"}
 	}
 	return extract.Damagedf("the file is not a PDF document that can be opened")
 }

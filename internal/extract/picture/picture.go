@@ -1,3 +1,4 @@
+// Package picture reads what images say of themselves in words. What they show is for models that see.
 package picture
 
 import (

@@ -1,3 +1,4 @@
+// Package rtf reads Rich Text Format, and the bodies of Outlook messages that are stored in it.
 package rtf
 
 import (
@@ -190,6 +191,7 @@ func (r *rtfReader) number(c byte) (n int, has bool, err error) {
 	return n, bad == nil, err
 }
 
+// IsLetter reports whether c is a letter of ASCII.
 func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (r *rtfReader) symbol(c byte) {

@@ -1,3 +1,6 @@
+// Package sandbox reads files in child processes of the same program, with limits on time and memory
+// and, where the kernel has Landlock, without access to other files or the network. A parser that
+// crashes, hangs or is taken over costs one file.
 package sandbox
 
 import (

@@ -13,14 +13,10 @@ import (
 
 var _ = extract.Register("CSV", extract.Reader{Read: readCSV})
 
-// readCSV reads delimited values: the delimiter is found by trying, a first row of names becomes
-// the table's header, and every row reads on its own (see rowText).
+// readCSV reads delimited values. It finds the delimiter by trying, and makes a first row of names the
+// header of the table.
 func readCSV(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := f.All(f.Limits.TextBytes)
-	if err != nil {
-		return nil, err
-	}
-	text, err := compose.DecodeText(data, "")
+	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +59,7 @@ func AddCSV(ctx context.Context, b *compose.Builder, reader *csv.Reader) error {
 	}
 }
 
+// CSVReader returns a lenient reader of delimited values.
 func CSVReader(text string, delimiter rune) *csv.Reader {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = delimiter
@@ -72,8 +69,8 @@ func CSVReader(text string, delimiter rune) *csv.Reader {
 	return r
 }
 
-// delimiter returns the one of , ; tab and | that gives the first rows the most columns in the
-// most regular way, and the comma for a single column.
+// delimiter returns which of , ; tab and | splits the first rows into the most columns most regularly;
+// the comma if none splits them.
 func delimiter(text string) rune {
 	const sampled = 50
 	best, bestScore := ',', 0.0

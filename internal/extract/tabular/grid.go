@@ -1,3 +1,5 @@
+// Package tabular reads delimited values, and turns the rows of sheets into blocks: it recognises
+// titles and headers, and writes each row so that it can be understood without the rows around it.
 package tabular
 
 import (
@@ -13,20 +15,19 @@ type GridCell struct {
 	Text   string
 }
 
-// Grid turns the rows of a sheet into blocks. A sheet is not one table from corner to corner:
-// titles stand above tables, and tables one below the other. The first row of several names
-// becomes the header of the rows below it; after empty rows a title or other names begin a new
-// table.
+// Grid turns the rows of a sheet into blocks. A sheet may have titles above its tables and several
+// tables one below the other. The first row of names becomes the header of the rows below it; after
+// empty rows, a title or another row of names begins a new table.
 type Grid struct {
 	Out     *compose.Builder
 	Name    string         // of the sheet, its heading; "" once written
 	header  map[int]string // names of the columns; nil while none are known
-	Least   int            // columns of a row that can be a header; 0 for 2
+	Least   int            // fewest columns of a header; 0 means 2
 	inTable bool
 	last    int // number of the last row with cells
 }
 
-// Row appends a row. Numbers ascend from 1, with gaps for empty rows.
+// Row appends a row. Numbers ascend from 1; empty rows may be left out.
 func (g *Grid) Row(number int, cells []GridCell) error {
 	texts := make([]string, 0, len(cells))
 	for i := range cells {
@@ -85,5 +86,5 @@ func (g *Grid) text(cells []GridCell) string {
 	return compose.RowText(header, texts)
 }
 
-// MaxColumns is the number of columns of a sheet.
+// MaxColumns is how many columns a sheet can have.
 const MaxColumns = 16384

@@ -8,8 +8,8 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// IsHeader reports whether a row names columns: at least two cells and most of them filled, none
-// a number unless it is one of several years in order, none a long text, few the same.
+// IsHeader reports whether a row names columns: it has at least two cells, most of them filled, none
+// with a long text, few the same, and no numbers except several years in order.
 func IsHeader(cells []string) bool {
 	names := map[string]bool{}
 	var years []int
@@ -34,7 +34,7 @@ func IsHeader(cells []string) bool {
 	return n >= 2 && n*2 > len(cells) && len(names)*2 > n
 }
 
-// inOrder reports whether numbers rise or fall all along.
+// inOrder reports whether numbers strictly rise or strictly fall.
 func inOrder(numbers []int) bool {
 	rise := func(a, b int) int { return a - b }
 	fall := func(a, b int) int { return b - a }
@@ -42,6 +42,7 @@ func inOrder(numbers []int) bool {
 	return distinct && (slices.IsSortedFunc(numbers, rise) || slices.IsSortedFunc(numbers, fall))
 }
 
+// Filled returns how many cells are not blank.
 func Filled(cells []string) int {
 	n := 0
 	for _, cell := range cells {

@@ -1,3 +1,4 @@
+// Package wiki reads the markup of MediaWiki, and dumps of wikis, of which each page becomes a document.
 package wiki
 
 import (
@@ -23,11 +24,7 @@ var (
 // are not expanded, which takes the wiki that they come from: those that set text or units give
 // their text, the others are left out, as are references.
 func readWiki(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := f.All(min(f.Limits.TextBytes, wikiBytes))
-	if err != nil {
-		return nil, err
-	}
-	source, err := compose.DecodeText(data, "")
+	source, err := compose.ReadText(f, min(f.Limits.TextBytes, wikiBytes))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 
 var _ = extract.SniffsZIP(sniffByEntries)
 
-// sniffByEntries tells the formats that are ZIP archives apart. An archive that does not open is left
-// to the parser of its extension, which reports it as damaged.
+// sniffByEntries tells formats that are ZIP archives apart by the names of their entries. The error is
+// that an archive with the extension of a known format does not open.
 func sniffByEntries(f *extract.File) (string, error) {
 	archive, err := Open(f)
 	if err != nil {
@@ -57,8 +57,8 @@ func sniffByEntries(f *extract.File) (string, error) {
 	return "ZIP archive", nil
 }
 
-// openDocumentType reads the media type that stands in the archive (OpenDocument 1.3 part 2,
-// section 3.3), in which old documents have another vendor.
+// openDocumentType reads the media type in an archive (OpenDocument 1.3 part 2, section 3.3). Old
+// documents name another vendor there.
 func openDocumentType(archive *Archive) string {
 	part, err := OpenPart(archive, "mimetype")
 	if err != nil || part == nil {

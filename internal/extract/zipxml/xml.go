@@ -12,8 +12,8 @@ import (
 	"parley/internal/extract/codepage"
 )
 
-// EachToken calls visit for every token of a part until its error. The error is visit's, ctx's,
-// or that the XML is not well-formed.
+// EachToken calls visit for every token until visit fails. The error is visit's, ctx's, or that the
+// XML is not well-formed.
 func EachToken(ctx context.Context, r io.Reader, visit func(*xml.Decoder, xml.Token) error) error {
 	d := codepage.NewXML(r)
 	for n := 0; ; n++ {
@@ -33,8 +33,8 @@ func EachToken(ctx context.Context, r io.Reader, visit func(*xml.Decoder, xml.To
 	}
 }
 
-// EachElement calls visit for the start of every element of a part, until its error. A missing
-// part has no elements.
+// EachElement calls visit for the start of every element of a part until visit fails. A missing part
+// has no elements.
 func EachElement(archive *Archive, name string, visit func(*xml.Decoder, xml.StartElement) error) error {
 	part, err := OpenPart(archive, name)
 	if err != nil || part == nil {
@@ -49,6 +49,7 @@ func EachElement(archive *Archive, name string, visit func(*xml.Decoder, xml.Sta
 	})
 }
 
+// Attr returns the value of an attribute by its local name, "" if it is missing.
 func Attr(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -58,14 +59,15 @@ func Attr(e xml.StartElement, name string) string {
 	return ""
 }
 
-// IsSyntaxError holds for the errors of broken XML and of broken compression, and not for the
-// limits and ctx.
+// IsSyntaxError reports whether an error is one of broken XML or broken compression, not a limit or
+// ctx's.
 func IsSyntaxError(err error) bool {
 	var typed *extract.Error
 	return err != nil && !errors.As(err, &typed) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
+// SmallNumber parses a number from 0 to 8, as levels of lists are; anything else is 0.
 func SmallNumber(val string) int {
 	n, err := strconv.Atoi(val)
 	if err != nil || n < 0 || n > 8 {
@@ -74,6 +76,7 @@ func SmallNumber(val string) int {
 	return n
 }
 
+// IgnoreSyntax returns nil for syntax errors and err for others.
 func IgnoreSyntax(err error) error {
 	if IsSyntaxError(err) {
 		return nil
@@ -81,8 +84,8 @@ func IgnoreSyntax(err error) error {
 	return err
 }
 
-// ReadPart calls visit for the tokens of a part. A part that breaks off is no error but true: what
-// was read until then stays.
+// ReadPart calls visit for the tokens of a part, and reports whether the part is broken; what came
+// before the damage has been visited.
 func ReadPart(ctx context.Context, archive *Archive, name string, visit func(*xml.Decoder, xml.Token) error) (broken bool, err error) {
 	part, err := OpenPart(archive, name)
 	if err != nil || part == nil {

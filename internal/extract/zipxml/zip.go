@@ -1,3 +1,5 @@
+// Package zipxml reads documents that are ZIP archives of XML parts, and XML as a stream of tokens. It
+// bounds what an archive expands to, and compares checksums before it hands out content.
 package zipxml
 
 import (
@@ -24,17 +26,18 @@ const (
 // EncryptedEntry is the flag of an encrypted entry.
 const EncryptedEntry = 1
 
-// Archive is an open ZIP archive. It checks a part against its checksum before it hands on the
-// first byte of it, and bounds what all parts expand to together, however often one is opened.
+// Archive is an open ZIP archive. It compares the checksum of a part before it returns the first byte,
+// and bounds what all parts expand to together, counting a part each time it is opened.
 type Archive struct {
 	*zip.Reader
 	size    int64 // of the archive
 	left    int64 // bytes that parts may still expand to
 	checked map[*zip.File]error
 	r       io.ReaderAt
-	named   bool // its two directories were found to agree
+	named   bool // the names in front of the entries agree with the directory
 }
 
+// Open opens a file that is a ZIP archive. The error is an *extract.Error.
 func Open(f *extract.File) (*Archive, error) {
 	directory := &boundedReader{r: f.Content, left: zipDirectory}
 	archive, err := zip.NewReader(directory, f.Size)
@@ -49,8 +52,8 @@ func Open(f *extract.File) (*Archive, error) {
 	return &Archive{Reader: archive, size: f.Size, left: expandable(f.Size), checked: map[*zip.File]error{}, r: f.Content}, nil
 }
 
-// boundedReader bounds what is read while an archive opens: its directory can claim to be short
-// and go on for ever.
+// boundedReader bounds what is read while an archive is opened: its directory can be longer than it
+// claims.
 type boundedReader struct {
 	r    io.ReaderAt
 	left int64 // bytes; negative for no bound
@@ -68,9 +71,9 @@ func (b *boundedReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// OpenPart opens an entry of an archive for reading. The reader fails with a TooLarge error at the
-// bounds, whatever sizes the archive claims. A missing part is nil. Names of parts do not differ by
-// their case alone (ECMA-376 part 2, section 6.2.2).
+// OpenPart opens an entry of an archive, nil if it is missing. Its reader fails with TooLarge at the
+// bounds, whatever sizes the archive claims. Names are compared without case (ECMA-376 part 2, section
+// 6.2.2).
 func OpenPart(archive *Archive, name string) (io.ReadCloser, error) {
 	if err := archive.agree(); err != nil {
 		return nil, err
@@ -88,8 +91,8 @@ func OpenPart(archive *Archive, name string) (io.ReadCloser, error) {
 	return archive.open(entry)
 }
 
-// check reads an entry to its end, where its checksum is compared, once. What has another checksum
-// may be half a text, or one that somebody has changed.
+// check reads an entry to its end to compare its checksum, once for each entry. An entry with another
+// checksum is incomplete or was changed.
 func (c *Archive) check(entry *zip.File) error {
 	if err, ok := c.checked[entry]; ok {
 		return err
@@ -114,8 +117,8 @@ func (c *Archive) open(entry *zip.File) (io.ReadCloser, error) {
 	return c.Bounded(r, entry), nil
 }
 
-// Bounded bounds what an entry expands to. An archive may claim any size for it, but no entry is
-// larger than its archive.
+// Bounded bounds what an entry expands to. An archive may claim any packed size for an entry; no more
+// than the size of the archive is believed.
 func (c *Archive) Bounded(r io.ReadCloser, entry *zip.File) io.ReadCloser {
 	return &partReader{ReadCloser: r, of: c, packed: int64(min(entry.CompressedSize64, uint64(c.size)))}
 }
@@ -133,7 +136,7 @@ func entryNamed(archive *Archive, name string) *zip.File {
 	return alike
 }
 
-// partReader counts what an entry expands to.
+// partReader counts and bounds what an entry expands to.
 type partReader struct {
 	io.ReadCloser
 	of        *Archive
@@ -159,7 +162,7 @@ func (p *partReader) Read(b []byte) (int, error) {
 // The methods of compression of PKWARE's APPNOTE, section 4.4.5, that archive/zip does not name.
 const methodBzip2 = 12
 
-// Decompress returns what a method of compression made packed of; nil when it is not known here.
+// Decompress returns a reader of the decompressed content, nil for an unknown method.
 func Decompress(method uint16, packed io.Reader) io.Reader {
 	switch method {
 	case zip.Store:
@@ -172,8 +175,8 @@ func Decompress(method uint16, packed io.Reader) io.Reader {
 	return nil
 }
 
-// agree reports an error unless each entry is called the same in the directory and in front of its
-// content. A document of which a part has lost its name would be read without that part.
+// agree returns an error unless each entry has the same name in the directory and in front of its
+// content. Otherwise a part could be missing from a document without anybody noticing.
 func (c *Archive) agree() error {
 	if c.named {
 		return nil
@@ -187,9 +190,8 @@ func (c *Archive) agree() error {
 	return nil
 }
 
-// WholeZIP reports whether an archive is as it was written in each byte that says where a text is
-// and what it says. It is for archives of which nothing else vouches that nobody has changed them: a
-// document that was decrypted has no checksum of its own in Office's standard encryption.
+// WholeZIP reports whether all checksums, names and the end of an archive are as they were written. It
+// is for decrypted documents: Office's standard encryption has no checksum of its own.
 func WholeZIP(f *extract.File) bool {
 	archive, err := Open(f)
 	if err != nil || archive.agree() != nil {
@@ -209,7 +211,7 @@ func WholeZIP(f *extract.File) bool {
 	return true
 }
 
-// sameHeaders reports whether the header in front of an entry says the same as the directory.
+// sameHeaders reports whether the header in front of an entry agrees with the directory.
 func sameHeaders(r io.ReaderAt, entry *zip.File) bool {
 	content, err := entry.DataOffset()
 	if err != nil {
@@ -235,6 +237,6 @@ func sameHeaders(r io.ReaderAt, entry *zip.File) bool {
 	return false
 }
 
-// expandable is how many bytes the parts of a document of a size may expand to, all told, counting a
-// part each time that it is opened. Each is opened twice: once for its checksum.
+// expandable returns how many bytes the parts of a document of a size may expand to together, counting a
+// part each time it is opened. Each is opened twice: once for its checksum.
 func expandable(size int64) int64 { return max(zipPartBytes, 2*extract.UnpackRatio*size) }
