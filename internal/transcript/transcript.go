@@ -1,8 +1,7 @@
 // Package transcript describes chats that belong to their clients: messages as raw JSON with the
 // clients' own ids and timestamps, which the server stores and gives back, and never folds into
-// turns. Front ends of two protocols keep theirs this way: the Chat UI's chats, and the histories
-// of the front ends of the AI Chat Protocol. So are the responses and conversations of the Responses API
-// kept, whose messages are items.
+// turns. They are the chats of the Chat UI API, the histories of the AI Chat Protocol's front ends, and
+// the responses and conversations of the Responses API, whose messages are items.
 //
 //	chat, err := store.Save(ctx, scope, id, func(t *transcript.Transcript, found bool) error {
 //		if !found {
@@ -32,10 +31,10 @@ type Kind string
 
 // The kinds.
 const (
-	ChatUI        Kind = "chatui"        // the Chat UI's
-	Azure         Kind = "azure"         // those of the AI Chat Protocol's front ends
-	Responses     Kind = "responses"     // of the Responses API, each with its input
-	Conversations Kind = "conversations" // of the Responses API
+	ChatUI        Kind = "chatui"        // chats of the Chat UI API
+	Azure         Kind = "azure"         // histories of the AI Chat Protocol's front ends
+	Responses     Kind = "responses"     // responses of the Responses API, each with its input
+	Conversations Kind = "conversations" // conversations of the Responses API
 )
 
 // Scope is the owner of chats. Two scopes share nothing, not even ids.
@@ -105,7 +104,7 @@ type Store interface {
 	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
 	// Delete deletes a chat, or returns ErrNotFound.
 	Delete(ctx context.Context, scope Scope, id string) error
-	// Expire deletes up to limit chats of a kind, everybody's, that were updated before a time, and returns how
-	// many.
+	// Expire deletes up to limit chats of a kind, of all owners, that were last updated before a time, and
+	// returns how many.
 	Expire(ctx context.Context, kind Kind, before time.Time, limit int) (int, error)
 }
