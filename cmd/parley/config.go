@@ -58,7 +58,7 @@ type Config struct {
 	Allow         []string     `section:"Control what models do" name:"models-allow" env:"PARLEY_MODELS_ALLOW" yaml:"models.allow" help:"Models that requests may name, as provider:model, besides those that the stages use. * stands for any text, as in openai:gpt-4.1*. By default all models of configured providers."`
 	Capabilities  capabilities `name:"capabilities" env:"PARLEY_CAPABILITIES" yaml:"capabilities" mapping:"" placeholder:"MAPPING" help:"What models accept, where their names do not tell. By provider:model: like (a model of the same provider), vision, tools, schema, effort, temperature, top_p, stop (true or false) and context (tokens). {'azure-openai:prod': {like: gpt-5-mini}, 'local:pixtral': {vision: true}}."`
 	StagesRewrite []string     `name:"stages-rewrite" env:"PARLEY_STAGES_REWRITE" yaml:"stages.rewrite" help:"Models that rewrite follow-up questions so that they stand alone: the first, and its fallbacks. By default the model and its fallbacks. builtin:rules rewrites without a model, as happens when all fail."`
-	StagesRerank  []string     `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that reorder the passages when a request asks for it: rerank models, or models that answer, as judges. By default builtin:lexical, which looks at the positions of words."`
+	StagesRerank  []string     `name:"stages-rerank" env:"PARLEY_STAGES_RERANK" yaml:"stages.rerank" help:"Models that reorder the passages when a request asks for it: rerank models, or models that answer, as judges. By default builtin:reader, a model that is part of the program and reads English; for other languages, and where the processor is too slow, builtin:lexical, which looks at the positions of words."`
 	StagesSummary []string     `name:"stages-summary" env:"PARLEY_STAGES_SUMMARY" yaml:"stages.summary" help:"Models that summarize the part of a conversation that is too long for the prompt. By default the model and its fallbacks. builtin:none leaves that part out, as happens when all fail."`
 	StagesJudge   []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: words are compared, as happens when all fail, or with builtin:words."`
 	Prompts       string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or replace them: a folder for each domain, with any of the files that parley prompts lists."`
@@ -139,10 +139,10 @@ func (c *Config) validate() *settingError {
 		{"embedding", c.checkEmbedding()},
 		{"embedding-dimensions", unless(c.EmbeddingDimensions >= 0 && c.EmbeddingDimensions <= maxDimensions,
 			"must be between 1 and %d; 0 means the model's own", maxDimensions)},
-		{"stages-rewrite", checkStage(c.StagesRewrite, builtinRewriter, c.namesThat(answers))},
-		{"stages-rerank", checkStage(c.StagesRerank, builtinReranker, c.providerNames())},
-		{"stages-summary", checkStage(c.StagesSummary, builtinSummary, c.namesThat(answers))},
-		{"stages-judge", checkStage(c.StagesJudge, builtinJudge, c.namesThat(answers))},
+		{"stages-rewrite", checkStage(c.StagesRewrite, c.namesThat(answers), builtinRewriter)},
+		{"stages-rerank", checkStage(c.StagesRerank, c.providerNames(), builtinReader, builtinLexical)},
+		{"stages-summary", checkStage(c.StagesSummary, c.namesThat(answers), builtinSummary)},
+		{"stages-judge", checkStage(c.StagesJudge, c.namesThat(answers), builtinJudge)},
 		{"models-allow", c.checkAllow()},
 		{"namespace", retrieval.CheckNamespace(c.Namespace)},
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},

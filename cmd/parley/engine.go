@@ -96,6 +96,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Rewrite:      builtin.Rewrite,
 		Read:         answerer().Read,
 		Suggest:      builtin.Suggest,
+		Reader:       reader,
 		Prompts:      prompts,
 		Namespace:    cfg.Namespace,
 		Logger:       p.log,

@@ -16,6 +16,7 @@ import (
 	"parley/internal/llm/ollama"
 	"parley/internal/llm/openai"
 	"parley/internal/llm/price"
+	"parley/internal/rerank"
 )
 
 // builtinModel is the default model. It needs no key and no server.
@@ -34,6 +35,15 @@ type provider struct {
 // answerer returns the built-in answerer with its reader.
 func answerer() builtin.Answerer {
 	return builtin.Answerer{Reader: builtin.NewReader()}
+}
+
+// reader returns the reranker that reads passages, nil for a query in a language that it does not know.
+func reader(query string) rerank.Reranker {
+	r := builtin.NewReader()
+	if !r.Reads(query) {
+		return nil
+	}
+	return rerank.Reader{Model: "builtin:reader", Scores: r.Scores}
 }
 
 // providers are the model providers, apart from the configured endpoints. To add one, write a

@@ -12,7 +12,8 @@ import (
 // Names in the configuration for what stages do without a model.
 const (
 	builtinRewriter = "builtin:rules"
-	builtinReranker = "builtin:lexical"
+	builtinReader   = "builtin:reader"
+	builtinLexical  = "builtin:lexical"
 	builtinSummary  = "builtin:none"
 	builtinJudge    = "builtin:words"
 )
@@ -64,15 +65,15 @@ func first(keys []string) string {
 	return keys[0]
 }
 
-// checkStage checks the models of a stage. The built-in one cannot fail, so it must be last.
-func checkStage(keys []string, builtIn string, providers []string) error {
+// checkStage checks the models of a stage. A built-in one cannot fail, so it must be last.
+func checkStage(keys, providers []string, builtIn ...string) error {
 	for i, key := range keys {
 		switch {
-		case key == builtIn && i == len(keys)-1:
-		case key == builtIn:
+		case slices.Contains(builtIn, key) && i == len(keys)-1:
+		case slices.Contains(builtIn, key):
 			return fmt.Errorf("%q never fails, so no model can follow it", key)
 		case isBuiltin(key):
-			return fmt.Errorf("%q is not a built-in model for this stage; there is %s", key, builtIn)
+			return fmt.Errorf("%q is not a built-in model for this stage; there is %s", key, strings.Join(builtIn, " or "))
 		default:
 			if err := checkModel(key, providers); err != nil {
 				return err

@@ -107,7 +107,7 @@ func (s *serving) webModels() map[string][]string {
 	return map[string][]string{
 		"inference":   allowed(chats...),
 		"rewrite":     allowed(slices.Concat(s.cfg.StagesRewrite, reads, []string{builtinRewriter})...),
-		"rerank":      allowed(append(slices.Clone(s.cfg.StagesRerank), builtinReranker)...),
+		"rerank":      allowed(append(slices.Clone(s.cfg.StagesRerank), builtinReader, builtinLexical)...),
 		"summary":     allowed(slices.Concat(s.cfg.StagesSummary, reads, []string{builtinSummary})...),
 		"tools_synth": allowed(reads...),
 	}

@@ -114,7 +114,7 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 	if len(units) == 0 {
 		return nil
 	}
-	if !n.answered(ev, units, a.Reader.reads(ev.Query)) {
+	if !n.answered(ev, units, a.Reader.Reads(ev.Query)) {
 		return nil
 	}
 	chosen := greedy(ev, units, n, most)

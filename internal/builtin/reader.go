@@ -14,14 +14,15 @@ import (
 // Reader reads blocks together with an English question, and tells how well each answers it. It may be used
 // by several goroutines at once.
 type Reader struct {
-	scores func(ctx context.Context, question string, texts []string) ([]float64, error)
+	// Scores says how well each text answers a question: 10 if it does, -10 if it has nothing to do with it.
+	Scores func(ctx context.Context, question string, texts []string) ([]float64, error)
 
 	mu    sync.Mutex
 	known map[[2]string]float64 // scores by question and text: a turn asks several times
 }
 
 const (
-	maxRead   = 24      // blocks of one question that are read: those that have most of its words
+	maxRead   = 16      // blocks of one question that are read: those that have most of its words
 	maxKnown  = 4 << 10 // most scores that are kept
 	maxLooked = 500     // bytes that are read of a block
 )
@@ -32,7 +33,7 @@ var NewReader = sync.OnceValue(func() *Reader {
 	if !encoder.Fast() {
 		return nil
 	}
-	return &Reader{known: make(map[[2]string]float64), scores: func(ctx context.Context, question string, texts []string) ([]float64, error) {
+	return &Reader{known: make(map[[2]string]float64), Scores: func(ctx context.Context, question string, texts []string) ([]float64, error) {
 		s, err := minilm.Open()
 		if err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ func (r *Reader) read(ctx context.Context, question string, texts []string) []fl
 	for i, at := range unread {
 		missing[i] = texts[at]
 	}
-	scores, err := r.scores(ctx, question, missing)
+	scores, err := r.Scores(ctx, question, missing)
 	if err != nil {
 		return make([]float64, len(texts))
 	}
@@ -76,14 +77,14 @@ func (r *Reader) read(ctx context.Context, question string, texts []string) []fl
 	return all
 }
 
-// reads reports whether there is a reader, and it knows the language of a question.
-func (r *Reader) reads(question string) bool { return r != nil && isEnglish(question) }
+// Reads reports whether there is a reader, and it knows the language of a question.
+func (r *Reader) Reads(question string) bool { return r != nil && isEnglish(question) }
 
 // judge keeps the units that have most of the question's words, and notes how well they answer it. A question
 // that goes on is read alone and behind the one before, and the better score counts. Without a reader, or for a
 // question in a language that it does not know, all units stay as they are.
 func (r *Reader) judge(ctx context.Context, question string, before []string, goesOn bool, units []unit) []unit {
-	if !r.reads(question) || len(units) == 0 {
+	if !r.Reads(question) || len(units) == 0 {
 		return units
 	}
 	goesOn = goesOn && len(before) > 0

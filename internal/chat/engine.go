@@ -73,6 +73,7 @@ type Config struct {
 	Tools     Toolbox                // that the server runs [none]
 	OnRequest []string               // of those, the ones that only Options.MoreTools makes callable [none]
 	Suggest   SuggestFunc            // nil: only models suggest questions
+	Reader    ReaderFunc             // nil: the built-in reranker knows words alone
 	Writes    func(tool string) bool // whether a tool changes something, so that the user confirms each call [none does]
 	Prompts   *prompt.Set            // what models are told [the built-in ones]
 

@@ -18,6 +18,13 @@ const (
 	clearWinner  = 0.6 // no other passage has more than this share of the first one's score
 )
 
+// ReaderFunc returns the built-in reranker that reads passages, nil for a query in a language that it does
+// not know.
+type ReaderFunc func(query string) rerank.Reranker
+
+// builtinReader is the key of that reranker; any other key of the built-in provider is the one that knows words.
+const builtinReader = builtinProvider + "reader"
+
 // candidates is how many passages are looked for.
 func (t *turn) candidates() int {
 	o := &t.req.Options
@@ -70,7 +77,7 @@ func (t *turn) rerankKeys() []string {
 		key = t.cfg.Defaults.Models.Rerank
 	}
 	if key == "" {
-		key = builtinProvider + "lexical"
+		key = builtinReader
 	}
 	keys := []string{key}
 	for _, next := range t.cfg.RerankFallback {
@@ -89,7 +96,7 @@ func (t *turn) needNoReranking(key string) string {
 	switch {
 	case len(passages) == 0:
 		return "nothing was found"
-	case t.cfg.Grounded(key) && t.found.HasVector:
+	case t.cfg.Grounded(key) && t.found.HasVector && t.reader(key) == nil:
 		return "the built-in reranker knows words, not the vectors that the search used"
 	case len(passages) == 1 && !threshold:
 		return "only one passage was found"
@@ -120,6 +127,9 @@ func (t *turn) rankBy(ctx context.Context, key string) (rerank.Ranking, error) {
 // reranker returns what a key names: the built-in one, a model that was made for reranking, or a
 // model that answers, as a judge.
 func (t *turn) reranker(key string) (rerank.Reranker, error) {
+	if r := t.reader(key); r != nil {
+		return r, nil
+	}
 	if t.cfg.Grounded(key) {
 		return rerank.Lexical{}, nil
 	}
@@ -140,6 +150,14 @@ func (t *turn) reranker(key string) (rerank.Reranker, error) {
 		Model: m, Name: name, Quote: prompt.Neutral,
 		Instructions: t.cfg.Prompts.Text(t.req.Options.PromptDomain, prompt.Rerank),
 	}, nil
+}
+
+// reader returns the built-in reranker that reads passages if a key names it and it can.
+func (t *turn) reader(key string) rerank.Reranker {
+	if key != builtinReader || t.cfg.Reader == nil {
+		return nil
+	}
+	return t.cfg.Reader(t.query.Query)
 }
 
 // choose returns the best passages in the order of a ranking, or of the search if it is nil.

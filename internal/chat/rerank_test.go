@@ -14,6 +14,7 @@ import (
 	"parley/internal/chat/chattest"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/rerank"
 	"parley/internal/retrieval"
 )
 
@@ -155,6 +156,31 @@ func TestRerank_ByTheBuiltInOne(t *testing.T) {
 	turn := collect(t, e, ask(e, "parental leave", rerankBy("")))
 	if got := turn.Retrieved.Passages[0]; got.Document.Name != "near.md" || got.Scores.Rerank == nil || rerankStage(turn).Model != "" {
 		t.Errorf("passages: %s, stage %+v", names3(turn), rerankStage(turn))
+	}
+}
+
+func TestRerank_ReadsQueriesThatTheReaderKnows(t *testing.T) {
+	f := some(3)
+	f.result.HasVector = true
+	e := newEngine(llmtest.Says("x"), f, func(c *chat.Config) {
+		c.Reader = func(query string) rerank.Reranker {
+			if query == "unbekannt" {
+				return nil
+			}
+			return rerank.Reader{Model: "reads", Scores: func(context.Context, string, []string) ([]float64, error) {
+				return []float64{-5, 5, 0}, nil
+			}}
+		}
+	})
+	for _, c := range []struct{ query, key, passages, model, note string }{
+		{"known", "", "b.md 0.97, c.md 0.84, a.md 0.50", "reads", ""},
+		{"known", "builtin:lexical", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker knows words, not the vectors that the search used"},
+		{"unbekannt", "", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker knows words, not the vectors that the search used"},
+	} {
+		turn := collect(t, e, ask(e, c.query, rerankBy(c.key)))
+		if s := rerankStage(turn); names3(turn) != c.passages || s.Model != c.model || s.Note != c.note {
+			t.Errorf("%s, %s: passages %s, stage %+v", c.query, c.key, names3(turn), s)
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package rerank puts the passages that a search found into a better order, by looking at each
-// together with the question, which a search over an index does not do. There are three ways:
-// Lexical by the places of words, API by a reranking model, Judge by a model that is asked for
-// grades. A reranker sees only the passages that it is given, so it cannot widen what a caller may
+// together with the question, which a search over an index does not do. There are four ways:
+// Reader by a model inside the program, Lexical by the places of words, API by a reranking model,
+// Judge by a model that is asked for grades. A reranker sees only the passages that it is given, so it cannot widen what a caller may
 // see, and it changes none of them.
 //
 //	ranking, err := rerank.Lexical{}.Rerank(ctx, rerank.Request{Query: q, Terms: found.Terms, Passages: found.Passages})

@@ -3,6 +3,7 @@ package rerank
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -27,6 +28,36 @@ func request(query string, texts ...string) Request {
 		})
 	}
 	return req
+}
+
+func TestReader_RanksWhatItReads(t *testing.T) {
+	texts := make([]string, maxRead+2)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("text %d", i)
+	}
+	var seen []string
+	r := Reader{Model: "m", Scores: func(_ context.Context, query string, texts []string) ([]float64, error) {
+		seen = texts
+		scores := make([]float64, len(texts))
+		scores[3], scores[1] = 9, -9
+		return scores, nil
+	}}
+	ranking, err := r.Rerank(t.Context(), request("text", texts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRanking(t, ranking, len(texts))
+	n := len(texts)
+	if o := ranking.Order; o[0] != 3 || o[1] != 0 || o[n-3] != 1 || o[n-2] != maxRead || o[n-1] != maxRead+1 {
+		t.Errorf("order %v; want 3 first, and at the end 1 and what was not read", o)
+	}
+	if len(seen) != maxRead || seen[0] != "Doc:\ntext 0" || ranking.Model != "m" {
+		t.Errorf("%d texts were read, the first one %q", len(seen), seen[0])
+	}
+	r.Scores = func(context.Context, string, []string) ([]float64, error) { return nil, context.Canceled }
+	if _, err := r.Rerank(t.Context(), request("text", "a")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestLexical_PrefersWordsThatStandTogether(t *testing.T) {
