@@ -220,8 +220,9 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	return quotes
 }
 
-// answered reports whether the evidence holds an answer: whether the best block is likely to answer the question
-// or, where no reader has read it, the evidence holds the words of the question or of one of its parts.
+// answered reports whether the evidence holds an answer: whether it holds the words of the question, or of one of
+// its parts, or the best block is likely to answer all the same. A reader may find that the words are there and
+// the answer is not.
 func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
 	best := 0
 	for i := range units {
@@ -229,12 +230,14 @@ func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
 			best = i
 		}
 	}
-	if read {
-		return chanceWhenRead(units, best) >= minChanceWhenRead
-	}
 	g := n.grounds(ev, units, best)
-	return n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) }) ||
-		g.touches() && g[heldUnknown] <= maxUnknown && g.chance() >= minChance
+	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
+	near := g.touches() && g[heldUnknown] <= maxUnknown
+	if read {
+		chance := chanceWhenRead(units, best)
+		return worded && chance >= minWordedWhenRead || near && chance >= minChanceWhenRead
+	}
+	return worded || near && g.chance() >= minChance
 }
 
 // worded reports whether one passage, and one block, hold enough of the words of the question. Of a

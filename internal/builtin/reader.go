@@ -113,7 +113,8 @@ func (r *Reader) judge(ctx context.Context, question string, before []string, go
 // What tells whether the best of the blocks that were read answers, fitted to the development half of test/answers:
 // how well it does by itself, and how far it is ahead of the next one.
 const (
-	minChanceWhenRead = 0.4
+	minWordedWhenRead = 0.25 // where the words of the question are there
+	minChanceWhenRead = 0.5  // where they are not
 	maxLead           = 1.5
 )
 
