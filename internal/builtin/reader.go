@@ -114,7 +114,7 @@ func (r *Reader) judge(ctx context.Context, question string, before []string, go
 // how well it does by itself, and how far it is ahead of the next one.
 const (
 	minWordedWhenRead = 0.25 // where the words of the question are there
-	minChanceWhenRead = 0.5  // where they are not
+	minChanceWhenRead = 0.4  // where they are not
 	maxLead           = 1.5
 )
 
