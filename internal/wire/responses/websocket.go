@@ -50,7 +50,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	defer leave()
 	conn, err := websocket.Accept(w, r.Request, nil)
 	if err != nil {
-		return nil //nolint:nilerr // Accept has answered
+		return nil // Accept has answered
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
@@ -78,7 +78,7 @@ var errConnectedLong = wire.Refuse(http.StatusBadRequest, "websocket_connection_
 // serve answers the messages of a connection until it ends, or the server stops. It owns the goroutine that
 // reads them, which finds out when the client leaves.
 func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
-	defer s.conn.CloseNow()
+	defer func() { _ = s.conn.CloseNow() }()
 	messages := make(chan []byte, queued)
 	read := make(chan struct{})
 	go func() {
