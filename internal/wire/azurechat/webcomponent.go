@@ -9,7 +9,8 @@ import (
 // cutter cuts an answer into deltas for the web component, whose parser reads each delta by itself:
 //
 //   - One that holds a digit is not shown; its first number is kept as that of a list step. The citations
-//     below the answer are read from all deltas, so that they keep their pages.
+//     below the answer are read from all deltas, so that they keep their pages, but only with a delta
+//     that has no digit: after an answer that ends with a citation comes a line break.
 //   - While a number is kept, the next delta with a "." is not shown either, and begins the step with the
 //     number that came first. What follows is shown in that step, until a delta with an empty line.
 //   - One with "Next" or "<<" is not shown, nor one with ">\n", and all that follows is taken for follow-up
@@ -26,6 +27,7 @@ type cutter struct {
 	held      string // what is not decided
 	filled    bool   // the line holds more than indentation
 	questions bool   // the answer is over
+	unlisted  bool   // the last delta has digits, so that the client has not read citations since
 
 	// What the client's parser has.
 	kept     int  // the number of the next step; 0 when none is kept
@@ -50,7 +52,12 @@ var (
 func (c *cutter) add(text string, send func(string) error) error { return c.cut(text, false, send) }
 
 // end hands on the rest.
-func (c *cutter) end(send func(string) error) error { return c.cut("", true, send) }
+func (c *cutter) end(send func(string) error) error {
+	if err := c.cut("", true, send); err != nil || !c.unlisted {
+		return err
+	}
+	return send("\n")
+}
 
 // ask hands on follow-up questions, which stand in the text: the marks around them as deltas of
 // their own, of which one that holds ">\n" ends a question.
@@ -94,6 +101,11 @@ func inline(questions []string) (text string) {
 func (c *cutter) cut(text string, final bool, send func(string) error) error {
 	in := c.held + text
 	c.held = ""
+	out := send
+	send = func(delta string) error {
+		c.unlisted = strings.ContainsAny(delta, digits)
+		return out(delta)
+	}
 	shown := 0 // of in, which goes on with text that is shown as it is
 	flush := func() error {
 		piece := in[:shown]

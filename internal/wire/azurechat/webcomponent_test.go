@@ -16,6 +16,7 @@ import (
 // (packages/chat-component/src/core/parser/index.ts of Azure-Samples/azure-search-openai-javascript).
 type component struct {
 	raw       string
+	citations []string // below the answer: of all deltas, as of the last one that was not kept or a mark
 	blocks    []block
 	questions []string
 
@@ -38,18 +39,27 @@ func (c *component) read(delta string) error {
 	if delta == "" {
 		return nil
 	}
+	passed, err := c.take(delta)
+	if passed {
+		c.citations = inBrackets.FindAllString(c.raw, -1)
+	}
+	return err
+}
+
+// take reports whether the parser came to the end of what it does with a delta.
+func (c *component) take(delta string) (passed bool, err error) {
 	c.raw += delta
 	if n := firstNumber.FindString(delta); n != "" {
 		c.numbers = append(c.numbers, n)
-		return nil
+		return false, nil
 	}
 	switch {
 	case !c.asking && strings.Contains(delta, "Next"), strings.Contains(delta, "<<"), c.marked && strings.Contains(delta, "Question"):
 		c.asking, c.marked = true, true
-		return nil
+		return false, nil
 	case strings.Contains(delta, ">\n"):
 		c.asked, c.asking = c.asked+1, true
-		return nil
+		return false, nil
 	case c.asking:
 		delta = strings.ReplaceAll(strings.Replace(strings.Replace(delta, ":\n", "", 1), "\n", "", 1), ">", "")
 	}
@@ -63,14 +73,14 @@ func (c *component) read(delta string) error {
 	}
 	if !begins && !c.stepping && !c.asking {
 		c.blocks = put(c.blocks, c.at, func(b block) block { return block{b.text + delta, b.steps} })
-		return nil
+		return true, nil
 	}
 	switch {
 	case c.asking:
 		c.questions = put(c.questions, c.asked, func(q string) string { return q + delta })
 	case c.at < len(c.blocks):
 		if c.step < 0 {
-			return fmt.Errorf("step %d", c.step+1)
+			return false, fmt.Errorf("step %d", c.step+1)
 		}
 		b := c.blocks[c.at]
 		b.steps = put(b.steps, c.step, func(s string) string { return s + delta })
@@ -80,7 +90,7 @@ func (c *component) read(delta string) error {
 		c.stepping, c.asking, c.step = false, false, 0
 		c.at++
 	}
-	return nil
+	return true, nil
 }
 
 // put changes an element, or adds one where there is none with that index.
@@ -175,11 +185,13 @@ func checkShown(t *testing.T, r *rand.Rand, answer string, most int, questions [
 	if diff := cmp.Diff(prose(answer), prose(client.shown())); diff != "" {
 		t.Fatalf("%q sent as %q\nshown (-want +got): %s", answer, sent, diff)
 	}
-	raw := client.raw
+	listed := client.citations
 	if strings.Contains(answer, "[ unclosed") { // which takes in what comes up to the next bracket
-		raw = comment.ReplaceAllString(raw, "")
+		for i, l := range listed {
+			listed[i] = comment.ReplaceAllString(l, "")
+		}
 	}
-	if diff := cmp.Diff(inBrackets.FindAllString(answer, -1), inBrackets.FindAllString(raw, -1)); diff != "" {
+	if diff := cmp.Diff(inBrackets.FindAllString(answer, -1), listed); diff != "" {
 		t.Fatalf("%q: citations (-want +got): %s", answer, diff)
 	}
 	joined := comment.ReplaceAllString(client.raw, "")
