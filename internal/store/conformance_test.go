@@ -40,6 +40,23 @@ func stateOf(db *store.DB) storetest.StateParts {
 	return storetest.StateParts{Turns: s, Accounts: s}
 }
 
+// spare opens folders for tests, and hands one that a skipped test has not touched to the next test.
+func spare(parent *testing.T) func(t *testing.T) *store.DB {
+	var idle *store.DB
+	return func(t *testing.T) *store.DB {
+		db := idle
+		if idle = nil; db == nil {
+			db = open(parent)
+		}
+		t.Cleanup(func() {
+			if t.Skipped() {
+				idle = db
+			}
+		})
+		return db
+	}
+}
+
 // A second database is written part by part, so the tests of a part must not call other parts.
 func TestSuites_NeedOnlyThePartsThatTheyName(t *testing.T) {
 	for name, parts := range map[string]func(c storetest.CorpusParts) storetest.CorpusParts{
@@ -58,13 +75,16 @@ func TestSuites_NeedOnlyThePartsThatTheyName(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			open := spare(t)
 			storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts { return parts(partsOf(open(t))) })
 		})
 	}
 	t.Run("turns", func(t *testing.T) {
+		open := spare(t)
 		storetest.State(t, func(t *testing.T) storetest.StateParts { return storetest.StateParts{Turns: open(t).State()} })
 	})
 	t.Run("accounts", func(t *testing.T) {
+		open := spare(t)
 		storetest.State(t, func(t *testing.T) storetest.StateParts { return storetest.StateParts{Accounts: open(t).State()} })
 	})
 }
