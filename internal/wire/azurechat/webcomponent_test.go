@@ -222,3 +222,12 @@ func TestWebComponent_NumbersSteps(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The parser reads citations only with a delta that it does not keep as a number.
+func TestWebComponent_ListsTheCitationThatEndsAnAnswer(t *testing.T) {
+	for _, answer := range []string{"Leave is paid [a.pdf#page=3]", "It is 25 [a.pdf#page=3][b 2.pdf#page=4]", "1. Ask. [a.pdf#page=3]", "[a.pdf#page=3]"} {
+		for most := 1; most < 40; most += 7 {
+			checkShown(t, rand.New(rand.NewPCG(uint64(most), 0)), answer, most, nil)
+		}
+	}
+}
