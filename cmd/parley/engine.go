@@ -95,7 +95,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Writes:       in.tools.writes,
 		Rewrite:      builtin.Rewrite,
 		Read:         answerer().Read,
-		Suggest:      builtin.Suggest,
+		Suggest:      answerer().Suggest,
 		Reader:       reader,
 		Prompts:      prompts,
 		Namespace:    cfg.Namespace,

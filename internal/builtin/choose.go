@@ -190,15 +190,33 @@ func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	}
 }
 
-// lead returns how far the best unit is ahead of the next one that says something else.
+// lead returns how far the best unit is ahead of the next one that says something else. A second document that
+// says the same makes the answer no less likely.
 func lead(units []unit, best int) float64 {
 	second := 0.0
 	for i := range units {
-		if i != best && !overlaps(units, []int{best}, i) {
+		if i != best && !overlaps(units, []int{best}, i) && !repeats(&units[best], &units[i]) {
 			second = max(second, units[i].score)
 		}
 	}
 	return units[best].score - second
+}
+
+// repeats reports whether two units of different passages share half of the terms of the shorter one.
+func repeats(a, b *unit) bool {
+	if a.passage == b.passage {
+		return false
+	}
+	if len(a.terms) > len(b.terms) {
+		a, b = b, a
+	}
+	shared := 0
+	for t := range a.terms {
+		if b.terms[t] {
+			shared++
+		}
+	}
+	return shared > 0 && 2*shared >= len(a.terms)
 }
 
 // appendQuotes appends the pieces of a unit, those of one paragraph or list that begin on one page

@@ -92,9 +92,9 @@ type product struct {
 }
 
 func newProduct(corpus *retrieval.Corpus) *product {
-	router := &llm.Router{Providers: map[string]llm.Model{"builtin": Answerer{}}}
+	router := &llm.Router{Providers: map[string]llm.Model{"builtin": Answerer{Reader: NewReader()}}}
 	return &product{corpus, chat.NewEngine(chat.Config{
-		Retriever: corpus, Models: router, Rewrite: Rewrite, Read: Answerer{}.Read, Suggest: Suggest,
+		Retriever: corpus, Models: router, Rewrite: Rewrite, Read: Answerer{Reader: NewReader()}.Read, Suggest: Answerer{Reader: NewReader()}.Suggest,
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}
 }

@@ -23,7 +23,7 @@ const (
 // They are made of the headings near the passages of the answer and of what the text around it
 // defines; each is searched for, alone and as the next question of the conversation, and kept only
 // if the answerer would answer both, and say something that the answer did not say.
-func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
+func (a Answerer) Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 	in = shortened(in)
 	near, err := in.Search(ctx, in.Query, nil)
 	if err != nil {
@@ -44,10 +44,10 @@ func Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 		if tried++; tried > maxCandidates || len(questions) == maxSuggestions {
 			break
 		}
-		quotes, err := answers(ctx, in, nil, q)
+		quotes, err := a.answers(ctx, in, nil, q)
 		ok := slices.ContainsFunc(quotes, func(s quote) bool { return !strings.Contains(in.Answer, onOneLine(s.text)) })
 		if ok && err == nil {
-			quotes, err = answers(ctx, in, history, q)
+			quotes, err = a.answers(ctx, in, history, q)
 		}
 		if err != nil {
 			return nil, err
@@ -81,14 +81,22 @@ func historyOf(in chat.SuggestInput) []chat.Message {
 	return append(history, chat.TextMessage(llm.User, in.Question), chat.TextMessage(llm.Assistant, in.Answer))
 }
 
-// answers returns what the answerer would answer to a question behind a history.
-func answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) ([]quote, error) {
+// answers returns what the answerer would answer to a question behind a history. The reader reads only for a
+// question that is answered by its words.
+func (a Answerer) answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) ([]quote, error) {
 	q := Rewrite(ctx, history, question)
 	res, err := in.Search(ctx, q.Query, q.Context)
 	if err != nil {
 		return nil, err
 	}
-	return choose(evidence(q, res), brief), nil
+	ev := evidence(q, res)
+	if history != nil {
+		ev.Previous = append(slices.Clone(in.Previous), in.Question)
+	}
+	if quotes := choose(ev, brief); len(quotes) == 0 || !a.Reader.Reads(ev.Query) {
+		return quotes, nil
+	}
+	return a.quotes(ctx, ev, brief), nil
 }
 
 // topicTerms returns the distinct terms of a question, sorted.

@@ -65,7 +65,7 @@ func TestSuggest_LeavesOutWhatCannotBeAnswered(t *testing.T) {
 	p := stored("a.md", 0, "A locker is a box for your clothes.")
 	p.Chunk.Headings = []string{"Opening hours", "Submarine voyages to Atlantis"}
 	other := stored("a.md", 0, "The hours of opening are from eight to ten. A badge is a card with your picture.")
-	got, err := Suggest(context.Background(), suggestInput("What is a locker?", p, other))
+	got, err := (Answerer{}).Suggest(context.Background(), suggestInput("What is a locker?", p, other))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestSuggest_LeavesOutWhatTheAnswerHasSaid(t *testing.T) {
 		"The hours of opening are from eight to ten. [a.md]": nil,
 	} {
 		in.Answer = answer
-		got, err := Suggest(context.Background(), in)
+		got, err := (Answerer{}).Suggest(context.Background(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestSuggest_LeavesOutWhatTheConversationWouldHide(t *testing.T) {
 			}
 			return search(ctx, text, beside)
 		}
-		got, err := Suggest(context.Background(), in)
+		got, err := (Answerer{}).Suggest(context.Background(), in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestSuggest_BoundsItsSearches(t *testing.T) {
 		searches++
 		return search(ctx, text, beside)
 	}
-	if got, err := Suggest(context.Background(), in); err != nil || len(got) > 0 {
+	if got, err := (Answerer{}).Suggest(context.Background(), in); err != nil || len(got) > 0 {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if searches != 1+maxCandidates {
@@ -171,7 +171,7 @@ func TestSuggest_ReturnsTheErrorOfASearch(t *testing.T) {
 			}
 			return search(ctx, text, beside)
 		}
-		if got, err := Suggest(context.Background(), in); !errors.Is(err, broken) || got != nil {
+		if got, err := (Answerer{}).Suggest(context.Background(), in); !errors.Is(err, broken) || got != nil {
 			t.Errorf("search %d: got %q, %v", fails+1, got, err)
 		}
 	}

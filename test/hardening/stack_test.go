@@ -92,7 +92,7 @@ func newStack(t testing.TB, o options) *stack {
 	defaults := chat.DefaultOptions()
 	defaults.Models, defaults.MaxOutputTokens = o.models, cmp.Or(o.output, defaults.MaxOutputTokens)
 	engine := chat.NewEngine(chat.Config{
-		Retriever: s, Models: s.router(t, books, o), Rewrite: builtin.Rewrite, Suggest: builtin.Suggest, Logger: log,
+		Retriever: s, Models: s.router(t, books, o), Rewrite: builtin.Rewrite, Suggest: builtin.Answerer{}.Suggest, Logger: log,
 		Defaults: defaults,
 	})
 	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Saved: func(r turn.Record) { s.saved <- r }})
