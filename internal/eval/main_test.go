@@ -53,8 +53,8 @@ func newProduct(t testing.TB) *product {
 		t.Fatal(err)
 	}
 	p := &product{db: db, engine: chat.NewEngine(chat.Config{
-		Retriever: corpus, Rewrite: builtin.Rewrite, Read: builtin.Answerer{}.Read,
-		Models:   &llm.Router{Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}},
+		Retriever: corpus, Rewrite: builtin.Rewrite, Read: builtin.Answerer{Reader: builtin.NewReader()}.Read,
+		Models:   &llm.Router{Providers: map[string]llm.Model{"builtin": builtin.Answerer{Reader: builtin.NewReader()}}},
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
 	})}
 	p.Env = Env{Corpus: corpus, Store: db.Corpus(), Namespace: "default", Rewrite: builtin.Rewrite, Ask: p.ask}
