@@ -141,7 +141,7 @@ func await(ctx context.Context, done <-chan struct{}) bool {
 // logUnless logs an error of something that goes on beside the server, unless the server is stopping.
 func (s *serving) logUnless(ctx context.Context, doing string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.Error(doing, "error", err)
+		s.log.Error("work beside the server failed", "doing", doing, "error", err)
 	}
 }
 

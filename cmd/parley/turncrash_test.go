@@ -105,10 +105,7 @@ func (a *asker) check(t *testing.T, s *ragChatServer) {
 // first to open the originals.
 func checkFiles(t *testing.T, data string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	defer os.RemoveAll(dir) // there are hundreds of rounds
 	for _, name := range []string{"state.db", "corpus.db"} {
 		for _, suffix := range []string{"", "-wal"} {

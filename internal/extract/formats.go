@@ -37,7 +37,7 @@ var readers = map[string]Reader{}
 
 // Register registers the reader of a format of format.Table. A format needs nothing else. Call it from
 // the declaration of a variable. It panics if the table has no such format, or two readers claim it.
-func Register(name string, r Reader) Reader { //nolint:unparam // the result lets a declaration of a variable call it
+func Register(name string, r Reader) Reader {
 	if f := format.Named(name); f == nil || f.Unread || readers[name].Read != nil {
 		panic("extract: a reader for " + name + ", which is not a row of its own in format.Table")
 	}

@@ -63,7 +63,7 @@ func path(dir string) ([]string, error) {
 		Documents: none{}, Status: none{}, Log: slog.New(slog.DiscardHandler), Keys: turn.NewKeys(db.State(), nil),
 		Protocols: []wire.Protocol{azurechat.New(azurechat.Config{Runner: runner, Store: db.Transcripts(), History: true}).Protocol()},
 	}).Handler()
-	r := httptest.NewRequest(http.MethodPost, "/chat/stream", strings.NewReader(asked))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/chat/stream", strings.NewReader(asked))
 	r.Header.Set("Content-Type", "application/json")
 	if err := errors.Join(coverage.WriteMetaDir(dir), coverage.ClearCounters()); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func path(dir string) ([]string, error) {
 
 // read returns the functions that ran.
 func read(dir string) ([]string, error) {
-	out, err := exec.Command("go", "tool", "covdata", "func", "-i="+dir).Output()
+	out, err := exec.CommandContext(context.Background(), "go", "tool", "covdata", "func", "-i="+dir).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go tool covdata: %w", err)
 	}

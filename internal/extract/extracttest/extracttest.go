@@ -22,6 +22,7 @@ import (
 	"parley/test/needs"
 )
 
+// Gzipped returns a gzip file of data that stores a name.
 func Gzipped(t testing.TB, name string, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,6 +37,7 @@ func Gzipped(t testing.TB, name string, data []byte) []byte {
 	return b.Bytes()
 }
 
+// ParserCache is the folder in which tests keep the compiled PDF parser.
 var ParserCache = needs.ParserCache()
 
 // Read extracts data under a name, and checks what holds for every document.
@@ -49,6 +51,7 @@ func Read(t *testing.T, name string, data []byte) *extract.Document {
 	return doc
 }
 
+// TryRead extracts data under a name with limits of its own. A document that it returns has been checked.
 func TryRead(t *testing.T, name string, data []byte, limits extract.Limits) (*extract.Document, error) {
 	t.Helper()
 	x := &extract.Extractor{Limits: limits, CacheDir: ParserCache}
@@ -68,6 +71,7 @@ func TryRead(t *testing.T, name string, data []byte, limits extract.Limits) (*ex
 // longer than most of what the tests read.
 var idle = make(chan *extract.Extractor, 1000)
 
+// Input is the input for data under a name.
 func Input(name string, data []byte) extract.Input {
 	return extract.Input{Name: name, Content: bytes.NewReader(data), Size: int64(len(data))}
 }
@@ -153,6 +157,7 @@ func Shared(t testing.TB, dir string) string {
 	return path
 }
 
+// UTF16LE encodes ASCII text.
 func UTF16LE(ascii string) []byte {
 	b := make([]byte, 0, 2*len(ascii))
 	for i := range len(ascii) {

@@ -19,7 +19,7 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// The files of testdata/cfb were made by other programs. What made each lies beside it:
+// CompoundFile returns a file of testdata/cfb. Other programs made them; what made each is beside it:
 //
 //	poi-*         MakeCFB.java, with Apache POI 5.4.1
 //	oxmsg-*       oxmsg.mjs, with the npm package @tutao/oxmsg 0.2.3
@@ -54,8 +54,10 @@ func Pattern(size int) string {
 	return string(data)
 }
 
+// DocxStart and DocxEnd stand round the paragraphs of a word/document.xml.
 const DocxStart = `<?xml version="1.0" encoding="UTF-8"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><w:body>`
 
+// DocxEnd ends what DocxStart begins.
 const DocxEnd = `</w:body></w:document>`
 
 // Para is a paragraph with properties and the text of one run.
@@ -63,8 +65,10 @@ func Para(properties, text string) string {
 	return "<w:p><w:pPr>" + properties + "</w:pPr><w:r><w:t xml:space=\"preserve\">" + text + "</w:t></w:r></w:p>"
 }
 
+// Cell is a cell of a table with one paragraph.
 func Cell(text string) string { return "<w:tc>" + Para("", text) + "</w:tc>" }
 
+// The parts of an EPUB file of two chapters.
 const (
 	EpubContainer  = `<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>`
 	EpubPackageXML = `<package><metadata xmlns:dc="dc"><dc:title>The  Book</dc:title><dc:title>Subtitle</dc:title></metadata>
@@ -92,7 +96,7 @@ func MakeZIP(t testing.TB, parts ...string) []byte {
 	return b.Bytes()
 }
 
-// The files of testdata/libreoffice were made by LibreOffice 7.4: soffice --headless --convert-to of
+// LibreOffice returns a file of testdata/libreoffice. They were made by LibreOffice 7.4: soffice --headless --convert-to of
 // plan.html, of a table of prices in CSV, and of a presentation of one text box.
 func LibreOffice(t testing.TB, name string) []byte {
 	t.Helper()
@@ -103,7 +107,7 @@ func LibreOffice(t testing.TB, name string) []byte {
 	return data
 }
 
-// The files of testdata/locked were made by other programs, all with the password "sesame":
+// LockedPassword is the password of the files of testdata/locked, which other programs made:
 //
 //	7zip-*       7zz a -tzip -mm=METHOD -mem=CIPHER -psesame NAME secret.txt; without a password -tgzip, -tbzip2, -txz
 //	gnu.tar.*    tar -cf gnu.tar secret.txt second.txt (the same text twice), then gzip -9n and bzip2
@@ -111,6 +115,7 @@ func LibreOffice(t testing.TB, name string) []byte {
 //	msoffcrypto- msoffcrypto-tool 6.1, OOXMLFile.encrypt, of libreoffice-plain.docx
 const LockedPassword = "sesame"
 
+// LockedFile returns a file of testdata/locked.
 func LockedFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "locked", name))
@@ -154,13 +159,16 @@ func TextOf(t testing.TB, name string, data []byte, passwords ...string) (string
 	return b.String(), err
 }
 
+// OdfStart and OdfEnd stand round the body of a content.xml.
 const OdfStart = `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
  xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
  xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"
  xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"><office:body>`
 
+// OdfEnd ends what OdfStart begins.
 const OdfEnd = `</office:body></office:document-content>`
 
+// MakeODF makes an OpenDocument file of a kind ("text"), with more parts as pairs of name and content.
 func MakeODF(t testing.TB, kind, body string, parts ...string) []byte {
 	t.Helper()
 	return MakeZIP(t, append([]string{
@@ -169,6 +177,7 @@ func MakeODF(t testing.TB, kind, body string, parts ...string) []byte {
 	}, parts...)...)
 }
 
+// OdfRow is a row of a table.
 func OdfRow(cells ...string) string {
 	row := "<table:table-row>"
 	for _, c := range cells {
@@ -197,8 +206,10 @@ func Sp(role string, paragraphs ...string) string {
 	return `<p:sp><p:nvSpPr><p:nvPr>` + ph + `</p:nvPr></p:nvSpPr><p:txBody><a:bodyPr/>` + strings.Join(paragraphs, "") + `</p:txBody></p:sp>`
 }
 
+// Ap is a paragraph of a slide.
 func Ap(text string) string { return `<a:p><a:r><a:t>` + text + `</a:t></a:r></a:p>` }
 
+// ApWith is a paragraph of a slide with properties.
 func ApWith(properties, text string) string {
 	return `<a:p><a:pPr>` + properties + `</a:pPr><a:r><a:t>` + text + `</a:t></a:r></a:p>`
 }
@@ -218,6 +229,7 @@ func MakePPTX(t testing.TB, slides []string, parts ...string) []byte {
 		"ppt/_rels/presentation.xml.rels", rels+RelsEnd)...)
 }
 
+// ChartXML is a chart with a title and one series.
 const ChartXML = `<c:chartSpace xmlns:c="c" xmlns:a="` + "http://schemas.openxmlformats.org/drawingml/2006/main" + `"><c:chart>
 <c:title><c:tx><c:rich><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:barChart>
 <c:ser><c:tx><c:strRef><c:strCache><c:pt idx="0"><c:v>North</c:v></c:pt></c:strCache></c:strRef></c:tx>

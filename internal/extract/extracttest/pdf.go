@@ -38,6 +38,7 @@ func PDFObjects(trailer string, objects ...string) []byte {
 	return b.Bytes()
 }
 
+// PDFStream is a stream object with content.
 func PDFStream(content string) string {
 	return fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content)
 }

@@ -3,6 +3,7 @@
 package formats
 
 import (
+	// Each registers its readers.
 	_ "parley/internal/extract/archive"
 	_ "parley/internal/extract/mail"
 	_ "parley/internal/extract/markup"
