@@ -240,15 +240,42 @@ func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
 	}
 }
 
-func TestStopTurn_EndsTheStreamInTheWayOfItsProtocol(t *testing.T) {
-	const message = `{"message":"What is covered?","params":{"stream":true}}`
-	for _, c := range []struct{ name, path, body, ends string }{
+// streamedTurns has a streamed turn in each protocol, and how its stream ends when it is stopped.
+func streamedTurns() []struct{ name, path, body, ends string } {
+	const message = `{"message":"What is covered?","params":{"stream":true,"query_id":"q1"}}`
+	return []struct{ name, path, body, ends string }{
 		{"azure", "/chat/stream", question, `{"error":"The turn was stopped."}` + "\n"},
 		{"openai", "/v1/chat/completions", streamedQuestion, "The turn was stopped."},
 		{"ragchat", "/p/ragchat/chat", message, `"message":"The turn was stopped."`},
 		{"ragchat session", "/chat/" + knownSession, message, `"message":"The turn was stopped."`},
 		{"chatui", "/api/chat/sse", `{"messages":[{"role":"user","content":"What is covered?"}]}`, `"status":"failed"`},
-	} {
+	}
+}
+
+func TestTurnEvents_GoOnWhenTheOneWhoAskedHasLeft(t *testing.T) {
+	for _, c := range streamedTurns() {
+		t.Run(c.name, func(t *testing.T) {
+			s := startResumable(t, t.TempDir())
+			if c.name == "ragchat session" {
+				begin(t, s.db)
+			}
+			res := s.ask(t, c.path, c.body, "X-On-Disconnect", "finish")
+			id := res.Header.Get("X-Turn-Id")
+			res.Body.Close()
+			s.client.CloseIdleConnections()
+			time.Sleep(100 * time.Millisecond) // the handler of the request returns
+			following := s.events(t, id, "")
+			s.script.resume <- struct{}{}
+			events := rest(t, following)
+			if last := events[len(events)-1]; last.Type != "turn_finished" || textOf(events) != "Everything." {
+				t.Errorf("%q, and at last %s %s", textOf(events), last.Type, last.Event)
+			}
+		})
+	}
+}
+
+func TestStopTurn_EndsTheStreamInTheWayOfItsProtocol(t *testing.T) {
+	for _, c := range streamedTurns() {
 		for _, policy := range []string{"cancel", "finish"} {
 			t.Run(c.name+" "+policy, func(t *testing.T) {
 				s := startResumable(t, t.TempDir())

@@ -28,6 +28,7 @@ type Log struct {
 	entries []entry
 	at      int // the position of the last entry
 	bytes   int // about what the entries take
+	begun   bool
 	ended   bool
 	err     error         // with which the turn ended
 	changed chan struct{} // closed at the next change; nil when nobody waits
@@ -69,6 +70,7 @@ func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log
 		return r.runInto(ctx, req, log)
 	}
 	return func(yield func(chat.Event, error) bool) {
+		log.begin()
 		defer log.End(errUnfinished)
 		for e, err := range runner.Run(ctx, req) {
 			if err != nil {
@@ -156,6 +158,24 @@ func (e *entry) length() int {
 		return 1
 	}
 	return len(e.text)
+}
+
+// begin says that the turn has begun, so that Refuse is too late.
+func (l *Log) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun = true
+}
+
+// Refuse ends the log with an error if its turn has not begun. A turn that has ends its log itself, which may
+// be long after its client left.
+func (l *Log) Refuse(err error) {
+	l.mu.Lock()
+	begun := l.begun
+	l.mu.Unlock()
+	if !begun {
+		l.End(err)
+	}
 }
 
 // End ends the log with the error that ended the turn, nil for none. Only the first call counts.

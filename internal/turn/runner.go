@@ -103,6 +103,7 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 		if log == nil {
 			log = NewLog(own.TurnID)
 		}
+		log.begin()
 		steering := steeringOf(ctx)
 		claim := steering.Claim.take()
 		if r.opts.Keep && steering.finishes(&own) && !claim.repeats() {

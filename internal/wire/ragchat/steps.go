@@ -105,7 +105,7 @@ func (r *stepRun) end(ok bool, fail string) {
 	if r.log == nil {
 		return
 	}
-	r.log.End(errEnded) // where no turn has begun
+	r.log.Refuse(errEnded)
 	r.log, r.ok, r.fail, r.at = nil, ok, fail, h.now()
 	h.ended = append(h.ended, r)
 	close(r.ended)
