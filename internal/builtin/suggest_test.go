@@ -12,12 +12,16 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
 	p := newProduct(collection(t, "manual.txtar"))
 	suggested := 0
-	for _, line := range readLines(t, "manual.tsv") {
+	for i, line := range readLines(t, "manual.tsv") {
+		if needs.Race && i%5 != 0 {
+			continue // the race detector makes each take seconds
+		}
 		question, _, _ := strings.Cut(line, "\t")
 		turn := p.ask(t, question)
 		if len(turn.FollowUps) > maxSuggestions {
@@ -45,7 +49,7 @@ func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
 		}
 	}
 	t.Logf("%d suggestions", suggested)
-	if suggested < 60 {
+	if suggested < 60 && !needs.Race {
 		t.Errorf("only %d suggestions", suggested)
 	}
 }
