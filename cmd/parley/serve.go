@@ -77,55 +77,65 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
-	var beside sync.WaitGroup
-	var ingested, damage error
-	done := make(chan struct{})
-	beside.Go(func() {
+	b := s.startBeside(ctx, stop, from, c.Watch || p.config.IngestWatch)
+	paceCollector(os.LookupEnv, &s.atWork)
+	srv := s.server()
+	b.Go(func() { s.keepRoom(ctx) })
+	err = srv.Serve(ctx, listener)
+	stop()
+	b.Wait()
+	if isUsage(b.ingested) {
+		return b.ingested
+	}
+	if b.damage != nil {
+		return b.damage
+	}
+	return err
+}
+
+// beside is the work that goes on while the server answers. The errors may be read after Wait.
+type beside struct {
+	sync.WaitGroup
+	ingested error // of the first ingestion
+	damage   error // of the stored data
+}
+
+// startBeside starts that work. A usage error of the ingestion and damage to the stored data call stop.
+func (s *serving) startBeside(ctx context.Context, stop func(), from documents.Sources, watch bool) *beside {
+	b := &beside{}
+	done := make(chan struct{}) // closed after the first ingestion
+	b.Go(func() {
 		defer close(done)
-		if ingested = s.follow(ctx, from); isUsage(ingested) {
+		if b.ingested = s.follow(ctx, from); isUsage(b.ingested) {
 			stop()
 		}
 	})
-	beside.Go(func() {
-		if every := time.Duration(p.config.IngestSchedule); every > 0 && await(ctx, done) {
+	b.Go(func() {
+		if every := time.Duration(s.cfg.IngestSchedule); every > 0 && await(ctx, done) {
 			s.documents.KeepSitesFresh(ctx, every)
 		}
 	})
-	beside.Go(func() {
+	b.Go(func() {
 		if await(ctx, done) {
 			s.logUnless(ctx, "bring the uploaded files up to date", s.documents.RefreshUploads(ctx))
 		}
 	})
-	beside.Go(func() { s.documents.Run(ctx) })
-	if c.Watch || p.config.IngestWatch {
-		beside.Go(func() {
-			if await(ctx, done) {
-				s.logUnless(ctx, "no longer following changes of files", s.documents.FollowFiles(ctx, nil))
-			}
-		})
-	}
-	beside.Go(func() { s.keepEmbedded(ctx, done) })
-	beside.Go(func() {
-		if damage = s.checkStored(ctx); damage != nil {
+	b.Go(func() { s.documents.Run(ctx) })
+	b.Go(func() {
+		if watch && await(ctx, done) {
+			s.logUnless(ctx, "follow changes of files", s.documents.FollowFiles(ctx, nil))
+		}
+	})
+	b.Go(func() { s.keepEmbedded(ctx, done) })
+	b.Go(func() {
+		if b.damage = s.checkStored(ctx); b.damage != nil {
 			stop()
 		}
 	})
-	beside.Go(func() { s.keepWhole(ctx) })
-	beside.Go(func() { s.keepHouse(ctx) })
-	paceCollector(os.LookupEnv, &s.atWork)
-	beside.Go(func() { s.releaseAtRest(ctx) })
-	srv := s.server()
-	beside.Go(func() { s.keepRoom(ctx) })
-	err = srv.Serve(ctx, listener)
-	stop()
-	beside.Wait()
-	if isUsage(ingested) {
-		return ingested
-	}
-	if damage != nil {
-		return damage
-	}
-	return err
+	b.Go(func() { s.keepWhole(ctx) })
+	b.Go(func() { s.keepHouse(ctx) })
+	b.Go(func() { s.releaseAtRest(ctx) })
+	return b
 }
 
 // await reports whether a channel was closed before ctx ended.

@@ -14,7 +14,7 @@ type Principal struct {
 	Scopes  []string // what the caller may do, e.g. "admin"; empty means chat only
 }
 
-// Anonymous is the caller who has not signed in. It sees unrestricted documents only.
+// Anonymous is a caller who has not signed in. Anonymous callers see only unrestricted documents.
 var Anonymous = Principal{}
 
 // List is the set of users and groups that may see a document. The zero List admits everyone.

@@ -12,8 +12,8 @@ type outcome struct {
 	err   error // how the stream ended, nil when it was complete
 }
 
-// consumer is who ranges over a completion. Chunks that have only names are held back until one says
-// something: an attempt that fails before that has shown nothing to anybody.
+// consumer passes the chunks of an attempt to the caller. It holds back chunks that carry only names until one
+// carries content, so that an attempt that fails before that can be repeated unseen.
 type consumer struct {
 	outcome
 	yield func(Chunk, error) bool

@@ -19,7 +19,7 @@ import (
 // for the same reason as that of sidecars.
 var FolderFiles = []string{"parley.yaml", "parley.yml"}
 
-// IsFolderFile reports whether a name is one of these, but for its case.
+// IsFolderFile reports whether a name is one of FolderFiles. Case does not count.
 func IsFolderFile(name string) bool {
 	return slices.ContainsFunc(FolderFiles, func(n string) bool { return strings.EqualFold(n, name) })
 }

@@ -10,7 +10,7 @@ const (
 	maxResultText = 4 << 10
 )
 
-// search shows what was searched for and found, to who has offered a tool for it.
+// search sends the queries and results of the retrieval as an item, if the request offered a tool for it.
 func (b *builder) search() error {
 	if b.x.search == "" {
 		return nil

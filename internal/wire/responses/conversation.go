@@ -171,8 +171,8 @@ func (h *Handler) addItems(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, appendList(nil, items, false))
 }
 
-// extend adds to a conversation those items that it does not have yet: who asks again with the same
-// Idempotency-Key adds nothing.
+// extend adds the items that the conversation does not have yet. A request that is repeated with the same
+// Idempotency-Key adds none.
 func (h *Handler) extend(ctx context.Context, who access.Principal, id string, items []transcript.Message) error {
 	_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Conversations, who), id, func(t *transcript.Transcript, found bool) error {
 		if !found {
