@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // fakeReader is a Reader made of functions.
 type fakeReader struct {

@@ -32,7 +32,7 @@ type Options struct {
 	Log          *slog.Logger     // nil discards
 	Price        Price            // nil knows no price
 	Count        Count            // counts what an upstream did not; nil means llm.EstimateTokens
-	WriteTimeout time.Duration    // of one write; 0 means 10 s
+	WriteTimeout time.Duration    // of one write; 0 means 30 s
 	Now          func() time.Time // nil means time.Now
 }
 
@@ -57,7 +57,7 @@ func New(store Store, opts Options) *Ledger {
 		opts.Count = llm.EstimateTokens
 	}
 	if opts.WriteTimeout == 0 {
-		opts.WriteTimeout = 10 * time.Second
+		opts.WriteTimeout = 30 * time.Second
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -102,11 +102,27 @@ func TestServe_AnswersOthersAndProbesWhateverOneClientHolds(t *testing.T) {
 
 func TestServe_ClosesTheConnectionsOfTheGreediestThatWaitedLongest(t *testing.T) {
 	const places = 16
-	l := start(t, options{cfg: Config{MaxConnections: places}})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(ln, places, slog.New(slog.DiscardHandler))
+	srv := &http.Server{
+		Handler:   http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		ConnState: g.track, ConnContext: g.context, ReadHeaderTimeout: patience,
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(g) }()
+	t.Cleanup(func() {
+		srv.Close()
+		<-done
+	})
 	idle := func(from string) (net.Conn, *bufio.Reader) {
-		conn := dialFrom(t, from, l.addr)
+		conn := dialFrom(t, from, ln.Addr().String())
 		r := bufio.NewReader(conn)
 		ask(t, conn, r)
+		// net/http calls ConnState after the client has its answer, so the next connection could come first.
+		awaitIdle(t, g)
 		return conn, r
 	}
 	old, oldReader := idle(other) // waits longer than all of the greedy client's
@@ -126,6 +142,24 @@ func TestServe_ClosesTheConnectionsOfTheGreediestThatWaitedLongest(t *testing.T)
 		ask(t, conn, readers[i])
 	}
 	ask(t, old, oldReader)
+}
+
+// awaitIdle waits until no connection is at a request.
+func awaitIdle(t testing.TB, g *gate) {
+	t.Helper()
+	active := func() (n int) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, a := range g.addresses {
+			n += a.active
+		}
+		return n
+	}
+	for deadline := time.Now().Add(patience); active() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a connection is at a request for ever")
+		}
+	}
 }
 
 // ask makes a request on a connection that must still be good.

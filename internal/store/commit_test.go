@@ -54,7 +54,7 @@ func occupy(t *testing.T, db *database) (release func()) {
 // queued waits until n commits are in the queue.
 func queued(t *testing.T, db *database, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		db.commits.mu.Lock()
 		waiting := len(db.commits.waiting)
 		db.commits.mu.Unlock()

@@ -26,7 +26,7 @@ func TestReads_NeedOneConnectionEach(t *testing.T) {
 		}
 		defer conn.Close()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	failed := make(chan error, 1)
 	go func() {

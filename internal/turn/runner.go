@@ -24,7 +24,7 @@ type Options struct {
 	Namespace    string                // of requests that name none; "" means "default"
 	HistoryTurns int                   // completed turns given to the engine; 0 means 100
 	HistoryBytes int                   // of text in them; 0 means 256 KiB
-	SaveTimeout  time.Duration         // 0 means 10 s
+	SaveTimeout  time.Duration         // 0 means 30 s
 	Budgets      *ledger.Budgets       // nil refuses nothing
 	Price        ledger.Price          // of a call, to reserve from budgets of money; nil knows no price
 	Now          func() time.Time      // nil means time.Now
@@ -65,7 +65,7 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 		opts.HistoryBytes = 256 << 10
 	}
 	if opts.SaveTimeout == 0 {
-		opts.SaveTimeout = 10 * time.Second
+		opts.SaveTimeout = 30 * time.Second
 	}
 	if opts.Budgets == nil {
 		opts.Budgets = ledger.NewBudgets(nil, ledger.BudgetOptions{})

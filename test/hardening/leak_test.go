@@ -75,7 +75,7 @@ func (s *stack) mixed(t *testing.T, requests int) {
 // files belong to the databases, whose pools have their own limits.
 func (s *stack) atRest(t *testing.T, goroutines, sockets int) (g, n int) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	if goroutines == 0 {
 		deadline = time.Now().Add(time.Second)
 	}

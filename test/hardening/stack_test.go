@@ -39,7 +39,7 @@ import (
 )
 
 // patience is how long a test waits for an event.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // stack is a server on top of an upstream.
 type stack struct {

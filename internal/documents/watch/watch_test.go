@@ -92,7 +92,7 @@ func (f *following) tells(path string) {
 
 func (f *following) until(complaint string, met func() bool) {
 	f.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		f.mu.Lock()
 		ok := met()
 		f.mu.Unlock()

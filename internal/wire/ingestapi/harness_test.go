@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // reader is an Extractor for files whose content says what becomes of them: one that begins with
 // DAMAGED cannot be read, one that begins with WAIT only when the gate opens.

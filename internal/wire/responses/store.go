@@ -24,7 +24,7 @@ const responseBody = "response"
 const (
 	maxChain        = 500       // responses
 	maxHistoryBytes = 256 << 10 // of items
-	saveTimeout     = 10 * time.Second
+	saveTimeout     = 30 * time.Second
 )
 
 // kept is a stored response.
