@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
+	"parley/internal/wire/openai"
 )
 
 // embedding returns the option for vector search; none without an embedder.
@@ -24,6 +26,19 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 	return []retrieval.Option{retrieval.WithEmbedding(retrieval.Embedding{
 		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions, Share: builtin.LikenessShare,
 	})}
+}
+
+// embeddings returns the embedder for clients: the configured one, or else the built-in one.
+func (in *instance) embeddings() openai.Embedding {
+	key := cmp.Or(in.cfg.Embedding, ledger.Builtin+":"+builtin.Embedders()[0])
+	return openai.Embedding{Model: key, Embed: func(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
+		e, name, err := in.models.ResolveEmbedder(key)
+		if err != nil {
+			return llm.Embeddings{}, err
+		}
+		req.Model = name
+		return e.Embed(ctx, req)
+	}}
 }
 
 // embed gives every chunk its vector, if an embedder is configured. It prints the expected and the

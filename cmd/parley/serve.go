@@ -235,6 +235,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Namespace:  s.cfg.Namespace,
 			PublicURL:  s.cfg.PublicURL,
 			Vision:     s.sees(),
+			Embedding:  s.embeddings(),
 		}).Protocol(),
 		responses.New(responses.Config{
 			Runner:     s.runner,

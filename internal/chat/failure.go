@@ -42,17 +42,32 @@ var kindsOf = map[llm.Reason]Kind{
 	llm.TooSlow:     ModelSlow,
 }
 
-// explainModel maps a provider's error. What an upstream says of this server's credentials or
-// requests is not the fault of the client, who must not see its words.
+// explainModel is explainUpstream, but blames the client for a model that the client has named.
 func (t *turn) explainModel(e *llm.Error, err error) error {
+	if kindsOf[e.Why()] == ModelMissing && !e.Filtered && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference {
+		return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name)), Err: err}
+	}
+	return explainUpstream(e, err)
+}
+
+// explainUpstream maps a provider's error. What an upstream says of this server's credentials or
+// requests is not the fault of the client, who must not see its words.
+func explainUpstream(e *llm.Error, err error) error {
 	kind, known := kindsOf[e.Why()]
 	switch {
 	case e.Filtered:
 		return &Error{Kind: Filtered, Err: err}
 	case !known:
 		return &Error{Kind: Unavailable, Msg: "The model is not available at the moment.", Err: err, RetryAfter: e.RetryAfter}
-	case kind == ModelMissing && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference:
-		return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name)), Err: err}
 	}
 	return &Error{Kind: kind, Err: err, RetryAfter: e.RetryAfter}
+}
+
+// ExplainUpstream gives the error of a model that was called outside of a turn its kind and its sentence for
+// clients. Other errors stay as they are.
+func ExplainUpstream(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return explainUpstream(e, err)
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
@@ -20,7 +21,7 @@ import (
 const completionPath = "/v1/chat/completions"
 
 func openAIOf(runner chat.Runner) wire.Protocol {
-	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces}).Protocol()
+	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces, Embedding: openai.Embedding{Model: "builtin:test", Embed: embed}}).Protocol()
 }
 
 // responsesOf returns the Responses API with one response and one conversation, each of one item.
@@ -49,6 +50,10 @@ func responsesOf(runner chat.Runner) wire.Protocol {
 	return responses.New(responses.Config{Runner: runner, Store: s, Namespaces: namespaces}).Protocol()
 }
 
+func embed(_ context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
+	return llm.Embeddings{Vectors: make([][]float32, len(req.Texts))}, nil
+}
+
 func namespaces(context.Context, access.Principal) ([]string, error) { return []string{"hr"}, nil }
 
 // Whatever refuses a request below /v1/, its clients can read why.
@@ -72,6 +77,10 @@ func TestOpenAI_EveryRefusalHasItsShape(t *testing.T) {
 		{"DELETE", "/v1/models/parley", "", nil, 405, "method_not_allowed"},
 		{"GET", "/v1/models/gpt-5", "", nil, 404, "model_not_found"},
 		{"GET", "/v1/models/", "", nil, 404, "model_not_found"},
+		{"POST", "/v1/embeddings", `{"model":"parley"}`, nil, 400, "missing_required_parameter"},
+		{"POST", "/v1/embeddings", strings.Repeat(" ", 1<<20+1), nil, 413, "too_large"},
+		{"POST", "/v1/embeddings", question, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+		{"GET", "/v1/embeddings", "", nil, 405, "method_not_allowed"},
 		{"POST", "/v1/responses", question, nil, 400, "missing_required_parameter"},
 		{"POST", "/v1/responses", strings.Repeat(" ", 1<<20+1), nil, 413, "too_large"},
 		{"POST", "/v1/responses", question, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},

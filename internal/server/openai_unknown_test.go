@@ -11,7 +11,6 @@ func TestOpenAI_SaysWhatToUseInPlaceOfWhatIsNotThere(t *testing.T) {
 	s := newServer(t, options{})
 	for path, says := range map[string]string{
 		"/v1/completions":                   "POST /v1/responses or",
-		"/v1/embeddings":                    "POST /search",
 		"/v1/files":                         "POST /upload",
 		"/v1/vector_stores/vs_1/files":      "POST /upload",
 		"/v1/assistants":                    "POST /v1/responses",

@@ -15,7 +15,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	wantPost := slashed("/chat_history", "/ask", "/chat", "/chat/stream", "/p/azure-0128/chat", "/p/azure-0529/chat", "/p/azure-0529/chat/stream",
 		"/p/ragchat/chat", "/search", "/retrieval-evals/run", "/p/ragchat/retrieval-evals/run", "/api/chat/stream",
 		"/speech", "/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
-	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")
+	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")
 	wantGet := slashed("/list_uploaded", "/chat_history/sessions", "/chat_history/sessions/"+stored, "/api/config", "/api/models")
 	wantDelete := slashed("/chat_history/sessions/" + stored)
 	for _, at := range []string{"/chat", "/p/ragchat/chat"} {

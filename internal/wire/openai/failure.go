@@ -62,7 +62,6 @@ var elsewhere = map[string]string{
 	"completions": "Completions are not there: use POST /v1/responses or POST /v1/chat/completions.",
 	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere,
 	"files": filesElsewhere, "uploads": filesElsewhere, "vector_stores": filesElsewhere,
-	"embeddings": "Embeddings are not there: Parley embeds what it ingests and is asked itself. POST /search finds passages.",
 }
 
 const (
@@ -73,7 +72,7 @@ const (
 // unknown answers for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
-	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions and GET /v1/models.")
+	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/embeddings and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 

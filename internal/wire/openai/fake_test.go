@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/llm"
 	"parley/internal/wire/wiretest"
 )
 
@@ -25,6 +28,7 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 		Defaults:   chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
 		Now:        func() time.Time { return time.Unix(1706301586, 0) },
 		NewID:      wiretest.IDs(),
+		Embedding:  Embedding{Model: "openai:text-embedding-3-small", Embed: embedded},
 	}
 	if change != nil {
 		change(&cfg)
@@ -39,4 +43,18 @@ func namespaces(names ...string) func(context.Context, access.Principal) ([]stri
 // serve stands in for internal/server.
 func serve(h *Handler) http.Handler {
 	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
+}
+
+// embedded returns vectors of as many dimensions as are asked for, with the length of the text in front.
+func embedded(_ context.Context, req llm.EmbedRequest) (out llm.Embeddings, err error) {
+	for _, text := range req.Texts {
+		if text == "fail" {
+			return out, &llm.Error{Status: 401, Err: errors.New("the key sk-secret is not valid")}
+		}
+		v := make([]float32, cmp.Or(req.Dimensions, 3))
+		v[0], v[1] = float32(len(text)), -0.1
+		out.Vectors = append(out.Vectors, v)
+		out.Usage.Input += len(text)
+	}
+	return out, nil
 }

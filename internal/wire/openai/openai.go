@@ -1,5 +1,5 @@
 // Package openai speaks OpenAI's Chat Completions API, so that any client of that API can ask
-// Parley: POST /v1/chat/completions, as JSON or as server-sent events, and GET /v1/models. Each
+// Parley: POST /v1/chat/completions, as JSON or as server-sent events, GET /v1/models and POST /v1/embeddings. Each
 // namespace is a model: "parley" is the server's own, "parley/NAMESPACE" names one.
 //
 // A turn goes one way only: the body becomes a chat.Request, the Runner's events become chunks,
@@ -19,7 +19,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Config is what a Handler needs. Runner is required.
+// Config is what a Handler needs. Runner and Embedding are required.
 type Config struct {
 	Runner chat.Runner
 
@@ -32,6 +32,7 @@ type Config struct {
 	PublicURL   string       // where clients reach the server; "" means as each request says
 	Vision      bool         // the model can see: images are accepted
 	MaxMessages int          // 0 means 1,000
+	Embedding   Embedding
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
@@ -44,6 +45,8 @@ type Handler struct {
 	cfg     Config
 	catalog Catalog
 	since   int64 // when the models came to be, in Unix seconds: the start of the server
+
+	embedding chan struct{} // holds a value for each request for embeddings that is being answered
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -57,7 +60,8 @@ func New(cfg Config) *Handler {
 		cfg.NewID = ident.New
 	}
 	cfg.Defaults.FollowUps = false // the API has no place for them
-	return &Handler{cfg: cfg, catalog: Catalog{cfg.Namespaces, cfg.Namespace}, since: cfg.Now().Unix()}
+	return &Handler{cfg: cfg, catalog: Catalog{cfg.Namespaces, cfg.Namespace}, since: cfg.Now().Unix(),
+		embedding: make(chan struct{}, maxEmbedding)}
 }
 
 // exchange is one request for a completion with what its answer depends on.
@@ -73,10 +77,11 @@ type exchange struct {
 // Protocol returns the routes of the API.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Ask, Fail: fail}
+	post := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.JSON}
 	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
 	return wire.Protocol{
 		OpenAPI: openAPI,
-		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete)),
+		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), post.At("POST /v1/embeddings", h.embed)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),
 		Root: "/v1/", Unknown: unknown,

@@ -1,0 +1,184 @@
+package openai
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// Embedding is the embedder that answers POST /v1/embeddings.
+type Embedding struct {
+	Model string // as provider:model
+	// Embed returns vectors. The Model of its request is left empty.
+	Embed func(context.Context, llm.EmbedRequest) (llm.Embeddings, error)
+}
+
+// maxInputs is OpenAI's limit of texts in a request for embeddings. maxEmbedding is how many requests are
+// answered at one time: the built-in embedder takes all processors for each.
+const (
+	maxInputs     = 2048
+	maxDimensions = 16384
+	maxEmbedding  = 2
+)
+
+// embedding is one request for vectors.
+type embedding struct {
+	model string // as the client names it
+	req   llm.EmbedRequest
+	plain bool // vectors are lists of numbers
+}
+
+// embed answers POST /v1/embeddings.
+func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	x, err := h.embeddingOf(object)
+	if err != nil {
+		return err
+	}
+	select {
+	case h.embedding <- struct{}{}:
+		defer func() { <-h.embedding }()
+	default:
+		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many texts are being embedded at the moment. Please try again."}
+	}
+	made, err := h.cfg.Embedding.Embed(r.Context(), x.req)
+	if err != nil {
+		return chat.ExplainUpstream(err)
+	}
+	return wire.WriteJSON(w, http.StatusOK, x.appendVectors(nil, made))
+}
+
+func (h *Handler) embeddingOf(object wire.Object) (x embedding, err error) {
+	x.req.Purpose, x.plain = llm.ForDocument, true
+	var in struct {
+		Model      wire.Value `json:"model"`
+		Input      wire.Value `json:"input"`
+		Format     wire.Value `json:"encoding_format"`
+		Dimensions wire.Value `json:"dimensions"`
+	}
+	object.Read(&in)
+	if x.model, err = h.embedderOf(in.Model); err != nil {
+		return x, err
+	}
+	if x.req.Texts, err = inputs(in.Input); err != nil {
+		return x, err
+	}
+	if isGiven(in.Format) {
+		format, _ := in.Format.Text()
+		if x.plain = format == "float"; !x.plain && format != "base64" {
+			return x, refusef("encoding_format", invalid, `"encoding_format" must be "float" or "base64".`)
+		}
+	}
+	if isGiven(in.Dimensions) {
+		n, ok := in.Dimensions.Number()
+		if !ok || n < 1 || n > maxDimensions || n != math.Trunc(n) {
+			return x, refusef("dimensions", invalid, `"dimensions" must be a whole number from 1 to %d.`, maxDimensions)
+		}
+		x.req.Dimensions = int(n)
+	}
+	return x, h.checkDimensions(x.req.Dimensions)
+}
+
+// embedderOf returns the name under which a client asks for the embedder. There is one, and its vectors cannot
+// stand in for those of a model that the client means.
+func (h *Handler) embedderOf(v wire.Value) (string, error) {
+	key := h.cfg.Embedding.Model
+	_, bare, _ := strings.Cut(key, ":")
+	name, ok := v.Text()
+	switch {
+	case !isGiven(v):
+		return "", refusef("model", missing, `"model" must name the embedding model of this server, %q.`, key)
+	case !ok:
+		return "", refusef("model", invalid, `"model" must be a string.`)
+	case slices.Contains([]string{ownModel, key, bare}, name):
+		return name, nil
+	}
+	return "", Refuse(chat.NotFound, "model", "model_not_found",
+		"The embedding model "+strconv.Quote(clip(name))+" is not there. This server embeds with "+strconv.Quote(key)+".")
+}
+
+// builtinDimensions is the length of the vectors of the built-in embedder, which has no other.
+const builtinDimensions = 384
+
+func (h *Handler) checkDimensions(n int) error {
+	if strings.HasPrefix(h.cfg.Embedding.Model, "builtin:") && n != 0 && n != builtinDimensions {
+		return refusef("dimensions", unsupportedValue, `"dimensions" must be %d: this server's embedding model makes no other vectors.`, builtinDimensions)
+	}
+	return nil
+}
+
+// inputs reads a text or a list of texts.
+func inputs(v wire.Value) ([]string, error) {
+	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty.`
+	if !isGiven(v) {
+		return nil, refusef("input", missing, want, maxInputs)
+	}
+	if text, ok := v.Text(); ok && strings.TrimSpace(text) != "" {
+		return []string{text}, nil
+	}
+	elements, ok := v.Elements()
+	n, few := wire.AtMost(maxInputs, elements)
+	if !ok || n == 0 {
+		return nil, refusef("input", invalid, want, maxInputs)
+	}
+	texts := make([]string, 0, min(n, maxInputs))
+	for v := range elements {
+		text, ok := v.Text()
+		_, number := v.Number()
+		_, list := v.Elements()
+		switch {
+		case !ok && (number || list):
+			return nil, refusef("input", unsupportedValue, `"input" must be text: this server does not take tokens, since each model has its own. Send the texts that they stand for.`)
+		case !few, !ok, strings.TrimSpace(text) == "":
+			return nil, refusef("input", invalid, want, maxInputs)
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+func (x embedding) appendVectors(dst []byte, made llm.Embeddings) []byte {
+	dst = append(dst, `{"object":"list","data":[`...)
+	for i, vector := range made.Vectors {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"object":"embedding","index":`...), int64(i), 10)
+		dst = append(x.appendVector(append(dst, `,"embedding":`...), vector), '}')
+	}
+	dst = wire.AppendString(append(dst, `],"model":`...), x.model)
+	dst = strconv.AppendInt(append(dst, `,"usage":{"prompt_tokens":`...), int64(made.Usage.Input), 10)
+	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), int64(made.Usage.Input), 10)
+	return append(dst, `}}`...)
+}
+
+// appendVector appends the numbers, or in base64 their bytes, little end first.
+func (x embedding) appendVector(dst []byte, vector []float32) []byte {
+	if x.plain {
+		dst = append(dst, '[')
+		for i, n := range vector {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = strconv.AppendFloat(dst, float64(n), 'g', -1, 32)
+		}
+		return append(dst, ']')
+	}
+	raw := make([]byte, 0, 4*len(vector))
+	for _, n := range vector {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(n))
+	}
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), raw), '"')
+}
