@@ -78,6 +78,8 @@ func TestAnswers_FetchNothingFromOtherSites(t *testing.T) {
 		"![i]\n\n> [i]:\n> https://evil.example/p",
 		"![i]\n\n[i]: < //evil.example/p>",
 		"![a http://x.co/](/local) b](https://evil.example/p)",
+		"![i](<)< a:b>)",
+		"![i](<)\n![i](</a)< https://evil.example/p:x>)",
 		"<img\fsrc=//evil.example/p>",
 		"<img\rsrc=//evil.example/p>",
 		"<img src=\"/\r/evil.example/p\">",

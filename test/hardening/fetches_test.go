@@ -54,6 +54,15 @@ var rendering = []protocol{
 func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 	model := &pieces{}
 	s := newStack(t, options{model: model})
+	go func() { // so that the buffer never fills
+		for {
+			select {
+			case <-s.saved:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
 	rounds, seed := 10, uint64(16)
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEQUENCES")); err == nil {
 		rounds, seed = n/1000, rand.Uint64()

@@ -299,7 +299,14 @@ func linkTarget(in string, final bool) (t target, ok bool) {
 			if title = strings.TrimSpace(title); titled && !strings.HasPrefix(title, `"`) && !strings.HasPrefix(title, "'") {
 				return t, true
 			}
-			return target{i + 1, strings.Trim(url, "<>")}, true
+			angled := strings.HasPrefix(url, "<") && strings.HasSuffix(url, ">") && len(url) > 1
+			if angled {
+				url = url[1 : len(url)-1]
+			}
+			if strings.ContainsAny(url, "<>") { // some renderers look for its end behind the parentheses
+				return t, true
+			}
+			return target{i + 1, url}, true
 		}
 	}
 	return t, final || len(in) >= maxTargetBytes
