@@ -69,7 +69,10 @@ func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 	}
 	t.Logf("%d answers for each protocol with seed %d", rounds, seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range rounds {
+	for i := range rounds {
+		if i%100 == 99 {
+			t.Logf("round %d", i+1)
+		}
 		for _, p := range append(rendering, protocols...) {
 			answer := chattest.RandomAnswer(r, 12)
 			if r.IntN(3) == 0 {
