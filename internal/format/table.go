@@ -140,6 +140,24 @@ var Table = []Format{
 		Reads:      "the file inside, or the files of a tar archive",
 	},
 	{
+		Name: "xz archive", Extensions: []string{"xz"}, Rare: []string{"txz"}, Members: true, Binary: true,
+		Signatures: []string{"\xfd7zXZ\x00"},
+		Reads:      "the file inside, or the files of a tar archive",
+	},
+	{
+		Name: "Zstandard archive", Extensions: []string{"zst"}, Rare: []string{"tzst"}, Members: true, Binary: true,
+		Signatures: []string{"\x28\xb5\x2f\xfd"},
+		Reads:      "the file inside, or the files of a tar archive",
+	},
+	{
+		Name: "7-Zip archive", Extensions: []string{"7z"}, Members: true, Binary: true, Signatures: []string{"7z\xbc\xaf\x27\x1c"},
+		Reads: "each file as a document of its own; not those that are compressed with PPMd",
+	},
+	{
+		Name: "RAR archive", Extensions: []string{"rar"}, Members: true, Binary: true, Signatures: []string{"Rar!\x1a\x07"},
+		Reads: "each file as a document of its own",
+	},
+	{
 		Name: "plain text", Extensions: []string{"txt", "rst", "adoc"}, Rare: []string{"text", "log", "asciidoc", "org"},
 		View: Text, Web: true, Vague: true,
 		Media: []Media{{"text/plain", []string{"txt"}, "txt"}},
@@ -153,10 +171,6 @@ var Table = []Format{
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
 	{Name: "YAML", Extensions: []string{"yaml", "yml"}, Unread: true},
-	{Name: "7-Zip archive", Extensions: []string{"7z"}, Signatures: []string{"7z\xbc\xaf\x27\x1c"}, Unread: true, Sealed: true},
-	{Name: "RAR archive", Extensions: []string{"rar"}, Signatures: []string{"Rar!\x1a\x07"}, Unread: true, Sealed: true},
-	{Name: "xz archive", Extensions: []string{"xz"}, Signatures: []string{"\xfd7zXZ\x00"}, Unread: true, Sealed: true},
-	{Name: "Zstandard archive", Extensions: []string{"zst"}, Signatures: []string{"\x28\xb5\x2f\xfd"}, Unread: true, Sealed: true},
 	{Name: "TIFF", Extensions: []string{"tif", "tiff"}, Signatures: []string{"II*\x00", "MM\x00*"}, Unread: true, Sealed: true},
 	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},
 	{

@@ -39,13 +39,15 @@ var makers = []formatKind{
 	{"JSON", "json", makeJSON, 0}, {"JSON", "jsonl", makeJSONL, 0}, {"Word XML", "xml", makeWordXML, 0},
 	{"Excel XML", "xml", makeExcelXML, 0}, {"XML", "xml", makeXML, 0}, {"e-mail", "eml", makeEML, 0}, {"Outlook message", "msg", makeMSG, 0},
 	{"mailbox", "mbox", makeMailbox, containerParts}, {"ZIP archive", "zip", makeArchive, containerParts},
-	{"tar archive", "tar", makeTAR, containerParts}, {"gzip archive", "tgz", makeTGZ, containerParts}, {"plain text", "txt", makeText, 0},
+	{"tar archive", "tar", makeTAR, containerParts}, {"gzip archive", "tgz", makeTGZ, containerParts},
+	{"xz archive", "xz", makeTXZ, containerParts}, {"Zstandard archive", "zst", makeTZST, containerParts}, {"RAR archive", "rar", makeRAR, containerParts}, {"plain text", "txt", makeText, 0},
 }
 
 // notMeasured are the formats without generated files, with the reason.
 var notMeasured = map[string]string{
 	"image":         "it has no text but its name",
 	"bzip2 archive": "Go's library does not write it; what it holds is a tar archive",
+	"7-Zip archive": "no Go library writes it; LZMA is measured with xz",
 }
 
 // measured returns the makers, with the maker of plain text for text formats that have none.

@@ -6,9 +6,14 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"html"
+	"io"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // texts returns the files of an archive.
@@ -37,16 +42,24 @@ func makeTAR(passages []string) ([]byte, error) {
 }
 
 func makeTGZ(passages []string) ([]byte, error) {
+	return packTAR(passages, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
+}
+
+// packTAR makes a tar archive and compresses it.
+func packTAR(passages []string, compress func(io.Writer) (io.WriteCloser, error)) ([]byte, error) {
 	archive, err := makeTAR(passages)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write(archive); err != nil {
+	w, err := compress(&b)
+	if err != nil {
 		return nil, err
 	}
-	err = z.Close()
+	if _, err := w.Write(archive); err != nil {
+		return nil, err
+	}
+	err = w.Close()
 	return b.Bytes(), err
 }
 
@@ -149,4 +162,50 @@ func cfbEntry(name string, kind byte, next, child, start uint32, size int) []byt
 		binary.LittleEndian.PutUint32(e[at:], v)
 	}
 	return e
+}
+
+// makeRAR makes a RAR 5.0 archive of files that are stored as they are.
+func makeRAR(passages []string) ([]byte, error) {
+	out := []byte("Rar!\x1a\x07\x01\x00")
+	out = append(out, rarBlock(nil, 1, 0, 0)...) // the archive: no flags of its own
+	for _, f := range texts(passages) {
+		size := uint64(len(f.body))
+		const hasCRC, isUnix = 4, 1
+		file := rarNumbers(hasCRC, size, 0o100644)
+		file = binary.LittleEndian.AppendUint32(file, crc32.ChecksumIEEE([]byte(f.body)))
+		file = append(file, rarNumbers(0, isUnix, uint64(len(f.name)))...)
+		out = append(out, rarBlock(append(file, f.name...), 2, 2, size)...)
+		out = append(out, f.body...)
+	}
+	return append(out, rarBlock(nil, 5, 0, 0)...), nil
+}
+
+// rarBlock makes the head of a block: checksum, length, kind and flags, and the length of what follows if
+// flag 2 is set.
+func rarBlock(fields []byte, kind, flags, follows uint64) []byte {
+	head := rarNumbers(kind, flags)
+	if flags&2 != 0 {
+		head = append(head, rarNumbers(follows)...)
+	}
+	if len(fields) == 0 {
+		fields = []byte{0}
+	}
+	head = append(head, fields...)
+	head = append(rarNumbers(uint64(len(head))), head...)
+	return append(binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(head)), head...)
+}
+
+func rarNumbers(values ...uint64) (b []byte) {
+	for _, v := range values {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func makeTXZ(passages []string) ([]byte, error) {
+	return packTAR(passages, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) })
+}
+
+func makeTZST(passages []string) ([]byte, error) {
+	return packTAR(passages, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
 }

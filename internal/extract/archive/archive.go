@@ -1,18 +1,15 @@
-// Package archive takes the files out of ZIP, tar, gzip and bzip2 archives. Each becomes a document of
+// Package archive takes the files out of archives: ZIP, 7-Zip, RAR and tar, and what gzip, bzip2, xz and
+// Zstandard compress. Each becomes a document of
 // its own, also from an archive that is encrypted, if one of the passwords opens it.
 package archive
 
 import (
 	"archive/tar"
 	"archive/zip"
-	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -31,8 +28,6 @@ import (
 var (
 	_ = extract.Register("ZIP archive", extract.Reader{Read: readZIP})
 	_ = extract.Register("tar archive", extract.Reader{Read: readTAR, Looks: func(f *extract.File) bool { return isTAR(f.Head) }})
-	_ = extract.Register("gzip archive", extract.Reader{Read: readGzip})
-	_ = extract.Register("bzip2 archive", extract.Reader{Read: readBzip2})
 )
 
 // readZIP takes the files of a ZIP archive out, those that are encrypted with the passwords given.
@@ -217,62 +212,6 @@ func addTAR(ctx context.Context, f *extract.File, src io.Reader) (*extract.Docum
 	}
 }
 
-// readGzip takes the file out that was compressed, or the files of the tar archive that it is.
-func readGzip(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	r, err := gzip.NewReader(io.NewSectionReader(f.Content, 0, f.Size))
-	if err != nil {
-		return nil, extract.Damagedf("the compressed file is cut off or broken")
-	}
-	return addCompressed(ctx, f, r, r.Name)
-}
-
-func readBzip2(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	return addCompressed(ctx, f, bzip2.NewReader(io.NewSectionReader(f.Content, 0, f.Size)), "")
-}
-
-// addCompressed takes out what one compressed file holds; name is what the file says of it.
-func addCompressed(ctx context.Context, f *extract.File, src io.Reader, name string) (*extract.Document, error) {
-	in := bufio.NewReaderSize(&ratioReader{r: src, packed: f.Size}, 1024)
-	head, _ := in.Peek(512) // an error comes again
-	if isTAR(head) {
-		doc, err := addTAR(ctx, f, in)
-		if err == nil {
-			err = readToEnd(ctx, in)
-		}
-		return doc, err
-	}
-	if base := path.Base(strings.ReplaceAll(f.Name, `\`, "/")); uncompressedName(base) != base {
-		name = uncompressedName(base)
-	}
-	if name = path.Base(strings.ReplaceAll(name, `\`, "/")); name == "." || name == "/" {
-		name = "content"
-	}
-	if err := f.Spool.Add(ctx, name, in); err != nil {
-		return nil, err
-	}
-	return &extract.Document{}, nil
-}
-
-// readToEnd reads what is left of a compressed file, whose checksum comes last. Nothing that was taken
-// out of it before counts when that is wrong: it is not known where the damage begins.
-func readToEnd(ctx context.Context, r io.Reader) error {
-	_, err := io.Copy(io.Discard, &extract.ContextReader{Ctx: ctx, Content: r})
-	if zipxml.IsSyntaxError(err) {
-		return extract.Damagedf("the compressed file is cut off or was changed: it does not have its checksum")
-	}
-	return err
-}
-
-// uncompressedName takes the ending off that a compressed file has.
-func uncompressedName(name string) string {
-	for _, ending := range []string{".gz", ".bz2", ".bz", ".tgz", ".tbz", ".tbz2"} {
-		if rest := name[:max(0, len(name)-len(ending))]; rest != "" && strings.EqualFold(name[len(rest):], ending) {
-			return rest
-		}
-	}
-	return name
-}
-
 // isTAR recognises the header of the first file in a tar archive: by its magic, or for the oldest
 // ones by its checksum.
 func isTAR(head []byte) bool {
@@ -284,19 +223,4 @@ func isTAR(head []byte) bool {
 	}
 	_, err := tar.NewReader(bytes.NewReader(head)).Next()
 	return err == nil && head[0] != 0
-}
-
-// ratioReader fails with a TooLarge error where what a file unpacks to is out of proportion.
-type ratioReader struct {
-	r         io.Reader
-	packed, n int64
-}
-
-func (r *ratioReader) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	r.n += int64(n)
-	if r.n > extract.UnpackRatioAfter && r.n > extract.UnpackRatio*r.packed {
-		return n, extract.TooLargef("it unpacks to more than %d times its size", extract.UnpackRatio)
-	}
-	return n, err
 }

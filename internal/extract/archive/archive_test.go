@@ -169,3 +169,20 @@ func FuzzArchive(f *testing.F) {
 	f.Add(extracttest.Gzipped(f, "a", []byte("x")))
 	f.Fuzz(func(t *testing.T, data []byte) { extracttest.CheckAnyInput(t, "a.zip", data) })
 }
+
+// The decompressors of some libraries allocate what the head asks for.
+func TestArchives_RefuseDictionariesThatDoNotFit(t *testing.T) {
+	data := extracttest.LockedFile(t, "gnu.tar.xz")
+	at := bytes.Index(data, []byte{0x21, 1})
+	data[at+2] = 40 // 4 GiB
+	extracttest.WantReason(t, "a.xz", data, extract.Limits{}, extract.TooLarge)
+}
+
+func FuzzPackedArchive(f *testing.F) {
+	for _, name := range []string{"7zip-LZMA.7z", "7zip-BZip2.7z", "7zip-Deflate.7z", "7zip.7z", "gnu.tar.xz", "gnu.tar.zst"} {
+		f.Add(extracttest.LockedFile(f, name))
+	}
+	f.Add([]byte("Rar!\x1a\x07\x01\x00"))
+	f.Add([]byte("Rar!\x1a\x07\x00\xcf\x90s\x00\x00\r\x00\x00\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) { extracttest.CheckAnyInput(t, "a.7z", data) })
+}

@@ -109,8 +109,10 @@ func LibreOffice(t testing.TB, name string) []byte {
 
 // LockedPassword is the password of the files of testdata/locked, which other programs made:
 //
-//	7zip-*       7zz a -tzip -mm=METHOD -mem=CIPHER -psesame NAME secret.txt; without a password -tgzip, -tbzip2, -txz
-//	gnu.tar.*    tar -cf gnu.tar secret.txt second.txt (the same text twice), then gzip -9n and bzip2
+//	7zip-*       7zz a -tzip -mm=METHOD -mem=CIPHER -psesame NAME secret.txt; without a password -tgzip, -tbzip2, -txz;
+//	             7zz a -t7z -m0=METHOD NAME secret.txt second.txt, with -psesame for AES, and with -mhe=on for hidden
+//	gnu.tar.*    tar -cf gnu.tar secret.txt second.txt (the same text twice), then gzip -9n, bzip2, xz -9 and zstd -19
+//	python-      a script of twenty lines that writes blocks of RAR 5.0; rarfile 4.2 finds it sound
 //	libreoffice- LibreOffice 7.4, storeToURL with Password, or with EncryptionData (OOXPassword; CryptoType Standard)
 //	msoffcrypto- msoffcrypto-tool 6.1, OOXMLFile.encrypt, of libreoffice-plain.docx
 const LockedPassword = "sesame"
