@@ -43,8 +43,9 @@ var allowed = map[string][]string{
 	"ledger":    {"chat", "llm"},
 	"turn":      {"chat", "ledger", "retrieval", "llm"},
 	"team":      {"ledger", "chat", "retrieval", "llm"},
-	"store":     {"store/pagesum", "chat", "turn", "ledger", "transcript", "documents/job", "retrieval", "llm"},
+	"store":     {"store/pagesum", "auth/apikey", "chat", "turn", "ledger", "transcript", "documents/job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
+	"auth":      {"auth/apikey", "chat", "wire"},
 	"wire/*":    {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"webui":     {},
 	"server":    {"wire", "webui", "turn", "chat", "retrieval"},
@@ -83,6 +84,7 @@ var allowed = map[string][]string{
 	"extract/sandbox":  {"extract", "extract/formats"},
 
 	"store/pagesum":   {},
+	"auth/apikey":     {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},

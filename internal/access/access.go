@@ -9,10 +9,40 @@ import "slices"
 
 // Principal is the caller on whose behalf something is done. The zero value is Anonymous.
 type Principal struct {
-	Subject string   // stable user id; "" for the anonymous caller
-	Groups  []string // group ids, in no particular order
-	Scopes  []string // what the caller may do, e.g. "admin"; empty means chat only
+	Subject    string   // stable user id; "" for the anonymous caller
+	Name       string   // for people to read; gives no rights
+	Groups     []string // group ids, in no particular order
+	Role       Role     // "" for the anonymous caller
+	Namespaces []string // that the caller may use; nil means all
 }
+
+// Role is what a signed-in caller may do in the namespaces that they may use. Each role includes those
+// before it.
+type Role string
+
+// The roles.
+const (
+	Reader        Role = "reader"        // ask questions, and read what access lists admit
+	Editor        Role = "editor"        // add and delete documents
+	Administrator Role = "administrator" // change what others own; in all namespaces: keys, usage of others
+)
+
+// Roles are all roles, the weakest first.
+var Roles = []Role{Reader, Editor, Administrator}
+
+// Includes reports whether a caller of role r may do what needs the other role.
+func (r Role) Includes(other Role) bool {
+	need := slices.Index(Roles, other)
+	return need >= 0 && slices.Index(Roles, r) >= need
+}
+
+// MayUse reports whether the caller may use a namespace.
+func (p Principal) MayUse(namespace string) bool {
+	return p.Namespaces == nil || slices.Contains(p.Namespaces, namespace)
+}
+
+// Administers reports whether the caller may do what concerns all namespaces and users.
+func (p Principal) Administers() bool { return p.Role == Administrator && p.Namespaces == nil }
 
 // Anonymous is a caller who has not signed in. Anonymous callers see only unrestricted documents.
 var Anonymous = Principal{}

@@ -30,7 +30,7 @@ func TestList_Allows(t *testing.T) {
 		{"case counts", access.List{Users: []string{"Ann"}, Groups: []string{"Staff"}}, ann, true, false},
 		{"part of a name is not the name", access.List{Users: []string{"an", "anna"}}, ann, true, false},
 		{"the empty user is not the anonymous", access.List{Users: []string{""}}, access.Anonymous, true, false},
-		{"scopes let nobody in", access.List{Users: []string{"admin"}}, access.Principal{Scopes: []string{"admin"}}, true, false},
+		{"roles let nobody in", access.List{Users: []string{"administrator"}}, access.Principal{Role: access.Administrator}, true, false},
 		{"groups without a subject", access.List{Groups: []string{"staff"}}, access.Principal{Groups: []string{"staff"}}, true, true},
 	}
 	for _, tt := range tests {
@@ -42,5 +42,25 @@ func TestList_Allows(t *testing.T) {
 				t.Errorf("Allows(%+v) = %v, want %v", tt.who, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestPrincipal_RolesAndNamespacesBoundWhatACallerMayDo(t *testing.T) {
+	for have, want := range map[access.Role][]bool{
+		"": {false, false, false}, "root": {false, false, false}, access.Reader: {true, false, false},
+		access.Editor: {true, true, false}, access.Administrator: {true, true, true},
+	} {
+		for i, need := range access.Roles {
+			if got := have.Includes(need); got != want[i] {
+				t.Errorf("%q includes %q: %v", have, need, got)
+			}
+		}
+	}
+	everywhere := access.Principal{Role: access.Administrator}
+	one := access.Principal{Role: access.Administrator, Namespaces: []string{"a"}}
+	none := access.Principal{Role: access.Administrator, Namespaces: []string{}}
+	if !everywhere.MayUse("b") || !everywhere.Administers() || !one.MayUse("a") || one.MayUse("b") || one.MayUse("") ||
+		one.Administers() || none.MayUse("a") || none.Administers() {
+		t.Error("namespaces are not kept apart")
 	}
 }

@@ -14,6 +14,9 @@ const maxStale = 8
 // chosen. What keeps the question from being embedded, or an embedder from being there at all,
 // makes every mode Text, and the result says so.
 func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
+	if !q.Principal.MayUse(q.Namespace) {
+		return Result{Mode: Text}, nil // nor do they learn how rare its words are
+	}
 	st, asked, err := c.prepare(ctx, q)
 	for attempt := 0; ; attempt++ {
 		if err != nil {

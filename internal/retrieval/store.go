@@ -162,6 +162,9 @@ func (f File) In() string { return cmp.Or(f.PutIn, f.Namespace) }
 // MaySee reports whether the filter lets a document with these properties through. Stores use it
 // or say the same in SQL.
 func (f Filter) MaySee(category string, l access.List) bool {
+	if !f.Principal.MayUse(f.Namespace) {
+		return false
+	}
 	if f.IncludeCategory != "" && category != f.IncludeCategory {
 		return false
 	}

@@ -5,7 +5,7 @@ import "net/http"
 // What browsers may do from another origin; specs/README.md section 1.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
-	corsHeaders = "content-type, authorization, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, x-on-disconnect, " +
+	corsHeaders = "content-type, authorization, x-api-key, api-key, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, x-on-disconnect, " +
 		openAIHeaders
 	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, X-Uploads-Used, X-Uploads-Limit, ETag, Accept-Ranges, Content-Range, Content-Disposition"
 	corsMaxAge  = "600" // seconds for which a browser need not ask again

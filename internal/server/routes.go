@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,6 +56,9 @@ func (s *Server) add(rt wire.Route) {
 		e.fail = wire.PlainError // as long as it is not known who asks
 	}
 	for _, other := range e.methods[method] {
+		if other.Right != rt.Right {
+			panic(fmt.Sprintf("server: protocols share the route %q with different rights", rt.Pattern))
+		}
 		if other.Speaks == rt.Speaks {
 			panic(fmt.Sprintf("server: the route %q stands twice", rt.Pattern))
 		}
@@ -100,23 +104,41 @@ func (s *Server) answer(w http.ResponseWriter, r *wire.Request, among []wire.Rou
 	if err != nil {
 		return err
 	}
-	if rt.Right != wire.Anybody {
-		if r.Who, err = s.deps.Admit(r.Request, rt.Right); err != nil {
-			return err
-		}
-	}
 	if rt.Turn {
 		return s.turn(w, r, rt)
 	}
 	return rt.Handle(w, r)
 }
 
-// read reads the body and returns the route that answers.
+// read admits the caller, reads the body and returns the route that answers. On a path that several
+// protocols share, the body comes first, because it decides in whose shape a caller is refused.
 func (s *Server) read(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
-	if among[0].Speaks != "" {
-		return s.dispatch(w, r, among)
-	}
 	rt := &among[0]
+	if rt.Speaks != "" {
+		spoken, err := s.dispatch(w, r, among)
+		if refused := s.admit(w, r, rt.Right); refused != nil {
+			return nil, refused
+		}
+		return spoken, err
+	}
 	r.Fail = rt.Fail
+	if err := s.admit(w, r, rt.Right); err != nil {
+		return nil, err
+	}
 	return rt, rt.ReadBody(w, r, s.cfg.MaxBody)
+}
+
+// admit finds out who asks, and refuses a caller who lacks the right.
+func (s *Server) admit(w http.ResponseWriter, r *wire.Request, right wire.Right) (err error) {
+	if right == wire.Anybody {
+		return nil
+	}
+	r.Who, err = s.deps.Admit(r.Request, right)
+	if err == nil {
+		return nil
+	}
+	if f := wire.FailureOf(err); f.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", cmp.Or(f.Challenge, "Bearer"))
+	}
+	return err
 }

@@ -11,6 +11,9 @@ import (
 // visible returns a condition on rows of documents, and its arguments, equivalent to
 // retrieval.Filter.MaySee within the filter's namespace.
 func visible(f retrieval.Filter) (condition string, args []any) {
+	if !f.Principal.MayUse(f.Namespace) {
+		return "namespace = ? AND 1 = 0", []any{f.Namespace}
+	}
 	conditions := []string{"namespace = ?"}
 	args = []any{f.Namespace}
 	if f.IncludeCategory != "" {

@@ -3,7 +3,7 @@
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
-//	  state.db     conversations, turns, messages, ledger, transcripts, jobs
+//	  state.db     conversations, turns, messages, ledger, transcripts, jobs, keys
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
 // Corpus and state are separate databases, and no transaction spans both, so that a bulk ingestion
@@ -38,6 +38,7 @@ type DB struct {
 
 	transcripts *Transcripts
 	jobs        *Jobs
+	keys        *APIKeys
 }
 
 // Open opens the data folder at dir, and creates or migrates it if necessary. A nil log discards.
@@ -63,7 +64,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
-		jobs: &Jobs{state}}, nil
+		jobs: &Jobs{state}, keys: &APIKeys{state}}, nil
 }
 
 // Corpus returns the store of documents; it implements retrieval.Store.
@@ -77,6 +78,9 @@ func (d *DB) Transcripts() *Transcripts { return d.transcripts }
 
 // Jobs returns the store of jobs; it implements job.Store.
 func (d *DB) Jobs() *Jobs { return d.jobs }
+
+// APIKeys returns the store of keys; it implements apikey.Store.
+func (d *DB) APIKeys() *APIKeys { return d.keys }
 
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }

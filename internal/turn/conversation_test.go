@@ -152,7 +152,7 @@ func TestRun_LetsNobodyIntoAnothersConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*chat.Request){
-		"another subject":   func(q *chat.Request) { q.Principal = access.Principal{Subject: "bob", Scopes: []string{"admin"}} },
+		"another subject":   func(q *chat.Request) { q.Principal = access.Principal{Subject: "bob", Role: access.Administrator} },
 		"the anonymous one": func(q *chat.Request) { q.Principal = access.Anonymous },
 		"another namespace": func(q *chat.Request) { q.Namespace = "other" },
 	} {

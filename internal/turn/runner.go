@@ -103,6 +103,11 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 		if log == nil {
 			log = NewLog(own.TurnID)
 		}
+		if !own.Principal.MayUse(own.Namespace) || own.Home != "" && !own.Principal.MayUse(own.Home) {
+			log.End(errNoNamespace)
+			yield(nil, errNoNamespace)
+			return
+		}
 		log.begin()
 		steering := steeringOf(ctx)
 		claim := steering.Claim.take()
@@ -114,6 +119,9 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 		r.admit(ctx, &own, claim, log, yield)
 	}
 }
+
+// errNoNamespace answers alike for namespaces that the caller may not use, whether they exist or not.
+var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 
 var errBusy = &chat.Error{
 	Kind: chat.RateLimited,

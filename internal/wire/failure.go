@@ -26,6 +26,7 @@ type Failure struct {
 	Code       string // for programs, e.g. "not_found"
 	Text       string // one sentence for people
 	RetryAfter time.Duration
+	Challenge  string // the header WWW-Authenticate of a 401; "" for the plain one
 }
 
 // row is a kind of error in the table: the failure, and what protocols with words of their own call it.

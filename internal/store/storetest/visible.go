@@ -38,10 +38,11 @@ func testVisible(t *testing.T, c corpus) {
 	c.must(err)
 	c.sameRights(puts, snap.Current)
 	matched := 0
+	namespaces := [][]string{nil, nil, {"ns"}, {"other", "ns"}, {"other"}, {}}
 	for range 200 {
 		f := retrieval.Filter{
 			Namespace:       "ns",
-			Principal:       access.Principal{Subject: pick(r, users), Groups: some(r, groups)},
+			Principal:       access.Principal{Subject: pick(r, users), Groups: some(r, groups), Namespaces: pick(r, namespaces)},
 			IncludeCategory: pick(r, categories),
 			ExcludeCategory: pick(r, categories),
 			RequireUser:     r.IntN(4) == 0,
@@ -111,7 +112,7 @@ func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 	return len(want)
 }
 
-func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 // some returns up to two elements, perhaps the same one twice.
 func some(r *rand.Rand, from []string) []string {

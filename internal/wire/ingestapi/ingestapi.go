@@ -120,6 +120,9 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	if err := retrieval.CheckNamespace(namespace); err != nil {
 		return upload.Scope{}, wire.Invalidf("%s", err)
 	}
+	if !who.MayUse(namespace) {
+		return upload.Scope{}, &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+	}
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
 

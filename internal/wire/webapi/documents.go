@@ -260,14 +260,11 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 // mayChange refuses a caller who sees a document and may not change it. Its owner may, and an
 // administrator.
 func mayChange(who access.Principal, d retrieval.Document) error {
-	if d.Owner == who.Subject || slices.Contains(who.Scopes, adminScope) {
+	if d.Owner == who.Subject || who.Role == access.Administrator {
 		return nil
 	}
 	return errNotYours
 }
-
-// adminScope is what a caller needs to change what others have ingested, and to see what they have used.
-const adminScope = "admin"
 
 // reindex answers POST /api/documents/{id}/reindex.
 func (h *Handler) reindex(w http.ResponseWriter, r *wire.Request) error {

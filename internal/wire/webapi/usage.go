@@ -74,7 +74,7 @@ func usageQuery(r *wire.Request, now time.Time) (q ledger.UsageQuery, err error)
 	if q.Offset, err = number(r, "offset", 0, math.MaxInt32, 0); err != nil {
 		return q, err
 	}
-	if !slices.Contains(r.Who.Scopes, adminScope) {
+	if !r.Who.Administers() {
 		q.Owner = &r.Who.Subject
 	}
 	return q, nil

@@ -249,7 +249,7 @@ func TestDocuments_AreChangedOnlyWhereThatIsAllowed(t *testing.T) {
 	if w := s.call(http.MethodDelete, "/api/documents/D"); w.Code != http.StatusForbidden {
 		t.Errorf("by somebody else: %d %s", w.Code, w.Body)
 	}
-	s.who, s.closed = access.Principal{Scopes: []string{"admin"}}, true
+	s.who, s.closed = access.Principal{Role: access.Administrator}, true
 	if w := s.call(http.MethodDelete, "/api/documents/D"); w.Code != http.StatusForbidden {
 		t.Errorf("where nobody may: %d %s", w.Code, w.Body)
 	}

@@ -1,0 +1,145 @@
+package apikey
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/internal/lru"
+)
+
+// The errors of Find beside those of the store. Their texts are for clients.
+var (
+	ErrWrong   = errors.New("This key is not valid.")                          //nolint:staticcheck // a sentence for clients
+	ErrExpired = errors.New("This key has expired. Ask for a new one.")        //nolint:staticcheck // a sentence for clients
+	ErrRevoked = errors.New("This key has been revoked. Ask for another one.") //nolint:staticcheck // a sentence for clients
+)
+
+// freshness is how long the book believes what it has read of a key: a revocation by another process counts
+// after that. noteInterval is how often the times of use are written.
+const (
+	freshness    = time.Second
+	noteInterval = time.Minute
+	remembered   = 4096 // keys
+)
+
+// Book checks keys against a store. It is made by NewBook and safe for concurrent use. Run writes
+// down when keys were used.
+type Book struct {
+	store  Store
+	log    *slog.Logger
+	now    func() time.Time
+	recent *lru.Cache[string, read]
+
+	mu   sync.Mutex
+	used map[string]time.Time // since it was written last
+	any  struct {
+		at   time.Time
+		some bool
+	}
+}
+
+type read struct {
+	key Key
+	at  time.Time
+}
+
+// NewBook returns a book over a store.
+func NewBook(store Store, log *slog.Logger, now func() time.Time) *Book {
+	return &Book{store: store, log: log, now: now, recent: lru.New[string, read](remembered, nil), used: map[string]time.Time{}}
+}
+
+// Find returns the key with the text. Who has the secret of a key that can no longer be used is told why.
+func (b *Book) Find(ctx context.Context, text string) (Key, error) {
+	id, hash, ok := parse(text)
+	if !ok {
+		return Key{}, ErrWrong
+	}
+	k, err := b.read(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		k, err = Key{Hash: sha256.Sum256(hash[:])}, nil // which no secret opens, in the same time
+	}
+	now := b.now()
+	switch {
+	case err != nil:
+		return Key{}, err
+	case !k.opens(hash):
+		return Key{}, ErrWrong
+	case k.State(now) == "revoked":
+		return Key{}, ErrRevoked
+	case k.State(now) == "expired":
+		return Key{}, ErrExpired
+	}
+	b.mu.Lock()
+	b.used[k.ID] = now
+	b.mu.Unlock()
+	return k, nil
+}
+
+// read returns a key as it was at most a second ago.
+func (b *Book) read(ctx context.Context, id string) (Key, error) {
+	now := b.now()
+	if r, ok := b.recent.Get(id); ok && now.Sub(r.at) < freshness {
+		return r.key, nil
+	}
+	k, err := b.store.Key(ctx, id)
+	if err == nil {
+		b.recent.Put(id, read{k, now})
+	}
+	return k, err
+}
+
+// Any reports whether there is a key that can be used, as it was at most a second ago.
+func (b *Book) Any(ctx context.Context) (bool, error) {
+	now := b.now()
+	b.mu.Lock()
+	at, some := b.any.at, b.any.some
+	b.mu.Unlock()
+	if !at.IsZero() && now.Sub(at) < freshness {
+		return some, nil
+	}
+	some, err := b.store.HasValidKey(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	b.mu.Lock()
+	b.any.at, b.any.some = now, some
+	b.mu.Unlock()
+	return some, nil
+}
+
+// Run writes the times of use once a minute, and a last time when ctx ends.
+func (b *Book) Run(ctx context.Context) {
+	tick := time.NewTicker(noteInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.note(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastNote)
+			defer cancel()
+			b.note(last)
+			return
+		}
+	}
+}
+
+// lastNote is how long a stop waits for the last times of use.
+const lastNote = 5 * time.Second
+
+func (b *Book) note(ctx context.Context) {
+	b.mu.Lock()
+	used := b.used
+	b.used = map[string]time.Time{}
+	b.mu.Unlock()
+	if len(used) == 0 {
+		return
+	}
+	if err := b.store.UsedKeys(ctx, used); err != nil {
+		b.log.Warn("write down when keys were used", "error", err)
+	}
+}

@@ -1,0 +1,224 @@
+// Package auth decides who sends a request, and whether they may do what they ask for.
+//
+// Callers sign in with an API key (package apikey), with a token of an OpenID Connect provider, or not at all
+// where that is allowed. What a request says of itself anywhere else gives no rights.
+//
+//	gate := auth.New(auth.Config{Keys: apikey.NewBook(store, log, time.Now), Anonymous: true})
+//	server.New(cfg, server.Deps{Admit: gate.Admit, …})
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/auth/apikey"
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// Tokens verifies tokens of identity providers.
+type Tokens interface {
+	// Verify returns the caller of a token. A *TokenError refuses the token, with a sentence for clients; any
+	// other error says that it could not be verified now.
+	Verify(ctx context.Context, token string) (access.Principal, error)
+}
+
+// TokenError refuses a token.
+type TokenError struct {
+	Msg string // for clients: one sentence that does not repeat the token
+	Err error  // for logs; may be nil
+}
+
+func (e *TokenError) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *TokenError) Unwrap() error { return e.Err }
+
+// Changes says who may change documents over the network.
+type Changes uint8
+
+// The values of Changes.
+const (
+	ByNobody  Changes = iota
+	ByEditors         // who have signed in
+	ByAll             // also by callers who have not
+)
+
+// Config says who is let in. Tokens may be nil.
+type Config struct {
+	Keys      *apikey.Book
+	Tokens    Tokens
+	Anonymous bool // callers who have not signed in may ask
+	Changes   Changes
+}
+
+// Gate admits callers. It is safe for concurrent use.
+type Gate struct{ cfg Config }
+
+// New returns a gate.
+func New(cfg Config) *Gate { return &Gate{cfg} }
+
+// caller is who sends a request.
+type caller struct {
+	access.Principal
+	key *apikey.Key // nil unless they signed in with one
+}
+
+// Admit returns who sends a request, if they have a right. Its errors are for clients; a 401 has a
+// challenge.
+func (g *Gate) Admit(r *http.Request, right wire.Right) (access.Principal, error) {
+	c, err := g.identify(r)
+	if err == nil {
+		err = g.allow(r, c, right)
+	}
+	if err != nil {
+		return access.Principal{}, err
+	}
+	return c.Principal, nil
+}
+
+// identify returns who sends a request.
+func (g *Gate) identify(r *http.Request) (caller, error) {
+	credential, err := credentialOf(r.Header)
+	if err != nil {
+		return caller{}, err
+	}
+	switch {
+	case credential == "" && g.cfg.Anonymous:
+		return caller{}, nil
+	case credential == "":
+		return caller{}, errSignIn
+	case strings.HasPrefix(credential, apikey.Prefix):
+		return g.byKey(r.Context(), credential)
+	case g.cfg.Tokens != nil:
+		return g.byToken(r.Context(), credential)
+	}
+	// Many clients insist on some key. Where nobody signs in, it means nothing.
+	if g.cfg.Anonymous {
+		if keys, err := g.cfg.Keys.Any(r.Context()); err != nil {
+			return caller{}, fmt.Errorf("look for keys: %w", err)
+		} else if !keys {
+			return caller{}, nil
+		}
+	}
+	return caller{}, unauthorized("This is neither a key nor a token of this server.", nil)
+}
+
+func (g *Gate) byKey(ctx context.Context, credential string) (caller, error) {
+	k, err := g.cfg.Keys.Find(ctx, credential)
+	switch {
+	case errors.Is(err, apikey.ErrWrong) || errors.Is(err, apikey.ErrExpired) || errors.Is(err, apikey.ErrRevoked):
+		return caller{}, unauthorized(err.Error(), nil)
+	case err != nil:
+		return caller{}, fmt.Errorf("look up a key: %w", err)
+	}
+	return caller{k.Principal(), &k}, nil
+}
+
+func (g *Gate) byToken(ctx context.Context, credential string) (caller, error) {
+	who, err := g.cfg.Tokens.Verify(ctx, credential)
+	if refused, ok := errors.AsType[*TokenError](err); ok {
+		return caller{}, unauthorized(refused.Msg, refused.Err)
+	}
+	if err != nil {
+		return caller{}, &chat.Error{Kind: chat.Unavailable, Msg: "The identity provider cannot be reached, so nobody new can sign in.", Err: err}
+	}
+	return caller{who, nil}, nil
+}
+
+// roleFor is the role that signed-in callers need for a right.
+var roleFor = map[wire.Right]access.Role{
+	wire.Ask: access.Reader, wire.Change: access.Editor, wire.Administer: access.Administrator,
+}
+
+// allow returns why a caller may not do what they ask for, or nil.
+func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
+	if c.Subject == "" {
+		return g.allowAnonymous(r.Context(), right)
+	}
+	need, ok := roleFor[right]
+	switch {
+	case !ok || !c.Role.Includes(need):
+		return forbidden(fmt.Sprintf("Your role, %s, does not allow this. It needs the role %s.", c.Role, need))
+	case right == wire.Administer && !c.Administers():
+		return forbidden("This needs an administrator of all namespaces.")
+	case right == wire.Change && g.cfg.Changes == ByNobody:
+		return errNoChanges
+	case c.key != nil && !c.key.Reaches(r.URL.Path):
+		return forbidden("This key is not meant for this path.")
+	}
+	return nil
+}
+
+// allowAnonymous is allow for a caller who has not signed in.
+func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
+	switch {
+	case right == wire.Ask || right == wire.Change && g.cfg.Changes == ByAll:
+		return nil
+	case right == wire.Change && g.cfg.Changes == ByEditors && g.cfg.Tokens == nil:
+		if keys, err := g.cfg.Keys.Any(ctx); err != nil || !keys {
+			return errNoChanges
+		}
+	case right == wire.Change && g.cfg.Changes == ByNobody:
+		return errNoChanges
+	}
+	return errSignIn
+}
+
+// errNoChanges rejects changes to the corpus where they are not allowed.
+var errNoChanges = &chat.Error{
+	Kind: chat.Forbidden,
+	Msg:  "This server lets nobody change its documents over the network. The setting uploads.enabled allows it.",
+}
+
+func forbidden(text string) error { return &chat.Error{Kind: chat.Forbidden, Msg: text} }
+
+// challenge is the header WWW-Authenticate of a request without credentials (RFC 6750 section 3).
+const challenge = `Bearer realm="parley"`
+
+// errSignIn refuses a caller who has not tried to sign in.
+var errSignIn = &wire.RefusalError{Failure: wire.Failure{
+	Status: http.StatusUnauthorized, Code: "unauthorized", Challenge: challenge,
+	Text: "Sign-in is required: send a key or a token in the header Authorization, as Bearer.",
+}}
+
+// unauthorized refuses a credential.
+func unauthorized(text string, err error) error {
+	return &wire.RefusalError{Failure: wire.Failure{
+		Status: http.StatusUnauthorized, Code: "unauthorized", Text: text, Challenge: challenge + `, error="invalid_token"`,
+	}, Err: err}
+}
+
+// keyHeaders are the headers in which clients of the protocols send keys, beside Authorization.
+var keyHeaders = []string{"X-Api-Key", "Api-Key"}
+
+// credentialOf returns the key or token of a request, "" for none. Other schemes than Bearer are for proxies
+// on the way.
+func credentialOf(h http.Header) (string, error) {
+	found := ""
+	for _, value := range h["Authorization"] {
+		scheme, text, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			continue
+		}
+		if found != "" {
+			return "", unauthorized("The request has two headers Authorization.", nil)
+		}
+		found = strings.TrimSpace(text)
+	}
+	for _, name := range keyHeaders {
+		if found == "" {
+			found = strings.TrimSpace(h.Get(name))
+		}
+	}
+	return found, nil
+}
