@@ -87,6 +87,7 @@ var allowed = map[string][]string{
 	"auth/apikey":     {},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
+	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
 	"wire/responses":  {"wire", "wire/openai", "turn", "transcript", "chat", "retrieval", "llm"},
 	"wire/ragchat":    {"wire", "turn", "ledger", "chat", "chat/cite", "retrieval", "llm", "eval"},

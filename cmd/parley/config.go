@@ -34,6 +34,8 @@ type Config struct {
 	LogLevel    string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
 	Drain       duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
 
+	AuthAnonymous string `section:"Let people and programs sign in" name:"auth-anonymous" env:"PARLEY_AUTH_ANONYMOUS" yaml:"auth.anonymous" default:"auto" help:"Whether callers may ask without signing in: true, false or auto. auto means only if the server listens on a loopback address and no identity provider is configured."`
+
 	Model                 string    `section:"Choose the model that answers" name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model. Providers are builtin, openai, azure-openai, anthropic, gemini, ollama, and those of the setting providers."`
 	Fallback              []string  `name:"fallback" env:"PARLEY_FALLBACK" yaml:"fallback" help:"Models that answer, in this order, when the model fails before its first word. builtin:extractive may be the last."`
 	OpenAIAPIKey          string    `name:"openai-api-key" env:"PARLEY_OPENAI_API_KEY,OPENAI_API_KEY" yaml:"openai.api_key" secret:"" help:"Key for openai: models. Prefer the environment: other users of the machine can see command lines."`
@@ -80,7 +82,7 @@ type Config struct {
 	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Shortest time between two requests to a web site. A longer Crawl-delay in its robots.txt wins, up to 30s."`
 	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read although they are not public, separated by commas. By default none, so that no URL leads into the network of the server."`
 
-	UploadsEnabled  string `section:"Accept documents over the network" name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false or auto. auto means only if the server listens on this machine alone and has no other public URL. Whoever reaches the server can then change the documents for everybody."`
+	UploadsEnabled  string `section:"Accept documents over the network" name:"uploads-enabled" env:"PARLEY_UPLOADS_ENABLED" yaml:"uploads.enabled" default:"auto" help:"Whether documents may be uploaded, indexed and deleted over the network: true, false or auto. With auto, by editors who sign in, and by everybody only if the server listens on this machine alone and has no other public URL. With true, whoever may ask without signing in can change the documents for everybody."`
 	UploadsQuota    size   `name:"uploads-quota" env:"PARLEY_UPLOADS_QUOTA" yaml:"uploads.quota" default:"20GiB" help:"Most bytes of all uploaded files together, including those that wait to be indexed. 0 means no limit."`
 	LimitsMaxUpload size   `name:"limits-max-upload" env:"PARLEY_LIMITS_MAX_UPLOAD" yaml:"limits.max_upload" default:"200MiB" help:"Largest upload, all its files together."`
 
@@ -131,6 +133,8 @@ func (c *Config) validate() *settingError {
 		err  error
 	}{
 		{"addr", checkAddr(c.Addr)},
+		{"auth-anonymous", unless(slices.Contains([]string{settingAuto, settingOn, settingOff}, c.AuthAnonymous),
+			"%q is not one of auto, true and false", c.AuthAnonymous)},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},
 		{"model", c.checkAnswers(c.Model)},
@@ -165,7 +169,7 @@ func (c *Config) validate() *settingError {
 		{"mcp", c.MCP.check()},
 		{"limits-max-body", unless(c.LimitsMaxBody >= 1<<10, "must be at least 1KiB")},
 		{"limits-max-upload", unless(c.LimitsMaxUpload >= 1<<10, "must be at least 1KiB")},
-		{"uploads-enabled", unless(slices.Contains([]string{uploadsAuto, uploadsOn, uploadsOff}, c.UploadsEnabled),
+		{"uploads-enabled", unless(slices.Contains([]string{settingAuto, settingOn, settingOff}, c.UploadsEnabled),
 			"%q is not one of auto, true and false", c.UploadsEnabled)},
 		{"limits-chats", unless(c.LimitsChats >= 0, "must not be negative; 0 means no limit")},
 		{"limits-address-chats", unless(c.LimitsAddressChats >= 0, "must not be negative; 0 means no limit")},

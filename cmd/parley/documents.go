@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -54,38 +52,6 @@ func (s *serving) ingestAPI() *ingestapi.Handler {
 		MaxUpload: int64(s.cfg.LimitsMaxUpload), MaxBody: int64(s.cfg.LimitsMaxBody),
 		Cost: s.embeddingCost,
 	})
-}
-
-// Values of the setting uploads.enabled.
-const (
-	uploadsAuto = "auto"
-	uploadsOn   = "true"
-	uploadsOff  = "false"
-)
-
-// takesUploads reports whether clients may upload documents. There is no sign-in, so "auto" allows
-// it only if users of this machine alone can reach the server: a public URL suggests a proxy that
-// admits others.
-func (c *Config) takesUploads(listening net.Addr) bool {
-	switch c.UploadsEnabled {
-	case uploadsOn:
-		return true
-	case uploadsOff:
-		return false
-	}
-	tcp, ok := listening.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsLoopback() {
-		return false
-	}
-	if c.PublicURL == "" {
-		return true
-	}
-	u, err := url.Parse(c.PublicURL)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // badPath turns an error about a path or address on the command line into a usage error.

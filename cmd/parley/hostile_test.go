@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"parley/internal/access"
+	"parley/internal/auth/apikey"
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/turn"
@@ -28,6 +31,7 @@ import (
 type wholeServer struct {
 	http.Handler
 	serving *serving
+	admin   string // an administrator's key, which send uses where anonymous callers may do nothing
 	api     apiDocument
 	log     *lockedBuffer
 }
@@ -36,7 +40,7 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	t.Helper()
 	log := &lockedBuffer{}
 	cfg := DefaultConfig()
-	cfg.Data, cfg.UploadsEnabled, cfg.LimitsMaxConcurrent = t.TempDir(), uploadsOn, 1000
+	cfg.Data, cfg.UploadsEnabled, cfg.LimitsMaxConcurrent = t.TempDir(), settingOn, 1000
 	for _, change := range changes {
 		change(&cfg)
 	}
@@ -56,10 +60,14 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true,
+	gate, _, err := p.newGate(t.Context(), in, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, gate: gate,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
-	w := &wholeServer{Handler: s.server().Handler(), serving: s, log: log}
+	w := &wholeServer{Handler: s.server().Handler(), serving: s, admin: newKey(t, in, apikey.Key{Role: access.Administrator}), log: log}
 	reply := httptest.NewRecorder()
 	w.ServeHTTP(reply, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	if err := json.Unmarshal(reply.Body.Bytes(), &w.api); err != nil {
@@ -68,12 +76,28 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	return w
 }
 
+// newKey stores a key and returns its text.
+func newKey(t testing.TB, in *instance, k apikey.Key) string {
+	t.Helper()
+	k, text, err := apikey.New(k, time.Now())
+	if err == nil {
+		err = in.db.APIKeys().AddKey(t.Context(), k)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // send makes a request and returns the reply, without waiting for a job that it starts.
 func (s *wholeServer) send(t testing.TB, op operation, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(t.Context(), op.method, op.target, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Prefer", "respond-async")
+	if strings.HasPrefix(op.target, "/api/keys") {
+		r.Header.Set("Authorization", "Bearer "+s.admin)
+	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/auth"
 )
 
 // uploadBody returns a form with files, and its content type.
@@ -199,29 +201,37 @@ func TestServe_WithoutTheSettingStrangersCannotWrite(t *testing.T) {
 	}
 }
 
-func TestConfig_TakesUploadsWhereOnlyThisMachineReachesTheServer(t *testing.T) {
+func TestConfig_SaysWhoMayAskAndChangeDocuments(t *testing.T) {
 	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}
 	all := &net.TCPAddr{IP: net.IPv4zero, Port: 8000}
 	for _, c := range []struct {
-		setting, publicURL string
-		addr               net.Addr
-		want               bool
+		uploads, anonymous, publicURL string
+		addr                          net.Addr
+		changes                       auth.Changes
+		asks                          bool // without signing in
 	}{
-		{"auto", "", local, true},
-		{"auto", "", &net.TCPAddr{IP: net.IPv6loopback}, true},
-		{"auto", "http://localhost:8000", local, true},
-		{"auto", "http://127.0.0.1", local, true},
-		{"auto", "https://chat.example.com", local, false},
-		{"auto", "", all, false},
-		{"auto", "", &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, false},
-		{"auto", "", &net.UnixAddr{Name: "x"}, false},
-		{"true", "", all, true},
-		{"true", "https://chat.example.com", local, true},
-		{"false", "", local, false},
+		{"auto", "auto", "", local, auth.ByAll, true},
+		{"auto", "auto", "", &net.TCPAddr{IP: net.IPv6loopback}, auth.ByAll, true},
+		{"auto", "auto", "", &net.TCPAddr{IP: net.ParseIP("::ffff:127.0.0.1")}, auth.ByAll, true},
+		{"auto", "auto", "http://localhost:8000", local, auth.ByAll, true},
+		{"auto", "auto", "http://127.0.0.1", local, auth.ByAll, true},
+		{"auto", "auto", "https://chat.example.com", local, auth.ByEditors, true},
+		{"auto", "auto", "", all, auth.ByEditors, false},
+		{"auto", "auto", "", &net.TCPAddr{IP: net.IPv6unspecified}, auth.ByEditors, false},
+		{"auto", "auto", "", &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, auth.ByEditors, false},
+		{"auto", "auto", "", &net.UnixAddr{Name: "x"}, auth.ByEditors, false},
+		{"auto", "false", "", local, auth.ByAll, false},
+		{"auto", "true", "", all, auth.ByEditors, true},
+		{"true", "auto", "", all, auth.ByAll, false},
+		{"true", "auto", "https://chat.example.com", local, auth.ByAll, true},
+		{"false", "auto", "", local, auth.ByNobody, true},
 	} {
-		cfg := Config{UploadsEnabled: c.setting, PublicURL: c.publicURL}
-		if got := cfg.takesUploads(c.addr); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+		cfg := Config{UploadsEnabled: c.uploads, AuthAnonymous: c.anonymous, PublicURL: c.publicURL}
+		if got := cfg.changes(c.addr); got != c.changes {
+			t.Errorf("%+v: changes %v", c, got)
+		}
+		if got := cfg.allowsAnonymous(c.addr); got != c.asks {
+			t.Errorf("%+v: anonymous %v", c, got)
 		}
 	}
 }

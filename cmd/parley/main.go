@@ -7,6 +7,7 @@
 //	parley eval DATASET       measure retrieval on a data set
 //	parley mcp                serve an MCP client on standard input and output
 //	parley jobs               list, show, retry and cancel jobs of uploads
+//	parley keys               create, list and revoke keys of programs
 //	parley usage              report what model calls took and cost
 //	parley models             list models, with context size and price
 //	parley prompts            list the prompts for models
@@ -72,6 +73,7 @@ type commandLine struct {
 	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
 	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
+	Keys    keysCmd    `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
 	Usage   usageCmd   `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
 	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
 	Prompts promptsCmd `cmd:"" help:"List the prompts, or print one of them."`

@@ -60,6 +60,9 @@ func TestMain(m *testing.M) {
 //	exitcode CODE PROGRAM …   runs a program that must exit with this code
 //	embeddings NAME           starts a server of embeddings (see embeddingServer), and sets $NAME to its URL
 //	website NAME FOLDER       serves a folder on loopback, and sets $NAME to its URL
+//	lastline NAME PROGRAM …   sets $NAME to the last line that a program prints
+//	status CODE METHOD URL [HEADER VALUE]
+//	                          waits until a request, with a header, gets a status
 //	newer FOLDER              makes a data folder look written by a newer version
 func TestProgram(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -72,6 +75,7 @@ func TestProgram(t *testing.T) {
 			"freeport": scriptFreePort, "ready": scriptReady, "ingested": scriptIngested, "embedded": scriptEmbedded, "request": scriptRequest,
 			"field": scriptField, "embeddings": scriptEmbeddings, "website": scriptWebsite,
 			"occupy": scriptOccupy, "exitcode": scriptExitCode, "newer": scriptNewer,
+			"lastline": scriptLastLine, "status": scriptStatus,
 		},
 	})
 }
@@ -216,6 +220,42 @@ func scriptExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+func scriptLastLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lastline NAME PROGRAM …")
+	}
+	ts.Check(ts.Exec(args[1], args[2:]...))
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
+	ts.Setenv(args[0], lines[len(lines)-1])
+}
+
+func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 && len(args) != 5 {
+		ts.Fatalf("usage: status CODE METHOD URL [HEADER VALUE]")
+	}
+	code, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	last := ""
+	err = poll("status "+args[0], func() bool {
+		req, err := http.NewRequestWithContext(context.Background(), args[1], args[2], nil)
+		ts.Check(err)
+		if len(args) == 5 {
+			req.Header.Set(args[3], args[4])
+		}
+		resp, err := http.DefaultClient.Do(req)
+		ts.Check(err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+		ts.Check(err)
+		last = fmt.Sprintf("%d %s %s", resp.StatusCode, resp.Header.Get("WWW-Authenticate"), text)
+		return resp.StatusCode == code
+	})
+	if err != nil {
+		ts.Fatalf("%v; the last answer was %s", err, last)
+	}
+	fmt.Fprintln(ts.Stdout(), last)
 }
 
 func scriptNewer(ts *testscript.TestScript, neg bool, args []string) {

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/chat"
+	"parley/internal/auth"
 	"parley/internal/documents"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract/sandbox"
@@ -23,6 +23,7 @@ import (
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
+	"parley/internal/wire/keysapi"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
@@ -64,7 +65,12 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
-	uploads := p.config.takesUploads(listener.Addr())
+	gate, keys, err := p.newGate(ctx, in, listener.Addr())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	changes := p.config.changes(listener.Addr())
+	uploads := changes == auth.ByAll || changes == auth.ByEditors && !p.config.allowsAnonymous(listener.Addr())
 	announce(serverURL(Config{}, listener.Addr()))
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
 
@@ -75,12 +81,13 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
 	})
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
-		uploads: uploads}
+		uploads: uploads, gate: gate}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
 	b := s.startBeside(ctx, stop, from, c.Watch || p.config.IngestWatch)
 	paceCollector(os.LookupEnv, &s.atWork)
 	srv := s.server()
 	b.Go(func() { s.keepRoom(ctx) })
+	b.Go(func() { keys.Run(ctx) })
 	err = srv.Serve(ctx, listener)
 	stop()
 	b.Wait()
@@ -189,6 +196,7 @@ type serving struct {
 	metrics *server.Metrics
 	display *display
 	url     string
+	gate    *auth.Gate
 	uploads bool // documents may come in over the network
 
 	mu         sync.Mutex
@@ -207,7 +215,7 @@ func (s *serving) server() *server.Server {
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
 		Protocols: s.protocols(), Documents: originals{s.db}, Status: s,
-		Admit: s.admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
+		Admit: s.gate.Admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
 	})
 }
 
@@ -261,28 +269,14 @@ func (s *serving) protocols() []wire.Protocol {
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
 		s.webAPI().Protocol(),
+		keysapi.New(s.db.APIKeys()).Protocol(),
 	}
 }
 
-// errNoChanges rejects changes to the corpus where they are not allowed.
-var errNoChanges = &chat.Error{
-	Kind: chat.Forbidden,
-	Msg:  "This server lets nobody change its documents over the network. The setting uploads.enabled allows it.",
-}
-
-// admit returns the principal of a request. There is no sign-in yet, so every caller has the rights
-// that the configuration gives to all.
-func (s *serving) admit(_ *http.Request, right wire.Right) (access.Principal, error) {
-	if right == wire.Change && !s.uploads {
-		return access.Anonymous, errNoChanges
-	}
-	return access.Anonymous, nil
-}
-
-// namespaces returns the namespaces that callers may ask: all of them, because there is no sign-in.
-// The documents' access lists still apply.
-func (s *serving) namespaces(ctx context.Context, _ access.Principal) ([]string, error) {
-	return s.db.Corpus().Namespaces(ctx)
+// namespaces returns the namespaces that a caller may ask. The documents' access lists apply within them.
+func (in *instance) namespaces(ctx context.Context, who access.Principal) ([]string, error) {
+	all, err := in.db.Corpus().Namespaces(ctx)
+	return slices.DeleteFunc(all, func(name string) bool { return !who.MayUse(name) }), err
 }
 
 // knownConversation reports whether a caller may continue a conversation.

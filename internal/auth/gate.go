@@ -116,8 +116,12 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 func (g *Gate) byKey(ctx context.Context, credential string) (caller, error) {
 	k, err := g.cfg.Keys.Find(ctx, credential)
 	switch {
-	case errors.Is(err, apikey.ErrWrong) || errors.Is(err, apikey.ErrExpired) || errors.Is(err, apikey.ErrRevoked):
-		return caller{}, unauthorized(err.Error(), nil)
+	case errors.Is(err, apikey.ErrWrong):
+		return caller{}, unauthorized("This key is not valid.", nil)
+	case errors.Is(err, apikey.ErrExpired):
+		return caller{}, unauthorized("This key has expired. Ask for a new one.", nil)
+	case errors.Is(err, apikey.ErrRevoked):
+		return caller{}, unauthorized("This key has been revoked. Ask for another one.", nil)
 	case err != nil:
 		return caller{}, fmt.Errorf("look up a key: %w", err)
 	}

@@ -73,10 +73,10 @@ type Right uint8
 
 // The rights.
 const (
-	Anybody Right = iota + 1 // nobody is asked who they are: probes, the page, how to sign in
-	Ask                      // ask questions, and read what the caller may see
-	Change                   // add documents and delete them
-	Administer               // manage keys
+	Anybody    Right = iota + 1 // nobody is asked who they are: probes, the page, how to sign in
+	Ask                         // ask questions, and read what the caller may see
+	Change                      // add documents and delete them
+	Administer                  // manage keys
 )
 
 // Fail answers with an error before anything else was sent.

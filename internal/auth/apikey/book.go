@@ -11,11 +11,11 @@ import (
 	"parley/internal/lru"
 )
 
-// The errors of Find beside those of the store. Their texts are for clients.
+// The errors of Find beside those of the store.
 var (
-	ErrWrong   = errors.New("This key is not valid.")                          //nolint:staticcheck // a sentence for clients
-	ErrExpired = errors.New("This key has expired. Ask for a new one.")        //nolint:staticcheck // a sentence for clients
-	ErrRevoked = errors.New("This key has been revoked. Ask for another one.") //nolint:staticcheck // a sentence for clients
+	ErrWrong   = errors.New("not a key")
+	ErrExpired = errors.New("expired key")
+	ErrRevoked = errors.New("revoked key")
 )
 
 // freshness is how long the book believes what it has read of a key: a revocation by another process counts

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"time"
+
+	"parley/internal/auth"
+	"parley/internal/auth/apikey"
+)
+
+// Values of settings that decide for themselves unless told.
+const (
+	settingAuto = "auto"
+	settingOn   = "true"
+	settingOff  = "false"
+)
+
+// allowsAnonymous reports whether callers may ask without signing in.
+func (c *Config) allowsAnonymous(listening net.Addr) bool {
+	if c.AuthAnonymous == settingAuto {
+		return isLoopback(listening)
+	}
+	return c.AuthAnonymous == settingOn
+}
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// changes says who may change documents over the network. Unless the setting says otherwise, those are editors
+// who sign in, and everybody if users of this machine alone can reach the server: a public URL
+// suggests a proxy that admits others.
+func (c *Config) changes(listening net.Addr) auth.Changes {
+	switch {
+	case c.UploadsEnabled == settingOff:
+		return auth.ByNobody
+	case c.UploadsEnabled == settingOn, isLoopback(listening) && hasLoopbackHost(c.PublicURL):
+		return auth.ByAll
+	}
+	return auth.ByEditors
+}
+
+// hasLoopbackHost reports whether a URL, if there is one, leads to this machine.
+func hasLoopbackHost(publicURL string) bool {
+	if publicURL == "" {
+		return true
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// newGate returns what decides who may do what. It refuses to serve an address to which nobody could sign in.
+func (p *program) newGate(ctx context.Context, in *instance, listening net.Addr) (*auth.Gate, *apikey.Book, error) {
+	keys := apikey.NewBook(in.db.APIKeys(), p.log, time.Now)
+	anonymous := p.config.allowsAnonymous(listening)
+	if !anonymous {
+		some, err := keys.Any(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !some {
+			return nil, nil, p.nobodyCanSignIn()
+		}
+	}
+	return auth.New(auth.Config{Keys: keys, Anonymous: anonymous, Changes: p.config.changes(listening)}), keys, nil
+}
+
+// nobodyCanSignIn says how to choose between sign-in and anonymous use.
+func (p *program) nobodyCanSignIn() error {
+	const choose = "create a key with parley keys create"
+	if p.config.AuthAnonymous == settingOff {
+		return usagef("%s: nobody may ask without signing in, and nobody could: %s", p.origin["auth-anonymous"], choose)
+	}
+	return usagef("%s can be reached from other machines, and nobody has to sign in there: %s, "+
+		"or set auth.anonymous to true (PARLEY_AUTH_ANONYMOUS=true) if everybody who reaches it may ask", p.config.Addr, choose)
+}
