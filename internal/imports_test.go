@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"extract/wiki":     {"extract", "extract/compose", "extract/zipxml", "extract/tabular"},
 	"extract/archive":  {"extract", "extract/zipxml", "extract/codepage"},
 	"extract/picture":  {"extract", "extract/compose"},
+	"extract/code":     {"extract", "extract/compose"},
 	"extract/formats":  {"extract/*"},
 	"extract/sandbox":  {"extract", "extract/formats"},
 

@@ -123,6 +123,23 @@ var Table = []Format{
 		Reads: "each page as a document of its own, without redirects, discussions, templates and files",
 	},
 	{
+		Name: "source code", Extensions: []string{"py", "java", "cpp"},
+		Rare: []string{"go", "js", "mjs", "cjs", "ts", "tsx", "jsx", "c", "h", "cc", "cxx", "hpp", "cs", "rs", "rb", "php", "swift", "kt", "kts", "scala",
+			"groovy", "gradle", "sh", "bash", "zsh", "ps1", "psm1", "pl", "pm", "lua", "r", "jl", "hs", "ex", "exs", "erl", "clj", "dart", "m", "mm", "vb", "vbs",
+			"bas", "f90", "f", "pas", "cob", "asm", "proto", "graphql", "tf", "bat", "cmd", "awk", "tcl", "nim", "zig", "sol"},
+		View:  Text,
+		Reads: "the text as it is, under the name of the file and of each function, class or type",
+	},
+	{
+		Name: "SQL", Extensions: []string{"sql"}, Rare: []string{"ddl", "psql", "plsql"}, View: Text,
+		Reads: "the statements, each table, view and function under its name",
+	},
+	{
+		Name: "configuration", Extensions: []string{"yaml", "yml", "toml", "ini"}, Rare: []string{"cfg", "conf", "properties", "env"}, View: Text,
+		Media: []Media{{"application/yaml", []string{"yaml", "yml"}, ""}, {"application/toml", []string{"toml"}, ""}},
+		Reads: "the settings, under their sections; without values that may be secrets",
+	},
+	{
 		Name: "ZIP archive", Extensions: []string{"zip"}, Members: true, Binary: true,
 		Reads: "each file as a document of its own",
 	},
@@ -170,7 +187,6 @@ var Table = []Format{
 	{Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, View: Slide, Unread: true},
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
-	{Name: "YAML", Extensions: []string{"yaml", "yml"}, Unread: true},
 	{Name: "TIFF", Extensions: []string{"tif", "tiff"}, Signatures: []string{"II*\x00", "MM\x00*"}, Unread: true, Sealed: true},
 	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},
 	{

@@ -5,6 +5,7 @@ package formats
 import (
 	// Each registers its readers.
 	_ "parley/internal/extract/archive"
+	_ "parley/internal/extract/code"
 	_ "parley/internal/extract/mail"
 	_ "parley/internal/extract/markup"
 	_ "parley/internal/extract/odf"

@@ -1,0 +1,104 @@
+package code
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The forms in which the common languages declare what has a name. Each has the name as its one group.
+var (
+	// A keyword before a name: func (c *File) Open, def read, pub async fn run, class A, CREATE is not here.
+	keyword = regexp.MustCompile(`^(?:export\s+|default\s+|declare\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|internal\s+|fileprivate\s+|` +
+		`static\s+|abstract\s+|final\s+|sealed\s+|open\s+|override\s+|virtual\s+|async\s+|unsafe\s+|extern\s+(?:"C"\s+)?|const\s+|inline\s+|partial\s+|readonly\s+|` +
+		`data\s+|case\s+|suspend\s+|local\s+|mutating\s+|implicit\s+|recursive\s+|pure\s+|elemental\s+|template\s*<[^>]*>\s*)*` +
+		`(?:func(?:\s+\([^)]*\))?|fn|def|defp|defmodule|defmacro|class|interface|@interface|struct|enum|trait|union|module|mod|namespace|` +
+		`protocol|extension|object|record|type|function\*?|fun|sub|subroutine|proc|contract|macro_rules!|message|service|rpc|resource|variable)` +
+		`\s+"?((?:self\.)?[\p{L}_$][\p{L}\d_$:.'!?]*(?:"\s+"[\w.-]+)?)`)
+	// struct stat st; and class A; declare a variable, or say that there is such a class.
+	variable = regexp.MustCompile(`^(?:(?:static|const|extern)\s+)*(?:struct|enum|union|class)\b[^{]*;`)
+	// impl<T> Display for Name
+	implementation = regexp.MustCompile(`^(?:unsafe\s+)?impl(?:<[^{]*?>)?\s+([\p{L}_][^{]{0,80}?)\s*(?:where\b.*)?\{?$`)
+	// const name = (a) => …, name = function(…), name: async (a) => …
+	bound = regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:const\s+|let\s+|var\s+)?([\p{L}_$][\p{L}\d_$.]*)\s*(?:=|<-|:)\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*(?::[^=]{1,40})?=>|[\p{L}_$][\p{L}\d_$]*\s*=>)`)
+	// int main(int argc, char **argv) {, public List<T> get(int n) throws E {, Name::~Name() : a(1) {
+	typed = regexp.MustCompile(`^(?:[\p{L}_@][\p{L}\d_:<>,.\[\]*&?~ \t]*[ \t*&>]+)?([\p{L}_~][\p{L}\d_:~]*)\s*\([^;]*$`)
+	// name() {
+	shell = regexp.MustCompile(`^([\p{L}_][\p{L}\d_:.-]*)\s*\(\)\s*\{?$`)
+)
+
+// controls are words before a parenthesis that declare nothing.
+var controls = []string{"if", "for", "while", "switch", "return", "else", "catch", "do", "elif", "with", "until", "case", "throw", "new",
+	"sizeof", "assert", "print", "printf", "foreach", "using", "lock", "await", "yield", "not", "and", "or", "in", "defer", "go", "select", "match", "super", "this"}
+
+// maxLine is how long a line may be that declares something.
+const maxLine = 400
+
+// declared returns the name of what a line of a program declares, "" of none.
+func declared(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	if text == "" || len(text) > maxLine {
+		return ""
+	}
+	if m := keyword.FindStringSubmatch(text); m != nil && !variable.MatchString(text) {
+		if receiver := receiverOf(text); receiver != "" {
+			return receiver + "." + m[1]
+		}
+		return strings.TrimRight(strings.ReplaceAll(m[1], `"`, ""), ".:")
+	}
+	if m := implementation.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if m := bound.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if m := shell.FindStringSubmatch(text); m != nil && !slices.Contains(controls, m[1]) {
+		return m[1]
+	}
+	return typedFunction(line, text)
+}
+
+// typedFunction returns the name of a function whose type stands before it. In a class its line ends with
+// a brace, at the left margin the brace may follow.
+func typedFunction(line, text string) string {
+	m := typed.FindStringSubmatch(text)
+	if m == nil || slices.Contains(controls, m[1]) {
+		return ""
+	}
+	first, _, _ := strings.Cut(text, " ")
+	if slices.Contains(controls, strings.TrimSuffix(first, "(")) {
+		return ""
+	}
+	opens := strings.HasSuffix(text, "{")
+	switch before := strings.TrimSpace(text[:strings.Index(text, m[1])]); {
+	case opens && (before != "" || !strings.Contains(text, "=")):
+		return m[1]
+	case indent(line) == 0 && before != "" && (strings.HasSuffix(text, ")") || strings.HasSuffix(text, ",")):
+		return m[1]
+	}
+	return ""
+}
+
+// receiver is the type of a method of Go.
+var receiver = regexp.MustCompile(`^func\s+\(\s*(?:[\p{L}_][\p{L}\d_]*\s+)?\*?([\p{L}_][\p{L}\d_]*)`)
+
+func receiverOf(text string) string {
+	if m := receiver.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var statement = regexp.MustCompile(`(?i)^(?:create|alter)\s+(?:or\s+(?:replace|alter)\s+)?(?:global\s+|local\s+|temp(?:orary)?\s+|unlogged\s+|unique\s+|materialized\s+|external\s+|virtual\s+)*` +
+	`((?:table|view|function|procedure|index|trigger|type|schema|sequence|database|role|policy|extension|package)\s+)(?:concurrently\s+|only\s+)?(?:if\s+(?:not\s+)?exists\s+)?([\w."\x60\[\]$-]+)`)
+
+// declaredBySQL returns what a statement creates or alters, "" of other lines.
+func declaredBySQL(line string) string {
+	if m := statement.FindStringSubmatch(line[:min(len(line), maxLine)]); m != nil {
+		return strings.ToLower(m[1]) + quotes.Replace(m[2])
+	}
+	return ""
+}
+
+// quotes removes what quotes the names of SQL.
+var quotes = strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "")

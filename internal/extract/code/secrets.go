@@ -1,0 +1,125 @@
+package code
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+var (
+	// setting has what stands before a value, and the name.
+	setting = regexp.MustCompile(`^(\s*(?:-\s+)?(?:export\s+|set\s+)?["']?([\p{L}_][\p{L}\d_. -]*?)["']?\s*[:=]\s*)(.*)$`)
+	// assignment is a setting within a line: {user: a, password: b}, Server=c;Password=d.
+	assignment = regexp.MustCompile(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
+	// secretInURL is the password in an address: scheme://user:password@host.
+	secretInURL = regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`)
+	// secretBlock is what keys are wrapped in.
+	secretBlock = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+
+	kubernetesSecret = regexp.MustCompile(`(?m)^kind:\s*["']?Secret["']?\s*$`)
+)
+
+// leftOut stands where a value was.
+const leftOut = "…"
+
+// Words in the names of settings. A secret is named by one of the first, or by a key of the second, unless
+// the name goes on to say what the value tells of it.
+var (
+	secretWords = []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials", "apikey", "accesskey", "privatekey", "dsn"}
+	secretKeys  = []string{"api", "access", "private", "secret", "signing", "encryption", "master", "account", "shared", "auth", "session", "jwt"}
+	aboutWords  = []string{"name", "file", "path", "url", "uri", "endpoint", "ttl", "expiry", "expires", "expiration", "length", "size", "enabled", "required",
+		"policy", "type", "ref", "field", "header", "timeout", "limit", "count", "seconds", "minutes", "days", "ring", "algorithm", "issuer", "audience", "prefix"}
+)
+
+// isSecret reports whether the value of a setting may be a secret.
+func (r *configReader) isSecret(name string) bool {
+	if r.kubernetes && (name == "data" || name == "stringData") {
+		return true
+	}
+	words := wordsOf(name)
+	if len(words) == 0 || slices.Contains(aboutWords, words[len(words)-1]) {
+		return false
+	}
+	for i, word := range words {
+		if slices.Contains(secretWords, word) || word == "key" && i > 0 && slices.Contains(secretKeys, words[i-1]) ||
+			word == "string" && i > 0 && words[i-1] == "connection" {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf returns the words of a name in lower case: DB_PASSWORD, dbPassword and db.password have the same.
+func wordsOf(name string) []string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && lower {
+			b.WriteByte(' ')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// withoutSecret returns a line without the values that may be secrets.
+func (r *configReader) withoutSecret(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	comment := strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";") || strings.HasPrefix(text, "//")
+	m := setting.FindStringSubmatch(strings.TrimLeft(text, "#;/ \t"))
+	switch {
+	case secretBlock.MatchString(line):
+		r.secrets, r.hiding, r.until = r.secrets+1, true, "-----END"
+		return line[:strings.Index(line, "-----BEGIN")] + leftOut
+	case m == nil && r.env && !comment: // the value of the line before goes on
+		r.secrets++
+		return leftOut
+	case m != nil && r.isLeftOut(m[2], m[3], comment):
+		r.secrets++
+		if !comment {
+			r.hide(line, m[3])
+		}
+		return line[:len(line)-len(m[3])] + leftOut
+	}
+	return r.withoutInner(line)
+}
+
+// isLeftOut reports whether the value of a setting is left out. Comments of an env file are text, but for
+// settings that are commented out.
+func (r *configReader) isLeftOut(name, value string, comment bool) bool {
+	if r.env {
+		return value != "" && (!comment || !strings.Contains(name, " "))
+	}
+	return r.isSecret(name) && (value != "" || r.yaml)
+}
+
+// withoutInner returns a line without secrets inside a value.
+func (r *configReader) withoutInner(line string) string {
+	out := secretInURL.ReplaceAllString(line, "${1}"+leftOut+"@")
+	out = assignment.ReplaceAllStringFunc(out, func(found string) string {
+		m := assignment.FindStringSubmatch(found)
+		if !r.isSecret(m[1]) {
+			return found
+		}
+		return m[1] + m[2] + leftOut
+	})
+	if out != line {
+		r.secrets++
+	}
+	return out
+}
+
+// hide leaves out the lines on which a value goes on.
+func (r *configReader) hide(line, value string) {
+	r.hidden, r.hiding, r.until = indent(line), r.yaml, ""
+	for _, quotes := range []string{`"""`, `'''`, `"`, `'`} {
+		if rest, ok := strings.CutPrefix(value, quotes); ok {
+			if !strings.Contains(rest, quotes) {
+				r.hiding, r.until = true, quotes
+			}
+			return
+		}
+	}
+}
