@@ -86,6 +86,7 @@ var allowed = map[string][]string{
 
 	"store/pagesum":   {},
 	"auth/apikey":     {},
+	"store/backup":    {"store"},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},

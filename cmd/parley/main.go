@@ -9,13 +9,15 @@
 //	parley jobs               list, show, retry and cancel jobs of uploads
 //	parley keys               create, list and revoke keys of programs
 //	parley usage              report what model calls took and cost
+//	parley backup FILE        write everything that is stored to one file, while the server runs
+//	parley restore FILE       put a backup into the data folder
 //	parley models             list models, with context size and price
 //	parley prompts            list the prompts for models
 //	parley config             print the effective configuration
 //	parley version            print the version
 //
 // It exits with 0 when all went well, 1 after a failure at run time, 2 for a mistake in the
-// command or the configuration, and 3 when an ingestion finished but could not read some files.
+// command or the configuration, and 3 when an ingestion or a backup finished but could not read some files.
 package main
 
 import (
@@ -39,7 +41,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
-	exitPartial = 3 // an ingestion finished, but some files could not be read
+	exitPartial = 3 // an ingestion or a backup finished, but some files could not be read
 )
 
 // errPartial ends a command whose report already named the files that could not be read.
@@ -75,6 +77,8 @@ type commandLine struct {
 	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
 	Keys    keysCmd    `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
 	Usage   usageCmd   `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
+	Backup  backupCmd  `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
+	Restore restoreCmd `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
 	Prompts promptsCmd `cmd:"" help:"List the prompts, or print one of them."`
 	Show    configCmd  `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`

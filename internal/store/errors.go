@@ -16,6 +16,8 @@ type FolderError struct {
 
 func (e *FolderError) Error() string {
 	switch {
+	case errors.Is(e.Err, errHalfRestored):
+		return fmt.Sprintf("restoring a backup into the data folder %s was interrupted: run parley restore --data %s to finish it", e.Path, e.Path)
 	case errors.Is(e.Err, syscall.ENOTDIR), errors.Is(e.Err, fs.ErrExist):
 		return fmt.Sprintf("the data folder %s is a file: choose a folder with --data", e.Path)
 	case errors.Is(e.Err, fs.ErrPermission):
@@ -28,6 +30,9 @@ func (e *FolderError) Error() string {
 
 // Unwrap returns the cause.
 func (e *FolderError) Unwrap() error { return e.Err }
+
+// errHalfRestored says that some of the folder's files are those of before a restore.
+var errHalfRestored = errors.New("a restore was interrupted")
 
 // NewerError says that a newer version of Parley wrote a database. Its text may be shown to users.
 type NewerError struct {

@@ -51,6 +51,9 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Lstat(filepath.Join(dir, RestoreReady)); err == nil {
+		return nil, &FolderError{Path: dir, Err: errHalfRestored}
+	}
 	corpus, err := openDatabase(ctx, filepath.Join(dir, "corpus.db"), "corpus", log)
 	if err != nil {
 		return nil, err
@@ -66,6 +69,10 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
 		jobs: &Jobs{state}, keys: &APIKeys{state}}, nil
 }
+
+// RestoreReady is the folder in a data folder that exists while a restored backup takes the place of
+// what was there (package backup). Open fails as long as it exists.
+const RestoreReady = "restore-ready"
 
 // Corpus returns the store of documents; it implements retrieval.Store.
 func (d *DB) Corpus() *Corpus { return d.corpus }

@@ -134,6 +134,29 @@ func LockServing(dataDir string) (announce func(url string) error, unlock func()
 	return func(url string) error { return writeHolder(f, url) }, func() { f.Close() }, nil
 }
 
+// LockAll takes all locks of a data folder, so that no other process serves it, changes its documents or
+// carries out its jobs. A *LockedError says which one does.
+func LockAll(dataDir string) (unlock func(), err error) {
+	var held []func()
+	unlock = func() {
+		for _, release := range held {
+			release()
+		}
+	}
+	for _, l := range []struct{ name, doing string }{
+		{"serve.lock", "serving"}, {"ingest.lock", "ingesting into"}, {"sites.lock", "reading web sites into"},
+		{"embed.lock", "embedding the documents of"}, {"jobs.lock", "carrying out the jobs of"},
+	} {
+		release, err := lock(dataDir, l.name, l.doing)
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+		held = append(held, release)
+	}
+	return unlock, nil
+}
+
 // lock takes a lock of a data folder and returns what gives it back. The system gives it back
 // too when the process dies, so the file that stays behind means nothing.
 func lock(dataDir, name, doing string) (unlock func(), err error) {

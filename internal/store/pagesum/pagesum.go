@@ -80,6 +80,14 @@ func sum(page []byte, number int64) uint32 {
 	return s
 }
 
+// Seal writes a page's checksum into it, as a write to the main file of a database with checksums
+// does. Pages count from 1.
+func Seal(page []byte, number int64) {
+	if len(page) == PageSize && !empty(page) {
+		binary.BigEndian.PutUint32(page[sumAt:], sum(page, number))
+	}
+}
+
 // whole reports whether a page matches its checksum or has none.
 func whole(page []byte, number int64) bool {
 	stored := binary.BigEndian.Uint32(page[sumAt:])
