@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"ledger":    {"chat", "llm"},
 	"turn":      {"chat", "ledger", "retrieval", "llm"},
 	"team":      {"ledger", "chat", "retrieval", "llm"},
-	"store":     {"store/pagesum", "auth/apikey", "chat", "turn", "ledger", "transcript", "documents/job", "retrieval", "llm"},
+	"store":     {"store/pagesum", "auth/apikey", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
 	"wire":      {"chat", "turn"},
 	"auth":      {"auth/apikey", "chat", "wire"},
 	"wire/*":    {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},
@@ -55,6 +55,7 @@ var allowed = map[string][]string{
 	"thesaurus/generate": {"text"},
 
 	"transcript": {},
+	"shelf":      {},
 
 	"documents/crawl":    {"fetch"},
 	"documents/watch":    {},

@@ -55,9 +55,10 @@ func TextMessage(role llm.Role, text string) Message {
 type Request struct {
 	TurnID         string // see package ident; the turn runner sets it
 	Principal      access.Principal
-	Namespace      string    // what is searched
-	ConversationID string    // "" for a stateless turn; else Messages is put after what is stored
-	Messages       []Message // oldest first; the last user message is the question, see checkMessages
+	Namespace      string               // what is searched
+	ConversationID string               // "" for a stateless turn; else Messages is put after what is stored
+	Within         *retrieval.Revisions // only these documents are searched; nil for all of the namespace
+	Messages       []Message            // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
 	Whole   bool    // the reply is not streamed: adjacent deltas may be merged

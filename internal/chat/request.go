@@ -183,6 +183,7 @@ func (t *turn) filter() retrieval.Filter {
 		ExcludeCategory: o.ExcludeCategory,
 		RequireUser:     o.RequireUser,
 		RequireGroup:    o.RequireGroup,
+		Within:          t.req.Within,
 	}
 }
 

@@ -58,6 +58,9 @@ type Store interface {
 	SweepReplaced(ctx context.Context, limit int) (int, error)
 	// Document returns the document of that name that the filter lets through.
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
+	// FileRevisions returns the revisions of the documents of a root's files in its namespace, by the path of each
+	// file.
+	FileRevisions(ctx context.Context, namespace, root string) (map[string]int64, error)
 	// DocumentsAt returns the documents that have one of these addresses.
 	DocumentsAt(ctx context.Context, f retrieval.Filter, urls []string) ([]retrieval.Document, error)
 }

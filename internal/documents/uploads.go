@@ -86,6 +86,9 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 	return nil
 }
 
+// ID is the id of the job that Commit makes.
+func (b *Batch) ID() string { return b.id }
+
 // Len is the number of files so far.
 func (b *Batch) Len() int { return len(b.files) }
 

@@ -104,6 +104,8 @@ type Filter struct {
 	ExcludeCategory string // no documents of this category; "" excludes none
 	RequireUser     bool   // only documents that name the principal's subject
 	RequireGroup    bool   // … or, with RequireUser, that name one of the principal's groups
+
+	Within *Revisions // only these revisions of documents; nil for all
 }
 
 // Query asks for the passages that answer a standalone question.

@@ -79,7 +79,7 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 		if err := ctx.Err(); err != nil {
 			return Result{}, false, err
 		}
-		if !q.MaySee(p.Document.Category, p.Document.Access) {
+		if !q.MaySee(p.Document.Category, p.Document.Access) || !q.Within.Has(p.Document.Revision) {
 			continue // a second look, at what is stored now
 		}
 		h := byKey[p.Chunk.Key]

@@ -140,13 +140,14 @@ type viewKey struct {
 	subject, groups  string
 	include, exclude string
 	user, group      bool
+	within           string
 }
 
 func (f Filter) key() viewKey {
 	return viewKey{
 		subject: f.Principal.Subject, groups: joined(f.Principal.Groups),
 		include: f.IncludeCategory, exclude: f.ExcludeCategory,
-		user: f.RequireUser, group: f.RequireGroup,
+		user: f.RequireUser, group: f.RequireGroup, within: f.Within.name(),
 	}
 }
 
@@ -171,9 +172,10 @@ func (st *state) view(f Filter) *view {
 	maySee := st.rights.maySee(f)
 	v = &view{
 		lexical: st.reader.View(func(segment, revision int) bool {
-			return maySee[st.parts[segment].rights[revision]]
+			p := &st.parts[segment]
+			return maySee[p.rights[revision]] && f.Within.Has(p.segment.Revisions()[revision])
 		}),
-		vectors: st.vectors.shown(maySee),
+		vectors: st.vectors.shown(maySee, f.Within),
 	}
 	st.mu.Lock()
 	if len(st.views) >= maxViews {

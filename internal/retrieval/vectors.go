@@ -23,11 +23,12 @@ type vectorPart struct {
 // empty reports whether there is nothing to compare a query with.
 func (s vectorSet) empty() bool { return len(s.parts) == 0 }
 
-// shown returns what the rights let through.
-func (s vectorSet) shown(maySee []bool) []vector.Shown {
+// shown returns what the rights let through of a set of revisions.
+func (s vectorSet) shown(maySee []bool, within *Revisions) []vector.Shown {
 	var shown []vector.Shown
 	for _, p := range s.parts {
-		spans := p.block.Spans(func(run int) bool { return maySee[p.rights[run]] })
+		revisions := p.block.Revisions()
+		spans := p.block.Spans(func(run int) bool { return maySee[p.rights[run]] && within.Has(revisions[run]) })
 		if len(spans) > 0 {
 			shown = append(shown, vector.Shown{Block: p.block, Spans: spans})
 		}

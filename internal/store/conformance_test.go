@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/internal/documents/job/jobtest"
+	"parley/internal/shelf"
 	"parley/internal/store"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
@@ -99,6 +100,10 @@ func TestState_Conforms(t *testing.T) {
 
 func TestTranscripts_Conform(t *testing.T) {
 	storetest.Transcripts(t, func(t *testing.T) transcript.Store { return open(t).Transcripts() })
+}
+
+func TestShelf_Conforms(t *testing.T) {
+	storetest.Shelf(t, func(t *testing.T) shelf.Store { return open(t).Shelf() })
 }
 
 func TestJobs_Conform(t *testing.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"parley/internal/retrieval"
 )
@@ -20,6 +21,22 @@ func (c *Corpus) DocumentsAt(ctx context.Context, f retrieval.Filter, urls []str
 		args = append(args, u)
 	}
 	return c.documents(ctx, condition+" AND url IN ("+placeholders(len(urls))+")", args, maxAt)
+}
+
+// FileRevisions returns the revisions of the documents that the files below a root have in its namespace, by the
+// path of each file.
+func (c *Corpus) FileRevisions(ctx context.Context, namespace, root string) (map[string]int64, error) {
+	all := map[string]int64{}
+	rows, err := c.db.read.QueryContext(ctx, `SELECT f.path, d.revision FROM files f
+		JOIN documents d ON d.namespace = f.namespace AND d.id = f.document_id WHERE f.namespace = ? AND f.root = ?`, namespace, root)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var path string
+		var revision int64
+		err := r.Scan(&path, &revision)
+		all[path] = revision
+		return err
+	})
+	return all, c.db.fail("read the revisions of files", err)
 }
 
 // FilesOf returns the rows of the files that produced a document, in whichever namespace the rows

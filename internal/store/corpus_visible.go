@@ -3,13 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 
 	"parley/internal/retrieval"
 )
 
 // visible returns a condition on rows of documents, and its arguments, equivalent to
-// retrieval.Filter.MaySee within the filter's namespace.
+// retrieval.Filter.MaySee within the filter's namespace and revisions.
 func visible(f retrieval.Filter) (condition string, args []any) {
 	if !f.Principal.MayUse(f.Namespace) {
 		return "namespace = ? AND 1 = 0", []any{f.Namespace}
@@ -23,6 +24,14 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 	if f.ExcludeCategory != "" {
 		conditions = append(conditions, "category <> ?")
 		args = append(args, f.ExcludeCategory)
+	}
+	if f.Within != nil {
+		ids, err := json.Marshal(f.Within.IDs())
+		if err != nil {
+			panic("store: numbers are not JSON: " + err.Error())
+		}
+		conditions = append(conditions, "revision IN (SELECT value FROM json_each(?))")
+		args = append(args, string(ids))
 	}
 	required := f.RequireUser || f.RequireGroup
 	var allowed []string // any one of them admits the caller

@@ -39,6 +39,7 @@ type DB struct {
 	transcripts *Transcripts
 	jobs        *Jobs
 	keys        *APIKeys
+	shelf       *Shelf
 }
 
 // Open opens the data folder at dir, and creates or migrates it if necessary. A nil log discards.
@@ -67,7 +68,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
-		jobs: &Jobs{state}, keys: &APIKeys{state}}, nil
+		jobs: &Jobs{state}, keys: &APIKeys{state}, shelf: &Shelf{state}}, nil
 }
 
 // RestoreReady is the folder in a data folder that exists while a restored backup takes the place of
@@ -88,6 +89,9 @@ func (d *DB) Jobs() *Jobs { return d.jobs }
 
 // APIKeys returns the store of keys; it implements apikey.Store.
 func (d *DB) APIKeys() *APIKeys { return d.keys }
+
+// Shelf returns the store of clients' files and vector stores; it implements shelf.Store.
+func (d *DB) Shelf() *Shelf { return d.shelf }
 
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }

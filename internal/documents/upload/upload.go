@@ -289,7 +289,7 @@ func (s *Store) Sweep(keep []string, since time.Time) error {
 	for _, job := range keep {
 		kept[s.staged(job)] = true
 	}
-	var failed error
+	failed := s.sweepKept(since)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		st, err := e.Info()

@@ -9,8 +9,8 @@ import (
 
 // Usage is the size of uploads in bytes.
 type Usage struct {
-	All    int64            // of everybody, published and staged
-	Owner  int64            // of one owner's published files, in all namespaces
+	All    int64            // of everybody, published, kept and staged
+	Owner  int64            // of one owner's published files, in all namespaces, and kept files
 	Staged map[string]int64 // by the id of the job
 }
 
@@ -26,6 +26,15 @@ func (s *Store) Usage(owner string) (u Usage, err error) {
 			return err
 		})
 	})
+	if err == nil {
+		err = eachFolder(filepath.Join(s.dir, "kept"), func(name string) error {
+			n, err := sizeOf(filepath.Join(s.dir, "kept", name))
+			if u.All += n; name == ownerFolder(owner) {
+				u.Owner += n
+			}
+			return err
+		})
+	}
 	if err == nil {
 		err = eachFolder(filepath.Join(s.dir, "staged"), func(job string) error {
 			n, err := sizeOf(filepath.Join(s.dir, "staged", job))
