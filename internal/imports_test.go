@@ -56,6 +56,7 @@ var allowed = map[string][]string{
 
 	"transcript": {},
 	"shelf":      {},
+	"library":    {"shelf", "documents", "documents/upload", "documents/job", "retrieval"},
 
 	"documents/crawl":    {"fetch"},
 	"documents/watch":    {},
@@ -91,8 +92,9 @@ var allowed = map[string][]string{
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},
+	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
-	"wire/responses":  {"wire", "wire/openai", "turn", "transcript", "chat", "retrieval", "llm"},
+	"wire/responses":  {"wire", "wire/openai", "wire/filesapi", "library", "turn", "transcript", "chat", "retrieval", "llm"},
 	"wire/ragchat":    {"wire", "turn", "ledger", "chat", "chat/cite", "retrieval", "llm", "eval"},
 	"chat/cite":       {"chat/prompt", "retrieval", "llm", "text"},
 	"chat/prompt":     {"text"},

@@ -16,6 +16,7 @@ import (
 	"parley/internal/extract/sandbox"
 	"parley/internal/fetch"
 	"parley/internal/ledger"
+	"parley/internal/library"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/pageview"
@@ -43,6 +44,7 @@ type instance struct {
 	lacks  *coverage // tells users about missing documents
 
 	documents *documents.Service // ingests documents
+	library   *library.Library   // files and vector stores of clients
 }
 
 // open opens the data folder and wires an instance. The caller closes it.
@@ -76,6 +78,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	in.lacks = &coverage{corpus: db.Corpus(), namespace: cfg.Namespace, log: p.log}
 	in.web = newWebClient(cfg)
 	in.documents = p.newDocuments(cfg, db, in.corpus, in.web)
+	in.library = library.New(library.Config{Items: db.Shelf(), Documents: in.documents})
 	in.models, in.tools = models, &toolbox{}
 	in.pages = sandbox.NewPool(sandbox.Options{
 		Workers: pageWorkers, CacheDir: filepath.Join(cfg.Data, "cache"), Limits: extractLimits(cfg),

@@ -23,6 +23,7 @@ import (
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
+	"parley/internal/wire/filesapi"
 	"parley/internal/wire/keysapi"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
@@ -268,15 +269,24 @@ func (s *serving) protocols() []wire.Protocol {
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
+		filesapi.New(filesapi.Config{
+			Library: s.library, Search: s.corpus.Search, Mode: s.engine.Defaults().Mode,
+			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
+		}).Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 	}
 }
 
-// namespaces returns the namespaces that a caller may ask. The documents' access lists apply within them.
+// namespaces returns the namespaces that a caller may ask; of vector stores, their own. The documents' access lists
+// apply within them.
 func (in *instance) namespaces(ctx context.Context, who access.Principal) ([]string, error) {
 	all, err := in.db.Corpus().Namespaces(ctx)
-	return slices.DeleteFunc(all, func(name string) bool { return !who.MayUse(name) }), err
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return !who.MayUse(name) })
+	return in.library.Visible(ctx, who.Subject, all)
 }
 
 // knownConversation reports whether a caller may continue a conversation.

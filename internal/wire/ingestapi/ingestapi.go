@@ -140,8 +140,8 @@ func unprocessable(format string, args ...any) error {
 	return wire.Refuse(http.StatusUnprocessableEntity, "validation_error", fmt.Sprintf(format, args...))
 }
 
-// overQuota refuses an upload for which a quota has no room.
-func overQuota(e *documents.QuotaError) error {
+// OverQuota refuses an upload for which a quota has no room.
+func OverQuota(e *documents.QuotaError) error {
 	whose := "your uploaded files"
 	if e.All {
 		whose = "all uploaded files of this server"
@@ -171,7 +171,7 @@ func failure(err error) error {
 	case badName:
 		return wire.Invalidf("%s", sentence(name.Error()))
 	case exceeded:
-		return overQuota(quota)
+		return OverQuota(quota)
 	case errors.Is(err, documents.ErrFull):
 		return &chat.Error{Kind: chat.Full, Err: err}
 	case errors.Is(err, documents.ErrTooMany):

@@ -48,7 +48,9 @@ func Refuse(kind chat.Kind, param, code, text string) error {
 	return &ParamError{Param: param, Code: code, err: &chat.Error{Kind: kind, Msg: text}}
 }
 
-// fail answers with an error in the API's shape.
+// Fail answers with an error in the shape of OpenAI's API.
+func Fail(w http.ResponseWriter, r *wire.Request, err error) { fail(w, r, err) }
+
 func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f := wire.FailureOf(err).OpenAI()
 	f.SetHeaders(w.Header())

@@ -54,12 +54,16 @@ func (h *Handler) appendModel(dst []byte, id string) []byte {
 	return append(dst, `,"owned_by":"parley"}`...)
 }
 
+// storePrefix begins the names of namespaces that are vector stores. They are models too, but would only fill
+// the lists from which people choose.
+const storePrefix = "vs_"
+
 // list returns what the caller may ask, the server's own namespace first.
 func (h *Handler) list(r *wire.Request) ([]string, error) {
 	names := []string{h.cfg.Namespace}
 	others, err := h.catalog.others(r.Context(), r.Who)
 	for _, name := range others {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && !strings.HasPrefix(name, storePrefix) {
 			names = append(names, name)
 		}
 	}

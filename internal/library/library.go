@@ -1,0 +1,319 @@
+// Package library keeps files for clients, and vector stores in which they search them. A vector store is a
+// namespace: what is put into it takes the way of all uploads (package documents) and is read by a job. A file may
+// have attributes in each store, by which searches are filtered.
+//
+//	l := library.New(library.Config{Items: db.Shelf(), Documents: service})
+//	file, err := l.AddFile(ctx, owner, "report.pdf", "assistants", body)
+//	store, err := l.AddStore(ctx, owner, "Reports", nil)
+//	members, err := l.Attach(ctx, store, []library.Attachment{{File: file.ID}}, "")
+//
+// Everything belongs to an owner; what belongs to another one is ErrNotFound.
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/documents"
+	"parley/internal/documents/upload"
+	"parley/internal/ident"
+	"parley/internal/shelf"
+)
+
+// The errors that callers tell apart, besides those of package documents.
+var (
+	ErrNotFound = shelf.ErrNotFound
+	ErrTooMany  = errors.New("too many of them")
+)
+
+// The most that an owner may keep.
+const (
+	MaxFiles   = 10_000
+	MaxStores  = 1_000
+	MaxMembers = 10_000 // of one store
+)
+
+// Prefixes of ids.
+const (
+	filePrefix  = "file-"
+	StorePrefix = "vs_"
+	batchPrefix = "vsfb_"
+)
+
+// Config is what a Library works with. Items and Documents are required.
+type Config struct {
+	Items     shelf.Store
+	Documents *documents.Service
+
+	Now   func() time.Time // nil means time.Now
+	NewID func() string    // nil means ident.New
+}
+
+// Library is safe for concurrent use.
+type Library struct {
+	cfg Config
+
+	attaching  sync.Mutex             // held while files get their names in a store
+	committing atomic.Pointer[string] // id of a job whose files are stored, but which itself may not be yet
+}
+
+// New returns a Library with the defaults of cfg filled in.
+func New(cfg Config) *Library {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = ident.New
+	}
+	return &Library{cfg: cfg}
+}
+
+// File is a file that a client keeps.
+type File struct {
+	ID        string    `json:"-"`
+	Name      string    `json:"name"`
+	Purpose   string    `json:"-"`
+	Size      int64     `json:"-"`
+	CreatedAt time.Time `json:"-"`
+}
+
+func fileKey(owner, id string) shelf.Key {
+	return shelf.Key{Kind: shelf.Files, Owner: owner, ID: id}
+}
+
+func fileOf(i shelf.Item) (f File, err error) {
+	err = json.Unmarshal(i.Body, &f)
+	f.ID, f.Purpose, f.Size, f.CreatedAt = i.ID, i.Group, i.Size, i.CreatedAt
+	return f, err
+}
+
+// AddFile keeps a file. The name is one that upload.Clean has made.
+func (l *Library) AddFile(ctx context.Context, owner, name, purpose string, r io.Reader) (f File, err error) {
+	if err := l.room(ctx, shelf.List{Kind: shelf.Files, Owner: owner}, 1, MaxFiles); err != nil {
+		return f, err
+	}
+	id := filePrefix + l.cfg.NewID()
+	size, err := l.cfg.Documents.Keep(ctx, owner, id, r)
+	if err != nil {
+		return f, err
+	}
+	body, err := json.Marshal(File{Name: name})
+	if err == nil {
+		var i shelf.Item
+		i, err = l.cfg.Items.Save(ctx, fileKey(owner, id), func(i *shelf.Item, _ bool) error {
+			i.Group, i.Size, i.CreatedAt, i.Body = purpose, size, l.cfg.Now(), body
+			return nil
+		})
+		if err == nil {
+			return fileOf(i)
+		}
+	}
+	return f, errors.Join(err, l.cfg.Documents.Drop(owner, id))
+}
+
+// SetPurpose changes the purpose of a file.
+func (l *Library) SetPurpose(ctx context.Context, owner, id, purpose string) (File, error) {
+	i, err := l.cfg.Items.Save(ctx, fileKey(owner, id), func(i *shelf.Item, found bool) error {
+		if !found {
+			return ErrNotFound
+		}
+		i.Group = purpose
+		return nil
+	})
+	if err != nil {
+		return File{}, err
+	}
+	return fileOf(i)
+}
+
+// room returns ErrTooMany if a list has no room for n more.
+func (l *Library) room(ctx context.Context, list shelf.List, n, most int) error {
+	tallies, err := l.cfg.Items.Count(ctx, list)
+	if err != nil {
+		return err
+	}
+	for _, t := range tallies {
+		n += t.N
+	}
+	if n > most {
+		return ErrTooMany
+	}
+	return nil
+}
+
+// File returns a file.
+func (l *Library) File(ctx context.Context, owner, id string) (File, error) {
+	i, err := l.cfg.Items.Item(ctx, fileKey(owner, id))
+	if err != nil {
+		return File{}, err
+	}
+	return fileOf(i)
+}
+
+// Files lists files; of the list only what selects and sorts counts.
+func (l *Library) Files(ctx context.Context, owner string, list shelf.List) ([]File, error) {
+	list.Kind, list.Owner = shelf.Files, owner
+	return decoded(fileOf)(l.cfg.Items.Items(ctx, list))
+}
+
+// decoded returns what makes values of items.
+func decoded[T any](of func(shelf.Item) (T, error)) func([]shelf.Item, error) ([]T, error) {
+	return func(items []shelf.Item, err error) ([]T, error) {
+		if err != nil {
+			return nil, err
+		}
+		all := make([]T, len(items))
+		for n, i := range items {
+			if all[n], err = of(i); err != nil {
+				return nil, fmt.Errorf("decode %s %s: %w", i.Kind, i.ID, err)
+			}
+		}
+		return all, nil
+	}
+}
+
+// Open opens the bytes of a file.
+func (l *Library) Open(ctx context.Context, owner, id string) (File, *os.File, error) {
+	f, err := l.File(ctx, owner, id)
+	if err != nil {
+		return f, nil, err
+	}
+	r, err := l.cfg.Documents.Kept(owner, id)
+	if errors.Is(err, documents.ErrNotFound) {
+		err = ErrNotFound
+	}
+	return f, r, err
+}
+
+// DeleteFile deletes a file, and takes it out of all stores.
+func (l *Library) DeleteFile(ctx context.Context, owner, id string) error {
+	if _, err := l.File(ctx, owner, id); err != nil {
+		return err
+	}
+	stores, err := l.cfg.Items.Parents(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	for _, store := range stores {
+		if err := l.Detach(ctx, owner, store, id); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	if err := l.cfg.Documents.Drop(owner, id); err != nil {
+		return err
+	}
+	return l.cfg.Items.Delete(ctx, fileKey(owner, id))
+}
+
+// Store is a vector store.
+type Store struct {
+	ID          string          `json:"-"` // and the name of its namespace
+	Owner       string          `json:"-"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"` // an object; nil for none
+	ActiveAt    time.Time       `json:"active_at"`
+	CreatedAt   time.Time       `json:"-"`
+}
+
+func (s Store) scope() upload.Scope { return upload.Scope{Namespace: s.ID, Owner: s.Owner} }
+
+func storeKey(owner, id string) shelf.Key {
+	return shelf.Key{Kind: shelf.Stores, Owner: owner, ID: id}
+}
+
+func storeOf(i shelf.Item) (s Store, err error) {
+	err = json.Unmarshal(i.Body, &s)
+	s.ID, s.Owner, s.CreatedAt = i.ID, i.Owner, i.CreatedAt
+	return s, err
+}
+
+// AddStore makes an empty store. Of s count the members that a client sets.
+func (l *Library) AddStore(ctx context.Context, owner string, s Store) (Store, error) {
+	if err := l.room(ctx, shelf.List{Kind: shelf.Stores, Owner: owner}, 1, MaxStores); err != nil {
+		return s, err
+	}
+	s.CreatedAt = l.cfg.Now()
+	s.ActiveAt = s.CreatedAt.UTC()
+	return l.save(ctx, storeKey(owner, StorePrefix+strings.ToLower(l.cfg.NewID())), func(was *Store) { *was = s })
+}
+
+// ChangeStore changes what a client may set.
+func (l *Library) ChangeStore(ctx context.Context, owner, id string, change func(*Store)) (Store, error) {
+	if _, err := l.Store(ctx, owner, id); err != nil {
+		return Store{}, err
+	}
+	return l.save(ctx, storeKey(owner, id), change)
+}
+
+func (l *Library) save(ctx context.Context, key shelf.Key, change func(*Store)) (s Store, err error) {
+	i, err := l.cfg.Items.Save(ctx, key, func(i *shelf.Item, found bool) error {
+		if found {
+			if s, err = storeOf(*i); err != nil {
+				return err
+			}
+		}
+		change(&s)
+		i.CreatedAt = s.CreatedAt
+		i.Body, err = json.Marshal(s)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	return storeOf(i)
+}
+
+// Store returns a store.
+func (l *Library) Store(ctx context.Context, owner, id string) (Store, error) {
+	i, err := l.cfg.Items.Item(ctx, storeKey(owner, id))
+	if err != nil {
+		return Store{}, err
+	}
+	return storeOf(i)
+}
+
+// Stores lists stores; of the list only what sorts counts.
+func (l *Library) Stores(ctx context.Context, owner string, list shelf.List) ([]Store, error) {
+	list.Kind, list.Owner = shelf.Stores, owner
+	return decoded(storeOf)(l.cfg.Items.Items(ctx, list))
+}
+
+// IsStore reports whether a namespace has the name of a vector store, which no other namespace should have.
+func IsStore(namespace string) bool { return strings.HasPrefix(namespace, StorePrefix) }
+
+// Visible returns the namespaces without those that are the vector stores of others.
+func (l *Library) Visible(ctx context.Context, owner string, namespaces []string) ([]string, error) {
+	if !slices.ContainsFunc(namespaces, IsStore) {
+		return namespaces, nil
+	}
+	own := map[string]bool{}
+	stores, err := l.cfg.Items.Items(ctx, shelf.List{Kind: shelf.Stores, Owner: owner})
+	for _, s := range stores {
+		own[s.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(namespaces), func(name string) bool { return IsStore(name) && !own[name] }), err
+}
+
+// DeleteStore deletes a store with all documents in it. The files stay.
+func (l *Library) DeleteStore(ctx context.Context, owner, id string) error {
+	l.attaching.Lock()
+	defer l.attaching.Unlock()
+	s, err := l.Store(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	if err := l.cfg.Documents.DeleteUploads(ctx, s.scope()); err != nil {
+		return err
+	}
+	return l.cfg.Items.Delete(ctx, storeKey(owner, id))
+}

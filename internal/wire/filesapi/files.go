@@ -1,0 +1,277 @@
+package filesapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/documents/upload"
+	"parley/internal/library"
+	"parley/internal/shelf"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// fileBody is a file as clients read it.
+type fileBody struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"`
+	Bytes     int64  `json:"bytes"`
+	CreatedAt int64  `json:"created_at"`
+	Filename  string `json:"filename"`
+	Purpose   string `json:"purpose"`
+	Status    string `json:"status"`
+}
+
+func bodyOf(f library.File) fileBody {
+	return fileBody{ID: f.ID, Object: "file", Bytes: f.Size, CreatedAt: f.CreatedAt.Unix(), Filename: f.Name, Purpose: f.Purpose, Status: "processed"}
+}
+
+// purposes are what a file may be for. Parley does the same with all of them.
+var purposes = []string{"assistants", "user_data", "vision", "evals", "batch", "fine-tune"}
+
+// The limits of a form beside its file.
+const (
+	maxFields     = 20
+	maxFieldBytes = 4 << 10
+)
+
+// upload answers POST /v1/files, a form with the fields file and purpose in either order.
+func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
+	boundary, err := boundaryOf(r)
+	if err != nil {
+		return err
+	}
+	select {
+	case h.receiving <- struct{}{}:
+		defer func() { <-h.receiving }()
+	default:
+		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	}
+	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
+	defer body.Drain()
+	form := &form{h: h, r: r, parts: multipart.NewReader(body, boundary)}
+	f, err := form.read()
+	if broken := body.Err(); broken != nil { // which the form's reader wraps
+		err = broken
+	}
+	if err != nil {
+		form.discard()
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, bodyOf(f))
+}
+
+func boundaryOf(r *wire.Request) (string, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		return "", wire.UnsupportedType("multipart/form-data with the parts file and purpose")
+	}
+	if params["boundary"] == "" {
+		return "", wire.Invalidf("The multipart request has no boundary.")
+	}
+	return params["boundary"], nil
+}
+
+// form is an upload that is being read.
+type form struct {
+	h       *Handler
+	r       *wire.Request
+	parts   *multipart.Reader
+	purpose string
+	file    *library.File // once it is stored
+}
+
+// read stores the file of the form. The purpose may come behind it, and is stored with a second write then.
+func (f *form) read() (library.File, error) {
+	for fields := 0; ; fields++ {
+		part, err := f.parts.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
+			break
+		}
+		if err == nil {
+			err = f.part(part, fields)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) || err != nil && part == nil {
+			return library.File{}, &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
+		}
+		if err != nil {
+			return library.File{}, err
+		}
+	}
+	switch {
+	case f.file == nil:
+		return library.File{}, openai.Refuse(chat.Invalid, "file", openai.Missing, `The upload has no file: expected a part named "file" with a file name.`)
+	case f.purpose == "":
+		return library.File{}, badPurpose(openai.Missing)
+	}
+	return f.h.cfg.Library.SetPurpose(f.r.Context(), f.r.Who.Subject, f.file.ID, f.purpose)
+}
+
+func badPurpose(code string) error {
+	return openai.Refuse(chat.Invalid, "purpose", code, `"purpose" must be one of `+strings.Join(purposes, ", ")+".")
+}
+
+func (f *form) part(part *multipart.Part, fields int) error {
+	switch {
+	case part.FormName() == "file" && part.FileName() != "" && f.file != nil:
+		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "An upload has one file.")
+	case part.FormName() == "file" && part.FileName() != "":
+		name, err := upload.Clean(part.FileName())
+		if err != nil {
+			return err
+		}
+		file, err := f.h.cfg.Library.AddFile(f.r.Context(), f.r.Who.Subject, name, f.purpose, part)
+		if err == nil {
+			f.file = &file
+		}
+		return err
+	case fields >= maxFields:
+		return &chat.Error{Kind: chat.TooLarge, Msg: "The upload has too many fields."}
+	}
+	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(value) > maxFieldBytes {
+		return &chat.Error{Kind: chat.TooLarge, Msg: "A field of the upload is too long."}
+	}
+	return f.field(part.FormName(), string(value))
+}
+
+func (f *form) field(name, value string) error {
+	switch {
+	case name == "purpose":
+		if !has(purposes, value) {
+			return badPurpose(openai.Invalid)
+		}
+		f.purpose = value
+	case strings.HasPrefix(name, "expires_after"):
+		return openai.Refuse(chat.Invalid, "expires_after", openai.Unsupported, `"expires_after" is not supported: files stay until they are deleted.`)
+	}
+	return nil
+}
+
+// discard deletes a file whose upload was not completed.
+func (f *form) discard() {
+	if f.file != nil {
+		_ = f.h.cfg.Library.DeleteFile(f.r.Context(), f.r.Who.Subject, f.file.ID) // what is left can be deleted by its owner
+	}
+}
+
+// files answers GET /v1/files?purpose=&limit=&order=&after=.
+func (h *Handler) files(w http.ResponseWriter, r *wire.Request) error {
+	list, err := listOf(r, 10_000)
+	if err != nil {
+		return err
+	}
+	list.Group = r.URL.Query().Get("purpose")
+	all, err := h.cfg.Library.Files(r.Context(), r.Who.Subject, list)
+	if err != nil {
+		return badCursor(err)
+	}
+	return reply(w, list, all, bodyOf, func(b fileBody) string { return b.ID })
+}
+
+func (h *Handler) file(w http.ResponseWriter, r *wire.Request) error {
+	f, err := h.cfg.Library.File(r.Context(), r.Who.Subject, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, bodyOf(f))
+}
+
+func (h *Handler) deleteFile(w http.ResponseWriter, r *wire.Request) error {
+	id := r.PathValue("id")
+	if err := h.cfg.Library.DeleteFile(r.Context(), r.Who.Subject, id); err != nil {
+		return err
+	}
+	return deleted(w, id, "file")
+}
+
+// content answers GET /v1/files/{id}/content with the bytes of the file, which no browser shows.
+func (h *Handler) content(w http.ResponseWriter, r *wire.Request) error {
+	f, file, err := h.cfg.Library.Open(r.Context(), r.Who.Subject, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	header := w.Header()
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	http.ServeContent(w, r.Request, "", time.Time{}, file)
+	return nil
+}
+
+// deletion is the answer to a deletion.
+type deletion struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}
+
+func deleted(w http.ResponseWriter, id, object string) error {
+	return wire.Reply(w, http.StatusOK, deletion{id, object, true})
+}
+
+// page is a page of a list.
+type page[T any] struct {
+	Object  string  `json:"object"`
+	Data    []T     `json:"data"`
+	FirstID *string `json:"first_id"`
+	LastID  *string `json:"last_id"`
+	HasMore bool    `json:"has_more"`
+}
+
+// listOf reads limit, order, after and before. The list asks for one item more, to see whether there are any.
+func listOf(r *wire.Request, standard int) (l shelf.List, err error) {
+	q := r.URL.Query()
+	l.After, l.Before, l.Limit = q.Get("after"), q.Get("before"), standard+1
+	switch q.Get("order") {
+	case "", "desc":
+	case "asc":
+		l.Oldest = true
+	default:
+		return l, openai.Refuse(chat.Invalid, "order", openai.Invalid, `"order" must be "asc" or "desc".`)
+	}
+	if given := q.Get("limit"); given != "" {
+		n, err := strconv.Atoi(given)
+		if most := max(standard, 100); err != nil || n < 1 || n > most {
+			return l, openai.Refuse(chat.Invalid, "limit", openai.Invalid, `"limit" must be a whole number from 1 to `+strconv.Itoa(most)+".")
+		}
+		l.Limit = n + 1
+	}
+	return l, nil
+}
+
+// badCursor says of an item that was not found that it is where a list was to go on.
+func badCursor(err error) error {
+	if errors.Is(err, library.ErrNotFound) {
+		return openai.Refuse(chat.Invalid, "after", openai.Invalid, `"after" or "before" names nothing in this list.`)
+	}
+	return err
+}
+
+// reply answers with a page of what was found.
+func reply[T, B any](w http.ResponseWriter, l shelf.List, found []T, body func(T) B, id func(B) string) error {
+	p := page[B]{Object: "list", Data: []B{}, HasMore: len(found) == l.Limit}
+	if p.HasMore {
+		found = found[:l.Limit-1]
+	}
+	for _, f := range found {
+		p.Data = append(p.Data, body(f))
+	}
+	if n := len(p.Data); n > 0 {
+		first, last := id(p.Data[0]), id(p.Data[n-1])
+		p.FirstID, p.LastID = &first, &last
+	}
+	return wire.Reply(w, http.StatusOK, p)
+}

@@ -1,0 +1,123 @@
+// Package filesapi speaks the part of OpenAI's API by which clients hand in documents: /v1/files and
+// /v1/vector_stores. A vector store is a namespace of Parley, so that what is in it is found by the tool file_search
+// of the Responses API, by the route search here, and by every other protocol that can name a namespace.
+//
+// Package library does the work; this package decodes requests and writes its answers in the shapes of the API.
+// README.md beside this file describes the protocol as implemented.
+package filesapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/documents"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
+	"parley/internal/library"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+	"parley/internal/wire/ingestapi"
+	"parley/internal/wire/openai"
+)
+
+// Config is what a Handler needs. Library and Search are required.
+type Config struct {
+	Library *library.Library
+	// Search finds passages in a namespace.
+	Search func(context.Context, retrieval.Query) (retrieval.Result, error)
+
+	Mode      retrieval.Mode // of searches; "" means hybrid
+	Namespace string         // the server's; "" means "default"
+	PublicURL string         // where clients reach the server; "" means as each request says
+	MaxUpload int64          // bytes of a file; 0 for 200 MiB
+}
+
+// maxReceiving is how many files come in at one time; each may fill the disk with its limit.
+const maxReceiving = 8
+
+// Handler answers the requests of the API. It is safe for concurrent use.
+type Handler struct {
+	cfg       Config
+	receiving chan struct{} // holds a value for each file that is coming in
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = 200 << 20
+	}
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+}
+
+// Protocol returns the routes of the API.
+func (h *Handler) Protocol() wire.Protocol {
+	get := wire.Route{Right: wire.Ask, Fail: openai.Fail}
+	ask := wire.Route{Right: wire.Ask, Fail: openai.Fail, Body: wire.JSON}
+	change := wire.Route{Right: wire.Change, Fail: openai.Fail}
+	post, empty, upload := change, change, change
+	post.Body, empty.Body, upload.Body = wire.JSON, wire.Ignored, wire.Unread
+	const (
+		file    = "/v1/files/{id}"
+		store   = "/v1/vector_stores/{id}"
+		member  = store + "/files/{file}"
+		batches = store + "/file_batches"
+		batch   = batches + "/{batch}"
+	)
+	routes := []wire.Route{
+		upload.At("POST /v1/files", h.upload),
+		get.At("GET /v1/files", h.files),
+		get.At("GET "+file, h.file),
+		change.At("DELETE "+file, h.deleteFile),
+		get.At("GET "+file+"/content", h.content),
+		post.At("POST /v1/vector_stores", h.createStore),
+		get.At("GET /v1/vector_stores", h.stores),
+		get.At("GET "+store, h.store),
+		post.At("POST "+store, h.changeStore),
+		change.At("DELETE "+store, h.deleteStore),
+		ask.At("POST "+store+"/search", h.search),
+		post.At("POST "+store+"/files", h.attach),
+		get.At("GET "+store+"/files", h.members),
+		get.At("GET "+member, h.member),
+		post.At("POST "+member, h.changeMember),
+		change.At("DELETE "+member, h.detach),
+		post.At("POST "+batches, h.createBatch),
+		get.At("GET "+batch, h.batch),
+		empty.At("POST "+batch+"/cancel", h.cancelBatch),
+		get.At("GET "+batch+"/files", h.batchFiles),
+	}
+	for i, rt := range routes {
+		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return failure(rt.Handle(w, r)) }
+	}
+	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...)}
+}
+
+// failure gives an error of the library its status.
+func failure(err error) error {
+	name, badName := errors.AsType[*upload.NameError](err)
+	quota, exceeded := errors.AsType[*documents.QuotaError](err)
+	queue, queued := errors.AsType[*job.QueueError](err)
+	gone, missing := errors.AsType[*library.MissingError](err)
+	switch {
+	case badName:
+		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "The file cannot have its name: "+name.Error()+".")
+	case exceeded:
+		return ingestapi.OverQuota(quota)
+	case queued:
+		return ingestapi.TooManyJobs(queue)
+	case missing:
+		return openai.Refuse(chat.NotFound, "file_id", "not_found", "There is no file with the id "+quoted(gone.File)+".")
+	case errors.Is(err, documents.ErrFull):
+		return &chat.Error{Kind: chat.Full, Err: err}
+	case errors.Is(err, library.ErrTooMany):
+		return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded",
+			"Nothing was stored: that would be more files or vector stores than one caller may have. Delete some first.")
+	case errors.Is(err, library.ErrNotFound):
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such file, vector store or batch.", Err: err}
+	}
+	return err
+}

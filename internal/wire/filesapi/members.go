@@ -1,0 +1,290 @@
+package filesapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"parley/internal/library"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// memberBody is a file of a store as clients read it.
+type memberBody struct {
+	ID         string          `json:"id"`
+	Object     string          `json:"object"`
+	UsageBytes int64           `json:"usage_bytes"`
+	CreatedAt  int64           `json:"created_at"`
+	StoreID    string          `json:"vector_store_id"`
+	Status     string          `json:"status"`
+	LastError  *lastError      `json:"last_error"`
+	Chunking   json.RawMessage `json:"chunking_strategy"`
+	Attributes json.RawMessage `json:"attributes"`
+	Filename   string          `json:"filename"` // Parley's own
+}
+
+// lastError says why a file could not be read.
+type lastError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Reason  string `json:"reason,omitempty"` // Parley's own, from docs/ingestion.md's list
+}
+
+func memberBodyOf(m library.Member) memberBody {
+	b := memberBody{
+		ID: m.File, Object: "vector_store.file", CreatedAt: m.CreatedAt.Unix(), StoreID: m.Store, Status: m.State,
+		Chunking: json.RawMessage(`{"type":"other"}`), Attributes: objectOrEmpty(m.Attributes), Filename: m.Filename,
+	}
+	switch m.State {
+	case library.Completed:
+		b.UsageBytes = m.Size
+	case library.Failed:
+		b.LastError = &lastError{Code: "invalid_file", Message: m.Detail, Reason: m.Reason}
+		if m.Reason == "unsupported" {
+			b.LastError.Code = "unsupported_file"
+		}
+	}
+	return b
+}
+
+// attach answers POST /v1/vector_stores/{id}/files.
+func (h *Handler) attach(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	a, err := attachmentOf(object, "")
+	if err != nil {
+		return err
+	}
+	if err := checkUnsupported(object); err != nil {
+		return err
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	members, err := h.cfg.Library.Attach(r.Context(), s, []library.Attachment{a}, "")
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, memberBodyOf(members[0]))
+}
+
+// attachmentOf reads file_id and attributes; in is put before their names in errors.
+func attachmentOf(object wire.Object, in string) (a library.Attachment, err error) {
+	var given struct {
+		File       wire.Value `json:"file_id"`
+		Attributes wire.Value `json:"attributes"`
+	}
+	object.Read(&given)
+	var ok bool
+	if a.File, ok = given.File.Text(); !ok || a.File == "" {
+		return a, refusef(in+"file_id", openai.Missing, "%q must be the id of a file.", in+"file_id")
+	}
+	a.Attributes, err = attributesOf(given.Attributes, in+"attributes")
+	return a, err
+}
+
+// members answers GET /v1/vector_stores/{id}/files?limit=&order=&after=&before=&filter=.
+func (h *Handler) members(w http.ResponseWriter, r *wire.Request) error { return h.list(w, r, "") }
+
+func (h *Handler) list(w http.ResponseWriter, r *wire.Request, batch string) error {
+	list, err := listOf(r, 20)
+	if err != nil {
+		return err
+	}
+	list.Group, list.State = batch, r.URL.Query().Get("filter")
+	if states := []string{"", library.InProgress, library.Completed, library.Failed, library.Cancelled}; !has(states, list.State) {
+		return refusef("filter", openai.Invalid, `"filter" must be in_progress, completed, failed or cancelled.`)
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	all, err := h.cfg.Library.Members(r.Context(), s, list)
+	if err != nil {
+		return badCursor(err)
+	}
+	return reply(w, list, all, memberBodyOf, func(b memberBody) string { return b.ID })
+}
+
+func (h *Handler) member(w http.ResponseWriter, r *wire.Request) error {
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	m, err := h.cfg.Library.Member(r.Context(), s, r.PathValue("file"))
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, memberBodyOf(m))
+}
+
+// changeMember answers POST /v1/vector_stores/{id}/files/{file} {"attributes"}.
+func (h *Handler) changeMember(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	given, ok := object.Get("attributes")
+	if !ok {
+		return refusef("attributes", openai.Missing, `"attributes" must be an object, or null for none.`)
+	}
+	attributes, err := attributesOf(given, "attributes")
+	if err != nil {
+		return err
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	m, err := h.cfg.Library.Describe(r.Context(), s, r.PathValue("file"), attributes)
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, memberBodyOf(m))
+}
+
+func (h *Handler) detach(w http.ResponseWriter, r *wire.Request) error {
+	id := r.PathValue("file")
+	if err := h.cfg.Library.Detach(r.Context(), r.Who.Subject, r.PathValue("id"), id); err != nil {
+		return err
+	}
+	return deleted(w, id, "vector_store.file.deleted")
+}
+
+// batchBody is a batch as clients read it.
+type batchBody struct {
+	ID         string `json:"id"`
+	Object     string `json:"object"`
+	CreatedAt  int64  `json:"created_at"`
+	StoreID    string `json:"vector_store_id"`
+	Status     string `json:"status"`
+	FileCounts counts `json:"file_counts"`
+}
+
+func (h *Handler) replyBatch(w http.ResponseWriter, r *wire.Request, s library.Store, b library.Batch) error {
+	tallies, err := h.cfg.Library.Counts(r.Context(), s, b.ID)
+	if err != nil {
+		return err
+	}
+	c, _ := countsOf(tallies)
+	body := batchBody{ID: b.ID, Object: "vector_store.files_batch", CreatedAt: b.CreatedAt.Unix(), StoreID: s.ID, Status: c.state(), FileCounts: c}
+	switch {
+	case c.InProgress > 0:
+	case c.Cancelled > 0:
+		body.Status = library.Cancelled
+	case c.Failed > 0 && c.Completed == 0:
+		body.Status = library.Failed
+	}
+	return wire.Reply(w, http.StatusOK, body)
+}
+
+// createBatch answers POST /v1/vector_stores/{id}/file_batches {"file_ids", "attributes"} or {"files"}.
+func (h *Handler) createBatch(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	files, err := batchOf(object)
+	if err != nil {
+		return err
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	b, err := h.cfg.Library.AddBatch(r.Context(), s, files)
+	if err != nil {
+		return err
+	}
+	return h.replyBatch(w, r, s, b)
+}
+
+func batchOf(object wire.Object) ([]library.Attachment, error) {
+	if err := checkUnsupported(object); err != nil {
+		return nil, err
+	}
+	var in struct {
+		IDs        wire.Value `json:"file_ids"`
+		Files      wire.Value `json:"files"`
+		Attributes wire.Value `json:"attributes"`
+	}
+	object.Read(&in)
+	if isGiven(in.IDs) == isGiven(in.Files) {
+		return nil, refusef("file_ids", openai.Missing, `One of "file_ids" and "files" must list the files.`)
+	}
+	attributes, err := attributesOf(in.Attributes, "attributes")
+	if err != nil {
+		return nil, err
+	}
+	if isGiven(in.IDs) {
+		files, err := fileIDs(in.IDs, "file_ids", attributes)
+		if err == nil && len(files) == 0 {
+			err = refusef("file_ids", openai.Invalid, `"file_ids" names no file.`)
+		}
+		return files, err
+	}
+	return filesOf(in.Files)
+}
+
+// filesOf reads files with attributes of their own.
+func filesOf(v wire.Value) ([]library.Attachment, error) {
+	elements, ok := v.Elements()
+	if n, few := wire.AtMost(maxBatch, elements); !ok || !few || n == 0 {
+		return nil, refusef("files", openai.Invalid, `"files" must be a list of 1 to %d objects with a file_id.`, maxBatch)
+	}
+	var files []library.Attachment
+	seen := map[string]bool{}
+	for v := range elements {
+		object, _ := v.Object()
+		a, err := attachmentOf(object, "files[].")
+		if err == nil {
+			err = checkUnsupported(object)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !seen[a.File] {
+			files = append(files, a)
+		}
+		seen[a.File] = true
+	}
+	return files, nil
+}
+
+// findBatch returns the store and the batch that the path of a request names.
+func (h *Handler) findBatch(r *wire.Request) (s library.Store, b library.Batch, err error) {
+	if s, err = h.find(r); err == nil {
+		b, err = h.cfg.Library.Batch(r.Context(), s, r.PathValue("batch"))
+	}
+	return s, b, err
+}
+
+func (h *Handler) batch(w http.ResponseWriter, r *wire.Request) error {
+	s, b, err := h.findBatch(r)
+	if err != nil {
+		return err
+	}
+	return h.replyBatch(w, r, s, b)
+}
+
+func (h *Handler) cancelBatch(w http.ResponseWriter, r *wire.Request) error {
+	s, b, err := h.findBatch(r)
+	if err == nil {
+		err = h.cfg.Library.CancelBatch(r.Context(), s, b)
+	}
+	if err != nil {
+		return err
+	}
+	return h.replyBatch(w, r, s, b)
+}
+
+func (h *Handler) batchFiles(w http.ResponseWriter, r *wire.Request) error {
+	_, b, err := h.findBatch(r)
+	if err != nil {
+		return err
+	}
+	return h.list(w, r, b.ID)
+}

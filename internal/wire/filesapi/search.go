@@ -1,0 +1,224 @@
+package filesapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/library"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// The limits of a search.
+const (
+	defaultResults = 10
+	maxResults     = 50
+	maxQueries     = 8
+)
+
+// query is one request for a search.
+type query struct {
+	texts []string
+
+	filter Filter
+	limit  int
+	least  float64 // score
+}
+
+// resultBody is a passage that was found.
+type resultBody struct {
+	FileID     string          `json:"file_id"`
+	Filename   string          `json:"filename"`
+	Score      float64         `json:"score"`
+	Attributes json.RawMessage `json:"attributes"`
+	Content    []contentBody   `json:"content"`
+	Page       int             `json:"page,omitempty"` // Parley's own
+	URL        string          `json:"url"`            // Parley's own: the page in the original
+}
+
+type contentBody struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// resultsPage is the answer to a search, which is whole.
+type resultsPage struct {
+	Object   string       `json:"object"`
+	Query    any          `json:"search_query"`
+	Data     []resultBody `json:"data"`
+	HasMore  bool         `json:"has_more"`
+	NextPage *string      `json:"next_page"`
+}
+
+// search answers POST /v1/vector_stores/{id}/search.
+func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	q, err := queryOf(object)
+	if err != nil {
+		return err
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	passages, err := h.passages(r, s, q)
+	if err != nil {
+		return err
+	}
+	data, err := h.results(r, s, passages)
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, resultsPage{Object: "vector_store.search_results.page", Query: q.texts, Data: data})
+}
+
+func queryOf(object wire.Object) (q query, err error) {
+	q.limit = defaultResults
+	var in struct {
+		Query   wire.Value `json:"query"`
+		Filters wire.Value `json:"filters"`
+		Limit   wire.Value `json:"max_num_results"`
+		Ranking wire.Value `json:"ranking_options"`
+		Rewrite wire.Value `json:"rewrite_query"`
+	}
+	object.Read(&in)
+	if q.texts, err = textsOf(in.Query); err != nil {
+		return q, err
+	}
+	if q.filter, err = ParseFilter(in.Filters, "filters"); err != nil {
+		return q, err
+	}
+	if isGiven(in.Limit) {
+		n, ok := in.Limit.Number()
+		if !ok || n < 1 || n > maxResults || n != float64(int(n)) {
+			return q, refusef("max_num_results", openai.Invalid, `"max_num_results" must be a whole number from 1 to %d.`, maxResults)
+		}
+		q.limit = int(n)
+	}
+	if _, ok := in.Rewrite.Bool(); isGiven(in.Rewrite) && !ok {
+		return q, refusef("rewrite_query", openai.Invalid, `"rewrite_query" must be true or false.`)
+	}
+	q.least, err = ThresholdOf(in.Ranking, "ranking_options")
+	return q, err
+}
+
+// ThresholdOf returns the least score that ranking options ask for; param is their name in errors. There is one
+// ranker, so any name of one is taken.
+func ThresholdOf(v wire.Value, param string) (float64, error) {
+	if !isGiven(v) {
+		return 0, nil
+	}
+	var in struct {
+		Threshold wire.Value `json:"score_threshold"`
+	}
+	if !v.Read(&in) {
+		return 0, refusef(param, openai.Invalid, "%q must be an object.", param)
+	}
+	if !isGiven(in.Threshold) {
+		return 0, nil
+	}
+	n, ok := in.Threshold.Number()
+	if !ok || n < 0 || n > 1 {
+		return 0, refusef(param+".score_threshold", openai.Invalid, "%q must be a number from 0 to 1.", param+".score_threshold")
+	}
+	return n, nil
+}
+
+// textsOf reads a question or a list of them.
+func textsOf(v wire.Value) (texts []string, err error) {
+	values := []wire.Value{v}
+	if elements, ok := v.Elements(); ok {
+		if _, few := wire.AtMost(maxQueries, elements); !few {
+			return nil, refusef("query", openai.Invalid, `"query" may hold %d texts at most.`, maxQueries)
+		}
+		values = slices.Collect(elements)
+	}
+	for _, v := range values {
+		text, ok := v.Text()
+		if text = strings.TrimSpace(text); !ok || text == "" {
+			return nil, refusef("query", openai.Invalid, `"query" must be a text that is not empty, or a list of such texts.`)
+		}
+		if err := chat.CheckQuestion(text); err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil, refusef("query", openai.Missing, `"query" must be a text that is not empty, or a list of such texts.`)
+	}
+	return texts, nil
+}
+
+// Within returns the documents of a store that a filter lets through; nil for all of them.
+func Within(ctx context.Context, l *library.Library, s library.Store, f Filter) (*retrieval.Revisions, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return l.Within(ctx, s, f.Lets)
+}
+
+// passages returns what was found for all questions, the best first, each passage once.
+func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []retrieval.Passage, err error) {
+	within, err := Within(r.Context(), h.cfg.Library, s, q.filter)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[retrieval.ChunkKey]bool{}
+	for _, text := range q.texts {
+		found, err := h.cfg.Search(r.Context(), retrieval.Query{
+			Filter: retrieval.Filter{Principal: r.Who, Namespace: s.ID, Within: within},
+			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found.Passages {
+			if !seen[p.Chunk.Key] && len(p.Chunk.Spans) > 0 {
+				all = append(all, p)
+			}
+			seen[p.Chunk.Key] = true
+		}
+	}
+	if len(q.texts) > 1 {
+		slices.SortStableFunc(all, func(a, b retrieval.Passage) int { return cmp.Compare(b.Score, a.Score) })
+	}
+	return all[:min(len(all), q.limit)], nil
+}
+
+func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval.Passage) ([]resultBody, error) {
+	data := make([]resultBody, 0, len(passages))
+	if len(passages) == 0 {
+		return data, nil
+	}
+	finder, err := h.cfg.Library.Finder(r.Context(), s)
+	if err != nil {
+		return nil, err
+	}
+	catalog := openai.Catalog{Own: h.cfg.Namespace}
+	base := wire.BaseURL(r.Request, h.cfg.PublicURL, false)
+	for _, p := range passages {
+		m, err := finder.Find(r.Context(), p.Document.ID)
+		if errors.Is(err, library.ErrNotFound) {
+			continue // it was taken out just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		page := p.Chunk.PageAt(0)
+		data = append(data, resultBody{
+			FileID: m.File, Filename: m.Filename, Score: p.Score, Attributes: objectOrEmpty(m.Attributes),
+			Content: []contentBody{{"text", p.Chunk.Text}}, Page: page, URL: catalog.Link(p.Document.Name, page, base, s.ID),
+		})
+	}
+	return data, nil
+}

@@ -1,0 +1,122 @@
+package filesapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+func refusef(param, code, format string, args ...any) error {
+	return openai.Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
+}
+
+func has(list []string, s string) bool { return slices.Contains(list, s) }
+
+// quoted shortens what a client sent to what belongs in a sentence.
+func quoted(s string) string {
+	const most = 100
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// The limits of metadata and attributes, which are OpenAI's.
+const (
+	maxKeys        = 16
+	maxKeyRunes    = 64
+	maxValueRunes  = 512
+	maxName        = 256
+	maxDescription = 4096
+	maxBatch       = 500 // files
+)
+
+// metadataOf returns an object of strings as it was sent; nil for none.
+func metadataOf(v wire.Value) (json.RawMessage, error) {
+	return objectOf(v, "metadata", "strings", func(v wire.Value) bool {
+		text, ok := v.Text()
+		return ok && utf8.RuneCountInString(text) <= maxValueRunes
+	})
+}
+
+// attributesOf returns an object of strings, numbers and booleans as it was sent; nil for none.
+func attributesOf(v wire.Value, param string) (json.RawMessage, error) {
+	return objectOf(v, param, "strings, numbers and booleans", func(v wire.Value) bool {
+		value, ok := scalarOf(v)
+		text, _ := value.(string)
+		return ok && utf8.RuneCountInString(text) <= maxValueRunes
+	})
+}
+
+func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.RawMessage, error) {
+	if !isGiven(v) {
+		return nil, nil
+	}
+	object, ok := v.Object()
+	n := 0
+	for key, v := range object.Members() {
+		n++
+		ok = ok && n <= maxKeys && utf8.RuneCountInString(key) <= maxKeyRunes && fits(v)
+	}
+	if !ok {
+		return nil, refusef(param, openai.Invalid, "%q must be an object of at most %d %s, with keys of at most %d characters and texts of at most %d.",
+			param, maxKeys, of, maxKeyRunes, maxValueRunes)
+	}
+	return v.Compact(), nil
+}
+
+// scalarOf returns a string, a float64 or a bool.
+func scalarOf(v wire.Value) (any, bool) {
+	if text, ok := v.Text(); ok {
+		return text, true
+	}
+	if yes, ok := v.Bool(); ok {
+		return yes, true
+	}
+	n, ok := v.Number()
+	return n, ok
+}
+
+func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
+
+// textOf returns a text of a bounded length; "" if it is not given.
+func textOf(v wire.Value, param string, most int) (string, error) {
+	if !isGiven(v) {
+		return "", nil
+	}
+	text, ok := v.Text()
+	if !ok || utf8.RuneCountInString(text) > most {
+		return "", refusef(param, openai.Invalid, "%q must be a string of at most %d characters.", param, most)
+	}
+	return text, nil
+}
+
+// checkUnsupported refuses what would promise more than the server does. How files are cut is the server's own
+// affair, so that a strategy is only checked.
+func checkUnsupported(object wire.Object) error {
+	var in struct {
+		Expires  wire.Value `json:"expires_after"`
+		Chunking wire.Value `json:"chunking_strategy"`
+	}
+	object.Read(&in)
+	if isGiven(in.Expires) {
+		return refusef("expires_after", openai.Unsupported, `"expires_after" is not supported: a vector store stays until it is deleted.`)
+	}
+	if !isGiven(in.Chunking) {
+		return nil
+	}
+	var strategy struct {
+		Type wire.Value `json:"type"`
+	}
+	in.Chunking.Read(&strategy)
+	if name, _ := strategy.Type.Text(); name != "auto" && name != "static" {
+		return refusef("chunking_strategy", openai.Invalid, `"chunking_strategy.type" must be "auto" or "static".`)
+	}
+	return nil
+}
