@@ -49,9 +49,26 @@ const (
 	batchPrefix = "vsfb_"
 )
 
+// Items keeps files, stores and what is in them durably. Implementations pass storetest.Shelf.
+type Items interface {
+	// Item returns an item, or shelf.ErrNotFound.
+	Item(ctx context.Context, key shelf.Key) (shelf.Item, error)
+	// Items lists items by their time and id. The error is shelf.ErrNotFound if After or Before names none.
+	Items(ctx context.Context, list shelf.List) ([]shelf.Item, error)
+	// Count counts the items that list selects by their states. Oldest, After, Before and Limit do not matter.
+	Count(ctx context.Context, list shelf.List) (map[string]shelf.Tally, error)
+	// Parents returns the ids of the stores of an owner that hold a file, sorted.
+	Parents(ctx context.Context, owner, file string) ([]string, error)
+	// Save lets change edit the stored item, or fill a new one: then found is false and only the key is set. If
+	// change fails, nothing is written and its error is returned.
+	Save(ctx context.Context, key shelf.Key, change func(i *shelf.Item, found bool) error) (shelf.Item, error)
+	// Delete deletes an item and those of which it is the parent, or returns shelf.ErrNotFound.
+	Delete(ctx context.Context, key shelf.Key) error
+}
+
 // Config is what a Library works with. Items and Documents are required.
 type Config struct {
-	Items     shelf.Store
+	Items     Items
 	Documents *documents.Service
 
 	Now   func() time.Time // nil means time.Now

@@ -190,7 +190,7 @@ func (l *Library) put(ctx context.Context, s Store, m Member) error {
 
 // Describe replaces the attributes of a file in a store. Searches see them at once.
 func (l *Library) Describe(ctx context.Context, s Store, file string, attributes json.RawMessage) (m Member, err error) {
-	i, err := l.cfg.Items.Save(ctx, memberKey(s.Owner, s.ID, file), func(i *shelf.Item, found bool) error {
+	_, err = l.cfg.Items.Save(ctx, memberKey(s.Owner, s.ID, file), func(i *shelf.Item, found bool) error {
 		if !found {
 			return ErrNotFound
 		}
@@ -204,7 +204,7 @@ func (l *Library) Describe(ctx context.Context, s Store, file string, attributes
 	if err != nil {
 		return m, err
 	}
-	return memberOf(i)
+	return l.Member(ctx, s, file)
 }
 
 // Detach takes a file out of a store, and deletes its documents there.

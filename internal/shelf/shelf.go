@@ -2,17 +2,9 @@
 // files are in which store, and which of them came together. An item is raw JSON in the words of the API, with
 // what lists are selected and sorted by beside it. The bytes of files and the documents made of them are
 // elsewhere (package documents).
-//
-//	store, err := items.Save(ctx, shelf.Key{Kind: shelf.Stores, Owner: owner, ID: id}, func(i *shelf.Item, found bool) error {
-//		i.Body = body
-//		return nil
-//	})
-//
-// Save reads, changes and writes in one transaction.
 package shelf
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -67,21 +59,4 @@ type List struct {
 type Tally struct {
 	N    int
 	Size int64
-}
-
-// Store keeps items durably. Implementations pass storetest.Shelf.
-type Store interface {
-	// Item returns an item, or ErrNotFound.
-	Item(ctx context.Context, key Key) (Item, error)
-	// Items lists items by their time and id. The error is ErrNotFound if After or Before names none.
-	Items(ctx context.Context, list List) ([]Item, error)
-	// Count counts the items that list selects by their states. Oldest, After, Before and Limit do not matter.
-	Count(ctx context.Context, list List) (map[string]Tally, error)
-	// Parents returns the ids of the stores of an owner that hold a file, sorted.
-	Parents(ctx context.Context, owner, file string) ([]string, error)
-	// Save lets change edit the stored item, or fill a new one: then found is false and only the key is set. If
-	// change fails, nothing is written and its error is returned.
-	Save(ctx context.Context, key Key, change func(i *Item, found bool) error) (Item, error)
-	// Delete deletes an item and those of which it is the parent, or returns ErrNotFound.
-	Delete(ctx context.Context, key Key) error
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"parley/internal/documents/job/jobtest"
-	"parley/internal/shelf"
 	"parley/internal/store"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
@@ -103,7 +102,7 @@ func TestTranscripts_Conform(t *testing.T) {
 }
 
 func TestShelf_Conforms(t *testing.T) {
-	storetest.Shelf(t, func(t *testing.T) shelf.Store { return open(t).Shelf() })
+	storetest.Shelf(t, func(t *testing.T) storetest.ItemStore { return open(t).Shelf() })
 }
 
 func TestJobs_Conform(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"parley/internal/ledger"
-	"parley/internal/shelf"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
 )
@@ -45,7 +44,7 @@ func TestStatements_FindTheirRowsByAKey(t *testing.T) {
 			return storetest.StateParts{Turns: s, Accounts: s}
 		})
 		storetest.Transcripts(t, func(t *testing.T) transcript.Store { return asked.open(t).Transcripts() })
-		storetest.Shelf(t, func(t *testing.T) shelf.Store { return asked.open(t).Shelf() })
+		storetest.Shelf(t, func(t *testing.T) storetest.ItemStore { return asked.open(t).Shelf() })
 		storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return asked.open(t).Jobs() })
 	})
 	db := mustOpen(t, t.TempDir())

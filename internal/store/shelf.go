@@ -9,12 +9,10 @@ import (
 	"parley/internal/shelf"
 )
 
-// Shelf stores files and vector stores of clients. It implements shelf.Store.
+// Shelf stores files and vector stores of clients. It implements library.Items.
 type Shelf struct {
 	db *database
 }
-
-var _ shelf.Store = (*Shelf)(nil)
 
 const itemColumns = `id, grp, state, size, created_at, body`
 

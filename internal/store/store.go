@@ -90,7 +90,7 @@ func (d *DB) Jobs() *Jobs { return d.jobs }
 // APIKeys returns the store of keys; it implements apikey.Store.
 func (d *DB) APIKeys() *APIKeys { return d.keys }
 
-// Shelf returns the store of clients' files and vector stores; it implements shelf.Store.
+// Shelf returns the store of clients' files and vector stores; it implements library.Items.
 func (d *DB) Shelf() *Shelf { return d.shelf }
 
 // Blobs returns the store of originals.

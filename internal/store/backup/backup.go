@@ -208,7 +208,7 @@ func (a *archive) write(about About) error {
 				return err
 			}
 		}
-		return errors.Join(a.addTree(uploadsDir+"/staged"), a.addTree(uploadsDir+"/files"))
+		return errors.Join(a.addTree(uploadsDir+"/staged"), a.addTree(uploadsDir+"/files"), a.addTree(uploadsDir+"/kept"))
 	})
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,18 @@ import (
 	"parley/internal/shelf"
 )
 
-// Shelf tests a shelf.Store.
-func Shelf(t *testing.T, open func(t *testing.T) shelf.Store) {
+// ItemStore is library.Items.
+type ItemStore interface {
+	Item(ctx context.Context, key shelf.Key) (shelf.Item, error)
+	Items(ctx context.Context, list shelf.List) ([]shelf.Item, error)
+	Count(ctx context.Context, list shelf.List) (map[string]shelf.Tally, error)
+	Parents(ctx context.Context, owner, file string) ([]string, error)
+	Save(ctx context.Context, key shelf.Key, change func(i *shelf.Item, found bool) error) (shelf.Item, error)
+	Delete(ctx context.Context, key shelf.Key) error
+}
+
+// Shelf tests a library.Items.
+func Shelf(t *testing.T, open func(t *testing.T) ItemStore) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, shelves)
@@ -32,7 +43,7 @@ func Shelf(t *testing.T, open func(t *testing.T) shelf.Store) {
 
 type shelves struct {
 	*testing.T
-	shelf.Store
+	ItemStore
 }
 
 func (s shelves) equal(what string, want, got any) {
@@ -171,9 +182,9 @@ func testItemCount(_ *testing.T, s shelves) {
 		list shelf.List
 		want map[string]shelf.Tally
 	}{
-		{shelf.List{}, map[string]shelf.Tally{"completed": {2, 3}, "failed": {2, 5}, "in_progress": {2, 7}}},
-		{shelf.List{Group: "batch-1"}, map[string]shelf.Tally{"completed": {1, 3}, "failed": {1, 1}, "in_progress": {1, 5}}},
-		{shelf.List{State: "failed"}, map[string]shelf.Tally{"failed": {2, 5}}},
+		{shelf.List{}, map[string]shelf.Tally{"completed": {N: 2, Size: 3}, "failed": {N: 2, Size: 5}, "in_progress": {N: 2, Size: 7}}},
+		{shelf.List{Group: "batch-1"}, map[string]shelf.Tally{"completed": {N: 1, Size: 3}, "failed": {N: 1, Size: 1}, "in_progress": {N: 1, Size: 5}}},
+		{shelf.List{State: "failed"}, map[string]shelf.Tally{"failed": {N: 2, Size: 5}}},
 	} {
 		c.list.Kind, c.list.Owner, c.list.Parent = shelf.Members, "alice", "vs_1"
 		got, err := s.Count(s.Context(), c.list)

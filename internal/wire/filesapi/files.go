@@ -1,6 +1,7 @@
 package filesapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -160,8 +161,8 @@ func (f *form) field(name, value string) error {
 
 // discard deletes a file whose upload was not completed.
 func (f *form) discard() {
-	if f.file != nil {
-		_ = f.h.cfg.Library.DeleteFile(f.r.Context(), f.r.Who.Subject, f.file.ID) // what is left can be deleted by its owner
+	if f.file != nil { // the client may have left; what cannot be deleted now can be by its owner
+		_ = f.h.cfg.Library.DeleteFile(context.WithoutCancel(f.r.Context()), f.r.Who.Subject, f.file.ID)
 	}
 }
 

@@ -177,7 +177,7 @@ func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []ret
 	for _, text := range q.texts {
 		found, err := h.cfg.Search(r.Context(), retrieval.Query{
 			Filter: retrieval.Filter{Principal: r.Who, Namespace: s.ID, Within: within},
-			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least,
+			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least, Captions: true,
 		})
 		if err != nil {
 			return nil, err
@@ -214,11 +214,20 @@ func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval
 		if err != nil {
 			return nil, err
 		}
-		page := p.Chunk.PageAt(0)
+		page := pageOf(p)
 		data = append(data, resultBody{
 			FileID: m.File, Filename: m.Filename, Score: p.Score, Attributes: objectOrEmpty(m.Attributes),
 			Content: []contentBody{{"text", p.Chunk.Text}}, Page: page, URL: catalog.Link(p.Document.Name, page, base, s.ID),
 		})
 	}
 	return data, nil
+}
+
+// pageOf returns the page on which what fits the question best stands; a passage may span several.
+func pageOf(p retrieval.Passage) int {
+	at := 0
+	if len(p.Captions) > 0 {
+		at = max(0, strings.Index(p.Chunk.Text, p.Captions[0]))
+	}
+	return p.Chunk.PageAt(at)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/shelf"
 	"parley/internal/wire"
@@ -127,6 +128,9 @@ func changeOf(object wire.Object) (in storeChange, change func(*library.Store), 
 
 // createStore answers POST /v1/vector_stores.
 func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
+	if r.Who.Namespaces != nil {
+		return &chat.Error{Kind: chat.Forbidden, Msg: "A vector store is a namespace of its own, and this key is limited to some namespaces."}
+	}
 	object, err := r.Object()
 	if err != nil {
 		return err

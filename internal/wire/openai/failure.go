@@ -63,18 +63,15 @@ func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 var elsewhere = map[string]string{
 	"completions": "Completions are not there: use POST /v1/responses or POST /v1/chat/completions.",
 	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere,
-	"files": filesElsewhere, "uploads": filesElsewhere, "vector_stores": filesElsewhere,
+	"uploads": "Uploads in parts are not there: POST /v1/files takes a file whole.",
 }
 
-const (
-	assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
-	filesElsewhere      = "Files are not there: POST /upload takes documents, and POST /v1/responses answers from all of them."
-)
+const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
 
 // unknown answers for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
-	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/embeddings and GET /v1/models.")
+	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/embeddings, /v1/files, /v1/vector_stores and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 

@@ -1,0 +1,211 @@
+package filesapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/internal/documents"
+	"parley/internal/wire/filesapi"
+)
+
+const formType = "multipart/form-data; boundary=b"
+
+func formOf(name, content string) string {
+	return "--b\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nassistants\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n--b--\r\n"
+}
+
+// object is what answers are about here.
+type object struct {
+	ID         string
+	Status     string
+	FileCounts struct{ InProgress, Completed, Failed, Total int } `json:"file_counts"`
+	Data       []struct {
+		ID     string
+		FileID string `json:"file_id"`
+		Page   int
+	}
+	Error struct{ Message, Type, Code string }
+}
+
+// do makes a request whose answer must have a status.
+func (s *site) do(status int, method, target, body string, headers ...string) (o object) {
+	s.Helper()
+	w := s.send(method, target, body, headers...)
+	if w.Code != status {
+		s.Fatalf("%s %s: %d %s, want %d", method, target, w.Code, w.Body, status)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
+		s.Fatal(err)
+	}
+	return o
+}
+
+func (s *site) upload(name, content string) string {
+	s.Helper()
+	return s.do(200, "POST", "/v1/files", formOf(name, content), "Content-Type", formType).ID
+}
+
+// kept counts the files in the folder of kept files.
+func (s *site) kept() int {
+	s.Helper()
+	entries, err := os.ReadDir(filepath.Join(s.data, "uploads", "kept", "shared"))
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	return len(entries)
+}
+
+func TestUpload_KeepsNothingOfWhatIsNotWhole(t *testing.T) {
+	whole := formOf("a.md", strings.Repeat("x", 50))
+	s := newSite(t, documents.Quota{})
+	for cut := range len(whole) - 2 { // the last line end may be missing
+		w := s.send("POST", "/v1/files", whole[:cut], "Content-Type", formType)
+		if w.Code != http.StatusBadRequest {
+			t.Fatalf("%d bytes of %d: %d %s", cut, len(whole), w.Code, w.Body)
+		}
+	}
+	w := s.send("POST", "/v1/files", formOf("a.md", strings.Repeat("x", 1<<16)), "Content-Type", formType)
+	if w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large: %d %s", w.Code, w.Body)
+	}
+	if got := s.do(200, "GET", "/v1/files", ""); len(got.Data) > 0 || s.kept() > 0 {
+		t.Errorf("%d files, %d kept", len(got.Data), s.kept())
+	}
+}
+
+func TestUpload_CountsTowardsTheQuota(t *testing.T) {
+	s := newSite(t, documents.Quota{Owner: 1500, All: 1 << 20})
+	first := s.upload("a.md", strings.Repeat("x", 1000))
+	got := s.do(507, "POST", "/v1/files", formOf("b.md", strings.Repeat("x", 600)), "Content-Type", formType)
+	if got.Error.Code != "quota_exceeded" || s.kept() != 1 {
+		t.Errorf("%+v, %d kept", got.Error, s.kept())
+	}
+	// What goes into a store is stored once more.
+	s.do(507, "POST", "/v1/vector_stores", `{"file_ids":["`+first+`"]}`)
+	if got := s.do(200, "GET", "/v1/vector_stores", ""); len(got.Data) > 0 {
+		t.Errorf("a store without its file is left: %+v", got)
+	}
+	s.do(200, "DELETE", "/v1/files/"+first, "")
+	s.upload("b.md", strings.Repeat("x", 600))
+}
+
+// What R13 asks of bodies holds for every route with one.
+func TestRoutes_RefuseHostileBodies(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	store := s.do(200, "POST", "/v1/vector_stores", `{}`).ID
+	deep := strings.Repeat(`{"a":`, 10_000)
+	bodies := map[string]string{
+		"not JSON": `{`, "a list": `[]`, "deep": deep, "NaN": `{"query":NaN}`, "twice": `{"name":"a","name":"b"}`,
+		"not UTF-8": "{\"name\":\"\xff\"}", "behind it": `{} {}`, "half a surrogate": `{"name":"\ud800`,
+	}
+	for _, rt := range s.protocol.Routes {
+		method, path, _ := strings.Cut(rt.Pattern, " ")
+		if method != "POST" || path == "/v1/files" || strings.HasPrefix(path, "/v1/files/") || strings.HasSuffix(path, "/cancel") || strings.HasSuffix(path, "/cancel/{$}") {
+			continue
+		}
+		path = strings.NewReplacer("{id}", store, "{$}", "").Replace(path)
+		for name, body := range bodies {
+			if got := s.do(400, method, path, body, "Content-Type", "application/json"); got.Error.Type != "invalid_request_error" || got.Error.Message == "" {
+				t.Errorf("%s, %s: %+v", path, name, got.Error)
+			}
+		}
+		s.do(413, method, path, `{"query":"`+strings.Repeat("x", 1<<20)+`"}`)
+		s.do(415, method, path, `query`, "Content-Type", "text/plain")
+	}
+}
+
+func TestAttach_GivesEachFileANameOfItsOwnWhoeverComesAtOnce(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	store := s.do(200, "POST", "/v1/vector_stores", `{}`).ID
+	var files []string
+	for i := range 8 {
+		files = append(files, s.upload("Leave.md", fmt.Sprintf("Group %d has %d days of leave.", i, 20+i)))
+	}
+	var wg sync.WaitGroup
+	for _, file := range files {
+		wg.Go(func() {
+			if w := s.send("POST", "/v1/vector_stores/"+store+"/files", `{"file_id":"`+file+`"}`); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			s.send("GET", "/v1/vector_stores/"+store, "")
+		})
+	}
+	wg.Wait()
+	s.settle()
+	if got := s.do(200, "GET", "/v1/vector_stores/"+store, ""); got.FileCounts.Completed != 8 {
+		t.Errorf("%+v", got)
+	}
+	found := map[string]bool{}
+	for _, hit := range s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"days of leave","max_num_results":50}`).Data {
+		found[hit.FileID] = true
+	}
+	if len(found) != 8 {
+		t.Errorf("%d files are found", len(found))
+	}
+}
+
+// A filter confines the search before the best passages are chosen.
+func TestSearch_FindsWhatAFilterLeavesHoweverMuchElseFitsBetter(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	var files []string
+	for i := range 60 {
+		files = append(files, fmt.Sprintf(`{"file_id":%q,"attributes":{"n":%d}}`, s.upload("a.md", "leave leave leave days of leave"), i))
+	}
+	last := s.upload("b.md", "Something long that speaks of many things, and of leave only once.")
+	files = append(files, fmt.Sprintf(`{"file_id":%q,"attributes":{"n":1000}}`, last))
+	store := s.do(200, "POST", "/v1/vector_stores", `{}`).ID
+	s.do(200, "POST", "/v1/vector_stores/"+store+"/file_batches", `{"files":[`+strings.Join(files, ",")+`]}`)
+	s.settle()
+	got := s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"days of leave","max_num_results":1,"filters":{"type":"gt","key":"n","value":999}}`)
+	if len(got.Data) != 1 || got.Data[0].FileID != last {
+		t.Errorf("%+v, want %s", got.Data, last)
+	}
+}
+
+func TestSearch_NamesThePageOfWhatFitsBest(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	file := s.upload("a.txt", "Welcome to the handbook.\fThe canteen opens at noon.\fEmployees have thirty days of leave.")
+	store := s.do(200, "POST", "/v1/vector_stores", `{"file_ids":["`+file+`"]}`).ID
+	s.settle()
+	got := s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"How many days of leave do employees have?"}`)
+	if len(got.Data) != 1 || got.Data[0].Page != 3 {
+		t.Errorf("%+v", got.Data)
+	}
+}
+
+func TestFilter_ComparesValuesOfOneType(t *testing.T) {
+	attributes := json.RawMessage(`{"n":5,"s":"b","yes":true}`)
+	for text, want := range map[string]bool{
+		`{"type":"eq","key":"n","value":5}`: true, `{"type":"eq","key":"n","value":5.5}`: false, `{"type":"eq","key":"yes","value":true}`: true,
+		`{"type":"eq","key":"none","value":1}`: false, `{"type":"ne","key":"none","value":1}`: true, `{"type":"ne","key":"s","value":"b"}`: false,
+		`{"type":"gt","key":"n","value":4}`: true, `{"type":"gte","key":"n","value":5}`: true, `{"type":"lt","key":"n","value":5}`: false,
+		`{"type":"lte","key":"n","value":5}`: true, `{"type":"lt","key":"s","value":"c"}`: true, `{"type":"gt","key":"s","value":1}`: false,
+		`{"type":"lt","key":"none","value":1}`: false, `{"type":"gt","key":"yes","value":false}`: false,
+		`{"type":"in","key":"s","value":["a","b"]}`: true, `{"type":"in","key":"n","value":[]}`: false,
+		`{"type":"nin","key":"s","value":["a"]}`: true, `{"type":"nin","key":"none","value":["a"]}`: true,
+		`{"type":"and","filters":[{"type":"eq","key":"n","value":5},{"type":"or","filters":[{"type":"eq","key":"s","value":"x"},{"type":"eq","key":"yes","value":true}]}]}`: true,
+		`{"type":"and","filters":[{"type":"eq","key":"n","value":5},{"type":"eq","key":"s","value":"x"}]}`:                                                                  false,
+	} {
+		f, err := filesapi.ParseFilter([]byte(text), "filters")
+		if err != nil || f.Lets(attributes) != want {
+			t.Errorf("%s: %v, %v", text, f.Lets(attributes), err)
+		}
+	}
+	for _, text := range []string{
+		`1`, `[]`, `{}`, `{"type":"and"}`, `{"type":"or","filters":[]}`, `{"type":"or","filters":[1]}`, `{"type":"eq","key":"","value":1}`,
+		`{"type":"eq","key":"a"}`, `{"type":"eq","key":"a","value":null}`, `{"type":"eq","key":"a","value":[1]}`, `{"type":"in","key":"a","value":1}`,
+		`{"type":"in","key":"a","value":[null]}`, `{"type":"like","key":"a","value":1}`, `{"type":"EQ","key":"a","value":1}`,
+		`{"type":"and","filters":[` + strings.TrimSuffix(strings.Repeat(`{"type":"eq","key":"a","value":1},`, 300), ",") + `]}`,
+	} {
+		if _, err := filesapi.ParseFilter([]byte(text), "filters"); err == nil {
+			t.Errorf("%.60s is taken", text)
+		}
+	}
+}
