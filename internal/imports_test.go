@@ -83,6 +83,7 @@ var allowed = map[string][]string{
 	"extract/archive":  {"extract", "extract/zipxml", "extract/codepage"},
 	"extract/picture":  {"extract", "extract/compose"},
 	"extract/code":     {"extract", "extract/compose"},
+	"extract/notes":    {"extract", "extract/compose"},
 	"extract/formats":  {"extract/*"},
 	"extract/sandbox":  {"extract", "extract/formats"},
 

@@ -66,9 +66,38 @@ var Table = []Format{
 		Reads: "the main content, without navigation and other page furniture",
 	},
 	{
-		Name: "Markdown", Extensions: []string{"md", "markdown"}, Rare: []string{"mdown", "mkd"}, View: Markdown, Web: true,
+		Name: "Markdown", Extensions: []string{"md", "markdown"}, Rare: []string{"mdown", "mkd", "mdx"}, View: Markdown, Web: true,
 		Media: []Media{{"text/markdown", []string{"md", "markdown"}, "md"}, {"text/x-markdown", nil, "md"}},
-		Reads: "text with its headings, lists, tables and code, and the front matter",
+		Reads: "text with its headings, lists, tables and code, and the front matter; MDX without its imports",
+	},
+	{
+		Name: "reStructuredText", Extensions: []string{"rst"}, Rare: []string{"rest"}, View: Text, Web: true,
+		Media: []Media{{"text/x-rst", []string{"rst"}, "rst"}},
+		Reads: "headings, lists, tables, code, notes and other directives",
+	},
+	{
+		Name: "AsciiDoc", Extensions: []string{"adoc"}, Rare: []string{"asciidoc", "asc"}, View: Text, Web: true,
+		Media: []Media{{"text/asciidoc", []string{"adoc"}, "adoc"}},
+		Reads: "headings, lists, tables, listings, with the attributes of the document filled in; without included files",
+	},
+	{
+		Name: "Org", Rare: []string{"org"}, View: Text,
+		Reads: "headlines, lists, tables and blocks, without drawers",
+	},
+	{
+		Name: "LaTeX", Extensions: []string{"tex"}, Rare: []string{"latex", "ltx"}, View: Text,
+		Media: []Media{{"application/x-tex", []string{"tex"}, ""}},
+		Reads: "headings, lists, tables, captions and code; mathematics as it was written; without included files",
+	},
+	{
+		Name: "Jupyter notebook", Extensions: []string{"ipynb"}, View: Text,
+		Media: []Media{{"application/x-ipynb+json", []string{"ipynb"}, ""}},
+		Reads: "the cells in their order, and the first thousand bytes of what each printed",
+	},
+	{
+		Name: "subtitles", Extensions: []string{"vtt", "srt"}, View: Text,
+		Media: []Media{{"text/vtt", []string{"vtt"}, ""}},
+		Reads: "what is said, a page for each minute",
 	},
 	{
 		Name: "CSV", Extensions: []string{"csv", "tsv"}, Rare: []string{"tab"}, View: Sheet, Web: true,
@@ -175,7 +204,7 @@ var Table = []Format{
 		Reads: "each file as a document of its own",
 	},
 	{
-		Name: "plain text", Extensions: []string{"txt", "rst", "adoc"}, Rare: []string{"text", "log", "asciidoc", "org"},
+		Name: "plain text", Extensions: []string{"txt"}, Rare: []string{"text", "log"},
 		View: Text, Web: true, Vague: true,
 		Media: []Media{{"text/plain", []string{"txt"}, "txt"}},
 		Reads: "paragraphs",

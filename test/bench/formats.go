@@ -34,7 +34,7 @@ var makers = []formatKind{
 	{"PDF", "pdf", makePDF, 0}, {"Word", "docx", makeDOCX, 0}, {"PowerPoint", "pptx", makePPTX, 0}, {"Excel", "xlsx", makeXLSX, 0},
 	{"OpenDocument text", "odt", makeODT, 0}, {"OpenDocument spreadsheet", "ods", makeODS, 0},
 	{"OpenDocument presentation", "odp", makeODP, 0}, {"flat OpenDocument", "fodt", makeFODT, 0}, {"EPUB", "epub", makeEPUB, 0},
-	{"RTF", "rtf", makeRTF, 0}, {"HTML", "html", makeHTML, 0}, {"Markdown", "md", makeText, 0}, {"MediaWiki", "wiki", makeWiki, 0},
+	{"RTF", "rtf", makeRTF, 0}, {"HTML", "html", makeHTML, 0}, {"Markdown", "md", makeText, 0}, {"Jupyter notebook", "ipynb", makeNotebook, 0}, {"MediaWiki", "wiki", makeWiki, 0},
 	{"MediaWiki dump", "xml", makeWikiDump, containerParts}, {"CSV", "csv", makeCSV, 0}, {"CSV", "tsv", makeTSV, 0},
 	{"JSON", "json", makeJSON, 0}, {"JSON", "jsonl", makeJSONL, 0}, {"Word XML", "xml", makeWordXML, 0},
 	{"Excel XML", "xml", makeExcelXML, 0}, {"XML", "xml", makeXML, 0}, {"e-mail", "eml", makeEML, 0}, {"Outlook message", "msg", makeMSG, 0},

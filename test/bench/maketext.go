@@ -126,3 +126,15 @@ func shares(passages []string) (parts [][]string) {
 	}
 	return parts
 }
+
+func makeNotebook(passages []string) ([]byte, error) {
+	type cell struct {
+		Type   string   `json:"cell_type"`
+		Source []string `json:"source"`
+	}
+	cells := make([]cell, len(passages))
+	for i, p := range passages {
+		cells[i] = cell{"markdown", []string{p}}
+	}
+	return json.Marshal(map[string]any{"nbformat": 4, "cells": cells})
+}

@@ -107,6 +107,16 @@ func LibreOffice(t testing.TB, name string) []byte {
 	return data
 }
 
+// Pandoc returns a file of testdata/pandoc: guide.md, and what pandoc 3.9 (-s) made of it.
+func Pandoc(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := testdata.ReadFile(path.Join("testdata", "pandoc", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // LockedPassword is the password of the files of testdata/locked, which other programs made:
 //
 //	7zip-*       7zz a -tzip -mm=METHOD -mem=CIPHER -psesame NAME secret.txt; without a password -tgzip, -tbzip2, -txz;

@@ -8,6 +8,7 @@ import (
 	_ "parley/internal/extract/code"
 	_ "parley/internal/extract/mail"
 	_ "parley/internal/extract/markup"
+	_ "parley/internal/extract/notes"
 	_ "parley/internal/extract/odf"
 	_ "parley/internal/extract/ooxml"
 	_ "parley/internal/extract/pdf"

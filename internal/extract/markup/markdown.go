@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 	"go.yaml.in/yaml/v3"
@@ -45,9 +46,11 @@ func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, erro
 			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
 		}
 	}
+	if f.Ext == "mdx" {
+		source = withoutModules(source)
+	}
 	w := markdownWalker{source: []byte(source), out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
-	parser := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote)).Parser()
-	tree := parser.Parse(text.NewReader(w.source))
+	tree := markdownParser().Parse(text.NewReader(w.source))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -57,6 +60,30 @@ func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, erro
 	doc.Title = doc.Meta.Title
 	doc.Pages = []extract.Page{w.out.Page(0, false)}
 	return doc, nil
+}
+
+func markdownParser() parser.Parser {
+	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote)).Parser()
+}
+
+// modules are the statements of a module that stand between the paragraphs of MDX, up to a blank line, and
+// comment is a comment of JSX.
+var (
+	modules = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^\n]+\n?)+`)
+	comment = regexp.MustCompile(`(?s)\{/\*.*?\*/\}`)
+	fences  = regexp.MustCompile("(?ms)^ {0,3}(?:```.*?^ {0,3}```|~~~.*?^ {0,3}~~~)")
+)
+
+// withoutModules removes from MDX what is program and not text. Blocks of code stay.
+func withoutModules(source string) string {
+	var b strings.Builder
+	at := 0
+	for _, code := range append(fences.FindAllStringIndex(source, -1), []int{len(source), len(source)}) {
+		b.WriteString(comment.ReplaceAllString(modules.ReplaceAllString(source[at:code[0]], ""), ""))
+		b.WriteString(source[code[0]:code[1]])
+		at = code[1]
+	}
+	return b.String()
 }
 
 // cutFrontMatter parts what stands between a first line "---" and the next line "---" or "..."
