@@ -99,11 +99,22 @@ func newProduct(corpus *retrieval.Corpus) *product {
 	})}
 }
 
-// ask runs one turn; messages are those of the user and the assistant in turns, the question last.
+// ask runs one turn without suggestions; messages are those of the user and the assistant by turns, the question last.
 func (p *product) ask(t *testing.T, messages ...string) *chat.Turn {
 	t.Helper()
+	return p.run(t, false, messages)
+}
+
+// askAndSuggest is ask with suggestions, for which the reader reads many times as much.
+func (p *product) askAndSuggest(t *testing.T, messages ...string) *chat.Turn {
+	t.Helper()
+	return p.run(t, true, messages)
+}
+
+func (p *product) run(t *testing.T, followUps bool, messages []string) *chat.Turn {
+	t.Helper()
 	req := chat.Request{Options: p.engine.Defaults(), Messages: conversation(messages...)}
-	req.Options.FollowUps = true
+	req.Options.FollowUps = followUps
 	turn, err := chat.Collect(p.engine.Run(context.Background(), &req))
 	if err != nil {
 		t.Fatalf("ask %q: %v", messages, err)

@@ -23,11 +23,11 @@ func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
 			continue // the race detector makes each take seconds
 		}
 		question, _, _ := strings.Cut(line, "\t")
-		turn := p.ask(t, question)
+		turn := p.askAndSuggest(t, question)
 		if len(turn.FollowUps) > maxSuggestions {
 			t.Errorf("%q: %d suggestions", question, len(turn.FollowUps))
 		}
-		if diff := cmp.Diff(turn.FollowUps, p.ask(t, question).FollowUps); diff != "" {
+		if diff := cmp.Diff(turn.FollowUps, p.askAndSuggest(t, question).FollowUps); diff != "" {
 			t.Errorf("%q: suggestions differ: %s", question, diff)
 		}
 		asked := [][]string{topicTerms(question)}
@@ -43,7 +43,7 @@ func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
 				t.Errorf("%q suggests %q, which asks the same", question, q)
 			}
 			asked = append(asked, topicTerms(q))
-			if again := p.ask(t, q, "Something.", question).FollowUps; slices.Contains(again, q) {
+			if again := p.askAndSuggest(t, q, "Something.", question).FollowUps; slices.Contains(again, q) {
 				t.Errorf("%q is suggested after it was asked", q)
 			}
 		}
