@@ -20,7 +20,7 @@ const (
 // allowsAnonymous reports whether callers may ask without signing in.
 func (c *Config) allowsAnonymous(listening net.Addr) bool {
 	if c.AuthAnonymous == settingAuto {
-		return isLoopback(listening)
+		return c.AuthOIDC == "" && isLoopback(listening)
 	}
 	return c.AuthAnonymous == settingOn
 }
@@ -61,7 +61,15 @@ func hasLoopbackHost(publicURL string) bool {
 func (p *program) newGate(ctx context.Context, in *instance, listening net.Addr) (*auth.Gate, *apikey.Book, error) {
 	keys := apikey.NewBook(in.db.APIKeys(), p.log, time.Now)
 	anonymous := p.config.allowsAnonymous(listening)
-	if !anonymous {
+	cfg := auth.Config{Keys: keys, Anonymous: anonymous, Changes: p.config.changes(listening)}
+	if p.config.AuthOIDC != "" {
+		tokens, err := p.config.AuthOIDC.verifier()
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		cfg.Tokens = tokens
+	}
+	if !anonymous && cfg.Tokens == nil {
 		some, err := keys.Any(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -70,12 +78,12 @@ func (p *program) newGate(ctx context.Context, in *instance, listening net.Addr)
 			return nil, nil, p.nobodyCanSignIn()
 		}
 	}
-	return auth.New(auth.Config{Keys: keys, Anonymous: anonymous, Changes: p.config.changes(listening)}), keys, nil
+	return auth.New(cfg), keys, nil
 }
 
 // nobodyCanSignIn says how to choose between sign-in and anonymous use.
 func (p *program) nobodyCanSignIn() error {
-	const choose = "create a key with parley keys create"
+	const choose = "create a key with parley keys create, or name an identity provider in auth.oidc"
 	if p.config.AuthAnonymous == settingOff {
 		return usagef("%s: nobody may ask without signing in, and nobody could: %s", p.origin["auth-anonymous"], choose)
 	}

@@ -16,32 +16,17 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
+	"parley/internal/auth/oidc"
 	"parley/internal/chat"
 	"parley/internal/wire"
 )
 
 // Tokens verifies tokens of identity providers.
 type Tokens interface {
-	// Verify returns the caller of a token. A *TokenError refuses the token, with a sentence for clients; any
-	// other error says that it could not be verified now.
+	// Verify returns the caller of a token. An *oidc.Error refuses the token; any other error says that it could
+	// not be verified now.
 	Verify(ctx context.Context, token string) (access.Principal, error)
 }
-
-// TokenError refuses a token.
-type TokenError struct {
-	Msg string // for clients: one sentence that does not repeat the token
-	Err error  // for logs; may be nil
-}
-
-func (e *TokenError) Error() string {
-	if e.Err == nil {
-		return e.Msg
-	}
-	return e.Msg + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *TokenError) Unwrap() error { return e.Err }
 
 // Changes says who may change documents over the network.
 type Changes uint8
@@ -130,7 +115,9 @@ func (g *Gate) byKey(ctx context.Context, credential string) (caller, error) {
 
 func (g *Gate) byToken(ctx context.Context, credential string) (caller, error) {
 	who, err := g.cfg.Tokens.Verify(ctx, credential)
-	if refused, ok := errors.AsType[*TokenError](err); ok {
+	if refused, ok := errors.AsType[*oidc.Error](err); ok && refused.Forbidden {
+		return caller{}, &chat.Error{Kind: chat.Forbidden, Msg: refused.Msg, Err: refused.Err}
+	} else if ok {
 		return caller{}, unauthorized(refused.Msg, refused.Err)
 	}
 	if err != nil {

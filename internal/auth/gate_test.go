@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/auth"
 	"parley/internal/auth/apikey"
+	"parley/internal/auth/oidc"
 	"parley/internal/store"
 	"parley/internal/wire"
 )
@@ -24,10 +25,12 @@ func (issuer) Verify(_ context.Context, token string) (access.Principal, error) 
 	switch token {
 	case "good":
 		return access.Principal{Subject: "ann", Role: access.Reader}, nil
+	case "crowd":
+		return access.Principal{}, &oidc.Error{Msg: "You are in too many groups.", Forbidden: true}
 	case "down":
 		return access.Principal{}, errors.New("dial tcp: connection refused")
 	}
-	return access.Principal{}, &auth.TokenError{Msg: "The token is not valid."}
+	return access.Principal{}, &oidc.Error{Msg: "The token is not valid."}
 }
 
 type keys struct{ reader, editor, admin, limited, expired, revoked, path string }
@@ -132,6 +135,7 @@ func TestGate_ReadsOneCredential(t *testing.T) {
 		"a token":                   {[]string{"Authorization", "Bearer good"}, 200},
 		"a token as a key":          {[]string{"api-key", "good"}, 200},
 		"a bad token":               {[]string{"Authorization", "Bearer bad"}, 401},
+		"a token without groups":    {[]string{"Authorization", "Bearer crowd"}, 403},
 		"the provider is down":      {[]string{"Authorization", "Bearer down"}, 503},
 		"other schemes do not sign": {[]string{"Authorization", "Basic good"}, 401},
 		"a proxy's password beside": {[]string{"Authorization", "Basic eDp5", "X-Api-Key", k.reader}, 200},

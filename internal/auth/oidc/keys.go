@@ -1,0 +1,214 @@
+package oidc
+
+import (
+	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// The keys of a provider are read again after keysAge, and when a token names a key that is not known, but at
+// most once in retryAfter, however many tokens do. When the provider cannot be reached, they count for keysLast.
+const (
+	keysAge      = 15 * time.Minute
+	keysLast     = 24 * time.Hour
+	retryAfter   = time.Minute
+	fetchTimeout = 10 * time.Second
+	maxDocument  = 1 << 20 // bytes
+	leastRSA     = 2048    // bits
+)
+
+// keySet has the keys of a provider.
+type keySet struct {
+	issuer string
+	client *http.Client
+	now    func() time.Time
+
+	mu      sync.Mutex
+	keys    []jose.JSONWebKey
+	read    time.Time     // when keys were read; zero before
+	tried   time.Time     // when the last attempt began
+	failed  error         // of the last attempt
+	loading chan struct{} // closed when the attempt in progress ends; nil without one
+}
+
+func newKeySet(issuer string, transport http.RoundTripper, now func() time.Time) *keySet {
+	return &keySet{issuer: issuer, now: now, client: &http.Client{Transport: transport, Timeout: fetchTimeout,
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if len(via) > 3 {
+				return errors.New("too many redirects")
+			}
+			return checkAddress(r.URL.String(), issuer)
+		}}}
+}
+
+// find returns the key with an id for an algorithm.
+func (s *keySet) find(ctx context.Context, kid string, alg jose.SignatureAlgorithm) (*jose.JSONWebKey, error) {
+	key, loading := s.lookUp(kid, alg)
+	if loading == nil {
+		return s.answer(key)
+	}
+	select {
+	case <-loading:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the keys of %s: %w", s.issuer, context.Cause(ctx))
+	}
+	key, _ = s.lookUp(kid, alg)
+	return s.answer(key)
+}
+
+func (s *keySet) answer(key *jose.JSONWebKey) (*jose.JSONWebKey, error) {
+	if key != nil {
+		return key, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Sub(s.read) > keysLast {
+		return nil, fmt.Errorf("the keys of %s are not known: %w", s.issuer, s.failed)
+	}
+	return nil, errInvalid("its issuer has no such key")
+}
+
+// lookUp returns a key if there is a recent one. Otherwise it returns the attempt to read the keys that is worth
+// waiting for, if there is one, and begins it if need be.
+func (s *keySet) lookUp(kid string, alg jose.SignatureAlgorithm) (*jose.JSONWebKey, chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	var key *jose.JSONWebKey
+	if now.Sub(s.read) <= keysLast {
+		key = s.known(kid, alg)
+	}
+	if key != nil && now.Sub(s.read) < keysAge {
+		return key, nil
+	}
+	if s.loading == nil && now.Sub(s.tried) >= retryAfter {
+		s.tried, s.loading = now, make(chan struct{})
+		go s.load(s.loading) // which ends with fetchTimeout
+	}
+	if key != nil {
+		return key, nil // the next caller gets the new one
+	}
+	return nil, s.loading
+}
+
+func (s *keySet) known(kid string, alg jose.SignatureAlgorithm) *jose.JSONWebKey {
+	for i, k := range s.keys {
+		if k.KeyID == kid && (k.Algorithm == "" || k.Algorithm == string(alg)) {
+			return &s.keys[i]
+		}
+	}
+	return nil
+}
+
+// load reads the keys. It does not end when the caller leaves that began it, for others wait too.
+func (s *keySet) load(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
+	defer cancel()
+	keys, err := s.fetch(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed = err; err == nil {
+		s.keys, s.read = keys, s.now()
+	}
+	s.loading = nil
+	close(done)
+}
+
+// fetch asks the provider for its keys that can verify signatures.
+func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+	var found struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	if err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+"/.well-known/openid-configuration", &found); err != nil {
+		return nil, err
+	}
+	if found.Issuer != s.issuer {
+		return nil, fmt.Errorf("the provider at %s calls itself %q: name that as the issuer", s.issuer, found.Issuer)
+	}
+	if err := checkAddress(found.Keys, s.issuer); err != nil {
+		return nil, fmt.Errorf("jwks_uri: %w", err)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := s.get(ctx, found.Keys, &set); err != nil {
+		return nil, err
+	}
+	var usable []jose.JSONWebKey
+	for _, raw := range set.Keys {
+		var k jose.JSONWebKey
+		if json.Unmarshal(raw, &k) != nil || !verifies(k) {
+			continue // of a kind that is not known, or for something else
+		}
+		usable = append(usable, k)
+	}
+	if len(usable) == 0 {
+		return nil, fmt.Errorf("%s has no keys that verify signatures", found.Keys)
+	}
+	return usable, nil
+}
+
+// verifies reports whether a key is a public one for signatures.
+func verifies(k jose.JSONWebKey) bool {
+	if !k.Valid() || !k.IsPublic() || k.KeyID == "" || k.Use != "" && k.Use != "sig" {
+		return false
+	}
+	if public, ok := k.Key.(*rsa.PublicKey); ok {
+		return public.N.BitLen() >= leastRSA
+	}
+	_, secret := k.Key.([]byte)
+	return !secret
+}
+
+func (s *keySet) get(ctx context.Context, address string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered with status %d", address, resp.StatusCode)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxDocument)).Decode(into); err != nil {
+		return fmt.Errorf("read %s: %w", address, err)
+	}
+	return nil
+}
+
+// checkAddress refuses addresses that others on the network could answer for: all but https, unless the issuer
+// itself is on this machine.
+func checkAddress(address, issuer string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return fmt.Errorf("%q is not an https URL", address)
+	}
+	if u.Scheme == "https" {
+		return nil
+	}
+	if i, err := url.Parse(issuer); err == nil && u.Scheme == "http" && isLocal(i.Hostname()) && isLocal(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%q is not an https URL, which it must be unless the provider is on this machine", address)
+}
+
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,285 @@
+// Package oidc verifies the tokens that OpenID Connect providers sign: ID tokens and JWT access tokens
+// (RFC 9068). A provider is known by the URL of its issuer; everything else comes from its discovery document.
+//
+//	v, err := oidc.New([]oidc.Provider{{Issuer: "https://login.example.com", Audience: []string{"parley"}}}, http.DefaultTransport, time.Now)
+//	who, err := v.Verify(ctx, token)
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"parley/internal/access"
+	"parley/internal/auth/apikey"
+)
+
+// Provider is one whose tokens are accepted. Issuer and Audience are required.
+type Provider struct {
+	Issuer         string            // URL, exactly as in the claim iss
+	Audience       []string          // of which the token must name one in aud
+	Clients        []string          // applications that may bring tokens (azp, client_id or appid); nil means all
+	Subject        string            // claim that names the user; "" means sub
+	Email          string            // claim with a name for people to read; "" means email
+	Groups         []string          // claims that list groups; nil means groups
+	Prefix         string            // put before subjects and groups, so that they cannot be those of another provider
+	Require        map[string]string // claims that must have, or list, a value
+	Editors        []string          // groups, as the token names them, whose members are editors
+	Administrators []string          // groups whose members are administrators; everybody else is a reader
+}
+
+// Error refuses a token. Its text is for clients.
+type Error struct {
+	Msg       string
+	Forbidden bool  // the token is genuine, and not enough
+	Err       error // for logs; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Msg
+	}
+	return e.Msg + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Skew is how far the clocks of the provider and of this machine may differ.
+const Skew = time.Minute
+
+// maxToken is the largest token that is looked at, in bytes.
+const maxToken = 32 << 10
+
+// algorithms are those with a private and a public key. Tokens signed with a shared secret are never accepted.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
+}
+
+// Verifier verifies tokens. It is made by New and safe for concurrent use.
+type Verifier struct {
+	providers map[string]*provider // by issuer
+	now       func() time.Time
+}
+
+type provider struct {
+	Provider
+	others []string // prefixes of other providers
+	keys   *keySet
+}
+
+// New returns a verifier. It connects to no provider yet.
+func New(providers []Provider, transport http.RoundTripper, now func() time.Time) (*Verifier, error) {
+	v := &Verifier{providers: map[string]*provider{}, now: now}
+	for i, p := range providers {
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		if v.providers[p.Issuer] != nil {
+			return nil, fmt.Errorf("the issuer %s is named twice", p.Issuer)
+		}
+		if p.Subject == "" {
+			p.Subject = "sub"
+		}
+		if p.Email == "" {
+			p.Email = "email"
+		}
+		if p.Groups == nil {
+			p.Groups = []string{"groups"}
+		}
+		others := []string{apikey.SubjectPrefix}
+		for j, other := range providers {
+			if i != j && other.Prefix == p.Prefix {
+				return nil, fmt.Errorf("%s and %s need different prefixes, so that a user of one cannot be a user of the other", p.Issuer, other.Issuer)
+			}
+			if i != j && other.Prefix != "" && !strings.HasPrefix(p.Prefix, other.Prefix) {
+				others = append(others, other.Prefix)
+			}
+		}
+		v.providers[p.Issuer] = &provider{Provider: p, others: others, keys: newKeySet(p.Issuer, transport, now)}
+	}
+	return v, nil
+}
+
+func (p *Provider) check() error {
+	if err := checkAddress(p.Issuer, p.Issuer); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	if len(p.Audience) == 0 || slices.Contains(p.Audience, "") {
+		return fmt.Errorf("%s: audience is empty: name what the provider writes into aud for Parley", p.Issuer)
+	}
+	if strings.HasPrefix(apikey.SubjectPrefix, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, apikey.SubjectPrefix) {
+		return fmt.Errorf("%s: the prefix %q is that of keys", p.Issuer, p.Prefix)
+	}
+	return nil
+}
+
+func refuse(msg string, err error) error { return &Error{Msg: msg, Err: err} }
+
+// errInvalid does not tell a forger what was wrong; the log does.
+func errInvalid(format string, args ...any) error {
+	return refuse("The token is not valid.", fmt.Errorf(format, args...))
+}
+
+// Verify returns the caller of a token. An *Error refuses the token; any other error says that the provider
+// could not be asked for its keys.
+func (v *Verifier) Verify(ctx context.Context, token string) (access.Principal, error) {
+	if len(token) > maxToken {
+		return access.Principal{}, errInvalid("it has %d bytes", len(token))
+	}
+	signed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return access.Principal{}, errInvalid("parse: %w", err)
+	}
+	kid, alg, err := headerOf(signed)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	var unverified jwt.Claims
+	if err := signed.UnsafeClaimsWithoutVerification(&unverified); err != nil {
+		return access.Principal{}, errInvalid("read the issuer: %w", err)
+	}
+	p := v.providers[unverified.Issuer]
+	if p == nil {
+		return access.Principal{}, errInvalid("its issuer is not a provider of this server")
+	}
+	key, err := p.keys.find(ctx, kid, alg)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	var claims jwt.Claims
+	var all map[string]any
+	if err := signed.Claims(key, &claims, &all); err != nil {
+		return access.Principal{}, errInvalid("verify: %w", err)
+	}
+	if err := p.validate(claims, all, v.now()); err != nil {
+		return access.Principal{}, err
+	}
+	who, err := p.principal(all)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	return who, nil
+}
+
+// headerOf returns the id of the key and the algorithm of a token.
+func headerOf(t *jwt.JSONWebToken) (kid string, alg jose.SignatureAlgorithm, err error) {
+	if len(t.Headers) != 1 {
+		return "", "", errInvalid("it has %d signatures", len(t.Headers))
+	}
+	h := t.Headers[0]
+	if h.KeyID == "" {
+		return "", "", errInvalid("it names no key")
+	}
+	if typ, _ := h.ExtraHeaders[jose.HeaderType].(string); typ != "" {
+		typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
+		if typ != "jwt" && typ != "at+jwt" {
+			return "", "", errInvalid("its type is neither JWT nor at+jwt") // a logout token, for example
+		}
+	}
+	return h.KeyID, jose.SignatureAlgorithm(h.Algorithm), nil
+}
+
+// validate checks what a genuine token says of itself.
+func (p *provider) validate(c jwt.Claims, all map[string]any, now time.Time) error {
+	if c.Expiry == nil {
+		return errInvalid("it has no exp")
+	}
+	err := c.ValidateWithLeeway(jwt.Expected{Issuer: p.Issuer, AnyAudience: p.Audience, Time: now}, Skew)
+	if errors.Is(err, jwt.ErrExpired) {
+		return refuse("The token has expired. Sign in again.", nil)
+	}
+	if err != nil {
+		return errInvalid("validate: %w", err)
+	}
+	for _, claim := range []string{"cnf", "events"} { // bound to a key of the client (RFC 9449, RFC 8705); a message about a session
+		if _, has := all[claim]; has {
+			return errInvalid("it has the claim %s, so it is no bearer token", claim)
+		}
+	}
+	if p.Clients != nil && !slices.ContainsFunc([]string{"azp", "client_id", "appid"}, func(claim string) bool {
+		client, _ := all[claim].(string)
+		return slices.Contains(p.Clients, client)
+	}) {
+		return errInvalid("it was issued to another application")
+	}
+	for claim, want := range p.Require {
+		if !slices.Contains(textsOf(all[claim]), want) {
+			return &Error{Msg: "Your account is not meant to use this server.", Forbidden: true, Err: fmt.Errorf("the claim %s is not as required", claim)}
+		}
+	}
+	return nil
+}
+
+// principal returns the caller that the claims describe.
+func (p *provider) principal(all map[string]any) (who access.Principal, err error) {
+	subject, _ := all[p.Subject].(string)
+	if subject == "" || len(subject) > 256 || strings.ContainsFunc(subject, unicode.IsControl) {
+		return who, errInvalid("the claim %s does not name a user", p.Subject)
+	}
+	if p.Subject == "email" && (all["email_verified"] == false || all["email_verified"] == "false") {
+		return who, errInvalid("its e-mail address is not verified")
+	}
+	who.Subject = p.Prefix + subject
+	if p.isAnothers(who.Subject) {
+		return who, errInvalid("its subject begins like those of another provider")
+	}
+	who.Name, _ = all[p.Email].(string)
+	who.Role = access.Reader
+	for _, claim := range p.Groups {
+		if tooMany(all, claim) {
+			return who, &Error{Forbidden: true, Msg: "You are in more groups than your token can list, so your rights are not known. " +
+				"Let the provider send only the groups that are assigned to the application, or its roles."}
+		}
+		for _, group := range textsOf(all[claim]) {
+			switch {
+			case slices.Contains(p.Administrators, group):
+				who.Role = access.Administrator
+			case slices.Contains(p.Editors, group) && who.Role == access.Reader:
+				who.Role = access.Editor
+			}
+			if group = p.Prefix + group; !p.isAnothers(group) {
+				who.Groups = append(who.Groups, group)
+			}
+		}
+	}
+	return who, nil
+}
+
+// isAnothers reports whether a name begins with the prefix of another provider, or of keys.
+func (p *provider) isAnothers(name string) bool {
+	return slices.ContainsFunc(p.others, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// tooMany reports whether the groups of a claim were left out because there are too many: Entra ID says where they
+// could be asked for instead (OpenID Connect Core section 5.6.2), or hasgroups in the implicit flow.
+func tooMany(all map[string]any, claim string) bool {
+	elsewhere, _ := all["_claim_names"].(map[string]any)
+	_, distributed := elsewhere[claim]
+	return distributed || claim == "groups" && (all["hasgroups"] == true || all["hasgroups"] == "true")
+}
+
+// textsOf returns the texts of a claim that is one or lists some.
+func textsOf(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
+}
