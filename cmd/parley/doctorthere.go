@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"parley/internal/llm"
+	"parley/internal/llm/ollama"
+)
+
+// checkModels asks each provider of a configured model for its models. That costs nothing, and the
+// provider checks the key.
+func checkModels(ctx context.Context, p *program) []finding {
+	var all []finding
+	keys := p.config.models()
+	if p.config.Embedding != "" {
+		keys = append(keys, p.config.Embedding)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, provider := range p.providersOf(p.config) {
+		var of []string // its configured models
+		for _, key := range keys {
+			if name, _, _ := strings.Cut(key, ":"); name == provider.name {
+				of = append(of, key)
+			}
+		}
+		if len(of) > 0 {
+			all = append(all, p.checkProvider(ctx, provider, of)...)
+		}
+	}
+	return all
+}
+
+func (p *program) checkProvider(ctx context.Context, provider provider, keys []string) []finding {
+	named := strings.Join(keys, ", ")
+	if need := provider.missing(p.config); need != "" {
+		return found(broken, need, "%s cannot be used without a key", named)
+	}
+	opened, err := provider.open(p.config)
+	if err != nil {
+		return found(broken, "", "%s cannot be used: %v", named, err)
+	}
+	lister, ok := opened.(llm.Lister)
+	if !ok {
+		return found(fine, "", "%s: part of this program", named)
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	listed, err := lister.Models(ctx)
+	if err != nil {
+		remedy := fmt.Sprintf("check that %s runs, and its address, which parley config shows", provider.name)
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			if more := strings.TrimPrefix(modelRemedy(e, keys[0]), ": "); more != "" {
+				remedy = more
+			}
+		}
+		return found(broken, remedy, "%s cannot be reached: %v", provider.name, err)
+	}
+	for _, key := range keys {
+		_, model, _ := strings.Cut(key, ":")
+		known := slices.ContainsFunc(listed, func(m llm.ModelInfo) bool { return m.Name == model })
+		if !known && len(listed) > 0 {
+			return found(warned, "check the name; parley models "+provider.name+" lists those that there are", "%s answers and accepts the key, but does not list %s", provider.name, model)
+		}
+	}
+	return found(fine, "", "%s: reached, and the key is accepted", named)
+}
+
+// Differences of clocks that matter: tokens of identity providers are valid for minutes, and are
+// accepted a minute early or late.
+const (
+	someSkew = 30 * time.Second
+	muchSkew = 5 * time.Minute
+)
+
+// checkClock compares this machine's clock with those of the servers that it talks to.
+func checkClock(ctx context.Context, p *program) []finding {
+	for _, url := range p.config.otherServers() {
+		there, ok := clockOf(ctx, url)
+		if !ok {
+			continue
+		}
+		skew := time.Since(there).Round(time.Second)
+		switch {
+		case skew.Abs() > muchSkew:
+			return found(broken, "let the machine follow a time server (timedatectl set-ntp true)", "it differs from that of %s by %v", url, skew)
+		case skew.Abs() > someSkew:
+			return found(warned, "let the machine follow a time server (timedatectl set-ntp true)", "it differs from that of %s by %v", url, skew)
+		}
+		return found(fine, "", "it agrees with that of %s", url)
+	}
+	return found(skipped, "", "there is no other server to compare it with")
+}
+
+// otherServers returns the addresses of the configured models and the public URL.
+func (c *Config) otherServers() []string {
+	base := map[string]string{"openai": c.OpenAIBaseURL, "azure-openai": c.AzureOpenAIEndpoint, "anthropic": c.AnthropicBaseURL, "gemini": c.GeminiBaseURL}
+	base["ollama"], _ = ollama.BaseURL(c.OllamaHost)
+	for name, e := range c.Providers.list() {
+		base[name] = e.BaseURL
+	}
+	var urls []string
+	for _, key := range append(c.models(), c.Embedding) {
+		name, _, _ := strings.Cut(key, ":")
+		if url := base[name]; url != "" && !slices.Contains(urls, url) {
+			urls = append(urls, url)
+		}
+	}
+	if c.PublicURL != "" {
+		urls = append(urls, c.PublicURL)
+	}
+	return urls
+}
+
+// clockOf returns the time of a server, to the second, as of now.
+func clockOf(ctx context.Context, url string) (time.Time, bool) {
+	asked := time.Now()
+	res, err := fetchOnce(ctx, http.MethodHead, url, nil, 0)
+	if err != nil {
+		return time.Time{}, false
+	}
+	defer res.Body.Close()
+	there, err := http.ParseTime(res.Header.Get("Date"))
+	return there.Add(time.Since(asked) / 2), err == nil
+}
+
+// fetchOnce sends one request and follows no redirect. The caller closes the body.
+func fetchOnce(ctx context.Context, method, url string, body io.Reader, size int64) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if body != nil {
+		req.ContentLength = size
+		req.Header.Set("Content-Type", "application/json")
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = endedBody{res.Body, cancel}
+	return res, nil
+}
+
+// endedBody releases what belongs to a response when its body is closed.
+type endedBody struct {
+	io.ReadCloser
+	end context.CancelFunc
+}
+
+func (b endedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
+// expiresSoon is how long before its end a certificate is worth a warning.
+const expiresSoon = 14 * 24 * time.Hour
+
+// checkPublicURL checks that the public URL leads to a running server, and that what is on the way
+// lets bodies of the allowed size through.
+func checkPublicURL(ctx context.Context, p *program) []finding {
+	url := strings.TrimSuffix(p.config.PublicURL, "/")
+	if url == "" {
+		return found(skipped, "", "the setting public_url is not set")
+	}
+	res, err := fetchOnce(ctx, http.MethodGet, url+"/healthz", nil, 0)
+	if err != nil {
+		return found(broken, "start the server, or correct the setting public_url", "it does not answer: %v", err)
+	}
+	const most = 1 << 10 // bytes
+	text, err := io.ReadAll(io.LimitReader(res.Body, most))
+	_ = res.Body.Close() // it was read
+	if err != nil || res.StatusCode != http.StatusOK || !strings.HasPrefix(string(text), `{"status":"ok"`) {
+		return found(broken, "let the proxy pass all paths on to Parley, or correct the setting public_url", "%s/healthz answers %d, and not as Parley does", url, res.StatusCode)
+	}
+	all := found(fine, "", "%s leads to a server", url)
+	if end, soon := expires(res.TLS); soon {
+		all = append(all, found(warned, "renew it", "the certificate of %s expires on %s", url, end.Format(time.DateOnly))...)
+	}
+	return append(all, checkBodies(ctx, url, int64(p.config.LimitsMaxBody)-1)...)
+}
+
+func expires(state *tls.ConnectionState) (end time.Time, soon bool) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return end, false
+	}
+	end = state.PeerCertificates[0].NotAfter
+	return end, time.Until(end) < expiresSoon
+}
+
+// mostBody is the largest body that doctor sends.
+const mostBody = 8 << 20
+
+// checkBodies sends a body of spaces, which the server refuses for its syntax; only a proxy refuses
+// it for its size.
+func checkBodies(ctx context.Context, url string, size int64) []finding {
+	size = min(size, mostBody)
+	res, err := fetchOnce(ctx, http.MethodPost, url+"/chat", strings.NewReader(strings.Repeat(" ", int(size))), size)
+	if err != nil {
+		return found(warned, "let the proxy pass on bodies of the size limits.max_body (nginx: client_max_body_size)", "a body of %s does not arrive: %v", mebibytes(size), err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusRequestEntityTooLarge {
+		return found(broken, "raise its limit to limits.max_body (nginx: client_max_body_size)", "a proxy refuses a body of %s, which this server takes", mebibytes(size))
+	}
+	return nil
+}
+
+// checkIdle keeps a connection idle, and says when it is cut. A model that thinks before it answers
+// leaves a connection idle too.
+func checkIdle(ctx context.Context, p *program, wait time.Duration) []finding {
+	if p.config.PublicURL == "" || wait <= 0 {
+		return found(skipped, "", "not asked for: set public_url and --idle, for example --idle 5m")
+	}
+	dialing, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	conn, res, err := websocket.Dial(dialing, strings.TrimSuffix(p.config.PublicURL, "/")+"/v1/responses", nil)
+	if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+		return found(skipped, "", "the server wants a sign-in")
+	}
+	if err != nil {
+		return found(warned, "let the proxy pass on WebSockets (nginx: proxy_http_version 1.1, and the headers Upgrade and Connection)", "no WebSocket can be opened: %v", err)
+	}
+	defer conn.CloseNow()
+	started := time.Now()
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_, _, err = conn.Read(waiting)
+	if waiting.Err() != nil {
+		return found(fine, "", "one was idle for %v and was not cut", wait)
+	}
+	return found(broken, "raise the read time-out of the proxy (nginx: proxy_read_timeout 10m)", "one that was idle was cut after %v: %v", time.Since(started).Round(time.Second), err)
+}
