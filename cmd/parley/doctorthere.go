@@ -228,14 +228,14 @@ func checkIdle(ctx context.Context, p *program, wait time.Duration) []finding {
 	}
 	dialing, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	conn, res, err := websocket.Dial(dialing, strings.TrimSuffix(p.config.PublicURL, "/")+"/v1/responses", nil)
+	conn, res, err := websocket.Dial(dialing, strings.TrimSuffix(p.config.PublicURL, "/")+"/v1/responses", nil) //nolint:bodyclose // Dial closes it
 	if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
 		return found(skipped, "", "the server wants a sign-in")
 	}
 	if err != nil {
 		return found(warned, "let the proxy pass on WebSockets (nginx: proxy_http_version 1.1, and the headers Upgrade and Connection)", "no WebSocket can be opened: %v", err)
 	}
-	defer conn.CloseNow()
+	defer conn.CloseNow() //nolint:errcheck // it ends in any case
 	started := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
