@@ -25,10 +25,15 @@ func (s *serving) ragChat() *ragchat.Handler {
 	})
 }
 
+// longestAnswer is the default limit of an answer in tokens. The documented 500 cut off ordinary answers
+// with a table or a list.
+const longestAnswer = 2000
+
 // ragChatDefaults returns the defaults for requests of the Chat-with-RAG API.
 func (s *serving) ragChatDefaults() ragchat.Defaults {
 	d := ragchat.DefaultDefaults()
 	d.ShowSteps = s.cfg.RAGChatShowProcessingSteps
+	d.MaxOutputTokens = longestAnswer
 	return d
 }
 

@@ -1,5 +1,6 @@
 // Calls of the server. Nothing here knows of the page.
 import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
+import { reach } from "./reach.ts";
 import { strings } from "./strings.ts";
 
 /** Why a request did not succeed, as far as the page tells people different things. */
@@ -31,7 +32,7 @@ export function toApiError(error: unknown): ApiError {
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...init });
+    response = await reach(path, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError("offline", strings.errors.offline);

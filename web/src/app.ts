@@ -2,39 +2,40 @@
 import { api, toApiError, type ApiError } from "./api.ts";
 import { Cell, saved } from "./cell.ts";
 import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
+import { beginEdit, draft, dropDraft, endEdit, nameDraft, openDraft } from "./drafts.ts";
 import { changed } from "./jobs.ts";
 import { LiveTurn, type Pending } from "./live.ts";
+import { afterPanel, panel, watchPanel } from "./panelstate.ts";
+import { reachable } from "./reach.ts";
 import { ragchatRequest } from "./requests.ts";
-import { choices } from "./settings.ts";
+import { choices, recordOf, setChoice, settings } from "./settings.ts";
 import { newAnswer, isOver, type Answer } from "./turnstate.ts";
-import type { ChatEntry, Citation, NamespaceRecord, ServerConfig } from "./types.ts";
+import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
 export type View = { name: "chat"; id: string } | { name: "documents"; id: string } | { name: "settings" };
 
-/** What stands in the panel at the side. */
-export type Panel =
-  | { kind: "source"; citation: Citation; n: number; span: number }
-  | { kind: "document"; id: string; namespace: string; name: string; page: number; start?: number; end?: number }
-  | { kind: "thinking"; message: string };
+export { closePanel, panel } from "./panelstate.ts";
+export { draft } from "./drafts.ts";
+export { reachable } from "./reach.ts";
 
 export const view = new Cell<View>(viewOf(location.hash));
-export const panel = new Cell<Panel | null>(null);
 export const overlay = new Cell<"" | "palette" | "request">("");
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
-export const reachable = new Cell(true); // the server answered last time
 export const config = new Cell<ServerConfig | null>(null);
 export const configError = new Cell<ApiError | null>(null);
 export const namespaces = new Cell<NamespaceRecord[]>([]);
 export const chats = new Cell<ChatEntry[] | null>(null);
 export const conversation = new Cell<Conversation>(emptyConversation());
 export const loading = new Cell<"" | "loading" | "missing" | "failed">("");
-export const draft = new Cell("");
+export const busy = new Cell(false); // the conversation waits for an answer
 export const editing = new Cell<Message | null>(null); // the question that is being edited
 export const toast = new Cell<{ text: string; bad: boolean; n: number } | null>(null);
 export const announcement = new Cell(""); // what screen readers are told
 export const theme = saved<"" | "light" | "dark">("parley.theme", "", (v): v is "" | "light" | "dark" => v === "" || v === "light" || v === "dark");
+
+conversation.watch(() => (busy.value = isBusy(conversation.value)));
 
 /** Answers at work, by the id of their message. */
 const lives = new Map<string, LiveTurn>();
@@ -60,15 +61,20 @@ export const hrefOf = (v: View): string =>
   v.name === "settings" ? "#/settings" : `#/${v.name}${v.id ? `/${encodeURIComponent(v.id)}` : ""}`;
 
 export function go(v: View): void {
-  if (location.hash !== hrefOf(v)) location.hash = hrefOf(v);
+  afterPanel(() => {
+    if (location.hash !== hrefOf(v)) location.hash = hrefOf(v);
+  });
 }
 
 export function start(): void {
+  watchPanel();
+  watchServer();
+  watchOtherTabs();
   addEventListener("hashchange", () => void arrive(viewOf(location.hash)));
   addEventListener("online", () => {
     online.value = true;
     void refresh();
-    if (unsaved.size > 0) saving = saving.then(() => store(conversation.value.id));
+    settleUnsaved();
   });
   addEventListener("offline", () => (online.value = false));
   document.addEventListener("visibilitychange", () => {
@@ -77,18 +83,40 @@ export function start(): void {
   void refresh().then(() => arrive(view.value));
 }
 
+const serverPause = 3000; // ms
+
+/** While the server cannot be reached, asks again as long as somebody looks. */
+function watchServer(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const again = () => {
+    clearTimeout(timer);
+    if (reachable.value) return;
+    timer = setTimeout(() => {
+      if (document.visibilityState === "visible") void refresh().then(again);
+      else again();
+    }, serverPause);
+  };
+  reachable.watch(() => {
+    if (reachable.value) void settleUnsaved();
+    again();
+  });
+}
+
+function settleUnsaved(): void {
+  if (unsaved.size > 0) saving = saving.then(() => store(conversation.value.id));
+}
+
 async function arrive(v: View): Promise<void> {
   view.value = v;
   drawer.value = false;
-  editing.value = null;
+  if (editing.value) cancelEdit();
   if (v.name === "chat" && (v.id !== conversation.value.id || loading.value)) await open(v.id);
   if (v.name !== "chat" && panel.value?.kind !== "document") panel.value = null;
 }
 
 /** Asks the server what there is. */
 export async function refresh(): Promise<void> {
-  const [c] = await Promise.allSettled([loadConfig(), loadChats(), loadNamespaces()]);
-  reachable.value = c.status === "fulfilled" || toApiError(c.reason).kind !== "offline";
+  await Promise.allSettled([loadConfig(), loadChats(), loadNamespaces()]);
 }
 
 async function loadConfig(): Promise<void> {
@@ -157,6 +185,7 @@ async function open(id: string): Promise<void> {
   unsaved.clear();
   panel.value = null;
   conversation.value = emptyConversation();
+  openDraft(id);
   if (id === "") {
     loading.value = "";
     return;
@@ -207,12 +236,15 @@ export async function rename(id: string, title: string): Promise<void> {
   const clean = title.trim();
   if (!clean) return;
   await api.renameChat(id, clean);
+  tellOtherTabs(id);
   if (conversation.value.id === id) conversation.value = { ...conversation.value, title: clean };
   await loadChats();
 }
 
 export async function remove(id: string): Promise<void> {
   await api.deleteChat(id);
+  dropDraft(id);
+  tellOtherTabs(id);
   if (conversation.value.id === id) begin();
   await loadChats();
 }
@@ -240,8 +272,8 @@ export async function ask(text: string): Promise<void> {
   if (!question || isBusy(conversation.value)) return;
   const path = pathOf(conversation.value);
   const edited = editing.value;
-  editing.value = null;
-  draft.value = "";
+  if (edited) cancelEdit();
+  else draft.value = "";
   const parent = edited ? edited.parent : (path.at(-1)?.message.id ?? "");
   const before = path.slice(0, path.findIndex((s) => s.message.id === parent) + 1);
   const message: Message = { id: newId(), parent, role: "user", text: question, answer: null, created: now() };
@@ -257,6 +289,22 @@ export async function retry(message: Message): Promise<void> {
   const question = path[at]?.message;
   if (question && !isBusy(conversation.value)) await answer(question, historyOf(path.slice(0, at)));
 }
+
+/** Has the answer to a question go on where its limit has cut it off. */
+export const continueAnswer = (message: Message): Promise<void> => ask(strings.chat.goOn(questionOf(message)?.text ?? ""));
+
+/** Raises the limit of answers and asks for another answer. */
+export async function answerLonger(message: Message): Promise<void> {
+  const setting = settings.find((x) => x.key === "max_output_tokens")!;
+  const told = recordOf(setting, config.value);
+  if (told) {
+    const now = Number(choices.value.values[setting.key] ?? told.default ?? 0);
+    setChoice(setting.key, Math.min(told.max, 2 * Math.max(now, 1000)));
+  }
+  await retry(message);
+}
+
+const questionOf = (message: Message): Message | undefined => conversation.value.messages.find((m) => m.id === message.parent);
 
 async function answer(question: Message, history: ReturnType<typeof historyOf>): Promise<void> {
   const siblings = conversation.value.messages.some((m) => m.parent === question.id);
@@ -292,8 +340,9 @@ async function store(of: string): Promise<boolean> {
     if (!conversation.value.id) {
       const made = await api.createChat();
       conversation.value = { ...conversation.value, id: made.id };
+      nameDraft(made.id);
       view.value = { name: "chat", id: made.id };
-      history.replaceState(null, "", hrefOf(view.value));
+      history.replaceState(history.state, "", hrefOf(view.value));
     }
     const { id, messages } = conversation.value;
     const sent = messages.filter((m) => unsaved.has(m.id));
@@ -316,6 +365,7 @@ async function sendMessages(id: string, messages: Message[]): Promise<void> {
   const entry = await api.putMessages(id, messages.map(stored));
   if (id === conversation.value.id) conversation.value = { ...conversation.value, title: entry.title };
   chats.value = [entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)];
+  tellOtherTabs(id);
 }
 
 function follow(message: Message, answer: Answer): LiveTurn {
@@ -346,6 +396,48 @@ function settle(id: string, answer: Answer): void {
 export function stop(): void {
   const last = pathOf(conversation.value).at(-1)?.message;
   if (last) lives.get(last.id)?.stop();
+}
+
+/** Puts an earlier question into the field, to be asked in another way. */
+export function edit(message: Message): void {
+  editing.value = message;
+  beginEdit(message.text);
+  focusComposer();
+}
+
+export function cancelEdit(): void {
+  editing.value = null;
+  endEdit();
+}
+
+// ---- Other tabs -----------------------------------------------------------------------------------
+
+const tabs = "BroadcastChannel" in window ? new BroadcastChannel("parley") : null;
+
+function tellOtherTabs(id: string): void {
+  tabs?.postMessage({ changed: id });
+}
+
+/** Shows what other tabs of this browser change. */
+function watchOtherTabs(): void {
+  tabs?.addEventListener("message", (event: MessageEvent<{ changed?: unknown }>) => {
+    void loadChats().catch(() => {}); // the next change, or the next look at this tab, tries again
+    const { id } = conversation.value;
+    if (id && event.data.changed === id && lives.size === 0 && unsaved.size === 0) void renew(id);
+  });
+}
+
+/** Reads the conversation that is shown again. */
+async function renew(id: string): Promise<void> {
+  try {
+    const messages = restored(await api.chatMessages(id));
+    if (conversation.value.id !== id || lives.size > 0) return;
+    const title = chats.value?.find((c) => c.id === id)?.title ?? conversation.value.title;
+    conversation.value = { ...conversation.value, title, messages };
+    resume();
+  } catch (error) {
+    if (toApiError(error).kind === "missing" && conversation.value.id === id) begin();
+  }
 }
 
 // ---- What must survive a reload before the server has named the turn ------------------------------

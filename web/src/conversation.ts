@@ -1,6 +1,6 @@
 // Conversations: a tree of messages, of which one path is shown. A question that was edited, and an answer
 // that was asked for again, are siblings of the former one: nothing that was said is lost.
-import { newAnswer, noUsage, type Answer } from "./turnstate.ts";
+import { graded, newAnswer, noUsage, type Answer } from "./turnstate.ts";
 import type { Citation, Doubt, StageRecord, CallRecord, Usage } from "./types.ts";
 import type { Said } from "./requests.ts";
 
@@ -89,7 +89,7 @@ export function stored(m: Message): Record<string, unknown> {
       status: a.status, turn: a.turn, model: a.model, reasoning: a.reasoning.slice(0, 20_000),
       citations: a.citations.map((c) => ({ ...c, passage: c.passage.slice(0, maxKept) })),
       doubts: a.doubts, followUps: a.followUps, stages: a.stages, calls: a.calls, usage: a.usage, cost: a.cost, duration: a.duration,
-      found: a.found, error: a.error,
+      found: a.found, error: a.error, finish: a.finish, labels: a.labels.filter((l) => a.text.includes(`[${l}]`)),
     },
   };
 }
@@ -98,6 +98,8 @@ type Raw = Record<string, unknown>;
 const isRaw = (v: unknown): v is Raw => typeof v === "object" && v !== null && !Array.isArray(v);
 const textOf = (v: unknown): string => (typeof v === "string" ? v : "");
 const listOf = <T>(v: unknown): T[] => (Array.isArray(v) ? (v.filter(isRaw) as T[]) : []);
+
+const stringsOf = (v: unknown): string[] => (Array.isArray(v) ? v.filter((x) => typeof x === "string") : []);
 
 /** restored reads stored messages, also those of other clients, which have no parents: each follows the one before it. */
 export function restored(list: unknown[]): Message[] {
@@ -122,6 +124,7 @@ export function restored(list: unknown[]): Message[] {
 function restoredAnswer(raw: Raw, text: string): Answer {
   const p = isRaw(raw["parley"]) ? raw["parley"] : {};
   const status = textOf(p["status"]);
+  const doubts = listOf<Doubt>(p["doubts"]);
   const error = isRaw(p["error"]) ? { kind: textOf(p["error"]["kind"]), message: textOf(p["error"]["message"]) } : null;
   return {
     ...newAnswer(),
@@ -130,13 +133,15 @@ function restoredAnswer(raw: Raw, text: string): Answer {
     turn: textOf(p["turn"]),
     model: textOf(p["model"]),
     reasoning: textOf(p["reasoning"]),
-    citations: listOf<Citation>(p["citations"]).map((c, i) => ({
+    citations: graded(listOf<Citation>(p["citations"]).map((c, i) => ({
       ...c, n: i + 1, label: textOf(c.label), name: textOf(c.name), title: textOf(c.title), document_id: textOf(c.document_id),
       url: textOf(c.url), content_url: textOf(c.content_url), quote: textOf(c.quote), passage: textOf(c.passage),
       namespace: textOf(c.namespace), page: Number(c.page) || 0, spans: listOf(c.spans),
-    })),
-    doubts: listOf<Doubt>(p["doubts"]),
-    followUps: Array.isArray(p["followUps"]) ? p["followUps"].filter((f): f is string => typeof f === "string") : [],
+    })), doubts),
+    doubts,
+    finish: textOf(p["finish"]),
+    labels: stringsOf(p["labels"]),
+    followUps: stringsOf(p["followUps"]),
     stages: listOf<StageRecord>(p["stages"]),
     calls: listOf<CallRecord>(p["calls"]),
     usage: isRaw(p["usage"]) ? ({ ...noUsage, ...p["usage"] } as Usage) : noUsage,

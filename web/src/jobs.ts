@@ -1,7 +1,9 @@
-// Handing in documents, and following what becomes of them.
+// Uploads, and following what becomes of them.
 import { api, ApiError, kindOf, send, sentenceOf, toApiError } from "./api.ts";
 import { Cell } from "./cell.ts";
+import { size } from "./format.ts";
 import { strings } from "./strings.ts";
+import { reachable } from "./reach.ts";
 import { readEvents } from "./sse.ts";
 
 export interface JobFile {
@@ -39,7 +41,8 @@ export interface Transfer {
   names: string[];
   sent: number; // 0 to 1
   error: string;
-  request: XMLHttpRequest | null;
+  request: XMLHttpRequest | null; // null once it has ended
+  job: string; // the id of the job that the server made of it, "" until then
 }
 
 export const isFinal = (j: Job) => j.state !== "queued" && j.state !== "running";
@@ -51,15 +54,33 @@ export const changed = new Cell(0); // counts the jobs that have ended: the list
 const followed = new Set<string>();
 const json = { "Content-Type": "application/json" };
 
-/** Reads the newest jobs, and follows those at work. A server without jobs has none. */
-export async function loadJobs(): Promise<void> {
+const maxNamed = 500; // files of a job whose names are fetched
+
+/**
+ * Reads the newest jobs of a namespace, and follows those at work. The list has no names of files and no reasons:
+ * what is known of them stays, and what is not is fetched. A server without jobs has none.
+ */
+export async function loadJobs(namespace: string): Promise<void> {
   try {
-    const response = await send("/api/jobs?limit=20");
+    const response = await send(`/api/jobs?limit=20&namespace=${encodeURIComponent(namespace)}`);
     const page = (await response.json()) as { jobs: Job[] };
-    jobs.value = page.jobs;
-    for (const j of page.jobs) if (!isFinal(j)) void follow(j.id);
+    const known = new Map(jobs.value.map((j) => [j.id, j.files]));
+    jobs.value = page.jobs.map((j) => ({ ...j, files: j.files ?? known.get(j.id) }));
+    for (const j of jobs.value) {
+      if (!isFinal(j)) void follow(j.id);
+      else if (!j.files && j.files_total <= maxNamed) void name(j.id);
+    }
   } catch (error) {
     if (toApiError(error).kind !== "missing") throw error;
+  }
+}
+
+async function name(id: string): Promise<void> {
+  try {
+    const job = (await (await send(`/api/jobs/${encodeURIComponent(id)}`)).json()) as Job;
+    if (jobs.value.some((j) => j.id === id)) put(job);
+  } catch {
+    // It stays without names.
   }
 }
 
@@ -95,11 +116,16 @@ export async function follow(id: string): Promise<void> {
 
 let transferCount = 0;
 
-/** Sends files as one upload. fetch cannot tell how far it is; XMLHttpRequest can. */
-export function upload(files: File[], namespace: string): void {
+/** Sends files as one upload. fetch cannot tell how far it is; XMLHttpRequest can. `limit` is the server's, in bytes. */
+export function upload(files: File[], namespace: string, limit: number): void {
   if (files.length === 0) return;
   const request = new XMLHttpRequest();
-  const transfer: Transfer = { id: ++transferCount, names: files.map((f) => f.name), sent: 0, error: "", request };
+  const transfer: Transfer = { id: ++transferCount, names: files.map((f) => f.name), sent: 0, error: "", request, job: "" };
+  const tooLarge = limit > 0 && files.reduce((sum, f) => sum + f.size, 0) > limit;
+  if (tooLarge) {
+    transfers.value = [...transfers.value, { ...transfer, request: null, error: strings.documents.tooLarge(files.length, size(limit)) }];
+    return;
+  }
   transfers.value = [...transfers.value, transfer];
   const update = (change: Partial<Transfer>) => {
     transfers.value = transfers.value.map((t) => (t.id === transfer.id ? { ...t, ...change } : t));
@@ -108,13 +134,16 @@ export function upload(files: File[], namespace: string): void {
   for (const file of files) form.append("file", file, file.name);
   request.open("POST", `/upload${namespace ? `?namespace=${encodeURIComponent(namespace)}` : ""}`);
   request.upload.onprogress = (e) => e.lengthComputable && update({ sent: e.loaded / e.total });
-  request.onerror = () => update({ error: strings.errors.offline, request: null });
+  request.onerror = () => {
+    reachable.value = false;
+    update({ error: strings.errors.offline, request: null });
+  };
   request.onabort = () => dismiss(transfer.id);
   request.onload = () => {
+    reachable.value = true;
     const answer = read(request.responseText);
     if (request.status >= 200 && request.status < 300) {
-      dismiss(transfer.id);
-      accepted(answer);
+      update({ sent: 1, request: null, job: accepted(answer) });
     } else {
       const said = sentenceOf(answer) || strings.errors.status(request.status);
       update({ error: kindOf(request.status, said) === "missing" ? strings.documents.noUploads : said, request: null });
@@ -135,11 +164,15 @@ function read(text: string): unknown {
   }
 }
 
-/** Follows the job that an answer names. */
-function accepted(answer: unknown): void {
+/** Follows the job that an answer names, and returns its id. */
+function accepted(answer: unknown): string {
   const id = (answer as { job_id?: unknown } | null)?.job_id;
-  if (typeof id === "string" && id) void follow(id);
-  else changed.value++;
+  if (typeof id !== "string" || !id) {
+    changed.value++;
+    return "";
+  }
+  void follow(id);
+  return id;
 }
 
 /** Has pages of the web indexed. */

@@ -1,5 +1,6 @@
 // A turn at work: asking, following it over reloads and lost connections, stopping it.
 import { api, ApiError, refusal, toApiError } from "./api.ts";
+import { reach, reachable } from "./reach.ts";
 import { readEvents } from "./sse.ts";
 import { strings } from "./strings.ts";
 import { apply, complete, isOver, type Answer } from "./turnstate.ts";
@@ -103,7 +104,7 @@ export class LiveTurn {
   private async post(pending: Pending, signal: AbortSignal): Promise<Response> {
     let response: Response;
     try {
-      response = await fetch(pending.path, {
+      response = await reach(pending.path, {
         method: "POST",
         signal,
         headers: { "Content-Type": "application/json", "Idempotency-Key": pending.key, "X-On-Disconnect": "finish" },
@@ -119,7 +120,7 @@ export class LiveTurn {
   /** Shows the steps before the turn has a name. Without them all goes on. */
   private async watchSteps(id: string, signal: AbortSignal): Promise<void> {
     try {
-      const response = await fetch(`/chat/stream/stages?query_id=${encodeURIComponent(id)}`, { signal });
+      const response = await reach(`/chat/stream/stages?query_id=${encodeURIComponent(id)}`, { signal });
       if (!response.ok) return;
       for await (const { data } of readEvents(response)) {
         const step = JSON.parse(data) as { type?: string; stage?: string };
@@ -142,6 +143,7 @@ export class LiveTurn {
         if (failure.kind === "missing") break; // its events are not kept any more
         if (failure.kind !== "offline" && failure.status < 500) throw failure;
         if (this.gone.signal.aborted) return;
+        if (failure.kind === "offline") reachable.value = false; // also when a stream broke that had begun
         this.set({ status: "reconnecting" });
       }
       if (!isOver(this.answer)) await this.pause(tries);
@@ -151,7 +153,7 @@ export class LiveTurn {
 
   /** Reads events from the last one seen on; false when none will come any more. */
   private async readEvents(turn: string): Promise<boolean> {
-    const response = await fetch(`/api/turns/${encodeURIComponent(turn)}/events`, {
+    const response = await reach(`/api/turns/${encodeURIComponent(turn)}/events`, {
       headers: this.seen > 0 ? { "Last-Event-ID": String(this.seen) } : {},
       signal: this.gone.signal,
     });

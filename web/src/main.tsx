@@ -23,7 +23,13 @@ function Page() {
   const drawer = useCell(app.drawer); // what is behind it cannot be reached
   useEffect(() => {
     document.addEventListener("keydown", keys);
-    return () => document.removeEventListener("keydown", keys);
+    document.addEventListener("dragover", keepPage);
+    document.addEventListener("drop", keepPage);
+    return () => {
+      document.removeEventListener("keydown", keys);
+      document.removeEventListener("dragover", keepPage);
+      document.removeEventListener("drop", keepPage);
+    };
   }, []);
   const skip = (event: Event) => {
     event.preventDefault();
@@ -52,6 +58,11 @@ function Page() {
   );
 }
 
+/** A file that is dropped beside the places that take files must not replace the page. */
+function keepPage(event: DragEvent): void {
+  if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+}
+
 /** On narrow screens: the way to the list of conversations, and what is shown. */
 function TopBar() {
   const view = useCell(app.view);
@@ -61,7 +72,7 @@ function TopBar() {
   return (
     <header class="top-bar">
       <IconButton icon="menu" label={strings.sidebar.open} expanded={open} onClick={() => (app.drawer.value = true)} />
-      <span class="top-title">{title}</span>
+      <span class="top-title" dir="auto">{title}</span>
       <IconButton icon="search" label={strings.palette.title} onClick={() => (app.overlay.value = "palette")} />
       <IconButton icon="plus" label={strings.chat.newChat} onClick={app.begin} />
     </header>
@@ -87,8 +98,8 @@ function keys(event: KeyboardEvent): void {
 /** Esc leaves what is open, the smallest thing first; when nothing is, it stops the answer. */
 function escape(): void {
   if (app.drawer.value) app.drawer.value = false;
-  else if (app.panel.value) app.panel.value = null;
-  else if (app.view.value.name === "chat" && app.isBusy(app.conversation.value)) app.stop();
+  else if (app.panel.value) app.closePanel();
+  else if (app.view.value.name === "chat" && app.busy.value) app.stop();
 }
 
 const toastTime = 6000; // ms
@@ -126,6 +137,15 @@ function applyTheme(): void {
   else delete document.documentElement.dataset["theme"];
 }
 
+function showTitle(): void {
+  const view = app.view.value;
+  const title = view.name === "chat" ? app.conversation.value.title : strings.sidebar[view.name];
+  document.title = title ? `${title} – Parley` : "Parley";
+}
+
+app.view.watch(showTitle);
+app.conversation.watch(showTitle);
+showTitle();
 app.theme.watch(applyTheme);
 applyTheme();
 app.start();

@@ -29,6 +29,7 @@ export interface Answer {
   found: number; // passages retrieved
   error: AnswerError | null;
   labels: string[]; // every citation that the text may have
+  finish: string; // why the model stopped: "length" when its limit cut the answer off
   thoughts?: Thoughts | null; // only right after the turn
 }
 
@@ -37,7 +38,7 @@ export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens
 export function newAnswer(): Answer {
   return {
     status: "waiting", turn: "", text: "", reasoning: "", model: "", citations: [], doubts: [], followUps: [], stages: [], calls: [],
-    usage: noUsage, cost: 0, duration: 0, step: "", found: -1, error: null, labels: [],
+    usage: noUsage, cost: 0, duration: 0, step: "", found: -1, error: null, labels: [], finish: "",
   };
 }
 
@@ -79,6 +80,7 @@ interface Body {
   usage?: WireUsage;
   passages?: unknown[] | null;
   labels?: string[] | null;
+  finish_reason?: string;
   questions?: string[] | null;
   doubts?: Doubt[] | null;
   citations?: WireCitation[] | null;
@@ -150,12 +152,13 @@ function finishMessage(answer: Answer, e: Body): void {
   answer.text = e.text ?? answer.text;
   answer.model = e.model || answer.model;
   answer.doubts = e.doubts ?? [];
+  answer.finish = e.finish_reason ?? "";
   const citations = e.citations ?? [];
-  answer.citations = citations.map((c, i) => ({
+  answer.citations = graded(citations.map((c, i) => ({
     n: i + 1, label: c.label, document_id: c.document_id, name: c.name, title: c.title, url: c.url, namespace: "", page: c.page,
     kind: "", start: 0, end: 0, quote: "", passage: c.snippet, content_url: "", stale: false, spans: [],
-    supported: !answer.doubts.some((d) => d.kind === "unsupported" && d.label === c.label),
-  }));
+    supported: true,
+  })), answer.doubts);
 }
 
 /** complete takes over what the server knows of a turn when it is over, places of citations above all. */
@@ -167,7 +170,7 @@ export function complete(answer: Answer, record: TurnRecord): Answer {
     text: record.answer || answer.text,
     reasoning: record.thoughts?.reasoning || answer.reasoning,
     model: record.model || answer.model,
-    citations: record.citations,
+    citations: graded(record.citations, record.unsupported),
     doubts: record.unsupported,
     followUps: record.follow_ups.length ? record.follow_ups : answer.followUps,
     stages: record.stages.length ? record.stages : answer.stages,
@@ -180,7 +183,19 @@ export function complete(answer: Answer, record: TurnRecord): Answer {
   };
 }
 
-/** The labels that chips stand for: those cited, and while the text comes those that it may cite. */
+/** The labels that chips stand for: those cited, and those that the text may cite and of which nothing more is known. */
 export function labelsOf(answer: Answer): ReadonlySet<string> {
-  return new Set([...answer.citations.map((c) => c.label), ...(isOver(answer) ? [] : answer.labels)]);
+  return new Set([...answer.citations.map((c) => c.label), ...answer.labels]);
+}
+
+/**
+ * isLoud reports whether a doubt is worth an alarm: a page that was not retrieved, a number that the page does not
+ * have, or the verdict of a judge. A sentence that only has other words than its page may well be a fair paraphrase.
+ */
+export const isLoud = (d: Doubt): boolean => d.kind === "invented" || d.reason !== "words";
+
+/** graded returns citations with what the doubts say of them. */
+export function graded(citations: Citation[], doubts: Doubt[]): Citation[] {
+  const has = (c: Citation, loud: boolean) => doubts.some((d) => d.kind === "unsupported" && d.label === c.label && isLoud(d) === loud);
+  return citations.map((c) => ({ ...c, supported: !has(c, true), ...(has(c, false) ? { reworded: true } : {}) }));
 }

@@ -91,6 +91,7 @@ export interface Citation {
   passage: string;
   content_url: string;
   supported: boolean;
+  reworded?: boolean; // the page says it in other words; only the page's own grade (turnstate.graded)
   stale: boolean;
   spans: CitedSpan[];
 }

@@ -165,7 +165,24 @@ func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*v
 	if v.said == nil && v.record == nil {
 		return nil, errNoTurn
 	}
+	v.endMessages()
 	return v, nil
+}
+
+// endMessages ends the messages that the end of the turn has interrupted. No event says so; the saved turn does,
+// and has their citations.
+func (v *view) endMessages() {
+	if v.record == nil {
+		return
+	}
+	for i := range v.folded.Messages {
+		m := &v.folded.Messages[i]
+		saved := slices.IndexFunc(v.record.Answers, func(a turn.Answer) bool { return a.ID == m.ID })
+		if m.Status == "" && saved >= 0 {
+			a := v.record.Answers[saved]
+			m.Status, m.Citations, m.Doubts = a.Status, a.Citations, a.Doubts
+		}
+	}
 }
 
 // findRecord looks for the saved turn, in the namespaces that the caller may ask where that is not

@@ -58,21 +58,21 @@ function OneBlockStatic({ block, chip }: BlockProps) {
 function blockOf(block: Block, chip?: Chips): VNode {
   switch (block.kind) {
     case "paragraph":
-      return <p>{inlineOf(block.children, chip, `${block.start}`)}</p>;
+      return <p dir="auto">{inlineOf(block.children, chip, `${block.start}`)}</p>;
     case "heading": {
       // The page's own headings come before those of an answer.
       const Tag = `h${Math.min(6, block.level + 2)}` as "h3";
-      return <Tag class={`h h${block.level}`}>{inlineOf(block.children, chip, `${block.start}`)}</Tag>;
+      return <Tag class={`h h${block.level}`} dir="auto">{inlineOf(block.children, chip, `${block.start}`)}</Tag>;
     }
     case "code":
       return <CodeBlock language={block.language} text={block.text} />;
     case "quote":
-      return <blockquote>{blocksOf(block.blocks, chip)}</blockquote>;
+      return <blockquote dir="auto">{blocksOf(block.blocks, chip)}</blockquote>;
     case "list":
       return block.ordered ? (
-        <ol start={block.first}>{block.items.map((i) => itemOf(i, chip))}</ol>
+        <ol start={block.first} dir="auto">{block.items.map((i) => itemOf(i, chip))}</ol>
       ) : (
-        <ul>{block.items.map((i) => itemOf(i, chip))}</ul>
+        <ul dir="auto">{block.items.map((i) => itemOf(i, chip))}</ul>
       );
     case "table":
       return <Table block={block} chip={chip} />;
@@ -84,7 +84,7 @@ function blockOf(block: Block, chip?: Chips): VNode {
 function itemOf(item: Item, chip?: Chips): VNode {
   const only = item.blocks.length === 1 && item.blocks[0]!.kind === "paragraph" ? item.blocks[0] : null;
   return (
-    <li key={item.start} class={item.checked === null ? undefined : "task"}>
+    <li key={item.start} dir="auto" class={item.checked === null ? undefined : "task"}>
       {item.checked !== null && <input type="checkbox" checked={item.checked} disabled aria-label={strings.chat.task(item.checked)} />}
       {only && only.kind === "paragraph" ? inlineOf(only.children, chip, `${item.start}`) : blocksOf(item.blocks, chip)}
     </li>
@@ -95,11 +95,11 @@ function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip
   const column = (i: number) => alignment(block.align[i] ?? "");
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={strings.chat.table}>
-      <table>
+      <table dir="auto">
         <thead>
           <tr>
             {block.head.map((cell, i) => (
-              <th key={i} scope="col" class={column(i)}>
+              <th key={i} scope="col" dir="auto" class={column(i)}>
                 {inlineOf(cell, chip, `${block.start}.h${i}`)}
               </th>
             ))}
@@ -109,7 +109,7 @@ function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip
           {block.rows.map((row, r) => (
             <tr key={r}>
               {row.map((cell, i) => (
-                <td key={i} class={column(i)}>
+                <td key={i} dir="auto" class={column(i)}>
                   {inlineOf(cell, chip, `${block.start}.${r}.${i}`)}
                 </td>
               ))}
@@ -134,7 +134,7 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
         </button>
         <CopyButton text={text} label={strings.chat.copyCode} small />
       </figcaption>
-      <pre class={wrapped ? "wrapped" : undefined} tabIndex={0}>
+      <pre dir="ltr" class={wrapped ? "wrapped" : undefined} tabIndex={0}>
         <code>{text}</code>
       </pre>
     </figure>

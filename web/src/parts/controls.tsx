@@ -144,19 +144,25 @@ export interface MenuItem {
   run: () => void;
 }
 
-/** A button with a menu below it. */
+/** A button with a menu below it, in the top layer: nothing around it can clip it. */
 export function Menu({ label, items, icon = "more" }: { label: string; items: MenuItem[]; icon?: IconName }) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!open) return;
-    list.current?.querySelector<HTMLElement>("button")?.focus();
-    const away = (event: Event) => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false);
+    const popover = list.current;
+    if (!open || !popover || !root.current) return;
+    popover.showPopover();
+    placeMenu(popover, root.current);
+    popover.querySelector<HTMLElement>("button")?.focus();
+    const closed = (event: Event) => (event as ToggleEvent).newState === "closed" && setOpen(false);
+    const scrolled = (event: Event) => !popover.contains(event.target as Node) && setOpen(false);
+    popover.addEventListener("toggle", closed);
+    addEventListener("scroll", scrolled, { capture: true, passive: true });
+    return () => {
+      popover.removeEventListener("toggle", closed);
+      removeEventListener("scroll", scrolled, { capture: true });
     };
-    document.addEventListener("pointerdown", away);
-    return () => document.removeEventListener("pointerdown", away);
   }, [open]);
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Escape" && open) {
@@ -175,7 +181,7 @@ export function Menu({ label, items, icon = "more" }: { label: string; items: Me
         <Icon name={icon} />
       </button>
       {open && (
-        <div class="menu-list" role="menu" aria-label={label} ref={list}>
+        <div class="menu-list" role="menu" aria-label={label} ref={list} popover="auto">
           {items.map((item) => (
             <button
               key={item.label} type="button" role="menuitem" tabIndex={-1} class={item.danger ? "danger" : undefined}
@@ -192,6 +198,20 @@ export function Menu({ label, items, icon = "more" }: { label: string; items: Me
       )}
     </div>
   );
+}
+
+const menuGap = 4; // px
+
+/** Puts a menu below its button, or above where there is more room, and inside the screen. */
+function placeMenu(menu: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect();
+  const { width, height } = menu.getBoundingClientRect();
+  const below = at.bottom + menuGap;
+  const top = below + height <= innerHeight ? below : Math.max(menuGap, at.top - menuGap - height);
+  const rtl = getComputedStyle(button).direction === "rtl";
+  const left = rtl ? at.left : at.right - width;
+  menu.style.top = `${top}px`;
+  menu.style.left = `${Math.max(menuGap, Math.min(left, innerWidth - width - menuGap))}px`;
 }
 
 /** Moves the focus among the buttons of a list. */

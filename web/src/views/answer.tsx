@@ -10,6 +10,7 @@ import { CopyButton, Icon, IconButton, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { isOver, labelsOf, type Answer } from "../turnstate.ts";
 import type { Citation } from "../types.ts";
+import { Doubts } from "./doubts.tsx";
 import { tip } from "./tip.tsx";
 import { Versions } from "./versions.tsx";
 
@@ -28,7 +29,9 @@ export function AnswerView({ message, siblings, last }: Props) {
     <article class={`answer ${over ? "" : "at-work"}`} aria-label={s.answer} aria-busy={!over}>
       {!over && <Steps answer={answer} />}
       <Text answer={answer} />
+      {!over && <Doing answer={answer} />}
       {answer.status === "cancelled" && <p class="note">{s.stopped}</p>}
+      {over && answer.finish === "length" && <CutOff message={message} last={last} />}
       {answer.status === "failed" && <Failure message={message} last={last} />}
       {answer.status === "completed" && answer.found === 0 && (
         <p class="note nothing">{s.nothingFound} <a href="#/documents">{s.seeDocuments}</a></p>
@@ -101,27 +104,43 @@ export function openCitation(citation: Citation, occurrence = -1): void {
   app.panel.value = { kind: "source", citation, n: citation.n, span: which };
 }
 
-/** What is going on, as long as it does. */
+const stageName = (stage: string): string => strings.stages[stage as keyof typeof strings.stages] ?? stage;
+
+/** The steps that are done, as long as the answer is at work. */
 function Steps({ answer }: { answer: Answer }) {
-  const stages = answer.stages.filter((x) => x.stage !== "history" || x.status === "running");
-  const now = answer.status === "reconnecting" ? s.reconnecting : stages.findLast((x) => x.status === "running")?.stage;
-  const doing = now && now in strings.stages ? strings.stages[now as keyof typeof strings.stages] : (now ?? answer.step);
-  const finished = stages.filter((x) => x.status === "finished");
+  const finished = answer.stages.filter((x) => x.stage !== "history" && x.status === "finished");
+  if (finished.length === 0) return null;
   return (
-    <div class="steps">
-      <span class={`doing ${answer.status}`}>
-        <Spinner label={s.working} />
-        <span>{(answer.text && answer.status === "streaming" ? s.writing : doing) || s.asking}</span>
-      </span>
-      {finished.length > 0 && (
-        <ol aria-label={s.stepsDone}>
-          {finished.map((x, i) => (
-            <li key={i}>
-              {strings.stages[x.stage as keyof typeof strings.stages] ?? x.stage} <small>{duration(x.duration)}</small>
-            </li>
-          ))}
-          {answer.found >= 0 && <li>{s.found(answer.found)}</li>}
-        </ol>
+    <ol class="steps" aria-label={s.stepsDone}>
+      {finished.map((x, i) => <li key={i}>{stageName(x.stage)} <small>{duration(x.duration)}</small></li>)}
+      {answer.found >= 0 && <li>{s.found(answer.found)}</li>}
+    </ol>
+  );
+}
+
+/** What is going on, below the text: that is where people look. */
+function Doing({ answer }: { answer: Answer }) {
+  const running = answer.stages.findLast((x) => x.status === "running")?.stage ?? answer.step;
+  const doing = answer.status === "reconnecting" ? s.reconnecting : answer.text && running === "generate" ? s.writing : stageName(running) || s.asking;
+  return (
+    <span class={`doing ${answer.status}`}>
+      <Spinner label={s.working} />
+      <span>{doing}</span>
+    </span>
+  );
+}
+
+/** The limit of its length ended the answer. */
+function CutOff({ message, last }: { message: Message; last: boolean }) {
+  const busy = useCell(app.busy);
+  return (
+    <div class="cut-off" role="note">
+      <p><Icon name="warn" />{s.cutOff}</p>
+      {last && (
+        <p class="actions">
+          <button type="button" disabled={busy} onClick={() => void app.continueAnswer(message)}>{s.continueAnswer}</button>
+          <button type="button" disabled={busy} onClick={() => void app.answerLonger(message)}>{s.answerLonger}</button>
+        </p>
       )}
     </div>
   );
@@ -156,27 +175,6 @@ function Failure({ message, last }: { message: Message; last: boolean }) {
   );
 }
 
-/** Claims that the check of the citations did not bear out. */
-function Doubts({ answer }: { answer: Answer }) {
-  if (answer.doubts.length === 0) return null;
-  return (
-    <details class="doubts">
-      <summary>
-        <Icon name="warn" />
-        {s.doubts(answer.doubts.length)}
-      </summary>
-      <ul>
-        {answer.doubts.map((d, i) => (
-          <li key={i}>
-            <q>{d.sentence}</q>
-            <small>{d.kind === "invented" ? s.invented : s.notBorneOut(d.label)}</small>
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
 function Sources({ answer }: { answer: Answer }) {
   return (
     <ul class="sources" aria-label={s.sources}>
@@ -185,7 +183,7 @@ function Sources({ answer }: { answer: Answer }) {
           <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}
             onMouseEnter={(e) => tip.show(e.currentTarget, c)} onMouseLeave={() => tip.hide()}>
             <span class="n">{c.n}</span>
-            <span class="title">{c.title || c.name}</span>
+            <span class="title" dir="auto">{c.title || c.name}</span>
             {c.page > 0 && <span class="page">{s.page(c.page)}</span>}
           </button>
         </li>
@@ -196,7 +194,7 @@ function Sources({ answer }: { answer: Answer }) {
 
 function Foot({ message, siblings, last }: Props) {
   const answer = message.answer!;
-  const busy = app.isBusy(useCell(app.conversation));
+  const busy = useCell(app.busy);
   return (
     <footer class="answer-foot">
       <Versions id={message.id} parent={message.parent} siblings={siblings} />
@@ -230,7 +228,7 @@ function FollowUps({ questions }: { questions: string[] }) {
     <ul class="follow-ups" aria-label={s.followUps}>
       {questions.map((q) => (
         <li key={q}>
-          <button type="button" onClick={() => void app.ask(q)}>
+          <button type="button" dir="auto" onClick={() => void app.ask(q)}>
             {q}
           </button>
         </li>

@@ -1,16 +1,15 @@
 // The conversation: its messages, and where to ask.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { memo } from "../parts/memo.tsx";
+import { drawNow } from "../parts/now.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { pathOf, type Message, type Shown } from "../conversation.ts";
-import { CopyButton, EmptyState, Icon, IconButton, Spinner } from "../parts/controls.tsx";
-import { choices } from "../settings.ts";
+import { CopyButton, Icon, IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { AnswerView } from "./answer.tsx";
 import { Composer } from "./composer.tsx";
-import { NamespaceSelect } from "./documents.tsx";
-import { Problems } from "./problems.tsx";
+import { Welcome } from "./welcome.tsx";
 import { Versions } from "./versions.tsx";
 
 const s = strings.chat;
@@ -32,12 +31,14 @@ export function ChatView() {
 
 const nearEnd = 80; // px from the end that count as being there
 const group = 20; // messages that are put into the page at a time
+const idleMessages = 200; // that come into the page without being asked for; earlier ones come when somebody scrolls to them
+const nearStart = 1500; // px from the first message that count as having scrolled to it
 
 function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: string }) {
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
-  const first = useFirst(id, path.length);
+  const [first, more] = useFirst(id, path.length);
   const toEnd = () => {
     const el = scroller.current;
     if (el) el.scrollTop = el.scrollHeight;
@@ -53,6 +54,7 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
     const el = scroller.current!;
     atEnd.current = el.scrollHeight - el.scrollTop - el.clientHeight < nearEnd;
     setAway(!atEnd.current);
+    if (first > 0 && el.scrollTop < nearStart) more();
   };
   return (
     <div class="messages" ref={scroller} onScroll={scrolled} tabIndex={-1}>
@@ -60,13 +62,8 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
         <Welcome loading={loading} />
       ) : (
         <div class="thread" role="log" aria-live="off" aria-label={s.conversation}>
-          {groupsOf(path, first).map((g) => (
-            <div key={g.at} class={`group ${g.at + group >= path.length ? "last" : ""}`}>
-              {g.shown.map((shown, i) => (
-                <OneMessage key={shown.message.id} message={shown.message} siblings={shown.siblings} last={g.at + i === path.length - 1} />
-              ))}
-            </div>
-          ))}
+          {first > 0 && <button type="button" class="quiet earlier" onClick={more}>{s.earlier(first)}</button>}
+          {groupsOf(path, first).map((g) => <Group key={`${g.at}`} at={g.at} shown={g.shown} length={path.length} />)}
         </div>
       )}
       {away && (
@@ -85,13 +82,16 @@ function groupsOf(path: Shown[], first: number): { at: number; shown: Shown[] }[
   return groups;
 }
 
-/** The first message that is in the page: a long conversation comes into it from its end, while nothing else is to do. */
-function useFirst(id: string, length: number): number {
+/**
+ * The first message that is in the page, and what takes in earlier ones. A long conversation comes in from its end,
+ * while there is nothing else to do; the start of a very long one only when it is wanted.
+ */
+function useFirst(id: string, length: number): [number, () => void] {
   const [shown, setShown] = useState({ id, count: 2 * group });
   const count = shown.id === id ? shown.count : 2 * group;
+  const more = () => setShown({ id, count: count + group });
   useEffect(() => {
-    if (count >= length) return;
-    const more = () => setShown({ id, count: count + group });
+    if (count >= Math.min(length, idleMessages)) return;
     if ("requestIdleCallback" in window) {
       const handle = requestIdleCallback(more, { timeout: 500 });
       return () => cancelIdleCallback(handle);
@@ -99,8 +99,33 @@ function useFirst(id: string, length: number): number {
     const timer = setTimeout(more, 50);
     return () => clearTimeout(timer);
   }, [id, count, length]);
-  return Math.max(0, Math.floor((length - count) / group) * group);
+  useEffect(() => {
+    const all = () => drawNow(() => setShown({ id, count: length }));
+    addEventListener("beforeprint", all);
+    return () => removeEventListener("beforeprint", all);
+  }, [id, length]);
+  return [Math.max(0, Math.floor((length - count) / group) * group), more];
 }
+
+interface GroupProps {
+  at: number;
+  shown: Shown[];
+  length: number; // of the whole path
+}
+
+const Group = memo<GroupProps>(
+  ({ at, shown, length }) => (
+    <div class={`group ${at + group >= length ? "last" : ""}`}>
+      {shown.map(({ message, siblings }, i) => (
+        <OneMessage key={message.id} message={message} siblings={siblings} last={at + i === length - 1} />
+      ))}
+    </div>
+  ),
+  (a, b) => isInLast(a) === isInLast(b) && a.shown.length === b.shown.length && a.shown.every((x, i) => isSame(x, b.shown[i]!)),
+);
+
+const isInLast = (g: GroupProps) => g.at + group >= g.length;
+const isSame = (a: Shown, b: Shown) => a.message === b.message && a.siblings.join() === b.siblings.join();
 
 interface MessageProps {
   message: Message;
@@ -121,63 +146,12 @@ function QuestionView({ message, siblings }: { message: Message; siblings: strin
   const editing = useCell(app.editing);
   return (
     <section class={`question ${editing?.id === message.id ? "editing" : ""}`} aria-label={s.question}>
-      <div class="bubble">{message.text}</div>
+      <div class="bubble" dir="auto">{message.text}</div>
       <div class="question-foot">
         <Versions id={message.id} parent={message.parent} siblings={siblings} />
         <CopyButton text={message.text} label={s.copyQuestion} />
-        <IconButton icon="edit" label={s.edit} onClick={() => edit(message)} />
+        <IconButton icon="edit" label={s.edit} onClick={() => app.edit(message)} />
       </div>
     </section>
-  );
-}
-
-export function edit(message: Message): void {
-  app.editing.value = message;
-  app.draft.value = message.text;
-  app.focusComposer();
-}
-
-function Welcome({ loading }: { loading: string }) {
-  const config = useCell(app.config);
-  const namespaces = useCell(app.namespaces);
-  const chosen = useCell(choices).namespace;
-  const online = useCell(app.online);
-  const reachable = useCell(app.reachable);
-  if (loading === "loading") return <div class="centered"><Spinner label={s.loading} /></div>;
-  if (loading === "missing") return <EmptyState icon="chat" title={s.missing} actions={<button type="button" class="primary" onClick={app.begin}>{s.newChat}</button>}>{s.missingText}</EmptyState>;
-  if (loading === "failed") return <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" class="primary" onClick={() => void app.reopen()}>{strings.tryAgain}</button>}>{s.notLoadedText}</EmptyState>;
-  const count = namespaces.find((n) => n.name === (chosen || config?.namespace))?.documents ?? config?.documents ?? 0;
-  if (config && count === 0 && !config.ingestion.running) {
-    const elsewhere = namespaces.some((n) => n.documents > 0);
-    return (
-      <EmptyState icon="files" title={elsewhere ? s.noDocumentsIn(chosen || config.namespace) : s.noDocuments} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
-        <p>{elsewhere ? s.documentsElsewhere : s.noDocumentsText}</p>
-        {elsewhere && <NamespaceSelect />}
-      </EmptyState>
-    );
-  }
-  return (
-    <div class="welcome">
-      <div class="welcome-mark" aria-hidden="true"><Mark /></div>
-      <h2>{s.welcome}</h2>
-      <p>{config ? s.welcomeText(count) : online && reachable ? s.welcomeWait : strings.failures.offline.text}</p>
-      <Problems />
-      <ul class="hints">
-        {s.hints.map(([key, text]) => (
-          <li key={key}><kbd>{key}</kbd> {text}</li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-/** Parley's mark: two voices. */
-export function Mark() {
-  return (
-    <svg viewBox="0 0 32 32" class="mark" aria-hidden="true" focusable="false">
-      <rect width="32" height="32" rx="8" class="mark-ground" />
-      <path d="M9 10.5h9.5a3.5 3.5 0 0 1 0 7H13l-4 3.5z" class="mark-first" />
-      <path d="M23 16.5v8l-3.2-3H15.5" class="mark-second" />
-    </svg>
   );
 }

@@ -6,7 +6,6 @@ import type { Shown } from "../conversation.ts";
 import { Icon, IconButton } from "../parts/controls.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
-import { edit } from "./chat.tsx";
 
 const s = strings.chat;
 const maxHeight = 220; // px
@@ -16,7 +15,8 @@ export function Composer({ path }: { path: Shown[] }) {
   const editing = useCell(app.editing);
   const config = useCell(app.config);
   const online = useCell(app.online);
-  const busy = app.isBusy(useCell(app.conversation));
+  const busy = useCell(app.busy);
+  const reachable = useCell(app.reachable);
   const field = useRef<HTMLTextAreaElement>(null);
   const limit = config?.limits.question || 32_768;
   const tooLong = new TextEncoder().encode(draft).length > limit;
@@ -24,10 +24,6 @@ export function Composer({ path }: { path: Shown[] }) {
 
   const send = () => {
     if (!tooLong) void app.ask(draft);
-  };
-  const cancelEdit = () => {
-    app.editing.value = null;
-    app.draft.value = "";
   };
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing) return;
@@ -38,10 +34,10 @@ export function Composer({ path }: { path: Shown[] }) {
       const last = path.findLast((p) => p.message.role === "user");
       if (!last) return;
       event.preventDefault();
-      edit(last.message);
+      app.edit(last.message);
     } else if (event.key === "Escape" && editing) {
       event.stopPropagation();
-      cancelEdit();
+      app.cancelEdit();
     }
   };
   return (
@@ -50,13 +46,13 @@ export function Composer({ path }: { path: Shown[] }) {
         <p class="editing-note">
           <Icon name="edit" />
           {s.editing}
-          <button type="button" class="quiet small" onClick={cancelEdit}>{strings.cancel}</button>
+          <button type="button" class="quiet small" onClick={app.cancelEdit}>{strings.cancel}</button>
         </p>
       )}
       <div class="composer-box">
         <label class="offscreen" for="question">{s.ask}</label>
         <textarea
-          id="question" ref={field} rows={1} value={draft} placeholder={path.length > 0 ? s.askNext : s.ask} autocomplete="off"
+          id="question" ref={field} rows={1} dir="auto" value={draft} placeholder={path.length > 0 ? s.askNext : s.ask} autocomplete="off"
           aria-invalid={tooLong} aria-describedby="composer-hint" enterkeyhint="send"
           onInput={(e) => (app.draft.value = e.currentTarget.value)} onKeyDown={keys}
         />
@@ -70,7 +66,7 @@ export function Composer({ path }: { path: Shown[] }) {
         </div>
       </div>
       <p id="composer-hint" class={`composer-hint ${tooLong ? "bad" : ""}`}>
-        {tooLong ? s.tooLong(limit) : !online ? strings.failures.offline.title : <Model />}
+        {tooLong ? s.tooLong(limit) : !online || !reachable ? strings.failures.offline.title : <Model />}
       </p>
     </form>
   );

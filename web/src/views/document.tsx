@@ -7,7 +7,6 @@ import { documentHref } from "../markdown/parse.ts";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import type { ChunkRecord, DocumentRecord } from "../types.ts";
-import { CloseLink } from "./documents.tsx";
 
 const s = strings.documents;
 
@@ -37,8 +36,8 @@ export function DocumentView({ id, namespace }: { id: string; namespace: string 
     <div class="view">
       <div class="view-inner">
         <header class="view-head">
-          <CloseLink />
-          <h1>{doc.title || doc.name}</h1>
+          <a class="icon-button" href="#/documents" aria-label={s.back} title={s.back}><Icon name="left" /></a>
+          <h1 dir="auto">{doc.title || doc.name}</h1>
           <button type="button" onClick={() => show()}><Icon name="files" />{s.showPages}</button>
           <a class="button" href={documentHref(doc.content_url)} target="_blank" rel="noopener noreferrer"><Icon name="open" />{strings.source.original}</a>
         </header>
@@ -60,7 +59,7 @@ export function DocumentView({ id, namespace }: { id: string; namespace: string 
                   <small>{[c.spans[0]?.page ? strings.chat.page(c.spans[0].page) : "", strings.chat.tokens(count(c.tokens)), c.headings.join(" › ")].filter(Boolean).join(" · ")}</small>
                   <button type="button" class="quiet small" onClick={() => show(c)}>{s.showOnPage}</button>
                 </header>
-                <p>{c.text}</p>
+                <p dir="auto">{c.text}</p>
               </article>
             </li>
           ))}

@@ -6,14 +6,15 @@ import { useCell } from "../cell.ts";
 import { ago, count, size } from "../format.ts";
 import { documentHref } from "../markdown/parse.ts";
 import * as work from "../jobs.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import type { DocumentRecord } from "../types.ts";
 import { DocumentView } from "./document.tsx";
 import { JobList } from "./jobs.tsx";
+import { NamespaceSelect } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
-import { Confirm } from "./sidebar.tsx";
 
 const s = strings.documents;
 
@@ -27,9 +28,10 @@ function List({ namespace }: { namespace: string }) {
   const [q, setQ] = useState("");
   const list = useDocuments(namespace, q);
   const [removing, setRemoving] = useState<DocumentRecord | null>(null);
+  const searched = namespace || config?.namespace || "";
   useEffect(() => {
-    work.loadJobs().catch(() => app.tell(s.jobsNotLoaded, true));
-  }, []);
+    if (searched) work.loadJobs(searched).catch(() => app.tell(s.jobsNotLoaded, true));
+  }, [searched]);
   const empty = list.total === 0 && !q && !list.error;
   return (
     <DropZone namespace={namespace}>
@@ -39,7 +41,7 @@ function List({ namespace }: { namespace: string }) {
       </header>
       <Problems only={["ingesting", "embedding"]} />
       <AddDocuments namespace={namespace} />
-      <JobList />
+      <JobList namespace={searched} />
       <div class="list-head">
         <SearchField label={s.search} value={q} onInput={setQ} />
         <span role="status" class="soft">{list.total >= 0 && s.total(count(list.total), q)}</span>
@@ -120,7 +122,7 @@ function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; 
       <tbody>
         {documents.map((d) => (
           <tr key={d.id}>
-            <th scope="row"><a href={app.hrefOf({ name: "documents", id: d.id })}><span>{d.title || d.name}</span><small>{d.name} · {size(d.size)}</small></a></th>
+            <th scope="row"><a href={app.hrefOf({ name: "documents", id: d.id })}><span dir="auto">{d.title || d.name}</span><small dir="auto">{d.name} · {size(d.size)}</small></a></th>
             <td class="align-right" data-label={s.pages}>{d.pages > 0 ? count(d.pages) : "–"}</td>
             <td class="align-right" data-label={s.chunks}>{count(d.chunks)}</td>
             <td><Status document={d} vectors={can["vectors"] ?? false} />{d.notes && <small class="notes">{d.notes}</small>}</td>
@@ -140,24 +142,6 @@ function Status({ document: d, vectors }: { document: DocumentRecord; vectors: b
   return <span class="badge good">{s.ready}</span>;
 }
 
-export function NamespaceSelect() {
-  const all = useCell(app.namespaces);
-  const chosen = useCell(choices);
-  if (all.length < 2) return null;
-  return (
-    <label class="namespace">
-      <span>{s.namespace}</span>
-      <select value={chosen.namespace || all.find((n) => n.default)?.name}
-        onChange={(e) => {
-          const name = e.currentTarget.value;
-          choices.value = { ...chosen, namespace: all.find((n) => n.name === name)?.default ? "" : name };
-        }}>
-        {all.map((n) => <option key={n.name} value={n.name}>{s.namespaceOption(n.name, count(n.documents))}</option>)}
-      </select>
-    </label>
-  );
-}
-
 /** Takes files that are dropped anywhere on the view. */
 function DropZone({ namespace, children }: { namespace: string; children: preact.ComponentChildren }) {
   const [over, setOver] = useState(0);
@@ -171,7 +155,7 @@ function DropZone({ namespace, children }: { namespace: string; children: preact
         if (!has(e)) return;
         e.preventDefault();
         setOver(0);
-        work.upload([...(e.dataTransfer?.files ?? [])], namespace);
+        work.upload([...(e.dataTransfer?.files ?? [])], namespace, app.config.value?.limits.upload ?? 0);
       }}
     >
       <div class="view-inner">{children}</div>
@@ -211,7 +195,7 @@ function AddDocuments({ namespace }: { namespace: string }) {
           <button type="button" class="primary" onClick={() => picker.current?.click()}>{s.choose}</button>
           <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={s.choose}
             onChange={(e) => {
-              work.upload([...(e.currentTarget.files ?? [])], namespace);
+              work.upload([...(e.currentTarget.files ?? [])], namespace, app.config.value?.limits.upload ?? 0);
               e.currentTarget.value = "";
             }} />
         </div>
@@ -226,8 +210,4 @@ function AddDocuments({ namespace }: { namespace: string }) {
       </form>
     </section>
   );
-}
-
-export function CloseLink() {
-  return <a class="icon-button" href="#/documents" aria-label={s.back} title={s.back}><Icon name="left" /></a>;
 }

@@ -1,4 +1,4 @@
-// What is being handed in, and what became of it.
+// Recent uploads, and what became of them.
 import { useState } from "preact/hooks";
 import { toApiError } from "../api.ts";
 import * as app from "../app.ts";
@@ -11,9 +11,9 @@ import { strings } from "../strings.ts";
 const s = strings.jobs;
 const shownAtFirst = 4;
 
-export function JobList() {
-  const jobs = useCell(work.jobs);
-  const transfers = useCell(work.transfers);
+export function JobList({ namespace }: { namespace: string }) {
+  const jobs = useCell(work.jobs).filter((j) => j.namespace === namespace);
+  const transfers = useCell(work.transfers).filter((t) => t.job === ""); // the others are jobs now
   const [all, setAll] = useState(false);
   if (jobs.length + transfers.length === 0) return null;
   const shown = all ? jobs : jobs.slice(0, shownAtFirst);

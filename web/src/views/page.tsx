@@ -77,12 +77,12 @@ function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: R
         switch (block.kind) {
           case "heading": {
             const Tag = `h${Math.min(6, block.level + 2)}` as "h3";
-            return <Tag key={i}>{words(block.start, block.end)}</Tag>;
+            return <Tag key={i} dir="auto">{words(block.start, block.end)}</Tag>;
           }
           case "lines":
             return page.kind === "table" ? <Rows key={i} text={page.text} block={block} words={words} /> : <Lines key={i} text={page.text} block={block} words={words} />;
           default:
-            return <p key={i}>{words(block.start, block.end)}</p>;
+            return <p key={i} dir="auto">{words(block.start, block.end)}</p>;
         }
       })}
     </div>
@@ -127,8 +127,8 @@ function split(text: string, { start, end }: Range, separator: string): Range[] 
 
 function Lines({ text, block, words }: BlockProps) {
   return (
-    <ul class="lines">
-      {split(text, block, "\n").map((line) => <li key={line.start}>{words(line.start, line.end)}</li>)}
+    <ul class="lines" dir="auto">
+      {split(text, block, "\n").map((line) => <li key={line.start} dir="auto">{words(line.start, line.end)}</li>)}
     </ul>
   );
 }
@@ -161,7 +161,7 @@ function Rows({ text, block, words }: BlockProps) {
   const columns = head.map((c) => text.slice(c.start, c.end));
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={s.table}>
-      <table>
+      <table dir="auto">
         <thead>
           <tr>{head.map((c) => <th key={c.start} scope="col">{words(c.start, c.end)}</th>)}</tr>
         </thead>

@@ -1,4 +1,4 @@
-// The panel at the side: the original at the cited page, or how an answer came about.
+// The panel at the side: the original at the cited page, or how an answer was made.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
@@ -9,7 +9,7 @@ import { strings } from "../strings.ts";
 import type { Citation, PageRecord } from "../types.ts";
 import { PageView, type Range } from "./page.tsx";
 import { Thinking } from "./thinking.tsx";
-import { Passage } from "./tip.tsx";
+import { Passage, tip } from "./tip.tsx";
 
 const s = strings.source;
 
@@ -24,7 +24,7 @@ export function SidePanel() {
     opener.current = document.activeElement;
     root.current?.focus();
     return () => {
-      if (opener.current instanceof HTMLElement && opener.current.isConnected) opener.current.focus();
+      if (opener.current instanceof HTMLElement && opener.current.isConnected) tip.focusQuietly(opener.current);
     };
   }, [shown]);
   if (!panel) return null;
@@ -40,8 +40,6 @@ export function SidePanel() {
     </aside>
   );
 }
-
-const close = () => (app.panel.value = null);
 
 function Source({ citation, n, span }: { citation: Citation; n: number; span: number }) {
   if (!citation.document_id || !hasPage(citation)) return <Remains citation={citation} n={n} />;
@@ -61,6 +59,7 @@ function Notes({ citation, marked }: { citation: Citation; marked: boolean }) {
   return (
     <>
       {!citation.supported && <p class="warn-note"><Icon name="warn" />{s.unsupported}</p>}
+      {citation.supported && citation.reworded && <p class="soft-note">{s.reworded}</p>}
       {stale && <p class="warn-note"><Icon name="warn" />{s.stale}{citation.quote && <> <q>{citation.quote}</q></>}</p>}
       {!marked && !stale && <p class="soft-note">{s.noWords}</p>}
     </>
@@ -74,7 +73,7 @@ function Remains({ citation, n }: { citation: Citation; n: number }) {
       <Head title={citation.title || citation.name} n={n} />
       <div class="panel-body">
         <p class="warn-note"><Icon name="warn" />{s.gone}</p>
-        <blockquote class="remains"><Passage text={citation.passage} quote={citation.quote} whole /></blockquote>
+        <blockquote class="remains" dir="auto"><Passage text={citation.passage} quote={citation.quote} whole /></blockquote>
       </div>
     </>
   );
@@ -84,11 +83,11 @@ function Head({ title, n, original }: { title: string; n?: number; original?: st
   return (
     <header class="panel-head">
       {n !== undefined && <span class="n" aria-hidden="true">{n}</span>}
-      <h2>{title}</h2>
+      <h2 dir="auto">{title}</h2>
       {original && (
         <a class="icon-button" href={original} target="_blank" rel="noopener noreferrer" aria-label={s.original} title={s.original}><Icon name="open" /></a>
       )}
-      <IconButton icon="close" label={strings.close} onClick={close} />
+      <IconButton icon="close" label={strings.close} onClick={app.closePanel} />
     </header>
   );
 }

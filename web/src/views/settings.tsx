@@ -7,7 +7,7 @@ import { Icon } from "../parts/controls.tsx";
 import { choices, defaultOf, groups, noChoices, recordOf, setChoice, setModel, settings, stages, type Setting, type Value } from "../settings.ts";
 import { strings } from "../strings.ts";
 import type { SettingRecord } from "../types.ts";
-import { NamespaceSelect } from "./documents.tsx";
+import { NamespaceSelect } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
 
 const s = strings.settings;

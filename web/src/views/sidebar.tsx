@@ -4,10 +4,11 @@ import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { jsonOf, markdownOf } from "../conversation.ts";
 import { ago } from "../format.ts";
-import { Dialog, Icon, IconButton, Menu, SearchField, type IconName } from "../parts/controls.tsx";
+import { Icon, IconButton, Menu, SearchField, type IconName } from "../parts/controls.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Mark } from "../parts/mark.tsx";
 import { strings } from "../strings.ts";
 import type { ChatEntry } from "../types.ts";
-import { Mark } from "./chat.tsx";
 
 const s = strings.sidebar;
 
@@ -79,7 +80,7 @@ function Chats() {
             ) : (
               <>
                 <a href={app.hrefOf({ name: "chat", id: c.id })} aria-current={view.name === "chat" && view.id === c.id ? "page" : undefined} title={c.title}>
-                  <span class="chat-title">{c.title}</span>
+                  <span class="chat-title" dir="auto">{c.title}</span>
                   <small>{ago(c.lastUpdated)}</small>
                 </a>
                 <Menu label={s.actions(c.title)} items={[
@@ -119,18 +120,6 @@ function Rename({ entry, done }: { entry: ChatEntry; done: () => void }) {
       <input aria-label={s.newTitle} value={title} maxLength={200} ref={(el) => el?.focus()} onInput={(e) => setTitle(e.currentTarget.value)}
         onBlur={submit} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); done(); } }} />
     </form>
-  );
-}
-
-export function Confirm({ title, text, action, run, close }: { title: string; text: string; action: string; run: () => unknown; close: () => void }) {
-  return (
-    <Dialog title={title} onClose={close} class="confirm">
-      <p>{text}</p>
-      <div class="dialog-actions">
-        <button type="button" onClick={close}>{strings.cancel}</button>
-        <button type="button" class="danger" onClick={() => { close(); void run(); }}>{action}</button>
-      </div>
-    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-// How an answer came about.
+// How an answer was made.
 import { useEffect, useState } from "preact/hooks";
 import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
@@ -22,7 +22,7 @@ export function Thinking({ message }: { message: string }) {
     <>
       <header class="panel-head">
         <h2>{s.title}</h2>
-        <IconButton icon="close" label={strings.close} onClick={() => (app.panel.value = null)} />
+        <IconButton icon="close" label={strings.close} onClick={app.closePanel} />
       </header>
       <div class="panel-body thinking" tabIndex={0} role="region" aria-label={s.title}>
         <Stages stages={answer.stages} total={answer.duration} />

@@ -12,6 +12,7 @@ interface Tip {
 class TipCell extends Cell<Tip | null> {
   private timer = 0;
   private focused: Tip | null = null;
+  private muted = false;
 
   show(at: Element, citation: Citation): void {
     this.later({ at, citation }, this.value ? 0 : 120);
@@ -26,7 +27,15 @@ class TipCell extends Cell<Tip | null> {
     clearTimeout(this.timer);
   }
 
+  /** Gives the focus back to where it was: nobody asked for a tip. */
+  focusQuietly(el: HTMLElement): void {
+    this.muted = true;
+    el.focus({ preventScroll: true });
+    this.muted = false;
+  }
+
   focus(at: Element, citation: Citation): void {
+    if (this.muted) return;
     this.focused = { at, citation };
     this.later(this.focused, 0);
   }
@@ -82,9 +91,9 @@ export function CitationTip() {
   const { citation } = shown;
   return (
     <div ref={box} id="citation-tip" class="tip" role="tooltip" onMouseEnter={() => tip.keep()} onMouseLeave={() => tip.hide()}>
-      <strong>{citation.title || citation.name}</strong>
+      <strong dir="auto">{citation.title || citation.name}</strong>
       {citation.page > 0 && <span class="page">{strings.chat.page(citation.page)}</span>}
-      <p>
+      <p dir="auto">
         <Passage text={citation.passage} quote={citation.quote} />
       </p>
       {!citation.supported && <p class="warn">{strings.chat.unsupported}</p>}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// scriptedAnswer is what a model says to questions that contain a word.
+type scriptedAnswer struct {
+	word   string
+	status int    // of a refusal, 0 for an answer
+	text   string // sent word by word
+	finish string // "stop" if empty
+	hang   bool   // it says the text and then nothing until the request ends
+}
+
+// startScripted starts an OpenAI-compatible server.
+func startScripted(t testing.TB, answers []scriptedAnswer) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []struct{ Content string }
+		}
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &request); err != nil || len(request.Messages) == 0 {
+			http.Error(w, "no messages", http.StatusBadRequest)
+			return
+		}
+		question, _, _ := strings.Cut(request.Messages[len(request.Messages)-1].Content, "\n\nSources:\n")
+		for _, a := range answers {
+			if strings.Contains(question, a.word) {
+				a.send(w, r)
+				return
+			}
+		}
+		http.Error(w, "unknown question", http.StatusBadRequest)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (a scriptedAnswer) send(w http.ResponseWriter, r *http.Request) {
+	if a.status != 0 {
+		w.WriteHeader(a.status)
+		fmt.Fprint(w, `{"error":{"message":"not today"}}`)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, word := range strings.SplitAfter(a.text, " ") {
+		writePiece(w, word)
+	}
+	if a.hang {
+		<-r.Context().Done()
+		return
+	}
+	finish := a.finish
+	if finish == "" {
+		finish = "stop"
+	}
+	fmt.Fprintf(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":%q}]}`+"\n\ndata: [DONE]\n\n", finish)
+}
+
+const citedWords = citedPDF + " [keepers.pdf#page=2] "
+
+// answerState is what the page shows of an answer.
+type answerState struct {
+	Text, Note, Failure, CutOff, Doing, Loud, Quiet string
+	Chips, Doubtful                                 int
+}
+
+func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
+	requirePage(t)
+	m := startScripted(t, []scriptedAnswer{
+		{word: "Continue your answer", text: "And the rest. "},
+		{word: "stopped", text: citedWords + "More words follow here ", hang: true},
+		{word: "length", text: citedWords + "The ferry", finish: "length"},
+		{word: "refused", status: http.StatusUnauthorized},
+		{word: "limited", status: http.StatusTooManyRequests},
+		{word: "paraphrase", text: "Lodgings near beacons sheltered **seven guardians** throughout winters long gone [keepers.pdf#page=2]. "},
+		{word: "number", text: "Lighthouse keepers on Hirsholm island: 4711 lived there [keepers.pdf#page=2]. "},
+	})
+	p := serveWithModel(t, m.URL, pageDocuments(t))
+	var got struct {
+		Stopped, Reloaded, Length, Refused, Limited, Paraphrase, Number answerState
+		Continued, Limit                                                string
+		Seen                                                            seenOnPage
+	}
+	onPage(t, "endings", p.addr, map[string]any{"question": askedPDF}, &got)
+	got.Seen.check(t)
+	for name, a := range map[string]answerState{"stopped": got.Stopped, "after a reload": got.Reloaded, "cut off": got.Length} {
+		if a.Chips != 1 || strings.Contains(a.Text, "keepers.pdf#page") {
+			t.Errorf("%s: %d chips in %q", name, a.Chips, a.Text)
+		}
+	}
+	if got.Length.CutOff == "" || !strings.Contains(got.Continued, "And the rest.") || got.Limit != "4000" {
+		t.Errorf("cut off: %q, continued %q, then the limit %q", got.Length.CutOff, got.Continued, got.Limit)
+	}
+	if !strings.Contains(got.Refused.Failure, "refused the key") || !strings.Contains(got.Limited.Failure, "provider is limiting") {
+		t.Errorf("refused: %q, limited: %q", got.Refused.Failure, got.Limited.Failure)
+	}
+	if a := got.Paraphrase; a.Loud != "" || a.Doubtful != 0 || !strings.Contains(a.Quiet, "seven guardians") || strings.Contains(a.Quiet, "**") {
+		t.Errorf("a paraphrase: loud %q, quiet %q, %d doubtful", a.Loud, a.Quiet, a.Doubtful)
+	}
+	if a := got.Number; a.Loud == "" || a.Doubtful != 1 {
+		t.Errorf("a wrong number: loud %q, %d doubtful", a.Loud, a.Doubtful)
+	}
+}
+
+// cutProxy stands between the browser and the server. GET /cut on control ends all its connections and refuses new
+// ones; GET /restore ends that.
+type cutProxy struct {
+	addr, control string
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func startCutProxy(t *testing.T, target string) *cutProxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	x := &cutProxy{addr: listener.Addr().String()}
+	control := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { x.set(r.URL.Path == "/cut") }))
+	t.Cleanup(control.Close)
+	t.Cleanup(func() { x.set(true) })
+	x.control = control.URL
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			x.join(client, target)
+		}
+	}()
+	return x
+}
+
+func (x *cutProxy) set(cut bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.cut = cut
+	if cut {
+		for _, c := range x.conns {
+			_ = c.Close()
+		}
+		x.conns = nil
+	}
+}
+
+func (x *cutProxy) join(client net.Conn, target string) {
+	server, err := net.Dial("tcp", target)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil || x.cut {
+		_ = client.Close()
+		if err == nil {
+			_ = server.Close()
+		}
+		return
+	}
+	x.conns = append(x.conns, client, server)
+	pipe := func(dst, src net.Conn) {
+		_, _ = io.Copy(dst, src)
+		_, _ = dst.Close(), src.Close() // one of them is closed already
+	}
+	go pipe(server, client)
+	go pipe(client, server)
+}
+
+// The server goes away in the middle of an answer: the page says so below the text and on the start page, and
+// notices by itself that it is back.
+func TestPage_SaysThatTheServerIsGone(t *testing.T) {
+	requirePage(t)
+	m := startScripted(t, []scriptedAnswer{{word: "", text: citedWords + "More words ", hang: true}})
+	p := serveWithModel(t, m.URL, pageDocuments(t))
+	proxy := startCutProxy(t, p.addr)
+	var got struct {
+		During, Doing, Welcome, Banner string
+		Below, Back                    bool
+	}
+	onPage(t, "gone", proxy.addr, map[string]any{"question": askedPDF, "control": proxy.control}, &got)
+	if got.During == "" || !got.Below || !strings.Contains(got.Doing, "reconnecting") {
+		t.Errorf("during the answer: banner %q, status %q, below the text: %v", got.During, got.Doing, got.Below)
+	}
+	if !strings.Contains(got.Welcome, "cannot be reached") || got.Banner == "" || !got.Back {
+		t.Errorf("the start page says %q under %q; back: %v", got.Welcome, got.Banner, got.Back)
+	}
+}

@@ -1,0 +1,51 @@
+// What the panel at the side shows. An open panel is an entry of the browser's history, so that Back closes it.
+import { Cell } from "./cell.ts";
+import type { Citation } from "./types.ts";
+
+export type Panel =
+  | { kind: "source"; citation: Citation; n: number; span: number }
+  | { kind: "document"; id: string; namespace: string; name: string; page: number; start?: number; end?: number }
+  | { kind: "thinking"; message: string };
+
+export const panel = new Cell<Panel | null>(null);
+
+const isEntry = (state: unknown): boolean => (state as { panel?: unknown } | null)?.panel === true;
+
+let goingBack: Promise<void> | null = null; // while the browser leaves the panel's entry
+
+/** Closes the panel and leaves its entry. */
+export function closePanel(): void {
+  panel.value = null;
+  if (!isEntry(history.state) || goingBack) return;
+  goingBack = new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener("popstate", done);
+      goingBack = null;
+      resolve();
+    };
+    const timer = setTimeout(done, 1000); // in case the browser does not go
+    addEventListener("popstate", done);
+  });
+  history.back();
+}
+
+/** Runs what changes the history, once the panel's entry is left. */
+export function afterPanel(then: () => void): void {
+  if (goingBack) void goingBack.then(then);
+  else then();
+}
+
+function enter(): void {
+  afterPanel(() => {
+    if (panel.value && !isEntry(history.state)) history.pushState({ panel: true }, "", location.href);
+  });
+}
+
+export function watchPanel(): void {
+  panel.watch(() => panel.value && enter());
+  addEventListener("popstate", (event) => {
+    if (!isEntry(event.state) && !goingBack) panel.value = null;
+  });
+  if (isEntry(history.state)) history.replaceState(null, "", location.href); // of the page before its reload
+}

@@ -1,0 +1,20 @@
+// Whether the server can be reached. Every request of the page goes through reach, so that there is one answer to it.
+import { Cell } from "./cell.ts";
+
+export const reachable = new Cell(true);
+
+/** reach makes a request and notes whether the server answered at all. A request that its caller gave up says nothing. */
+export async function reach(path: string, init: RequestInit = {}): Promise<Response> {
+  try {
+    const response = await fetch(path, { credentials: "same-origin", ...init });
+    reachable.value = true;
+    return response;
+  } catch (error) {
+    if (!wasAborted(init.signal)) reachable.value = false;
+    throw error;
+  }
+}
+
+/** wasAborted reports whether a signal was aborted by somebody, and not by its time limit. */
+const wasAborted = (signal: AbortSignal | null | undefined) =>
+  signal?.aborted === true && (signal.reason as { name?: unknown } | null)?.name !== "TimeoutError";
