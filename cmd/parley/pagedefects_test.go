@@ -197,3 +197,65 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 		t.Errorf("the start page says %q under %q; back: %v", got.Welcome, got.Banner, got.Back)
 	}
 }
+
+func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil, pageDocuments(t))
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	type closing struct {
+		Tip        int
+		URL, Focus string
+	}
+	var got struct {
+		At, Title                                   string
+		ByButton, ByKey, ByBack                     closing
+		DropTaken                                   bool
+		DraftElsewhere, DraftBack, DraftAfterReload string
+		Directions                                  []string
+		BrokenWords, InPage, Printed, Sent          int
+		Menu                                        []bool
+		UploadKept                                  bool
+		UploadAfterReload, Jobs, TooLarge           string
+		Seen                                        seenOnPage
+	}
+	onPage(t, "manners", p.addr, map[string]any{"question": askedPDF, "broken": "%PDF-1.4\nthis is no PDF"}, &got)
+	got.Seen.check(t)
+	for name, c := range map[string]closing{"its button": got.ByButton, "Esc": got.ByKey, "Back": got.ByBack} {
+		if c.Tip != 0 || c.URL != got.At || !strings.Contains(c.Focus, "chip") {
+			t.Errorf("closed by %s: %d tips, at %q with the focus on %q", name, c.Tip, c.URL, c.Focus)
+		}
+	}
+	if !strings.HasPrefix(got.Title, "How many lighthouse") {
+		t.Errorf("the title is %q", got.Title)
+	}
+	if !got.DropTaken {
+		t.Error("the browser opens a file that is dropped on the page")
+	}
+	if typed := "half a question"; got.DraftElsewhere != "" || got.DraftBack != typed || got.DraftAfterReload != typed {
+		t.Errorf("drafts: %q elsewhere, %q back, %q after a reload", got.DraftElsewhere, got.DraftBack, got.DraftAfterReload)
+	}
+	for _, d := range got.Directions {
+		if d != "rtl" {
+			t.Errorf("Arabic text runs %q", got.Directions)
+		}
+	}
+	if got.BrokenWords > 0 {
+		t.Errorf("%d words of a table are broken", got.BrokenWords)
+	}
+	if got.InPage > 260 || got.Printed < 10 {
+		t.Errorf("%d of 1000 messages are in the page, %d pages are printed", got.InPage, got.Printed)
+	}
+	for i, whole := range got.Menu {
+		if !whole {
+			t.Errorf("line %d of the menu is clipped", i)
+		}
+	}
+	if !got.UploadKept || !strings.Contains(got.UploadAfterReload, "broken.pdf") || strings.Contains(got.Jobs, "elsewhere.txt") {
+		t.Errorf("kept: %v, after a reload %q, listed %q", got.UploadKept, got.UploadAfterReload, got.Jobs)
+	}
+	if got.Sent != 0 || !strings.Contains(got.TooLarge, "10 B") {
+		t.Errorf("a file over the limit: sent %d times, %q", got.Sent, got.TooLarge)
+	}
+}

@@ -61,7 +61,7 @@ export default async function ({ open, question, pieces }) {
   const note = await page.locator(".answer .note").innerText();
 
   // Asked again, edited, and both versions are there.
-  await page.locator('.answer-foot [aria-label="Answer again"]').click();
+  await page.locator('.answer-foot [aria-label="Regenerate"]').click();
   await page.waitForSelector(".answer.at-work");
   await whole();
   const retried = await answerText(page);

@@ -67,7 +67,7 @@ function blockOf(block: Block, chip?: Chips): VNode {
     case "code":
       return <CodeBlock language={block.language} text={block.text} />;
     case "quote":
-      return <blockquote dir="auto">{blocksOf(block.blocks, chip)}</blockquote>;
+      return <blockquote>{blocksOf(block.blocks, chip)}</blockquote>;
     case "list":
       return block.ordered ? (
         <ol start={block.first} dir="auto">{block.items.map((i) => itemOf(i, chip))}</ol>
@@ -84,7 +84,7 @@ function blockOf(block: Block, chip?: Chips): VNode {
 function itemOf(item: Item, chip?: Chips): VNode {
   const only = item.blocks.length === 1 && item.blocks[0]!.kind === "paragraph" ? item.blocks[0] : null;
   return (
-    <li key={item.start} dir="auto" class={item.checked === null ? undefined : "task"}>
+    <li key={item.start} class={item.checked === null ? undefined : "task"}>
       {item.checked !== null && <input type="checkbox" checked={item.checked} disabled aria-label={strings.chat.task(item.checked)} />}
       {only && only.kind === "paragraph" ? inlineOf(only.children, chip, `${item.start}`) : blocksOf(item.blocks, chip)}
     </li>
@@ -99,7 +99,7 @@ function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip
         <thead>
           <tr>
             {block.head.map((cell, i) => (
-              <th key={i} scope="col" dir="auto" class={column(i)}>
+              <th key={i} scope="col" class={column(i)}>
                 {inlineOf(cell, chip, `${block.start}.h${i}`)}
               </th>
             ))}
@@ -109,7 +109,7 @@ function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip
           {block.rows.map((row, r) => (
             <tr key={r}>
               {row.map((cell, i) => (
-                <td key={i} dir="auto" class={column(i)}>
+                <td key={i} class={column(i)}>
                   {inlineOf(cell, chip, `${block.start}.${r}.${i}`)}
                 </td>
               ))}

@@ -83,7 +83,7 @@ function Chip({ label, place, n, citation }: { label: string; place: string; n: 
     <button
       type="button" class={`chip ${doubtful ? "doubtful" : ""} ${citation.stale ? "stale" : ""}`} data-label={label} data-place={place}
       aria-label={name} onClick={open}
-      onMouseEnter={(e) => tip.show(e.currentTarget, citation)} onMouseLeave={() => tip.hide()}
+      onPointerEnter={(e) => tip.enter(e, citation)} onPointerLeave={() => tip.hide()}
       onFocus={(e) => tip.focus(e.currentTarget, citation)} onBlur={() => tip.blur()}
     >
       {n}
@@ -181,7 +181,7 @@ function Sources({ answer }: { answer: Answer }) {
       {answer.citations.map((c) => (
         <li key={c.label}>
           <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}
-            onMouseEnter={(e) => tip.show(e.currentTarget, c)} onMouseLeave={() => tip.hide()}>
+            onPointerEnter={(e) => tip.enter(e, c)} onPointerLeave={() => tip.hide()}>
             <span class="n">{c.n}</span>
             <span class="title" dir="auto">{c.title || c.name}</span>
             {c.page > 0 && <span class="page">{s.page(c.page)}</span>}

@@ -128,7 +128,7 @@ function split(text: string, { start, end }: Range, separator: string): Range[] 
 function Lines({ text, block, words }: BlockProps) {
   return (
     <ul class="lines" dir="auto">
-      {split(text, block, "\n").map((line) => <li key={line.start} dir="auto">{words(line.start, line.end)}</li>)}
+      {split(text, block, "\n").map((line) => <li key={line.start}>{words(line.start, line.end)}</li>)}
     </ul>
   );
 }

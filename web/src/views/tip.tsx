@@ -13,8 +13,14 @@ class TipCell extends Cell<Tip | null> {
   private timer = 0;
   private focused: Tip | null = null;
   private muted = false;
+  private resting = false; // the pointer has not moved since what it is over has changed below it
 
-  show(at: Element, citation: Citation): void {
+  /** For a mouse that moved onto a citation; fingers do not hover. */
+  enter(event: PointerEvent, citation: Citation): void {
+    if (event.pointerType === "mouse" && !this.resting) this.show(event.currentTarget as Element, citation);
+  }
+
+  private show(at: Element, citation: Citation): void {
     this.later({ at, citation }, this.value ? 0 : 120);
   }
 
@@ -29,7 +35,13 @@ class TipCell extends Cell<Tip | null> {
 
   /** Gives the focus back to where it was: nobody asked for a tip. */
   focusQuietly(el: HTMLElement): void {
-    this.muted = true;
+    this.muted = this.resting = true;
+    const moved = (event: PointerEvent) => {
+      if (event.movementX === 0 && event.movementY === 0) return; // browsers tell of what appears below the pointer
+      this.resting = false;
+      removeEventListener("pointermove", moved, { capture: true });
+    };
+    addEventListener("pointermove", moved, { capture: true, passive: true });
     el.focus({ preventScroll: true });
     this.muted = false;
   }
