@@ -259,3 +259,36 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 		t.Errorf("a file over the limit: sent %d times, %q", got.Sent, got.TooLarge)
 	}
 }
+
+func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil)
+	var got struct {
+		Steps, Cards, Tabs                        []string
+		About, Copied, Rated, Details, Tab, Found string
+		Chips, TrayLeft, General                  int
+		Beside                                    bool
+		Seen                                      seenOnPage
+	}
+	const text = "# The pier of Hirtshals\n\n## Length\n\nThe pier of Hirtshals is 600 metres long.\n"
+	onPage(t, "journeys", p.addr, map[string]any{"question": "How long is the pier of Hirtshals?", "text": text}, &got)
+	got.Seen.check(t)
+	if len(got.Steps) != 3 || !strings.Contains(got.About, "pier.md") || got.Chips == 0 || got.TrayLeft != 0 {
+		t.Errorf("steps %q, asked %q, %d citations, %d files left in the tray", got.Steps, got.About, got.Chips, got.TrayLeft)
+	}
+	if len(got.Cards) != 3 || !strings.Contains(strings.Join(got.Cards, " "), "Length") {
+		t.Errorf("questions to begin with: %q", got.Cards)
+	}
+	if !got.Beside {
+		t.Error("the original covers the answer at 960 px")
+	}
+	if !strings.Contains(got.Copied, "600 metres long. [1]") || !strings.Contains(got.Copied, "\n[1] The pier of Hirtshals") {
+		t.Errorf("copied: %q", got.Copied)
+	}
+	if got.Rated != "true" || !strings.Contains(got.Details, "Time") || !strings.Contains(got.Details, "Cost") {
+		t.Errorf("rated: %q, details: %q", got.Rated, got.Details)
+	}
+	if strings.Join(got.Tabs, " ") != "General Answers Search Developer" || got.General > 8 || got.Tab != "Answers" || !strings.Contains(got.Found, "Temperature") {
+		t.Errorf("settings: tabs %q, %d rows at first, then %q; found %q", got.Tabs, got.General, got.Tab, got.Found)
+	}
+}

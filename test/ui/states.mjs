@@ -51,7 +51,8 @@ export default async function ({ open, question, shots, size }) {
     await page.waitForSelector(".palette");
     await look("palette");
     await page.keyboard.press("Escape");
-    await page.locator(".composer [aria-label='Show me the request']").click();
+    await page.locator(".composer .menu button").first().click();
+    await page.locator(".menu-list button", { hasText: "View as API request" }).click();
     await page.waitForSelector("dialog.request");
     await look("request");
     await page.keyboard.press("Escape");

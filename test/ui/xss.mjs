@@ -73,7 +73,8 @@ export default async function ({ base, open }) {
       await inspect("palette");
       await page.keyboard.press("Escape");
       await page.fill("#question", vectors[(shown * 7) % vectors.length]);
-      await page.locator(".composer [aria-label='Show me the request']").click();
+      await page.locator(".composer .menu button").first().click();
+      await page.locator(".menu-list button", { hasText: "View as API request" }).click();
       await page.waitForSelector("dialog.request");
       await inspect("request");
       await page.keyboard.press("Escape");

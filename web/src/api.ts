@@ -50,6 +50,22 @@ async function json<T>(path: string, init: RequestInit = {}): Promise<T> {
   }
 }
 
+const tries = 5;
+const shortest = 500; // ms between two of them
+
+/** patiently repeats a request that a busy server refused (503), as often as is worth waiting for. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let n = 1; ; n++) {
+    try {
+      return await ask();
+    } catch (error) {
+      const { status, retryAfter } = toApiError(error);
+      if (status !== 503 || n >= tries) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(shortest, Math.min(retryAfter, 5) * 1000)));
+    }
+  }
+}
+
 const withBody = (method: string, body: unknown): RequestInit => ({
   method,
   headers: { "Content-Type": "application/json" },
@@ -168,11 +184,11 @@ export const api = {
   reindex: (namespace: string, id: string) =>
     json<{ job_id: string }>(`/api/documents/${segment(id)}/reindex${query({ namespace })}`, { method: "POST" }),
   page: (namespace: string, id: string, n: number) =>
-    json<PageRecord>(`/api/documents/${segment(id)}/pages/${n}${query({ namespace })}`),
+    patiently(() => json<PageRecord>(`/api/documents/${segment(id)}/pages/${n}${query({ namespace })}`)),
   boxes: async (namespace: string, id: string, n: number, ranges: { start: number; end: number }[]) => {
     const pairs = ranges.slice(0, 50).map((r) => `&start=${r.start}&end=${r.end}`).join("");
     const path = `/api/documents/${segment(id)}/pages/${n}/boxes?namespace=${segment(namespace)}${pairs}`;
-    return (await json<{ boxes: Box[] }>(path)).boxes;
+    return (await patiently(() => json<{ boxes: Box[] }>(path))).boxes;
   },
 
   chats: () => json<ChatEntry[]>("/api/chat-history"),

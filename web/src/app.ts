@@ -9,7 +9,7 @@ import { afterPanel, panel, watchPanel } from "./panelstate.ts";
 import { reachable } from "./reach.ts";
 import { ragchatRequest } from "./requests.ts";
 import { choices, recordOf, setChoice, settings } from "./settings.ts";
-import { newAnswer, isOver, type Answer } from "./turnstate.ts";
+import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
@@ -70,6 +70,7 @@ export function start(): void {
   watchPanel();
   watchServer();
   watchOtherTabs();
+  changed.watch(() => void refreshDocuments());
   addEventListener("hashchange", () => void arrive(viewOf(location.hash)));
   addEventListener("online", () => {
     online.value = true;
@@ -391,6 +392,12 @@ function settle(id: string, answer: Answer): void {
   lives.delete(id);
   forget(id);
   announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text) : strings.chat.ended(answer.status);
+}
+
+/** Keeps what somebody thinks of an answer with its conversation. */
+export function rate(message: Message, feedback: Feedback | null): void {
+  const now = conversation.value.messages.find((m) => m.id === message.id);
+  if (now?.answer) void keep(put({ ...now, answer: { ...now.answer, feedback } }));
 }
 
 export function stop(): void {

@@ -89,7 +89,7 @@ export function stored(m: Message): Record<string, unknown> {
       status: a.status, turn: a.turn, model: a.model, reasoning: a.reasoning.slice(0, 20_000),
       citations: a.citations.map((c) => ({ ...c, passage: c.passage.slice(0, maxKept) })),
       doubts: a.doubts, followUps: a.followUps, stages: a.stages, calls: a.calls, usage: a.usage, cost: a.cost, duration: a.duration,
-      found: a.found, error: a.error, finish: a.finish, labels: a.labels.filter((l) => a.text.includes(`[${l}]`)),
+      found: a.found, error: a.error, finish: a.finish, feedback: a.feedback, labels: a.labels.filter((l) => a.text.includes(`[${l}]`)),
     },
   };
 }
@@ -140,6 +140,7 @@ function restoredAnswer(raw: Raw, text: string): Answer {
     })), doubts),
     doubts,
     finish: textOf(p["finish"]),
+    feedback: isRaw(p["feedback"]) ? { good: p["feedback"]["good"] === true, reason: textOf(p["feedback"]["reason"]) } : null,
     labels: stringsOf(p["labels"]),
     followUps: stringsOf(p["followUps"]),
     stages: listOf<StageRecord>(p["stages"]),
@@ -174,6 +175,13 @@ export function totalsOf(c: Conversation): Totals {
     total.estimated ||= answer.usage.estimated;
   }
   return total;
+}
+
+/** citedText is an answer as it is copied: its citations numbered, and what they point to below it. */
+export function citedText(a: Answer, source: (n: number, title: string, page: number) => string): string {
+  const text = a.citations.reduce((said, c) => said.replaceAll(`[${c.label}]`, `[${c.n}]`), a.text);
+  const below = a.citations.map((c) => source(c.n, oneLine(c.title || c.name), c.page));
+  return below.length > 0 ? `${text.trimEnd()}\n\n${below.join("\n")}` : text;
 }
 
 /** markdownOf exports the path that is shown. */

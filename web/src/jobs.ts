@@ -43,6 +43,7 @@ export interface Transfer {
   error: string;
   request: XMLHttpRequest | null; // null once it has ended
   job: string; // the id of the job that the server made of it, "" until then
+  asked: boolean; // it was given where one asks
 }
 
 export const isFinal = (j: Job) => j.state !== "queued" && j.state !== "running";
@@ -117,10 +118,10 @@ export async function follow(id: string): Promise<void> {
 let transferCount = 0;
 
 /** Sends files as one upload. fetch cannot tell how far it is; XMLHttpRequest can. `limit` is the server's, in bytes. */
-export function upload(files: File[], namespace: string, limit: number): void {
+export function upload(files: File[], namespace: string, limit: number, asked = false): void {
   if (files.length === 0) return;
   const request = new XMLHttpRequest();
-  const transfer: Transfer = { id: ++transferCount, names: files.map((f) => f.name), sent: 0, error: "", request, job: "" };
+  const transfer: Transfer = { id: ++transferCount, names: files.map((f) => f.name), sent: 0, error: "", request, job: "", asked };
   const tooLarge = limit > 0 && files.reduce((sum, f) => sum + f.size, 0) > limit;
   if (tooLarge) {
     transfers.value = [...transfers.value, { ...transfer, request: null, error: strings.documents.tooLarge(files.length, size(limit)) }];

@@ -24,7 +24,7 @@ export function closePanel(): void {
       goingBack = null;
       resolve();
     };
-    const timer = setTimeout(done, 1000); // in case the browser does not go
+    const timer = setTimeout(done, 10_000); // in case the browser does not go
     addEventListener("popstate", done);
   });
   history.back();

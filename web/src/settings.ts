@@ -59,6 +59,15 @@ export const settings: readonly Setting[] = [
   { key: "show_processing_steps", group: "reply", ragchat: "show_processing_steps" },
 ];
 
+export type Tab = "general" | "answers" | "search" | "developer";
+export const tabs: readonly Tab[] = ["general", "answers", "search", "developer"];
+
+/** What most people look for. */
+const everyday = new Set(["max_output_tokens", "suggest_followup_questions", "prompt_template"]);
+const tabsOfGroups: Record<Group, Tab> = { search: "search", conversation: "search", answer: "answers", access: "developer", reply: "developer" };
+
+export const tabOf = (s: Setting): Tab => (everyday.has(s.key) ? "general" : tabsOfGroups[s.group]);
+
 export const groups: readonly Group[] = ["search", "answer", "conversation", "access", "reply"];
 export const stages: readonly Stage[] = ["inference", "rewrite", "rerank", "summary", "tools_synth"];
 

@@ -76,7 +76,8 @@ export const strings = {
     retry: "Regenerate",
     edit: "Edit and ask again",
     editing: "You are editing an earlier question.",
-    copyAnswer: "Copy the answer",
+    copyAnswer: "Copy with citations",
+    source: (n: number, title: string, page: number) => `[${n}] ${title}${page > 0 ? `, page ${page}` : ""}`,
     copyQuestion: "Copy the question",
     copyCode: "Copy the code",
     code: "code",
@@ -140,6 +141,39 @@ export const strings = {
     ] as [string, string][],
   },
 
+  start: {
+    questions: "Questions to begin with",
+    about: (title: string, topic: string) => `What does “${title}” say about “${topic}”?`,
+    documents: "Add documents",
+    documentsText: "Choose files, or drop them anywhere on this page.",
+    webPage: "Add a web page instead",
+    model: "Choose a model, if you like",
+    noModel: "Without one, answers quote your documents. With a key of a model provider on the server, a model words them.",
+    hasModel: (model: string) => `Answers are written by ${model}.`,
+    ask: "Ask",
+    askText: "Every answer cites the page it comes from, and you can open that page next to it.",
+  },
+
+  feedback: {
+    good: "Good answer",
+    bad: "Bad answer",
+    why: "What was wrong?",
+    reasons: ["It's wrong", "It's incomplete", "Wrong source", "It didn't understand the question"],
+    other: "Something else",
+    send: "Send",
+    thanks: "Thanks. Your feedback is kept with this conversation.",
+  },
+
+  attachments: {
+    more: "Add files and more",
+    attach: "Attach files",
+    label: "Attached files",
+    reading: (name: string) => `${name} is being read`,
+    ask: "Ask about this",
+    question: (name: string) => `What is “${name}” about?`,
+    remove: (name: string) => `Remove “${name}” from this list`,
+  },
+
   sidebar: {
     label: "Conversations and views",
     open: "Open the menu",
@@ -199,6 +233,9 @@ export const strings = {
 
   thinking: {
     title: "How this was answered",
+    details: "Details",
+    time: "Time",
+    tokens: "Tokens",
     steps: "Steps",
     running: "running",
     query: "The search",
@@ -312,7 +349,7 @@ export const strings = {
   },
 
   request: {
-    title: "Show me the request",
+    title: "View as API request",
     text: "The current question, with your settings, as curl for each protocol that Parley speaks. Any front end can send the same.",
     example: "What do the documents say?",
     protocols: "Protocols",
@@ -325,7 +362,10 @@ export const strings = {
 
   settings: {
     title: "Settings",
-    intro: "These apply to questions that you ask in this browser. What you do not change follows the server. The small names are those of the protocols.",
+    intro: "These apply to the questions you ask in this browser. Everything you don't change follows the server.",
+    search: "Search settings",
+    nothing: (q: string) => `No setting matches “${q}”`,
+    tabs: { general: "General", answers: "Answers", search: "Search", developer: "Developer" },
     reset: (n: number) => (n > 0 ? `Reset ${n} ${plural(n, "change", "changes")}` : "Nothing changed"),
     back: "Default",
     undo: (title: string) => `Reset “${title}” to its default`,
@@ -336,7 +376,7 @@ export const strings = {
     modelsText: "Which model does what. You can choose any model that the server is configured for.",
     stageModels: {
       inference: { title: "Answer", help: "Writes the answer." },
-      rewrite: { title: "Rewriting", help: "Rewrites a follow-up question so that it stands alone." },
+      rewrite: { title: "Rewriting", help: "Rewrites a follow-up question so that it can be understood by itself." },
       rerank: { title: "Reranking", help: "Puts the passages in a better order." },
       summary: { title: "Summary", help: "Summarizes the older part of a long conversation." },
       tools_synth: { title: "Tools", help: "Answers from what tools returned." },
@@ -380,8 +420,8 @@ export const strings = {
       gpt4v_input: ["What it looks at", "Text, pictures or both."],
       prompt_template: ["Instructions", "What the model is told. With >>> in front it is added to the usual instructions, otherwise it replaces them."],
       prompt_domain: ["Prompts", "One of the server's prompt domains."],
-      enable_query_rewrite: ["Rewrite follow-up questions", "Rewrites a follow-up question so that it stands alone before searching."],
-      rewrite_confidence_threshold: ["Rewrite confidence", "How sure the rewrite must be, from 0 to 1. Below it the question is searched for as it stands."],
+      enable_query_rewrite: ["Rewrite follow-up questions", "Rewrites a follow-up question so that it can be understood by itself, before searching."],
+      rewrite_confidence_threshold: ["Rewrite confidence", "How sure the rewrite must be, from 0 to 1. Below it your own words are searched for."],
       rewrite_tail_turns: ["Turns for rewriting, in full", "How many of the last turns the rewrite sees in full."],
       rewrite_summary_turns: ["Turns for rewriting, shortened", "How many turns before those it sees shortened."],
       clarify: ["Ask for clarification", "Asks you what you mean when a question can mean several things."],

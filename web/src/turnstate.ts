@@ -10,6 +10,12 @@ export interface AnswerError {
   retryAfter?: number;
 }
 
+/** Feedback says whether an answer was good, and what was wrong if it was not. */
+export interface Feedback {
+  good: boolean;
+  reason: string;
+}
+
 /** Answer is what a conversation keeps of a turn. */
 export interface Answer {
   status: AnswerStatus;
@@ -29,6 +35,7 @@ export interface Answer {
   found: number; // passages retrieved
   error: AnswerError | null;
   labels: string[]; // every citation that the text may have
+  feedback: Feedback | null; // of whoever asked
   finish: string; // why the model stopped: "length" when its limit cut the answer off
   thoughts?: Thoughts | null; // only right after the turn
 }
@@ -38,7 +45,7 @@ export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens
 export function newAnswer(): Answer {
   return {
     status: "waiting", turn: "", text: "", reasoning: "", model: "", citations: [], doubts: [], followUps: [], stages: [], calls: [],
-    usage: noUsage, cost: 0, duration: 0, step: "", found: -1, error: null, labels: [], finish: "",
+    usage: noUsage, cost: 0, duration: 0, step: "", found: -1, error: null, labels: [], finish: "", feedback: null,
   };
 }
 

@@ -1,16 +1,17 @@
 // An answer: what is going on, the text with its citations, and what can be done with it.
 import type { VNode } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
-import type { Message } from "../conversation.ts";
-import { count, duration, money } from "../format.ts";
+import { citedText, type Message } from "../conversation.ts";
+import { duration } from "../format.ts";
 import { Markdown, type Chips } from "../markdown/render.tsx";
 import { CopyButton, Icon, IconButton, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { isOver, labelsOf, type Answer } from "../turnstate.ts";
 import type { Citation } from "../types.ts";
 import { Doubts } from "./doubts.tsx";
+import { Reasons, Thumbs } from "./feedback.tsx";
 import { tip } from "./tip.tsx";
 import { Versions } from "./versions.tsx";
 
@@ -195,29 +196,27 @@ function Sources({ answer }: { answer: Answer }) {
 function Foot({ message, siblings, last }: Props) {
   const answer = message.answer!;
   const busy = useCell(app.busy);
+  const [asking, setAsking] = useState(false);
   return (
-    <footer class="answer-foot">
-      <Versions id={message.id} parent={message.parent} siblings={siblings} />
-      {answer.text && <CopyButton text={answer.text} label={s.copyAnswer} />}
-      {last && answer.status !== "failed" && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
-      {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
-    </footer>
+    <>
+      <footer class="answer-foot">
+        <Versions id={message.id} parent={message.parent} siblings={siblings} />
+        {answer.text && <CopyButton text={citedText(answer, s.source)} label={s.copyAnswer} />}
+        {answer.text && <Thumbs message={message} asking={asking} ask={setAsking} />}
+        {last && answer.status !== "failed" && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
+        {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
+      </footer>
+      {asking && <Reasons message={message} close={() => setAsking(false)} />}
+    </>
   );
 }
 
-/** Opens the thought process, and says in short what the answer took. */
+/** Opens how the answer was made, and what it took. */
 function Process({ message }: { message: Message }) {
-  const answer = message.answer!;
-  const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
   return (
     <button type="button" class="quiet thinking-button" onClick={() => (app.panel.value = { kind: "thinking", message: message.id })}>
       <Icon name="bulb" />
       <span>{s.thinking}</span>
-      <small>
-        {answer.duration > 0 && duration(answer.duration)}
-        {tokens > 0 && ` · ${s.tokens(count(tokens))}`}
-        {(answer.cost === null || answer.cost > 0) && ` · ${money(answer.cost)}`}
-      </small>
     </button>
   );
 }

@@ -7,7 +7,9 @@ import { useCell } from "../cell.ts";
 import { pathOf, type Message, type Shown } from "../conversation.ts";
 import { CopyButton, Icon, IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
+import { useDrop } from "../parts/drop.ts";
 import { AnswerView } from "./answer.tsx";
+import { attach } from "./attachments.tsx";
 import { Composer } from "./composer.tsx";
 import { Welcome } from "./welcome.tsx";
 import { Versions } from "./versions.tsx";
@@ -18,11 +20,13 @@ export function ChatView() {
   const conversation = useCell(app.conversation);
   const loading = useCell(app.loading);
   const path = useMemo(() => pathOf(conversation), [conversation]);
+  const [over, drop] = useDrop(attach);
   return (
-    <div class="chat">
+    <div class={`chat ${over > 0 ? "dropping" : ""}`} {...drop}>
       <h1 class="offscreen">{conversation.title || s.newChat}</h1>
       <Messages key={conversation.id ? "stored" : "new"} id={conversation.id} path={path} loading={loading} />
       <div class="composer-dock">
+        {over > 0 && <p class="drop-note" aria-hidden="true"><Icon name="upload" />{strings.documents.drop}</p>}
         <Composer path={path} />
       </div>
     </div>

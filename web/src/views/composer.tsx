@@ -3,9 +3,10 @@ import { useEffect, useRef } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import type { Shown } from "../conversation.ts";
-import { Icon, IconButton } from "../parts/controls.tsx";
+import { Icon, Menu, type MenuItem } from "../parts/controls.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
+import { Attachments, attach } from "./attachments.tsx";
 
 const s = strings.chat;
 const maxHeight = 220; // px
@@ -18,6 +19,7 @@ export function Composer({ path }: { path: Shown[] }) {
   const busy = useCell(app.busy);
   const reachable = useCell(app.reachable);
   const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
   const limit = config?.limits.question || 32_768;
   const tooLong = new TextEncoder().encode(draft).length > limit;
   useEffect(() => fit(field.current), [draft]);
@@ -40,6 +42,16 @@ export function Composer({ path }: { path: Shown[] }) {
       app.cancelEdit();
     }
   };
+  const paste = (event: ClipboardEvent) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    attach(files);
+  };
+  const actions: MenuItem[] = [
+    ...(config?.capabilities["uploads"] ? [{ icon: "upload" as const, label: strings.attachments.attach, run: () => picker.current?.click() }] : []),
+    { icon: "code", label: strings.request.title, run: () => (app.overlay.value = "request") },
+  ];
   return (
     <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
       {editing && (
@@ -49,15 +61,21 @@ export function Composer({ path }: { path: Shown[] }) {
           <button type="button" class="quiet small" onClick={app.cancelEdit}>{strings.cancel}</button>
         </p>
       )}
+      <Attachments />
       <div class="composer-box">
+        <div class="composer-actions"><Menu label={strings.attachments.more} icon="plus" items={actions} /></div>
+        <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.attachments.attach}
+          onChange={(e) => {
+            attach(e.currentTarget.files ?? []);
+            e.currentTarget.value = "";
+          }} />
         <label class="offscreen" for="question">{s.ask}</label>
         <textarea
           id="question" ref={field} rows={1} dir="auto" value={draft} placeholder={path.length > 0 ? s.askNext : s.ask} autocomplete="off"
           aria-invalid={tooLong} aria-describedby="composer-hint" enterkeyhint="send"
-          onInput={(e) => (app.draft.value = e.currentTarget.value)} onKeyDown={keys}
+          onInput={(e) => (app.draft.value = e.currentTarget.value)} onKeyDown={keys} onPaste={paste}
         />
         <div class="composer-actions">
-          <IconButton icon="code" label={strings.request.title} onClick={() => (app.overlay.value = "request")} />
           {busy ? (
             <button type="button" class="send stop" aria-label={s.stop} title={s.stop} onClick={app.stop}><Icon name="stop" /></button>
           ) : (

@@ -8,6 +8,7 @@ import { documentHref } from "../markdown/parse.ts";
 import * as work from "../jobs.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
+import { useDrop } from "../parts/drop.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import type { DocumentRecord } from "../types.ts";
@@ -144,20 +145,9 @@ function Status({ document: d, vectors }: { document: DocumentRecord; vectors: b
 
 /** Takes files that are dropped anywhere on the view. */
 function DropZone({ namespace, children }: { namespace: string; children: preact.ComponentChildren }) {
-  const [over, setOver] = useState(0);
-  const has = (e: DragEvent) => e.dataTransfer?.types.includes("Files") ?? false;
+  const [over, drop] = useDrop((files) => work.upload(files, namespace, app.config.value?.limits.upload ?? 0));
   return (
-    <div
-      class={`view documents-view ${over > 0 ? "dropping" : ""}`}
-      onDragEnter={(e) => has(e) && setOver((n) => n + 1)} onDragLeave={(e) => has(e) && setOver((n) => Math.max(0, n - 1))}
-      onDragOver={(e) => has(e) && e.preventDefault()}
-      onDrop={(e) => {
-        if (!has(e)) return;
-        e.preventDefault();
-        setOver(0);
-        work.upload([...(e.dataTransfer?.files ?? [])], namespace, app.config.value?.limits.upload ?? 0);
-      }}
-    >
+    <div class={`view documents-view ${over > 0 ? "dropping" : ""}`} {...drop}>
       <div class="view-inner">{children}</div>
       {over > 0 && <div class="drop-note" aria-hidden="true"><Icon name="upload" />{s.drop}</div>}
     </div>

@@ -1,9 +1,10 @@
-// "Show me the request": the current question as curl, in each protocol.
+// "View as API request": the current question as curl, in each protocol.
 import { useMemo, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { historyOf, pathOf } from "../conversation.ts";
 import { CopyButton, Dialog } from "../parts/controls.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { allRequests, curlOf } from "../requests.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
@@ -24,24 +25,12 @@ export function RequestDialog() {
   }, [conversation, chosen, draft]);
   const request = requests[at]!;
   const curl = curlOf(request, location.origin);
-  const keys = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (step === 0) return;
-    const next = (at + step + requests.length) % requests.length;
-    setAt(next);
-    document.getElementById(`protocol-${next}`)?.focus();
-  };
   return (
     <Dialog title={s.title} onClose={() => (app.overlay.value = "")} class="request">
       <p class="soft-note">{s.text}</p>
-      <div class="tabs" role="tablist" aria-label={s.protocols} onKeyDown={keys}>
-        {requests.map((r, i) => (
-          <button key={r.protocol} id={`protocol-${i}`} type="button" role="tab" aria-selected={i === at} aria-controls="protocol-request" tabIndex={i === at ? 0 : -1} onClick={() => setAt(i)}>
-            {s.names[r.protocol]}
-          </button>
-        ))}
-      </div>
-      <div id="protocol-request" role="tabpanel" aria-labelledby={`protocol-${at}`}>
+      <Tabs label={s.protocols} name="protocol" tabs={requests.map((r) => ({ id: r.protocol, title: s.names[r.protocol] }))} at={request.protocol}
+        select={(id) => setAt(requests.findIndex((r) => r.protocol === id))} />
+      <div id="protocol-panel" role="tabpanel" aria-labelledby={`protocol-${request.protocol}`}>
         <figure class="code">
           <figcaption><span class="language">POST {request.path}</span><CopyButton text={curl} label={s.copy} words={strings.copy} small /></figcaption>
           <pre tabIndex={0}><code>{curl}</code></pre>

@@ -2,46 +2,93 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import * as app from "../app.ts";
-import { useCell } from "../cell.ts";
-import { Icon } from "../parts/controls.tsx";
-import { choices, defaultOf, groups, noChoices, recordOf, setChoice, setModel, settings, stages, type Setting, type Value } from "../settings.ts";
+import { Cell, useCell } from "../cell.ts";
+import { EmptyState, Icon, SearchField } from "../parts/controls.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { choices, defaultOf, groups, noChoices, recordOf, setChoice, setModel, settings, stages, tabOf, tabs, type Setting, type Tab, type Value } from "../settings.ts";
 import { strings } from "../strings.ts";
-import type { SettingRecord } from "../types.ts";
+import type { SettingRecord, Stage } from "../types.ts";
 import { NamespaceSelect } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
 
 const s = strings.settings;
 
+const shownTab = new Cell<Tab>("general");
+
 export function SettingsView() {
   const config = useCell(app.config);
   const chosen = useCell(choices);
+  const tab = useCell(shownTab);
+  const [q, setQ] = useState("");
   const changed = Object.keys(chosen.values).length + Object.keys(chosen.models).length + (chosen.namespace ? 1 : 0);
   return (
     <div class="view">
       <div class="view-inner settings">
         <header class="view-head">
           <h1>{s.title}</h1>
-          <NamespaceSelect />
-          <button type="button" onClick={() => (app.overlay.value = "request")}><Icon name="code" />{strings.request.title}</button>
+          <SearchField label={s.search} value={q} onInput={setQ} />
           <button type="button" disabled={changed === 0} onClick={() => (choices.value = noChoices)}><Icon name="retry" />{s.reset(changed)}</button>
         </header>
         <p class="soft-note">{s.intro}</p>
         <Problems />
-        <Models />
-        {groups.map((group) => (
-          <fieldset key={group} class="setting-group">
-            <legend>{s.groups[group]}</legend>
-            <p class="soft-note">{s.groupTexts[group]}</p>
-            {settings.filter((x) => x.group === group).map((x) => <SettingRow key={x.key} setting={x} />)}
-          </fieldset>
-        ))}
+        {q.trim() ? (
+          <Found q={q} />
+        ) : (
+          <>
+            <Tabs label={s.title} name="settings" tabs={tabs.map((id) => ({ id, title: s.tabs[id] }))} at={tab} select={(id) => (shownTab.value = id as Tab)} />
+            <div id="settings-panel" class="settings-panel" role="tabpanel" aria-labelledby={`settings-${tab}`}>
+              <TabContent tab={tab} />
+            </div>
+          </>
+        )}
         {config && <p class="soft-note about">{s.about(config.version)}</p>}
       </div>
     </div>
   );
 }
 
-function Models() {
+function TabContent({ tab }: { tab: Tab }) {
+  const rows = settings.filter((x) => tabOf(x) === tab);
+  return (
+    <>
+      {tab === "general" && <NamespaceSelect />}
+      {tab === "general" && <Models stages={["inference"]} />}
+      {tab === "general" && rows.map((x) => <SettingRow key={x.key} setting={x} />)}
+      {tab === "answers" && <Models stages={stages.filter((x) => x !== "inference")} />}
+      {tab !== "general" && groups.filter((g) => rows.some((x) => x.group === g)).map((group) => (
+        <fieldset key={group} class="setting-group">
+          <legend>{s.groups[group]}</legend>
+          <p class="soft-note">{s.groupTexts[group]}</p>
+          {rows.filter((x) => x.group === group).map((x) => <SettingRow key={x.key} setting={x} />)}
+        </fieldset>
+      ))}
+      {tab === "developer" && (
+        <p><button type="button" onClick={() => (app.overlay.value = "request")}><Icon name="code" />{strings.request.title}</button></p>
+      )}
+    </>
+  );
+}
+
+/** The settings of all tabs whose words, or names in a protocol, are looked for. */
+function Found({ q }: { q: string }) {
+  const config = useCell(app.config);
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = settings.filter((x) => {
+    const told = recordOf(x, config);
+    const text = [x.key, x.azure, x.ragchat, x.openai, ...wordsOf(x, told)].join(" ").toLowerCase();
+    return told && words.every((w) => text.includes(w));
+  });
+  if (found.length === 0) return <EmptyState icon="search" title={s.nothing(q)} />;
+  return <div class="settings-panel">{found.map((x) => <SettingRow key={x.key} setting={x} />)}</div>;
+}
+
+/** The title and the help of a setting. */
+function wordsOf(setting: Setting, told: SettingRecord | undefined): [string, string] {
+  const words = strings.settings.each[setting.key as keyof typeof strings.settings.each];
+  return [words?.[0] ?? told?.title ?? setting.key, words?.[1] ?? told?.help ?? ""];
+}
+
+function Models({ stages }: { stages: Stage[] }) {
   const config = useCell(app.config);
   const chosen = useCell(choices);
   const [listed, setListed] = useState<string[]>([]); // what the providers have
@@ -79,9 +126,7 @@ function SettingRow({ setting }: { setting: Setting }) {
   const told = recordOf(setting, config);
   if (!told) return null; // until the server has answered
   const standard = defaultOf(setting, told);
-  const words = strings.settings.each[setting.key as keyof typeof strings.settings.each];
-  const title = words?.[0] ?? told.title;
-  const help = words?.[1] ?? told.help;
+  const [title, help] = wordsOf(setting, told);
   const off = told.needs !== "" && config?.capabilities[told.needs] === false;
   const id = `setting-${setting.key}`;
   return (
@@ -95,7 +140,7 @@ function SettingRow({ setting }: { setting: Setting }) {
         <Control setting={setting} told={told} id={id} value={value ?? standard} set={(v) => setChoice(setting.key, v)} />
         {value !== undefined && <button type="button" class="quiet small" onClick={() => setChoice(setting.key, undefined)} aria-label={s.undo(title)}>{s.back}</button>}
       </div>
-      <small class="names">{[setting.azure && `overrides.${setting.azure}`, setting.ragchat && `params.${setting.ragchat}`, setting.openai].filter(Boolean).join(" · ")}</small>
+      {tabOf(setting) === "developer" && <small class="names">{[setting.azure && `overrides.${setting.azure}`, setting.ragchat && `params.${setting.ragchat}`, setting.openai].filter(Boolean).join(" · ")}</small>}
     </div>
   );
 }

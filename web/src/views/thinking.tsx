@@ -25,6 +25,7 @@ export function Thinking({ message }: { message: string }) {
         <IconButton icon="close" label={strings.close} onClick={app.closePanel} />
       </header>
       <div class="panel-body thinking" tabIndex={0} role="region" aria-label={s.title}>
+        <Details answer={answer} />
         <Stages stages={answer.stages} total={answer.duration} />
         {thoughts && <Query thoughts={thoughts} />}
         {thoughts && <Passages thoughts={thoughts} namespace={answer.citations[0]?.namespace ?? ""} />}
@@ -71,6 +72,21 @@ function Section({ title, children, open = true, note }: { title: string; childr
       <summary><h3>{title}</h3>{note && <small>{note}</small>}</summary>
       {children}
     </details>
+  );
+}
+
+/** Time, tokens and cost in short. */
+function Details({ answer }: { answer: Answer }) {
+  const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
+  return (
+    <Section title={s.details}>
+      <dl class="figures details">
+        <div><dt>{s.time}</dt><dd>{answer.duration > 0 ? duration(answer.duration) : "–"}</dd></div>
+        <div><dt>{s.tokens}</dt><dd>{count(tokens)}</dd></div>
+        <div><dt>{s.cost}</dt><dd>{money(answer.cost)}</dd></div>
+        {answer.model && <div><dt>{s.model}</dt><dd>{answer.model}</dd></div>}
+      </dl>
+    </Section>
   );
 }
 

@@ -1,10 +1,13 @@
-// What is shown before the first question.
+// What is shown before the first question: questions to begin with, or how to get there.
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
-import { EmptyState, Spinner } from "../parts/controls.tsx";
+import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
+import { suggestionsFor, type Suggestion } from "../suggestions.ts";
+import { attach } from "./attachments.tsx";
 import { NamespaceSelect } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -16,30 +19,100 @@ export function Welcome({ loading }: { loading: string }) {
   const chosen = useCell(choices).namespace;
   const online = useCell(app.online);
   const reachable = useCell(app.reachable);
+  const begin = <button type="button" class="primary" onClick={app.begin}>{s.newChat}</button>;
+  const again = <button type="button" class="primary" onClick={() => void app.reopen()}>{strings.tryAgain}</button>;
   if (loading === "loading") return <div class="centered"><Spinner label={s.loading} /></div>;
-  if (loading === "missing") return <EmptyState icon="chat" title={s.missing} actions={<button type="button" class="primary" onClick={app.begin}>{s.newChat}</button>}>{s.missingText}</EmptyState>;
-  if (loading === "failed") return <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" class="primary" onClick={() => void app.reopen()}>{strings.tryAgain}</button>}>{s.notLoadedText}</EmptyState>;
+  if (loading === "missing") return <EmptyState icon="chat" title={s.missing} actions={begin}>{s.missingText}</EmptyState>;
+  if (loading === "failed") return <EmptyState icon="warn" title={s.notLoaded} actions={again}>{s.notLoadedText}</EmptyState>;
   const count = namespaces.find((n) => n.name === (chosen || config?.namespace))?.documents ?? config?.documents ?? 0;
   if (config && count === 0 && !config.ingestion.running) {
     const elsewhere = namespaces.some((n) => n.documents > 0);
-    return (
-      <EmptyState icon="files" title={elsewhere ? s.noDocumentsIn(chosen || config.namespace) : s.noDocuments} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
-        <p>{elsewhere ? s.documentsElsewhere : s.noDocumentsText}</p>
-        {elsewhere && <NamespaceSelect />}
-      </EmptyState>
-    );
+    return elsewhere ? <Elsewhere namespace={chosen || config.namespace} /> : <FirstRun />;
   }
+  const text = !online || !reachable ? strings.failures.offline.text : config ? s.welcomeText(count) : s.welcomeWait;
   return (
     <div class="welcome">
       <div class="welcome-mark" aria-hidden="true"><Mark /></div>
       <h2>{s.welcome}</h2>
-      <p>{!online || !reachable ? strings.failures.offline.text : config ? s.welcomeText(count) : s.welcomeWait}</p>
+      <p>{text}</p>
+      {config && <Suggestions key={`${chosen} ${count}`} namespace={chosen} />}
       <Problems />
       <ul class="hints">
-        {s.hints.map(([key, text]) => (
-          <li key={key}><kbd>{key}</kbd> {text}</li>
+        {s.hints.map(([key, hint]) => (
+          <li key={key}><kbd>{key}</kbd> {hint}</li>
         ))}
       </ul>
     </div>
+  );
+}
+
+/** The documents are in another namespace. */
+function Elsewhere({ namespace }: { namespace: string }) {
+  return (
+    <EmptyState icon="files" title={s.noDocumentsIn(namespace)} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
+      <p>{s.documentsElsewhere}</p>
+      <NamespaceSelect />
+    </EmptyState>
+  );
+}
+
+function Suggestions({ namespace }: { namespace: string }) {
+  const [found, setFound] = useState<Suggestion[]>([]);
+  useEffect(() => {
+    let left = false;
+    suggestionsFor(namespace).then((list) => !left && setFound(list), () => {}); // one can ask without them
+    return () => {
+      left = true;
+    };
+  }, []);
+  if (found.length === 0) return null;
+  return (
+    <ul class="question-cards" aria-label={strings.start.questions}>
+      {found.map((x) => (
+        <li key={x.document}>
+          <button type="button" onClick={() => void app.ask(x.question)}>
+            <span dir="auto">{x.question}</span>
+            <small dir="auto">{x.document}</small>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Documents, a model, a question: what there is to do on a new server. */
+function FirstRun() {
+  const config = useCell(app.config)!;
+  const picker = useRef<HTMLInputElement>(null);
+  const w = strings.start;
+  const uploads = config.capabilities["uploads"] ?? false;
+  return (
+    <EmptyState icon="files" title={s.noDocuments}>
+      <ol class="first-run">
+        <li>
+          <h3>{w.documents}</h3>
+          <p>{uploads ? w.documentsText : strings.documents.noneFolder}</p>
+          {uploads && (
+            <p>
+              <button type="button" class="primary" onClick={() => picker.current?.click()}><Icon name="upload" />{strings.documents.choose}</button>
+              <a href="#/documents">{w.webPage}</a>
+              <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.documents.choose}
+                onChange={(e) => {
+                  attach(e.currentTarget.files ?? []);
+                  e.currentTarget.value = "";
+                }} />
+            </p>
+          )}
+        </li>
+        <li>
+          <h3>{w.model}</h3>
+          <p>{config.builtin ? w.noModel : w.hasModel(config.model)}</p>
+        </li>
+        <li>
+          <h3>{w.ask}</h3>
+          <p>{w.askText}</p>
+        </li>
+      </ol>
+    </EmptyState>
   );
 }
