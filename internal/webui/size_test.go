@@ -8,7 +8,7 @@ import (
 )
 
 // maxFirstLoad is the limit in bytes, compressed, of the page's first load.
-const maxFirstLoad = 120 << 10
+const maxFirstLoad = 90 << 10
 
 func TestNew_HasAPageThatIsLight(t *testing.T) {
 	site := New()

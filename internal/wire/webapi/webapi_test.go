@@ -495,17 +495,11 @@ func TestTurn_SaysWhatHasBecomeOfItsSources(t *testing.T) {
 func TestTurn_KeepsTheCitationsOfAnAnswerThatWasStopped(t *testing.T) {
 	s := newSite(t)
 	s.put("D", "default", "plan.pdf", "application/pdf", access.List{}, covered)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	req := chat.Request{TurnID: "01JSTOPPED", Principal: s.who, Options: chat.Options{Top: 3, Mode: retrieval.Text},
 		Messages: []chat.Message{chat.TextMessage(llm.User, "Are contact lenses covered?")}}
-	said := ""
-	for e := range s.runner.Run(ctx, &req) {
-		if d, ok := e.(chat.TextDelta); ok {
-			said += d.Text
-		}
-		if strings.Contains(said, "]") {
-			stop()
+	for e := range s.runner.Run(t.Context(), &req) {
+		if d, ok := e.(chat.TextDelta); ok && strings.Contains(d.Text, "]") {
+			break // the client leaves before the message has ended
 		}
 	}
 	v := get[turnJSON](s, "/api/turns/01JSTOPPED")
