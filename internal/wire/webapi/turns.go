@@ -165,7 +165,6 @@ func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*v
 	if v.said == nil && v.record == nil {
 		return nil, errNoTurn
 	}
-
 	v.endMessages()
 	return v, nil
 }
