@@ -97,7 +97,7 @@ func MakeZIP(t testing.TB, parts ...string) []byte {
 }
 
 // LibreOffice returns a file of testdata/libreoffice. They were made by LibreOffice 7.4: soffice --headless --convert-to of
-// plan.html, of a table of prices in CSV, and of a presentation of one text box.
+// plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt.
 func LibreOffice(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "libreoffice", name))

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -88,6 +87,8 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.table(n)
 	case atom.Br:
 		w.inline.WriteByte(lineBreak)
+	case atom.Sup:
+		w.raise(n)
 	case atom.Img:
 		if alt := strings.TrimSpace(attr(n, "alt")); alt != "" {
 			w.inline.WriteString(" " + alt + " ")
@@ -111,6 +112,16 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.walk(n)
 		w.flush()
 	}
+}
+
+// raise writes the text of a sup element.
+func (w *htmlWalker) raise(n *html.Node) {
+	text := nodeText(n)
+	if up := compose.Superscript(text); up != text {
+		w.inline.WriteString(up)
+		return
+	}
+	w.walk(n)
 }
 
 // lineBreak stands for a br element until collapse, which makes all other space one space.
@@ -149,7 +160,10 @@ func (w *htmlWalker) list(list *html.Node) {
 		}
 		marker := "• "
 		if list.DataAtom == atom.Ol {
-			marker = fmt.Sprintf("%d. ", number)
+			if value, err := strconv.Atoi(attr(n, "value")); err == nil {
+				number = value
+			}
+			marker = compose.ListNumber(number, attr(list, "type")) + ". "
 			number++
 		}
 		w.kind = extract.ListItem

@@ -10,11 +10,11 @@ import (
 	"parley/internal/extract/compose"
 )
 
-var _ = extract.Register("AsciiDoc", extract.Reader{Read: readAsciiDoc})
+var _ = extract.Register("AsciiDoc", extract.Reader{Read: readASCIIDoc})
 
-// readAsciiDoc reads AsciiDoc: sections, lists, tables, listings and admonitions. Attributes that the
+// readASCIIDoc reads AsciiDoc: sections, lists, tables, listings and admonitions. Attributes that the
 // document sets are filled in; included files are left out.
-func readAsciiDoc(ctx context.Context, f *extract.File) (*extract.Document, error) {
+func readASCIIDoc(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return page(f, func(b *compose.Builder, lines []string) error {
 		r := adocReader{attributes: map[string]string{}}
 		r.p = paragraph{out: b, inline: r.inline}

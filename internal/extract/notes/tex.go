@@ -35,7 +35,7 @@ func readTeX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := b.Add(extract.Heading, 1, title); err != nil {
 		return nil, err
 	}
-	if err := t.read(text, 0); err != nil {
+	if err := t.read(text); err != nil {
 		return nil, err
 	}
 	if err := t.flush(); err != nil {
@@ -92,7 +92,7 @@ var (
 )
 
 // read adds the blocks of a text.
-func (t *texReader) read(text string, depth int) error {
+func (t *texReader) read(text string) error {
 	for {
 		if err := t.ctx.Err(); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (t *texReader) read(text string, depth int) error {
 		}
 		t.text.WriteString(text[:at[0]])
 		mark := text[at[0]:at[1]]
-		rest, err := t.structure(mark, text[at[1]:], depth)
+		rest, err := t.structure(mark, text[at[1]:])
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (t *texReader) read(text string, depth int) error {
 }
 
 // structure handles one mark and returns the text behind what belongs to it.
-func (t *texReader) structure(mark, rest string, depth int) (string, error) {
+func (t *texReader) structure(mark, rest string) (string, error) {
 	name := strings.TrimLeft(mark, `\`)
 	name = name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))]
 	switch {
@@ -141,7 +141,7 @@ func (t *texReader) structure(mark, rest string, depth int) (string, error) {
 		}
 		return after, t.out.Add(extract.Paragraph, 0, compose.OneLine(t.plain(caption, 0)))
 	case name == "begin":
-		return t.environment(strings.TrimSuffix(mark[strings.Index(mark, "{")+1:], "}"), rest, depth)
+		return t.environment(strings.TrimSuffix(mark[strings.Index(mark, "{")+1:], "}"), rest)
 	case name == "end":
 		if len(t.lists) > 0 && texLists.MatchString(mark) {
 			t.lists = t.lists[:len(t.lists)-1]
@@ -170,7 +170,7 @@ func (t *texReader) marker(label string, isSource bool) string {
 }
 
 // environment handles the begin of an environment. What has a form of its own is read to its end.
-func (t *texReader) environment(name, rest string, depth int) (string, error) {
+func (t *texReader) environment(name, rest string) (string, error) {
 	if err := t.flush(); err != nil {
 		return "", err
 	}

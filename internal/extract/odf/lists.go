@@ -2,19 +2,33 @@ package odf
 
 import (
 	"encoding/xml"
+	"strings"
 
+	"parley/internal/extract/compose"
 	"parley/internal/extract/zipxml"
 )
 
-// odfNumbering says which levels of a document's list styles count (OpenDocument 1.3 part 3, section
-// 16.31), by the style's name. The others have bullets.
+// odfNumbering says how the levels of a document's list styles count (OpenDocument 1.3 part 3, section
+// 16.31), by the style's name. Levels without a format have bullets.
 type odfNumbering map[string]*odfLevels
 
-// odfLevels are the levels of a list style, from 1, that count.
-type odfLevels [11]bool
+// odfLevels are the levels of a list style, from 1.
+type odfLevels [11]odfLevel
+
+// odfLevel is how a level counts: (a), with the numbers of so many levels.
+type odfLevel struct {
+	format, prefix, suffix string // no format: it does not count
+	shown, start           int
+}
 
 // maxODFStyles bounds the list styles that are remembered.
 const maxODFStyles = 10_000
+
+// raisedStyle marks a style of text as a superscript, by its name. Names of list styles have no such begin.
+const raisedStyle = "\x00raised "
+
+// isRaised reports whether the text of a style is a superscript.
+func (n odfNumbering) isRaised(style string) bool { return n[raisedStyle+style] != nil }
 
 // styles reads what styles.xml says of lists.
 func (n odfNumbering) styles(archive *zipxml.Archive) error {
@@ -48,6 +62,13 @@ func (n odfNumbering) skip(d *xml.Decoder) error {
 // style that the next ones are in.
 func (n odfNumbering) element(name string, e xml.StartElement) string {
 	switch e.Name.Local {
+	case "style":
+		name = zipxml.Attr(e, "name")
+	case "text-properties":
+		position := zipxml.Attr(e, "text-position")
+		if len(n) < maxODFStyles && (strings.HasPrefix(position, "super") || position != "" && position[0] >= '1' && position[0] <= '9') {
+			n[raisedStyle+name] = &odfLevels{}
+		}
 	case "list-style":
 		name = zipxml.Attr(e, "name")
 		if len(n) < maxODFStyles {
@@ -56,14 +77,40 @@ func (n odfNumbering) element(name string, e xml.StartElement) string {
 	case "list-level-style-number":
 		levels, level := n[name], zipxml.SmallNumber(zipxml.Attr(e, "level"))
 		if levels != nil {
-			levels[level] = zipxml.Attr(e, "num-format") != ""
+			levels[min(level, len(levels)-1)] = odfLevel{
+				format: zipxml.Attr(e, "num-format"), prefix: zipxml.Attr(e, "num-prefix"), suffix: zipxml.Attr(e, "num-suffix"),
+				shown: max(zipxml.SmallNumber(zipxml.Attr(e, "display-levels")), 1), start: max(zipxml.SmallNumber(zipxml.Attr(e, "start-value")), 1),
+			}
 		}
 	}
 	return name
 }
 
-// counts reports whether the items of a list of a style count, at a level from 1.
-func (n odfNumbering) counts(style string, level int) bool {
+// level returns how a level, from 1, of the lists of a style counts.
+func (n odfNumbering) level(style string, level int) odfLevel {
 	levels := n[style]
-	return levels != nil && level < len(levels) && levels[level]
+	if levels == nil || level >= len(levels) {
+		return odfLevel{}
+	}
+	return levels[level]
+}
+
+// marker returns what the current item of the innermost of lists starts with.
+func (n odfNumbering) marker(lists []odfList) string {
+	style, depth := lists[len(lists)-1].style, len(lists)
+	level := n.level(style, depth)
+	if level.format == "" {
+		return "• "
+	}
+	var numbers []string
+	for i := max(1, depth-level.shown+1); i <= depth; i++ {
+		if at := n.level(style, i); at.format != "" {
+			numbers = append(numbers, compose.ListNumber(max(lists[i-1].item, 1), at.format))
+		}
+	}
+	suffix := level.suffix
+	if suffix == "" && level.prefix == "" && len(numbers) == 1 {
+		suffix = "."
+	}
+	return level.prefix + strings.Join(numbers, ".") + suffix + " "
 }

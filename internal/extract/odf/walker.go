@@ -2,6 +2,7 @@ package odf
 
 import (
 	"encoding/xml"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,8 +36,12 @@ type odfWalker struct {
 // odfParagraph is a paragraph or heading that is being read.
 type odfParagraph struct {
 	text  strings.Builder
-	level int // of a heading; 0 for a paragraph
+	level int    // of a heading; 0 for a paragraph
+	spans []bool // the open ones: whether they are superscripts
 }
+
+// isRaised reports whether the text that comes next is a superscript.
+func (p *odfParagraph) isRaised() bool { return slices.Contains(p.spans, true) }
 
 // odfList is an open list.
 type odfList struct {
@@ -63,7 +68,11 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 		return w.end(t.Name.Local)
 	case xml.CharData:
 		if n := len(w.open); n > 0 {
-			return w.write(string(t))
+			text := string(t)
+			if w.open[n-1].isRaised() {
+				text = compose.Superscript(text)
+			}
+			return w.write(text)
 		}
 	}
 	return nil
@@ -106,6 +115,10 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	case "h":
 		level := max(1, zipxml.SmallNumber(zipxml.Attr(e, "outline-level")))
 		w.open = append(w.open, &odfParagraph{level: level})
+	case "span":
+		if n := len(w.open); n > 0 && len(w.open[n-1].spans) < maxODFDepth {
+			w.open[n-1].spans = append(w.open[n-1].spans, w.numbers.isRaised(zipxml.Attr(e, "style-name")))
+		}
 	case "s":
 		n, err := strconv.Atoi(zipxml.Attr(e, "c"))
 		if err != nil {
@@ -145,6 +158,10 @@ func (w *odfWalker) end(name string) error {
 	switch name {
 	case "p", "h":
 		return w.endParagraph()
+	case "span":
+		if n := len(w.open); n > 0 && len(w.open[n-1].spans) > 0 {
+			w.open[n-1].spans = w.open[n-1].spans[:len(w.open[n-1].spans)-1]
+		}
 	case "list":
 		w.endList()
 	case "frame":
@@ -221,6 +238,8 @@ func (w *odfWalker) startList(e xml.StartElement) {
 	}
 	if zipxml.Attr(e, "continue-numbering") == "true" || zipxml.Attr(e, "continue-list") != "" {
 		list.item = w.counted[list.style]
+	} else if start := w.numbers.level(list.style, len(w.lists)+1).start; start > 1 {
+		list.item = start - 1
 	}
 	w.lists = append(w.lists, list)
 }
@@ -238,16 +257,10 @@ func (w *odfWalker) endList() {
 
 // addItem appends a paragraph of a list; the first one of an item gets a bullet or a number.
 func (w *odfWalker) addItem(text string) error {
-	level := len(w.lists)
-	list := &w.lists[level-1]
+	list := &w.lists[len(w.lists)-1]
 	if list.first {
-		list.item++
-		switch {
-		case compose.ListMarker(text) > 0:
-		case w.numbers.counts(list.style, level):
-			text = strconv.Itoa(list.item) + ". " + text
-		default:
-			text = "• " + text
+		if list.item++; compose.ListMarker(text) == 0 {
+			text = w.numbers.marker(w.lists) + text
 		}
 	}
 	list.first = false

@@ -91,3 +91,23 @@ func TestDOCX_StopsBombs(t *testing.T) {
 	entities := `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><w:document xmlns:w="w"><w:p><w:r><w:t>&b;</w:t></w:r></w:p></w:document>`
 	extracttest.WantReason(t, "a.docx", extracttest.MakeZIP(t, "word/document.xml", entities), extract.Limits{}, extract.Damaged)
 }
+
+// Word writes the numbers of sections, which text refers to, only as a rule.
+func TestDOCX_NumbersSectionsAndItemsAsTheirLevelsSay(t *testing.T) {
+	item := func(list, level, text string) string {
+		return extracttest.Para(`<w:numPr><w:ilvl w:val="`+level+`"/><w:numId w:val="`+list+`"/></w:numPr>`, text)
+	}
+	heading := extracttest.Para(`<w:outlineLvl w:val="0"/><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>`, "Scope")
+	data := extracttest.MakeZIP(t, "word/document.xml", extracttest.DocxStart+heading+item("1", "1", "two")+item("1", "2", "a")+item("1", "2", "b")+
+		item("1", "1", "next")+item("2", "0", "other list of the same")+item("3", "0", "starts anew")+extracttest.DocxEnd,
+		"word/numbering.xml", `<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="5">
+			<w:lvl w:ilvl="0"><w:start w:val="4"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1."/></w:lvl>
+			<w:lvl w:ilvl="1"><w:numFmt w:val="upperRoman"/><w:isLgl/><w:lvlText w:val="%1.%2"/></w:lvl>
+			<w:lvl w:ilvl="2"><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="(%3)"/></w:lvl></w:abstractNum>
+			<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="5"/></w:num>
+			<w:num w:numId="3"><w:abstractNumId w:val="5"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num></w:numbering>`)
+	const want = "H1 4. Scope\nL 4.1 two\nL (a) a\nL (b) b\nL 4.2 next\nL 5. other list of the same\nL 1. starts anew\n"
+	if got := extracttest.Outline(extracttest.Read(t, "a.docx", data)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -2,7 +2,6 @@ package ooxml
 
 import (
 	"encoding/xml"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,6 +16,7 @@ type docxStyle struct {
 	outline int    // outline level from 1; 0 for none
 	list    string // numbering id
 	level   int    // of the list
+	raised  bool   // a superscript
 }
 
 type docxStyles map[string]docxStyle
@@ -40,6 +40,8 @@ func readDOCXStyles(archive *zipxml.Archive) (docxStyles, error) {
 			style.list = zipxml.Attr(e, "val")
 		case "ilvl":
 			style.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
+		case "vertAlign":
+			style.raised = zipxml.Attr(e, "val") == "superscript"
 		}
 		styles[id] = style
 		return nil
@@ -83,59 +85,4 @@ func outlineLevel(val string) int {
 		return 0
 	}
 	return n + 1
-}
-
-// docxNumbering gives the items of lists their bullets and numbers.
-type docxNumbering struct {
-	abstract map[string]string    // list id → abstract list id
-	formats  map[string][9]string // abstract list id → number format by level
-	counters map[string]*[9]int   // by list id, of the items so far
-}
-
-func newDOCXNumbering() *docxNumbering {
-	return &docxNumbering{map[string]string{}, map[string][9]string{}, map[string]*[9]int{}}
-}
-
-func readDOCXNumbering(archive *zipxml.Archive) (*docxNumbering, error) {
-	n := newDOCXNumbering()
-	abstract, num, level := "", "", 0
-	err := zipxml.EachElement(archive, "word/numbering.xml", func(_ *xml.Decoder, e xml.StartElement) error {
-		switch e.Name.Local {
-		case "abstractNum":
-			abstract = zipxml.Attr(e, "abstractNumId")
-		case "lvl":
-			level = zipxml.SmallNumber(zipxml.Attr(e, "ilvl"))
-		case "numFmt":
-			formats := n.formats[abstract]
-			formats[level] = zipxml.Attr(e, "val")
-			n.formats[abstract] = formats
-		case "num":
-			num = zipxml.Attr(e, "numId")
-			abstract = ""
-		case "abstractNumId":
-			n.abstract[num] = zipxml.Attr(e, "val")
-		}
-		return nil
-	})
-	if err != nil && !zipxml.IsSyntaxError(err) {
-		return nil, err
-	}
-	return n, nil
-}
-
-// marker returns what the next item of a list at a level starts with: its number where the list
-// counts, else a bullet. Formats other than decimal are shown as decimal.
-func (n *docxNumbering) marker(list string, level int) string {
-	format := n.formats[n.abstract[list]][level]
-	if format == "bullet" || format == "none" || format == "" {
-		return "• "
-	}
-	counter := n.counters[list]
-	if counter == nil {
-		counter = &[9]int{}
-		n.counters[list] = counter
-	}
-	counter[level]++
-	clear(counter[level+1:])
-	return fmt.Sprintf("%d. ", counter[level])
 }

@@ -31,6 +31,7 @@ type docxParagraph struct {
 	outline int
 	list    string
 	level   int
+	raised  bool // the run that is being read is a superscript
 }
 
 // docxTable is a table that is being read. Tables in cells are read into the cell.
@@ -44,7 +45,7 @@ type docxTable struct {
 // what a newer element says, deleted text, instructions of fields, and comments' anchors.
 var skippedDOCX = map[string]bool{
 	"Fallback": true, "del": true, "moveFrom": true, "instrText": true, "delText": true, "delInstrText": true,
-	"rPr": true, "sectPr": true, "tblPr": true, "tblGrid": true, "tcPr": true, "rubyPr": true, "rt": true,
+	"rPrChange": true, "pPrChange": true, "sectPr": true, "tblPr": true, "tblGrid": true, "tcPr": true, "rubyPr": true, "rt": true,
 	"sdtPr": true, "binData": true,
 }
 
@@ -109,6 +110,10 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		}
 	}
 	if n := len(w.paragraphs); n > 0 {
+		if e.Name.Local == "rStyle" {
+			w.paragraphs[n-1].raised = w.styles[zipxml.Attr(e, "val")].raised
+			return nil
+		}
 		return w.paragraphs[n-1].element(d, e)
 	}
 	return nil
@@ -125,10 +130,21 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 		p.list = zipxml.Attr(e, "val")
 	case "ilvl":
 		p.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
+	case "r":
+		p.raised = false
+	case "position": // raised by so many half points
+		if n, err := strconv.Atoi(zipxml.Attr(e, "val")); err == nil && n > 0 {
+			p.raised = true
+		}
+	case "vertAlign":
+		p.raised = zipxml.Attr(e, "val") == "superscript"
 	case "t":
 		var s string
 		if err := d.DecodeElement(&s, &e); err != nil {
 			return fmt.Errorf("read the document's text: %w", err)
+		}
+		if p.raised {
+			s = compose.Superscript(s)
 		}
 		p.text.WriteString(s)
 	case "tab", "ptab":
@@ -179,8 +195,10 @@ func (w *docxWalker) endParagraph() error {
 		return nil
 	}
 	isItem := heading == 0 && list != "" && list != "0"
-	if isItem {
-		text = w.numbering.marker(list, level) + text
+	if list != "" && list != "0" {
+		if marker := w.numbering.marker(list, level); isItem || marker != bullet {
+			text = marker + text
+		}
 	}
 	if n := len(w.tables); n > 0 {
 		w.tables[n-1].write(text)
