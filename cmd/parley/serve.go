@@ -222,6 +222,10 @@ func (s *serving) server() *server.Server {
 
 // protocols returns the protocols of the server.
 func (s *serving) protocols() []wire.Protocol {
+	files := filesapi.New(filesapi.Config{
+		Library: s.library, Search: s.corpus.Search, Mode: s.engine.Defaults().Mode,
+		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
+	})
 	return []wire.Protocol{
 		azurechat.New(azurechat.Config{
 			Runner:    s.runner,
@@ -249,6 +253,7 @@ func (s *serving) protocols() []wire.Protocol {
 		responses.New(responses.Config{
 			Runner:     s.runner,
 			Store:      s.db.Transcripts(),
+			Open:       files.Open,
 			Namespaces: s.namespaces,
 			Defaults:   s.engine.Defaults(),
 			Namespace:  s.cfg.Namespace,
@@ -269,10 +274,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
-		filesapi.New(filesapi.Config{
-			Library: s.library, Search: s.corpus.Search, Mode: s.engine.Defaults().Mode,
-			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
-		}).Protocol(),
+		files.Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 	}

@@ -159,17 +159,43 @@ func textsOf(v wire.Value) (texts []string, err error) {
 	return texts, nil
 }
 
-// Within returns the documents of a store that a filter lets through; nil for all of them.
-func Within(ctx context.Context, l *library.Library, s library.Store, f Filter) (*retrieval.Revisions, error) {
-	if f == nil {
-		return nil, nil
+// Searched is a vector store in which a turn searches.
+type Searched struct {
+	Within *retrieval.Revisions // the documents that a filter lets through; nil for all
+	// File returns the file that a document was made of. The error is library.ErrNotFound if that is no longer in
+	// the store.
+	File func(ctx context.Context, documentID string) (library.Member, error)
+}
+
+// Open opens a store for a search of its owner's. The error is library.ErrNotFound if there is none. What it
+// returns is for one goroutine.
+func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searched, error) {
+	s, err := h.cfg.Library.Store(ctx, owner, id)
+	if err != nil {
+		return Searched{}, err
 	}
-	return l.Within(ctx, s, f.Lets)
+	within, err := h.within(ctx, s, f)
+	if err != nil {
+		return Searched{}, err
+	}
+	finder, err := h.cfg.Library.Finder(ctx, s)
+	if err != nil {
+		return Searched{}, err
+	}
+	return Searched{Within: within, File: finder.Find}, nil
+}
+
+// within returns the documents of a store that a filter lets through; nil for all of them.
+func (h *Handler) within(ctx context.Context, s library.Store, f Filter) (*retrieval.Revisions, error) {
+	if f == nil {
+		return nil, nil //nolint:nilnil // nil is the set of all
+	}
+	return h.cfg.Library.Within(ctx, s, f.Lets)
 }
 
 // passages returns what was found for all questions, the best first, each passage once.
 func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []retrieval.Passage, err error) {
-	within, err := Within(r.Context(), h.cfg.Library, s, q.filter)
+	within, err := h.within(r.Context(), s, q.filter)
 	if err != nil {
 		return nil, err
 	}

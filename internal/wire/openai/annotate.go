@@ -15,6 +15,8 @@ import (
 type Annotation struct {
 	Start, End int // of the mark, in Unicode code points; End is behind it
 	Title, URL string
+	Name       string // of the document
+	Page       int    // 0 where there are no pages
 }
 
 // span is a part of a text, in bytes.
@@ -45,6 +47,7 @@ func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []A
 		list = append(list, Annotation{
 			Start: index(s.start), End: index(s.end),
 			Title: cmp.Or(at.Title, at.Name), URL: c.Link(at.Name, at.Page, base, namespace),
+			Name: at.Name, Page: at.Page,
 		})
 	}
 	return list

@@ -1,7 +1,13 @@
 package responses
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"path"
+
+	"parley/internal/chat"
+	"parley/internal/library"
 )
 
 // maxResults is how many passages an item of a search shows, and maxResultText how many bytes of each.
@@ -41,13 +47,41 @@ func (b *builder) search() error {
 func (b *builder) resultsOf() []result {
 	results := make([]result, 0, len(b.found.Passages))
 	for _, p := range b.found.Passages[:min(len(b.found.Passages), maxResults)] {
-		results = append(results, result{
+		r := result{
 			FileID: p.Document.ID, Filename: path.Base(p.Document.Name), Score: p.Score,
-			Text: cut(p.Chunk.Text, maxResultText),
+			Text: cut(p.Chunk.Text, maxResultText), Attributes: json.RawMessage("{}"),
 			Page: p.Chunk.PageAt(0), URL: b.h.catalog.Link(p.Document.Name, p.Chunk.PageAt(0), b.x.base, b.x.req.Namespace),
-		})
+		}
+		if m, ok := b.files[p.Document.Name]; ok {
+			r.FileID, r.Filename = m.File, m.Filename
+			if m.Attributes != nil {
+				r.Attributes = m.Attributes
+			}
+		}
+		results = append(results, r)
 	}
 	return results
+}
+
+// findFiles looks for the files of the vector store that the passages are from.
+func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) error {
+	if b.x.store == nil {
+		return nil
+	}
+	if b.files == nil {
+		b.files = map[string]library.Member{}
+	}
+	for _, p := range found.Passages {
+		m, err := b.x.store.File(ctx, p.Document.ID)
+		switch {
+		case errors.Is(err, library.ErrNotFound): // it was taken out just now
+		case err != nil:
+			return unreachable(err)
+		default:
+			b.files[p.Document.Name] = m
+		}
+	}
+	return nil
 }
 
 // reason adds a piece of the model's reasoning. A model that goes on to reason when it has begun to answer

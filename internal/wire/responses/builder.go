@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/library"
 	"parley/internal/llm"
 	"parley/internal/wire"
+	"parley/internal/wire/openai"
 )
 
 // sink takes the events of a response.
@@ -36,6 +38,7 @@ type builder struct {
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
 	message   chat.MessageFinished
+	files     map[string]library.Member // of the vector store, by the names of their documents
 
 	reasoning *reasoningItem // while it is open
 	reasoned  strings.Builder
@@ -62,6 +65,11 @@ func (b *builder) answer(ctx context.Context) error {
 	for e, err := range b.h.cfg.Runner.Run(ctx, &b.x.req) {
 		if err != nil {
 			return err
+		}
+		if found, ok := e.(chat.PassagesRetrieved); ok {
+			if err := b.findFiles(ctx, found); err != nil {
+				return err
+			}
 		}
 		if err := b.add(e); err != nil {
 			return err
@@ -242,7 +250,7 @@ func (b *builder) openText() error {
 func (b *builder) at() place { return place{Item: b.text.ID, Output: len(b.x.res.Output) - 1} }
 
 func newText(text string) textPart {
-	return textPart{Type: textType, Text: text, Annotations: []citation{}, Logprobs: []any{}}
+	return textPart{Type: textType, Text: text, Annotations: []any{}, Logprobs: []any{}}
 }
 
 // closeText ends the text of the answer with its citations, which are known when it is whole.
@@ -252,7 +260,7 @@ func (b *builder) closeText(status string) error {
 	}
 	at, part := b.at(), newText(b.said.String())
 	for i, a := range b.h.catalog.Annotations(b.message, b.x.base, b.x.req.Namespace) {
-		c := citation{Type: "url_citation", Start: a.Start, End: a.End, Title: a.Title, URL: a.URL}
+		c := b.citation(a)
 		part.Annotations = append(part.Annotations, c)
 		if err := b.emit(annotationEvent{b.head("response.output_text.annotation.added"), at, i, c}); err != nil {
 			return err
@@ -269,6 +277,14 @@ func (b *builder) closeText(status string) error {
 	item.Status, item.Content = status, []textPart{part}
 	b.text = nil
 	return b.close(&item)
+}
+
+// citation returns an annotation as the client reads it: of a file where it searched a vector store, else of a URL.
+func (b *builder) citation(a openai.Annotation) any {
+	if m, ok := b.files[a.Name]; ok {
+		return fileCitation{Type: "file_citation", FileID: m.File, Filename: m.Filename, Index: a.Start, Page: a.Page, URL: a.URL, Start: a.Start, End: a.End}
+	}
+	return urlCitation{Type: "url_citation", Start: a.Start, End: a.End, Title: a.Title, URL: a.URL}
 }
 
 // call adds a call of a tool of the client's, which is whole.

@@ -3,11 +3,15 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strconv"
 
 	"parley/internal/chat"
+	"parley/internal/library"
 	"parley/internal/llm"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/internal/wire/filesapi"
 	"parley/internal/wire/openai"
 )
 
@@ -26,7 +30,10 @@ type exchange struct {
 	previous     string // id of the response that this one continues
 	conversation string // id
 	choice       choice
-	stores       []string // namespaces that the client calls vector stores
+	stores       []string // vector stores, or namespaces in their place
+	filter       filesapi.Filter
+	filtered     string             // name of the parameter with the filter
+	store        *filesapi.Searched // nil where a namespace is searched
 }
 
 // decode returns the exchange that a request asks for. The memory may be nil.
@@ -94,18 +101,46 @@ func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, err
 	return nil, nil
 }
 
-// namespaceOf returns the namespace that is searched: the model's, or the one that the client calls its
-// vector store.
+// namespaceOf returns the namespace that is searched: the model's, or that of a vector store, which may be any
+// namespace.
 func (h *Handler) namespaceOf(ctx context.Context, x *exchange) (string, error) {
 	namespace, err := h.catalog.NamespaceOf(ctx, x.who, x.res.Model)
-	if err != nil || len(x.stores) == 0 {
-		return namespace, err
+	if err != nil {
+		return "", err
 	}
-	ok, err := h.catalog.Has(ctx, x.who, x.stores[0])
-	if err == nil && !ok {
-		err = openai.Refuse(chat.NotFound, "tools", "not_found", "There is no such vector store: name a namespace.")
+	if len(x.stores) > 0 {
+		namespace = x.stores[0]
+		if library.IsStore(namespace) && h.cfg.Open != nil {
+			return namespace, h.openStore(ctx, x, namespace)
+		}
+		ok, err := h.catalog.Has(ctx, x.who, namespace)
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			return "", errNoStore(namespace)
+		}
 	}
-	return x.stores[0], err
+	if x.filter != nil {
+		return "", refusef(x.filtered, openai.Unsupported, "%q needs a vector store in \"vector_store_ids\": other documents have no attributes.", x.filtered)
+	}
+	return namespace, nil
+}
+
+func (h *Handler) openStore(ctx context.Context, x *exchange, id string) error {
+	s, err := h.cfg.Open(ctx, x.who.Subject, id, x.filter)
+	if errors.Is(err, library.ErrNotFound) {
+		return errNoStore(id)
+	}
+	if err != nil {
+		return unreachable(err)
+	}
+	x.store, x.req.Within = &s, s.Within
+	return nil
+}
+
+func errNoStore(id string) error {
+	return openai.Refuse(chat.NotFound, "tools", "not_found", "There is no vector store "+strconv.Quote(clip(id))+".")
 }
 
 // members reads each member of a request but input. What is not here is ignored, because it is a hint (user,

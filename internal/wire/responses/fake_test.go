@@ -14,7 +14,10 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/library"
+	"parley/internal/retrieval"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire/filesapi"
 	"parley/internal/wire/wiretest"
 )
 
@@ -31,11 +34,29 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
 		Now:      func() time.Time { return time.Unix(1706301586, 0) },
 		NewID:    wiretest.IDs(),
+		Open:     openStore,
 	}
 	if change != nil {
 		change(&cfg)
 	}
 	return New(cfg)
+}
+
+// openStore knows the store vs_tower, in which the document 01JDOC is of a file; a filter lets the revisions 5 and 7 through.
+func openStore(_ context.Context, owner, id string, f filesapi.Filter) (s filesapi.Searched, err error) {
+	if owner != "" || id != "vs_tower" {
+		return s, library.ErrNotFound
+	}
+	if f != nil {
+		s.Within = retrieval.NewRevisions([]int64{7, 5})
+	}
+	s.File = func(_ context.Context, document string) (m library.Member, err error) {
+		if document != "01JDOC" {
+			return m, library.ErrNotFound
+		}
+		return library.Member{File: "file-1", Filename: "Eiffel Tower.pdf", Attributes: json.RawMessage(`{"year":1889}`)}, nil
+	}
+	return s, nil
 }
 
 // serve stands in for internal/server.

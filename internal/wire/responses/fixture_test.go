@@ -87,6 +87,9 @@ func askedText(asked []chat.Request) string {
 				fmt.Fprintf(&b, "  answers %q\n", m.ToolCallID)
 			}
 		}
+		if req.Within != nil {
+			fmt.Fprintf(&b, "within %v\n", req.Within.IDs())
+		}
 		o := req.Options
 		for _, t := range o.Tools {
 			fmt.Fprintf(&b, "tool %q %q %s\n", t.Name, t.Description, t.Parameters)

@@ -19,6 +19,7 @@ import (
 	"parley/internal/ident"
 	"parley/internal/transcript"
 	"parley/internal/wire"
+	"parley/internal/wire/filesapi"
 	"parley/internal/wire/openai"
 )
 
@@ -30,6 +31,10 @@ type Config struct {
 	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
 	// one. Nil means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	// Open opens a vector store of a caller for the tool file_search. The error is library.ErrNotFound if there is
+	// none. Without it the tool searches namespaces only.
+	Open func(ctx context.Context, owner, id string, f filesapi.Filter) (filesapi.Searched, error)
 
 	Defaults    chat.Options // what a request gets that says nothing else
 	Namespace   string       // of the model "parley", and where responses are kept; "" means "default"

@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/wire"
+	"parley/internal/wire/filesapi"
 	"parley/internal/wire/openai"
 )
 
@@ -88,13 +89,23 @@ func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
 				return err
 			}
 		case "filters":
-			return refusef(at.String()+"."+key, openai.Unsupported, `"%v.%s" is not supported.`, at, key)
+			var err error
+			x.filtered = at.String() + "." + key
+			if x.filter, err = filesapi.ParseFilter(v, x.filtered); err != nil {
+				return err
+			}
+		case "ranking_options":
+			least, err := filesapi.ThresholdOf(v, at.String()+"."+key)
+			if err != nil {
+				return err
+			}
+			x.req.Options.MinScore = max(least, x.req.Options.MinScore)
 		}
 	}
 	return nil
 }
 
-// readStores reads which namespace is searched, in the place of the model's. One turn searches one.
+// readStores reads which vector store or namespace is searched, in the place of the model's. One turn searches one.
 func (x *exchange) readStores(v wire.Value, param string) error {
 	elements, ok := v.Elements()
 	if !ok {

@@ -94,21 +94,33 @@ type messageItem struct {
 }
 
 type textPart struct {
-	Type        string     `json:"type"`
-	Text        string     `json:"text"`
-	Annotations []citation `json:"annotations"`
-	Logprobs    []any      `json:"logprobs"`
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Annotations []any  `json:"annotations"` // urlCitation or fileCitation
+	Logprobs    []any  `json:"logprobs"`
 
 	// Unsupported are the labels of citations whose pages do not support the answer. It is Parley's own.
 	Unsupported []string `json:"unsupported_citations,omitempty"`
 }
 
-type citation struct {
+type urlCitation struct {
 	Type  string `json:"type"`
 	Start int    `json:"start_index"`
 	End   int    `json:"end_index"`
 	Title string `json:"title"`
 	URL   string `json:"url"`
+}
+
+// fileCitation is a citation of a file of a vector store. The members behind the index are Parley's own.
+type fileCitation struct {
+	Type     string `json:"type"`
+	FileID   string `json:"file_id"`
+	Filename string `json:"filename"`
+	Index    int    `json:"index"` // of the mark in the text, in Unicode code points
+	Page     int    `json:"page,omitempty"`
+	URL      string `json:"url"`
+	Start    int    `json:"start_index"`
+	End      int    `json:"end_index"`
 }
 
 type callItem struct {
@@ -152,13 +164,13 @@ type searchItem struct {
 }
 
 type result struct {
-	FileID     string   `json:"file_id"`
-	Filename   string   `json:"filename"`
-	Score      float64  `json:"score"`
-	Text       string   `json:"text"`
-	Attributes struct{} `json:"attributes"`
-	Page       int      `json:"page,omitempty"`
-	URL        string   `json:"url,omitempty"`
+	FileID     string          `json:"file_id"`
+	Filename   string          `json:"filename"`
+	Score      float64         `json:"score"`
+	Text       string          `json:"text"`
+	Attributes json.RawMessage `json:"attributes"`
+	Page       int             `json:"page,omitempty"`
+	URL        string          `json:"url,omitempty"`
 }
 
 // The events of a stream.
@@ -198,8 +210,8 @@ type partEvent struct {
 type annotationEvent struct {
 	head
 	place
-	Index      int      `json:"annotation_index"`
-	Annotation citation `json:"annotation"`
+	Index      int `json:"annotation_index"`
+	Annotation any `json:"annotation"`
 }
 
 type textDoneEvent struct {
