@@ -1,0 +1,49 @@
+// Drives files, a vector store and an answer from it with OpenAI's client, and prints what its user sees as one JSON
+// object.
+//
+//   node files.mjs BASE_URL FILE
+import fs from "node:fs";
+import OpenAI from "openai";
+
+const [baseURL, path] = process.argv.slice(2);
+const client = new OpenAI({ baseURL, apiKey: "not-needed", maxRetries: 0 });
+const question = "How tall is the lighthouse?";
+const seen = {};
+
+async function read(store) {
+  for (let i = 0; i < 1200; i++) {
+    const { status, last_error } = await client.vectorStores.files.retrieve(seen.file, { vector_store_id: store });
+    if (status !== "in_progress") return last_error ? `${status}: ${last_error.message}` : status;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return "in_progress";
+}
+
+try {
+  const file = await client.files.create({ file: fs.createReadStream(path), purpose: "assistants" });
+  seen.file = file.id;
+  const store = await client.vectorStores.create({ name: "Towers", metadata: { team: "a" } });
+  const batch = await client.vectorStores.fileBatches.create(store.id, { files: [{ file_id: file.id, attributes: { built: 1860 } }] });
+  seen.status = await read(store.id);
+  seen.batch = (await client.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: store.id })).file_counts.completed;
+  seen.listed = [];
+  for await (const f of client.vectorStores.files.list(store.id, { limit: 1 })) seen.listed.push(f.id);
+  const filters = { type: "gte", key: "built", value: 1850 };
+  const found = await client.vectorStores.search(store.id, { query: question, filters });
+  seen.found = found.data.map((r) => r.filename);
+  seen.none = (await client.vectorStores.search(store.id, { query: question, filters: { ...filters, value: 1900 } })).data.length;
+  const tools = [{ type: "file_search", vector_store_ids: [store.id], filters, max_num_results: 3 }];
+  const asked = { model: "parley", input: question, tools, include: ["file_search_call.results"] };
+  const response = await client.responses.create(asked);
+  const call = response.output.find((item) => item.type === "file_search_call");
+  seen.results = call.results.map((r) => r.file_id);
+  seen.cited = response.output.find((item) => item.type === "message").content[0].annotations;
+  const streamed = await client.responses.stream(asked).finalResponse();
+  seen.streamed = streamed.output.find((item) => item.type === "message").content[0].annotations;
+  seen.content = await (await client.files.content(file.id)).text();
+  seen.vector = (await client.embeddings.create({ model: "parley", input: question })).data[0].embedding.length;
+  seen.deleted = [(await client.vectorStores.delete(store.id)).deleted, (await client.files.delete(file.id)).deleted];
+} catch (error) {
+  seen.thrown = `${error.constructor.name}: ${error.message}`;
+}
+console.log(JSON.stringify(seen));
