@@ -84,6 +84,7 @@ var allowed = map[string][]string{
 	"extract/picture":  {"extract", "extract/compose"},
 	"extract/code":     {"extract", "extract/compose"},
 	"extract/notes":    {"extract", "extract/compose"},
+	"extract/office97": {"extract", "extract/compose", "extract/tabular", "extract/cfb", "extract/numfmt", "extract/codepage"},
 	"extract/formats":  {"extract/*"},
 	"extract/sandbox":  {"extract", "extract/formats"},
 

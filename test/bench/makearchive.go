@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"parley/internal/extract/extracttest"
 )
 
 // texts returns the files of an archive.
@@ -83,14 +85,6 @@ func makeEPUB(passages []string) ([]byte, error) {
 		`<manifest>` + items.String() + `</manifest><spine>` + spine.String() + `</spine></package>`})...)
 }
 
-// Constants of a compound file (MS-CFB) for makeMSG.
-const (
-	cfbSector = 512
-	cfbEnd    = 0xfffffffe // end of a chain of sectors
-	cfbFAT    = 0xfffffffd
-	cfbNone   = 0xffffffff
-)
-
 // makeMSG makes an Outlook message: a compound file with one long stream, the body.
 func makeMSG(passages []string) ([]byte, error) {
 	var body []byte
@@ -100,68 +94,29 @@ func makeMSG(passages []string) ([]byte, error) {
 	for len(body) < 4096 { // shorter streams are stored elsewhere
 		body = append(body, ' ', 0)
 	}
-	size := len(body)
-	body = append(body, make([]byte, -size&(cfbSector-1))...)
-	const first = 1 // first sector of the body, after the directory's
-	var fat []uint32
-	fat = append(fat, cfbEnd)
-	for i := range len(body) / cfbSector {
-		fat = append(fat, uint32(first+i+1))
-	}
-	fat[len(fat)-1] = cfbEnd
-	fatStart := len(fat)
-	sectors := (len(fat)+1)/(cfbSector/4-1) + 1
-	for range sectors {
-		fat = append(fat, cfbFAT)
-	}
-	for len(fat) < sectors*cfbSector/4 {
-		fat = append(fat, cfbNone)
-	}
-	folder := append(cfbEntry("Root Entry", 5, cfbNone, 1, cfbEnd, 0), cfbEntry("__substg1.0_1000001F", 2, 2, cfbNone, first, size)...)
-	folder = append(folder, cfbEntry("__properties_version1.0", 2, cfbNone, cfbNone, cfbEnd, 0)...)
-	folder = append(folder, make([]byte, -len(folder)&(cfbSector-1))...)
-	out := append(cfbHeader(fatStart, sectors), folder...)
-	out = append(out, body...)
-	for _, v := range fat {
-		out = binary.LittleEndian.AppendUint32(out, v)
-	}
-	return out, nil
+	return extracttest.Compound("__substg1.0_1000001F", body, "__properties_version1.0"), nil
 }
 
-// cfbHeader makes the first sector. fatStart and sectors locate the table of sectors.
-func cfbHeader(fatStart, sectors int) []byte {
-	h := make([]byte, cfbSector)
-	copy(h, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-	for at, v := range map[int]uint16{26: 3, 28: 0xfffe, 30: 9, 32: 6} {
-		binary.LittleEndian.PutUint16(h[at:], v)
+// makeXLS makes a workbook of Excel 97 with two columns of short strings, each in its cell.
+func makeXLS(passages []string) ([]byte, error) {
+	record := func(kind uint16, body []byte) []byte {
+		head := binary.LittleEndian.AppendUint16(nil, kind)
+		return append(binary.LittleEndian.AppendUint16(head, uint16(len(body))), body...)
 	}
-	for at, v := range map[int]uint32{44: uint32(sectors), 56: 4096, 60: cfbEnd, 68: cfbEnd} {
-		binary.LittleEndian.PutUint32(h[at:], v)
-	}
-	for i := range 109 {
-		at := uint32(cfbNone)
-		if i < sectors {
-			at = uint32(fatStart + i)
+	const begin = "\x00\x06\x05\x00"
+	book := record(0x809, []byte(begin))
+	at := len(book) + 4 + 14 + 4
+	book = append(book, record(0x85, append(binary.LittleEndian.AppendUint32(nil, uint32(at)), "\x00\x00\x06\x00Report"...))...)
+	book = append(append(book, record(0x0a, nil)...), record(0x809, []byte(begin))...)
+	for row, p := range passages {
+		for column, cell := range []string{fmt.Sprint(row), p} {
+			label := binary.LittleEndian.AppendUint16(nil, uint16(row))
+			label = binary.LittleEndian.AppendUint16(label, uint16(column))
+			label = binary.LittleEndian.AppendUint16(append(label, 0, 0), uint16(len(cell)))
+			book = append(book, record(0x204, append(append(label, 0), cell...))...)
 		}
-		binary.LittleEndian.PutUint32(h[76+4*i:], at)
 	}
-	return h
-}
-
-// cfbEntry makes a directory entry: name, kind, next sibling, first child, and the position of its
-// bytes.
-func cfbEntry(name string, kind byte, next, child, start uint32, size int) []byte {
-	e := make([]byte, 128)
-	units := utf16.Encode([]rune(name))
-	for i, u := range units {
-		binary.LittleEndian.PutUint16(e[2*i:], u)
-	}
-	binary.LittleEndian.PutUint16(e[64:], uint16(2*len(units)+2))
-	e[66] = kind
-	for at, v := range map[int]uint32{68: cfbNone, 72: next, 76: child, 116: start, 120: uint32(size)} {
-		binary.LittleEndian.PutUint32(e[at:], v)
-	}
-	return e
+	return extracttest.Compound("Workbook", append(book, record(0x0a, nil)...)), nil
 }
 
 // makeRAR makes a RAR 5.0 archive of files that are stored as they are.

@@ -24,6 +24,7 @@ var testdata embed.FS
 //	poi-*         MakeCFB.java, with Apache POI 5.4.1
 //	oxmsg-*       oxmsg.mjs, with the npm package @tutao/oxmsg 0.2.3
 //	pyaaf2-*      pyaaf2.py, with pyaaf2 1.7.1
+//	xlwt.xls      twenty lines of Python with xlwt 1.3.0: dates_1904, five strings of 5,000 characters
 //	libreoffice.* LibreOffice 7.4, soffice --headless --convert-to doc, xls or ppt of a line of text
 func CompoundFile(t testing.TB, name string) []byte {
 	t.Helper()
@@ -97,7 +98,7 @@ func MakeZIP(t testing.TB, parts ...string) []byte {
 }
 
 // LibreOffice returns a file of testdata/libreoffice. They were made by LibreOffice 7.4: soffice --headless --convert-to of
-// plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt.
+// plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt; doc and xls from the docx and xlsx files.
 func LibreOffice(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "libreoffice", name))

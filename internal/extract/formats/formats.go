@@ -10,6 +10,7 @@ import (
 	_ "parley/internal/extract/markup"
 	_ "parley/internal/extract/notes"
 	_ "parley/internal/extract/odf"
+	_ "parley/internal/extract/office97"
 	_ "parley/internal/extract/ooxml"
 	_ "parley/internal/extract/pdf"
 	_ "parley/internal/extract/picture"
