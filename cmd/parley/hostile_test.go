@@ -33,6 +33,7 @@ type wholeServer struct {
 	serving *serving
 	admin   string // an administrator's key, which send uses where anonymous callers may do nothing
 	api     apiDocument
+	routes  []wire.Route
 	log     *lockedBuffer
 }
 
@@ -60,6 +61,7 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin := newKey(t, in, apikey.Key{Role: access.Administrator})
 	gate, _, err := p.newGate(t.Context(), in, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +69,8 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, gate: gate,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
-	w := &wholeServer{Handler: s.server().Handler(), serving: s, admin: newKey(t, in, apikey.Key{Role: access.Administrator}), log: log}
+	srv := s.server()
+	w := &wholeServer{Handler: srv.Handler(), routes: srv.Routes(), serving: s, admin: admin, log: log}
 	reply := httptest.NewRecorder()
 	w.ServeHTTP(reply, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	if err := json.Unmarshal(reply.Body.Bytes(), &w.api); err != nil {

@@ -69,6 +69,15 @@ func (s *Server) add(rt wire.Route) {
 	}
 }
 
+// Routes returns all mounted routes, the server's own included.
+func (s *Server) Routes() []wire.Route {
+	var all []wire.Route
+	for _, p := range s.protocols {
+		all = append(all, p.Routes...)
+	}
+	return all
+}
+
 // find returns the endpoint of a request, and the handler that serves it: the mux, which sets the values of
 // the path, but where the path ends with a URL, which the mux would clean. The endpoint is nil also
 // where the mux would redirect to a cleaner path, which loses a POST.

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/auth/apikey"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// canary is in everything that belongs to the owner of the matrix, and in no request of others.
+const canary = "xylophonequartz"
+
+// matrix is a server to which callers of all kinds make all requests (rows S1 to S3).
+type matrix struct {
+	*wholeServer
+	t      *testing.T
+	bodies map[string]string // by method and path of the route's pattern, as openapi.json has them
+
+	owner, ownerID, other, reader, elsewhere string // keys; all but reader are editors
+	ids                                      map[string]string
+}
+
+// idOf says what the first placeholder of a path names. A route with a placeholder that fits no row fails the test.
+var idOf = []struct{ path, kind string }{
+	{"/chat_history/sessions/{id}", "azure chat"},
+	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
+	{"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
+	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"},
+	{"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
+	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
+	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
+}
+
+// second are the placeholders after the first one.
+var second = strings.NewReplacer("{n}", "1", "{item}", "msg_1", "{file_id}", "file-1", "{batch_id}", "vsfb_1", "{$}", "")
+
+func newMatrix(t *testing.T) *matrix {
+	m := &matrix{wholeServer: newWholeServer(t, func(c *Config) { c.AuthAnonymous = settingOff }), t: t, bodies: map[string]string{}, ids: map[string]string{}}
+	in := m.serving.instance
+	m.owner = newKey(t, in, apikey.Key{Role: access.Editor})
+	m.ownerID = "key:" + apikey.IDOf(m.owner)
+	m.other = newKey(t, in, apikey.Key{Role: access.Editor})
+	m.reader = newKey(t, in, apikey.Key{Role: access.Reader})
+	m.elsewhere = newKey(t, in, apikey.Key{Role: access.Editor, Namespaces: []string{"elsewhere"}})
+	mux := http.NewServeMux()
+	for _, rt := range m.routes {
+		method, path, _ := strings.Cut(rt.Pattern, " ")
+		if rt.Speaks == "" || m.bodies[rt.Pattern] == "" {
+			m.bodies[rt.Pattern] = "{}"
+		}
+		_, pattern := mux.Handler(httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "", "...", "", "$", "").Replace(path), nil))
+		if pattern != rt.Pattern {
+			mux.Handle(rt.Pattern, http.NotFoundHandler())
+		}
+	}
+	for _, op := range m.api.operations(t, true) {
+		if _, pattern := mux.Handler(httptest.NewRequest(op.method, op.target, nil)); pattern != "" && len(op.bodies) > 0 {
+			m.bodies[pattern] = op.bodies[0]
+		}
+	}
+	m.own()
+	return m
+}
+
+// own stores something of each kind for the owner.
+func (m *matrix) own() {
+	sum, _, err := m.serving.db.Blobs().Put(m.t.Context(), strings.NewReader("The "+canary+" is secret."))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	err = m.serving.corpus.Apply(m.t.Context(), retrieval.Batch{Namespace: "default", Put: []retrieval.Put{{
+		Document: retrieval.Document{ID: "01M83000000000000000SECRET", Name: canary + ".txt", Title: canary, Owner: m.ownerID, MediaType: "text/plain", SHA256: sum,
+			Pages: 1, IndexedAt: time.Now(), Access: access.List{Users: []string{m.ownerID}}},
+		Pages:  []retrieval.Page{{Number: 1, Text: "The " + canary + " is secret."}},
+		Chunks: []retrieval.Chunk{{Text: "The " + canary + " is secret.", Spans: []retrieval.Span{{Page: 1, End: 30}}, Tokens: 8}},
+	}}})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	const question = `"messages":[{"role":"user","content":"What is the ` + canary + `?"}]`
+	m.ids["document"], m.ids["name"], m.ids["key"] = "01M83000000000000000SECRET", canary+".txt", apikey.IDOf(m.admin)
+	m.ids["azure chat"] = "azure-chat-0001"
+	m.ids["session"] = m.made("POST", "/chat/session", `{}`, "session_id")
+	m.made("POST", "/chat/"+m.ids["session"], `{"message":"What is the `+canary+`?"}`, "")
+	m.made("POST", "/chat_history", `{"id":"azure-chat-0001","answers":[["What is the `+canary+`?",{"message":{"content":"`+canary+`","role":"assistant"}}]]}`, "")
+	m.ids["chat"] = m.made("POST", "/chat-history", `{`+question+`}`, "id")
+	m.ids["response"] = m.made("POST", "/v1/responses", `{"model":"parley","input":"What is the `+canary+`?"}`, "id")
+	m.ids["conversation"] = m.made("POST", "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"`+canary+`"}]}`, "id")
+	w := m.as(m.owner, "POST", "/chat", `{`+question+`}`, "application/json")
+	m.ids["turn"] = w.Header().Get("X-Turn-Id")
+	m.ids["store"] = m.made("POST", "/v1/vector_stores", `{"name":"`+canary+`"}`, "id")
+	form, contentType := formOf(m.t, canary+"-upload.md")
+	var j struct {
+		ID string `json:"job_id"`
+	}
+	if w = m.as(m.owner, "POST", "/upload", form, contentType); json.Unmarshal(w.Body.Bytes(), &j) != nil || j.ID == "" {
+		m.t.Fatalf("upload: %d %s", w.Code, w.Body)
+	}
+	m.ids["job"] = j.ID
+	var file struct{ ID string }
+	if w = m.as(m.owner, "POST", "/v1/files", form, contentType); json.Unmarshal(w.Body.Bytes(), &file) != nil || file.ID == "" {
+		m.t.Fatalf("file: %d %s", w.Code, w.Body)
+	}
+	m.ids["file"] = file.ID
+	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
+}
+
+func formOf(t *testing.T, name string) (body, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	purpose := form.WriteField("purpose", "assistants")
+	part, err := form.CreateFormFile("file", name)
+	if err == nil {
+		_, err = fmt.Fprintf(part, "# %s\n", canary)
+	}
+	if err != nil || purpose != nil || form.Close() != nil {
+		t.Fatal(err)
+	}
+	return b.String(), form.FormDataContentType()
+}
+
+// made makes a request of the owner, which must succeed, and returns a member of the answer.
+func (m *matrix) made(method, path, body, member string) string {
+	m.t.Helper()
+	w := m.as(m.owner, method, path, body, "application/json")
+	var answer map[string]any
+	if w.Code >= 300 || member != "" && json.Unmarshal(w.Body.Bytes(), &answer) != nil {
+		m.t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	id, _ := answer[member].(string)
+	if member != "" && id == "" {
+		m.t.Fatalf("%s %s: no %s in %s", method, path, member, w.Body)
+	}
+	return id
+}
+
+// as makes a request with a key.
+func (m *matrix) as(key, method, target, body, contentType string) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute) // a guard against streams that do not end
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Prefer", "respond-async")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w
+}
+
+// target returns the path of a route with an id, and the kind of that id; "" for a path that names nothing.
+func (m *matrix) target(rt wire.Route, missing bool) (path, kind string) {
+	_, path, _ = strings.Cut(rt.Pattern, " ")
+	path = strings.TrimSuffix(path, "{$}")
+	open := strings.IndexByte(path, '{')
+	if open < 0 {
+		return path, ""
+	}
+	for _, row := range idOf {
+		if strings.Contains(path, row.path) {
+			kind = row.kind
+			break
+		}
+	}
+	id, ok := m.ids[kind]
+	if !ok {
+		m.t.Fatalf("%s: whose id does it take? Add a row to idOf", rt.Pattern)
+	}
+	if missing {
+		id = unknownLike(id)
+	}
+	closing := strings.IndexByte(path, '}')
+	return path[:open] + id + second.Replace(path[closing+1:]), kind
+}
+
+// unknownLike returns an id of the same form that does not exist.
+func unknownLike(id string) string {
+	at := strings.IndexAny(id, ".")
+	if at < 0 {
+		at = len(id)
+	}
+	last := byte('0')
+	if id[at-1] == last {
+		last = '1'
+	}
+	return id[:at-1] + string(last) + id[at:]
+}
+
+// changing are the parts of answers that differ without telling anything.
+var changing = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?|[0-9A-Z]{38}|[0-9a-f-]{36}|\b1[0-9]{9}\b|"?(createdAt|created_at|updated_at|timestamp)"?:[^,}]*`)
+
+// alike returns an answer without what differs between any two requests, and without the id asked for.
+func alike(w *httptest.ResponseRecorder, id string) string {
+	body := strings.ReplaceAll(w.Body.String(), id, "ID")
+	return fmt.Sprint(w.Code, " ", w.Header().Get("Content-Type"), " ", changing.ReplaceAllString(body, "X"))
+}
+
+func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
+	m := newMatrix(t)
+	expired := newKey(t, m.serving.instance, apikey.Key{Role: access.Administrator, ExpiresAt: time.Now().Add(time.Millisecond)})
+	gone := newKey(t, m.serving.instance, apikey.Key{Role: access.Administrator})
+	if err := m.serving.db.APIKeys().RevokeKey(t.Context(), apikey.IDOf(gone), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Millisecond)
+	roles := []struct {
+		name, key string
+		role      access.Role
+	}{
+		{"nobody", "", ""}, {"an expired key", expired, ""}, {"a revoked key", gone, ""}, {"a wrong key", m.admin[:len(m.admin)-4] + "aaaa", ""},
+		{"a foreign token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.", ""},
+		{"a reader", m.reader, access.Reader}, {"an editor", m.other, access.Editor}, {"an administrator", m.admin, access.Administrator},
+	}
+	needs := map[wire.Right]access.Role{wire.Ask: access.Reader, wire.Change: access.Editor, wire.Administer: access.Administrator}
+	for _, rt := range m.routes {
+		method, _, _ := strings.Cut(rt.Pattern, " ")
+		target, _ := m.target(rt, true)
+		for _, c := range roles {
+			want := 0 // anything but a refusal
+			switch need := needs[rt.Right]; {
+			case rt.Right == wire.Anybody:
+			case c.role == "":
+				want = http.StatusUnauthorized
+			case !c.role.Includes(need):
+				want = http.StatusForbidden
+			}
+			if want == 0 && (rt.Events || rt.Right != wire.Anybody && c.role != needs[rt.Right]) {
+				continue // streams wait; and whether the weakest role may is enough to know
+			}
+			w := m.as(c.key, method, target, m.bodies[rt.Pattern], "application/json")
+			refused := w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden
+			if want != 0 && w.Code != want || want == 0 && refused {
+				t.Errorf("%s as %s: status %d, want %d: %.200s", rt.Pattern, c.name, w.Code, want, w.Body)
+			}
+			if (w.Code == http.StatusUnauthorized) != (w.Header().Get("WWW-Authenticate") != "") {
+				t.Errorf("%s as %s: status %d with the challenge %q", rt.Pattern, c.name, w.Code, w.Header().Get("WWW-Authenticate"))
+			}
+			if strings.Contains(w.Body.String(), canary) {
+				t.Errorf("%s as %s tells %.300s", rt.Pattern, c.name, w.Body)
+			}
+		}
+	}
+}
+
+func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
+	m := newMatrix(t)
+	notOwned := []string{"key", "model", "asset", "completion"}
+	objects := 0
+	for _, rt := range m.routes {
+		method, _, _ := strings.Cut(rt.Pattern, " ")
+		target, kind := m.target(rt, false)
+		if rt.Right == wire.Administer || slices.Contains(notOwned, kind) || kind == "" && rt.Events {
+			continue
+		}
+		for name, key := range map[string]string{"another editor": m.other, "an editor of another namespace": m.elsewhere} {
+			if kind == "" && (method != http.MethodGet || rt.Right == wire.Anybody) {
+				continue
+			}
+			w := m.as(key, method, target, m.bodies[rt.Pattern], "application/json")
+			told := strings.ReplaceAll(w.Body.String(), m.ids[kind], "ID")
+			for what, id := range m.ids {
+				if !slices.Contains(notOwned, what) && strings.Contains(told, id) {
+					t.Errorf("%s as %s tells the id of the owner's %s: %.300s", rt.Pattern, name, what, told)
+				}
+			}
+			if strings.Contains(strings.ReplaceAll(told, m.ids["name"], ""), canary) {
+				t.Errorf("%s as %s tells %.300s", rt.Pattern, name, told)
+			}
+			if kind == "" {
+				continue
+			}
+			objects++
+			missing, _ := m.target(rt, true)
+			other := m.as(key, method, missing, m.bodies[rt.Pattern], "application/json")
+			if a, b := alike(w, m.ids[kind]), alike(other, unknownLike(m.ids[kind])); a != b || w.Code < 400 {
+				t.Errorf("%s as %s: %.300s; what does not exist: %.300s", rt.Pattern, name, a, b)
+			}
+		}
+	}
+	if objects < 60 {
+		t.Errorf("only %d requests for objects", objects)
+	}
+	// All that is still there for its owner, whom none of these requests has harmed.
+	for _, rt := range m.routes {
+		method, path, _ := strings.Cut(rt.Pattern, " ")
+		target, kind := m.target(rt, false)
+		if method != http.MethodGet || kind == "" || rt.Events || rt.Right == wire.Administer || slices.Contains(notOwned, kind) ||
+			strings.Count(path, "{") > strings.Count(path, "{$}")+1 {
+			continue
+		}
+		w := m.as(m.owner, method, target, "", "application/json")
+		if w.Code >= 300 {
+			t.Errorf("%s as its owner: %d %.200s", rt.Pattern, w.Code, w.Body)
+		}
+	}
+}
