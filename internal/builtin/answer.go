@@ -1,45 +1,16 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
 	"strings"
 
 	"parley/internal/llm"
-	"parley/internal/text"
 )
 
 // ModelName is the name under which the answerer reports its answers.
 const ModelName = "extractive"
-
-// Refusal is what the answerer says when the passages do not hold an answer.
-const Refusal = unknown + "The documents that I can search do not answer this question."
-
-const unknown = "I don't know. "
-
-// refusals are Refusal in other languages than English.
-var refusals = map[string]string{
-	"de": "Das weiß ich nicht. Die Dokumente, die ich durchsuchen kann, beantworten diese Frage nicht.",
-	"fr": "Je ne sais pas. Les documents que je peux consulter ne répondent pas à cette question.",
-	"es": "No lo sé. Los documentos que puedo consultar no responden a esta pregunta.",
-	"it": "Non lo so. I documenti che posso consultare non rispondono a questa domanda.",
-	"pt": "Não sei. Os documentos que posso consultar não respondem a esta pergunta.",
-	"zh": "我不知道。我能检索的文档没有回答这个问题。",
-}
-
-// refusal returns what the answerer says without an answer, in the language of the question, and why that
-// may be so.
-func refusal(ev *llm.Evidence) string {
-	switch {
-	case ev == nil:
-		return Refusal
-	case ev.Missing != "":
-		return unknown + ev.Missing
-	}
-	return cmp.Or(refusals[text.LanguageOf(ev.Question)], Refusal)
-}
 
 // limits bound an answer, and what a further sentence must add to it.
 type limits struct {
@@ -72,7 +43,7 @@ func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 			parts, name = a.findings(ctx, req.Evidence), FindingsName
 		}
 		if len(parts) == 0 {
-			parts = append(parts, refusal(req.Evidence))
+			parts = append(parts, a.refusal(ctx, req.Evidence, name == ModelName))
 		}
 		var input, output llm.TokenEstimate
 		for _, p := range parts {

@@ -118,6 +118,9 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 		return nil
 	}
 	chosen := greedy(ev, units, n, most)
+	if !n.named(ev, units, chosen) {
+		return nil
+	}
 	order(units, chosen, n, len(n.clauses(ev)) > 1)
 	best := make([]unit, 0, len(chosen))
 	for _, i := range chosen {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,12 +26,15 @@ var (
 	development = flag.String("answers", filepath.Join("..", "..", "test", "answers", "dev"), "folder of the corpora to fit to")
 	kept        = flag.String("kept", "", "file that keeps what the searches found, so that fitting again is quick")
 	leaveOut    = flag.Bool("without", false, "also fit without each feature")
+	lossesOnly  = flag.Bool("losses", false, "only print where answers are lost")
 	reading     = flag.Bool("reading", false, "with the built-in encoder")
 )
 
 // example is a question with the blocks among which the answerer chooses.
 type example struct {
 	corpus, question string
+	kind             string // of answer
+	facts, not       []string
 	answerable       bool
 	ev               *llm.Evidence
 	need             need
@@ -69,6 +73,10 @@ func TestFit(t *testing.T) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(x example) bool { return *reading && !isEnglish(x.ev.Query) }) // the others are not read
+	losses(t, all)
+	if *lossesOnly {
+		return
+	}
 	none := make(map[int]bool)
 	for _, corpus := range folders {
 		name := filepath.Base(filepath.Dir(corpus))
@@ -90,6 +98,70 @@ func TestFit(t *testing.T) {
 	}
 	fmt.Println()
 	fitChance(t, all, w)
+}
+
+// losses logs, by corpus and by type of answer, at which stage the answers to questions are lost.
+func losses(t *testing.T, all []example) {
+	const stages = 6
+	names := [stages]string{"not found", "no block", "ranked low", "refused", "not whole", "right"}
+	counts := make(map[string]*[stages]int)
+	for i := range all {
+		x := &all[i]
+		if !x.answerable {
+			continue
+		}
+		stage := x.lost()
+		for _, key := range []string{" all", "corpus " + x.corpus, "type " + x.kind} {
+			if counts[key] == nil {
+				counts[key] = new([stages]int)
+			}
+			counts[key][stage]++
+		}
+		if *lossesOnly && stage < stages-1 {
+			t.Logf("%s: %s %s: %s", names[stage], x.corpus, x.kind, x.question)
+		}
+	}
+	t.Logf("%-22s %11s", "", names)
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%-22s %11d", key, *counts[key])
+	}
+}
+
+// lost returns the stage at which the answer was lost: the passages do not hold it, no block of them does, another
+// block ranks first, the answer was refused, or it lacks something; else 5.
+func (x *example) lost() int {
+	var found strings.Builder
+	if x.ev != nil {
+		for _, p := range x.ev.Passages {
+			found.WriteString(p.Text + "\n")
+		}
+	}
+	a := Answerer{}
+	if *reading {
+		a.Reader = NewReader()
+	}
+	var said []string
+	for _, q := range a.quotes(context.Background(), x.ev, brief) {
+		said = append(said, q.text)
+	}
+	answer := strings.Join(said, " ")
+	possible, chosen := 0.0, 0.0
+	if len(x.units) > 0 {
+		possible, chosen = slices.Max(x.right), x.right[x.choice(blockWeights)]
+	}
+	switch {
+	case len(said) > 0 && factsIn(answer, x.facts, x.not) > .99:
+		return 5
+	case factsIn(found.String(), x.facts, nil) < .99:
+		return 0
+	case possible == 0:
+		return 1
+	case chosen == 0:
+		return 2
+	case len(said) == 0:
+		return 3
+	}
+	return 4
 }
 
 // misses logs the questions whose best block is not right, with the one that is.
@@ -119,6 +191,7 @@ var featureNames = []string{"inOwn", "inAsked", "inHeading", "inTitle", "inNear"
 // asked is a question with the passages that were found for it.
 type asked struct {
 	ID, Question, Follows string
+	Type                  string
 	Facts, Not            []string
 	Corpus                string
 	Evidence              *llm.Evidence
@@ -130,7 +203,7 @@ func (q *asked) example() example {
 	if *reading {
 		a.Reader = NewReader()
 	}
-	x := example{corpus: q.Corpus, question: q.Question, answerable: len(q.Facts) > 0, ev: q.Evidence}
+	x := example{corpus: q.Corpus, question: q.Question, kind: q.Type, facts: q.Facts, not: q.Not, answerable: len(q.Facts) > 0, ev: q.Evidence}
 	x.need, x.units = a.units(context.Background(), q.Evidence)
 	for _, u := range x.units {
 		x.right = append(x.right, factsIn(u.key, q.Facts, q.Not))

@@ -34,9 +34,15 @@ func refuses(turn *chat.Turn) bool {
 	return isRefusal(turn.Messages[0].Text)
 }
 
-// isRefusal reports whether an answer is one of the refusals, in any language.
+// isRefusal reports whether an answer is one of the refusals, in any language, with or without the sources
+// that come nearest.
 func isRefusal(answer string) bool {
-	return answer == Refusal || slices.Contains(slices.Collect(maps.Values(refusals)), answer)
+	for _, say := range append(slices.Collect(maps.Values(refusals)), english) {
+		if rest, ok := strings.CutPrefix(answer, say.refusal); ok && (rest == "" || strings.HasPrefix(rest, " "+say.nearest+" ")) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRefusals asks what the corpus does not hold.

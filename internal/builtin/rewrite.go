@@ -77,6 +77,9 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 		}
 		weight[m.Role] *= turnDecay
 		s := uncite(beginning(m.Text()))
+		if m.Role == llm.Assistant && refused(s) {
+			continue // its words are not what the conversation is about
+		}
 		for _, tok := range text.Analyze(s) {
 			if tok.Stop {
 				continue

@@ -1,0 +1,70 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+
+	"parley/internal/llm"
+)
+
+// What is said of one thing does not answer a question about another, in whatever language and spelling.
+func TestAnswer_IsAboutWhatTheQuestionNames(t *testing.T) {
+	price := "Article: KX-20; Description: flow sensor; Price: 189"
+	for _, c := range []struct {
+		name, question, text, title string
+		answered                    bool
+	}{
+		{"the identifier", "What is the price of the flow sensor KX-20?", price, "Prices", true},
+		{"spelled otherwise", "What is the price of the flow sensor kx20?", price, "Prices", true},
+		{"another identifier", "What is the price of the flow sensor KX-40?", price, "Prices", false},
+		{"a longer identifier", "What is the price of the flow sensor KX-2?", price, "Prices", false},
+		{"another year", "What was the margin of the yard in 2024?", "The margin of the yard in 2025 was 12 %.", "Report", false},
+		{"the year of the title", "What was the margin of the yard in 2025?", "The margin of the yard was 12 %.", "Report 2025", true},
+		{"another product", "How many columns may a table of Fernbase have?", "A table may have 1,600 columns.", "Limits of Oakbase", false},
+		{"the product of the title", "How many columns may a table of Oakbase have?", "A table may have 1,600 columns.", "Limits of Oakbase", true},
+		{"a number of days is no name", "Is the parking fee due after 30days?", "The parking fee is due after thirty days.", "Fees", true},
+		{"German nouns are no names", "Wie hoch ist die Gebühr im Parkhaus?", "Die Gebühr im Parkhaus ist 3 Euro.", "Gebühren", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := passage("a.md", c.text)
+			p.Title = c.title
+			ev := about(c.question, p, passage("b.md", "Fernbase and KX-40 were shown at the fair in 2024."))
+			for i := range ev.Terms {
+				ev.Terms[i].Known = true
+				ev.Terms[i].IDF = 2
+			}
+			got := quotesOf(t, ev)
+			if answered := !isRefusal(got); answered != c.answered {
+				t.Errorf("%q is answered with %q", c.question, got)
+			}
+		})
+	}
+}
+
+func TestRefusal_NamesTheNearestSources(t *testing.T) {
+	near := passage("guide.pdf#page=3", "The parking garage opens at six. It has a lift and a kiosk.")
+	far := passage("menu.md", "Soup is served at noon.")
+	for _, c := range []struct {
+		question, want string
+		passages       []llm.Passage
+	}{
+		{"Who sweeps the parking garage roof chimney?", Refusal + " Nearest to it: guide.pdf, page 3", []llm.Passage{near, far}},
+		{"Who sweeps the roof chimney?", Refusal, []llm.Passage{far}},
+	} {
+		got := quotesOf(t, about(c.question, c.passages...))
+		if got != c.want || strings.Contains(got, "[") {
+			t.Errorf("%q is refused with %q, want %q", c.question, got, c.want)
+		}
+	}
+}
+
+func TestRewrite_TakesNoWordsFromARefusal(t *testing.T) {
+	for _, r := range []string{Refusal + " Nearest to it: zebra.pdf, page 3", refusals["de"].refusal + " Am nächsten kommen: zebra.pdf"} {
+		q := Rewrite(t.Context(), conversation("Who feeds the animals?", r), "And at night?")
+		for _, term := range q.Context {
+			if strings.Contains(term.Word, "zebra") || strings.EqualFold(term.Word, "documents") {
+				t.Errorf("the context has %q of the refusal %q", term.Word, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/internal/llm"
+	"parley/internal/text"
+)
+
+// Refusal is what the answerer says when the passages do not hold an answer. Where passages come near, it
+// goes on to name them.
+const Refusal = unknown + "The documents that I can search do not answer this question."
+
+const unknown = "I don't know. "
+
+// phrases are what a refusal is made of in one language.
+type phrases struct {
+	refusal string
+	nearest string // stands before the names of the nearest sources
+	page    string // stands behind the name of a document, with the number
+}
+
+var english = phrases{Refusal, "Nearest to it:", ", page %s"}
+
+var refusals = map[string]phrases{
+	"de": {"Das weiß ich nicht. Die Dokumente, die ich durchsuchen kann, beantworten diese Frage nicht.", "Am nächsten kommen:", ", Seite %s"},
+	"fr": {"Je ne sais pas. Les documents que je peux consulter ne répondent pas à cette question.", "Passages les plus proches :", ", page %s"},
+	"es": {"No lo sé. Los documentos que puedo consultar no responden a esta pregunta.", "Lo más cercano:", ", página %s"},
+	"it": {"Non lo so. I documenti che posso consultare non rispondono a questa domanda.", "I passi più vicini:", ", pagina %s"},
+	"pt": {"Não sei. Os documentos que posso consultar não respondem a esta pergunta.", "O mais próximo:", ", página %s"},
+	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "，第%s页"},
+}
+
+// refused reports whether an answer is a refusal in one of the languages.
+func refused(answer string) bool {
+	if strings.HasPrefix(answer, unknown) {
+		return true
+	}
+	for _, say := range refusals {
+		if strings.HasPrefix(answer, say.refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxNearest is how many sources a refusal names.
+const maxNearest = 3
+
+// refusal returns what the answerer says without an answer, in the language of the question, and why that
+// may be so or, if asked to, which sources come nearest. It names those in words, not as citations: they
+// support nothing.
+func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) string {
+	switch {
+	case ev == nil:
+		return Refusal
+	case ev.Missing != "":
+		return unknown + ev.Missing
+	}
+	say, ok := refusals[text.LanguageOf(ev.Question)]
+	if !ok {
+		say = english
+	}
+	var sources []string
+	if nearest {
+		sources = a.nearest(ctx, ev)
+	}
+	if len(sources) == 0 {
+		return say.refusal
+	}
+	for i, s := range sources {
+		if document, page, ok := strings.Cut(s, "#page="); ok {
+			sources[i] = document + fmt.Sprintf(say.page, page)
+		}
+	}
+	return say.refusal + " " + say.nearest + " " + strings.Join(sources, "; ")
+}
+
+// nearest returns the citations of the blocks that come nearest to an answer, the best first: only those whose
+// passages hold some of what the question is about.
+func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (sources []string) {
+	n, units := a.units(ctx, ev)
+	slices.SortStableFunc(units, func(u, v unit) int { return cmp.Compare(v.score, u.score) })
+	about := n.essence()
+	for i := range units {
+		p := &ev.Passages[units[i].passage]
+		c := p.CitationAt(units[i].start)
+		if held, _ := about.held(n.passageTerms(*p)); held < minEvidence || c == "" || slices.Contains(sources, c) {
+			continue
+		}
+		if sources = append(sources, c); len(sources) == maxNearest {
+			break
+		}
+	}
+	return sources
+}
