@@ -79,6 +79,9 @@ func (a Answerer) sentences(ctx context.Context, ev *llm.Evidence) (parts []stri
 // quotes returns what answers the question, in reading order and within limits; none when the evidence
 // does not hold an answer.
 func (a Answerer) quotes(ctx context.Context, ev *llm.Evidence, most limits) (quotes []quote) {
+	if c, ok := computedFrom(ev); ok {
+		return c.quotes
+	}
 	for _, u := range a.chosen(ctx, ev, most) {
 		quotes = appendQuotes(quotes, &ev.Passages[u.passage], &u)
 	}
@@ -105,13 +108,16 @@ func onOneLine(s string) string { return lineBreaks.Replace(s) }
 
 var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
-// Read returns the passages that the answer to the evidence quotes, the first one first, as indices.
-func (a Answerer) Read(ctx context.Context, ev *llm.Evidence) []int {
-	var quoted []int
+// Read returns the passages that the answer to the evidence quotes, the first one first, as indices, and false;
+// or all those from which it is computed, and true.
+func (a Answerer) Read(ctx context.Context, ev *llm.Evidence) (quoted []int, all bool) {
+	if c, ok := computedFrom(ev); ok {
+		return c.passages, true
+	}
 	for _, u := range a.chosen(ctx, ev, brief) {
 		if !slices.Contains(quoted, u.passage) {
 			quoted = append(quoted, u.passage)
 		}
 	}
-	return quoted
+	return quoted, false
 }

@@ -224,7 +224,7 @@ func ask(t *testing.T, dir string) (all []asked) {
 	var seen *llm.Evidence
 	engine := chat.NewEngine(chat.Config{
 		Retriever: corpus, Models: &llm.Router{Providers: map[string]llm.Model{"builtin": &listener{Answerer: a, seen: &seen}}}, Rewrite: Rewrite,
-		Read: func(ctx context.Context, ev *llm.Evidence) []int {
+		Read: func(ctx context.Context, ev *llm.Evidence) ([]int, bool) {
 			seen = ev
 			return a.Read(ctx, ev)
 		},

@@ -28,6 +28,8 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 			Score:    p.Score,
 			Title:    p.Document.Title,
 			Headings: p.Chunk.Headings,
+			Part:     p.Chunk.Key.Ordinal,
+			Parts:    p.Document.Chunks,
 		}
 	}
 	return e

@@ -129,6 +129,8 @@ type Passage struct {
 	Score    float64
 	Title    string
 	Headings []string
+	Part     int // position among the pieces of its document, from 0
+	Parts    int // how many pieces the document has; 0 when that is not known
 }
 
 // Mark says that Text from byte Offset on, up to the next mark, is cited as Citation.
