@@ -27,6 +27,11 @@ var Table = []Format{
 		Reads: "each sheet under its name, row by row, with values as the cells show them; comments, text boxes, charts",
 	},
 	{
+		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
+		Media: []Media{{"application/msword", []string{"doc"}, "doc"}},
+		Reads: "text with headings, lists (without their numbers), tables, footnotes and comments",
+	},
+	{
 		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt"}, View: Sheet, Web: true, Binary: true,
 		Media: []Media{{"application/vnd.ms-excel", []string{"xls"}, "xls"}},
 		Reads: "each sheet under its name, row by row, with values as the cells show them",
@@ -216,7 +221,6 @@ var Table = []Format{
 	},
 
 	// These are known by name, so that a message can say what a file is.
-	{Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Unread: true},
 	{Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, View: Slide, Unread: true},
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},

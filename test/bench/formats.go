@@ -47,6 +47,7 @@ var makers = []formatKind{
 var notMeasured = map[string]string{
 	"image":         "it has no text but its name",
 	"bzip2 archive": "Go's library does not write it; what it holds is a tar archive",
+	"Word 97–2003":  "no Go library writes it, and it has tables of bytes in several streams",
 	"7-Zip archive": "no Go library writes it; LZMA is measured with xz",
 }
 

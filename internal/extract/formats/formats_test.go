@@ -42,7 +42,8 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.txt", "", extract.Limits{}, extract.Empty, "no bytes"},
 		{"a.txt", " \n\t\n", extract.Limits{}, extract.Empty, "no text"},
 		{"a.md", "[//]: # (nothing)\n", extract.Limits{}, extract.Empty, "no text"},
-		{"a.doc", "hello", extract.Limits{}, extract.Unsupported, "Word 97–2003 files are not read"},
+		{"a.doc", "hello", extract.Limits{}, extract.Damaged, "cut off"},
+		{"a.ppt", "hello", extract.Limits{}, extract.Unsupported, "PowerPoint 97–2003 files are not read"},
 		{"a.rtf", "{\\rtf1 }", extract.Limits{}, extract.Empty, "no text"},
 		{"a.xyz", "hello", extract.Limits{}, extract.Unsupported, ".xyz"},
 		{"a.xlsx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
@@ -54,7 +55,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.pdf", "%PDF-1.4\nhello", extract.Limits{}, extract.Damaged, "PDF"},
 		{"a.docx", "PK\x03\x04 and no more", extract.Limits{}, extract.Damaged, "cut off"},
 		{"a.docx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
-		{"a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 old", extract.Limits{}, extract.Unsupported, "Word 97"},
+		{"a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 old", extract.Limits{}, extract.Damaged, "cut off"},
 		{"a.txt", strings.Repeat("\x00\x01\x02\x03", 100), extract.Limits{}, extract.Damaged, "encoding"},
 		{"a.txt", "hello world", extract.Limits{FileBytes: 5}, extract.TooLarge, "at most"},
 		{"a.txt", "hello world", extract.Limits{TextBytes: 5}, extract.TooLarge, "at most"},
@@ -85,7 +86,7 @@ func TestSupports(t *testing.T) {
 		{"a.pdf", "-", true}, {"b/A.PDF", "anything", true}, {"README", "-", true}, {"README", "text", true},
 		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.xlsb", "-", false}, {"a.jar", "-", false},
 		{"a.exe", "-", true}, {"a.exe", "MZ\x00", false}, {"a.exe", "%PDF-1.4", true}, {"a.bin", "PK\x03\x04", true},
-		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.doc", "text", false},
+		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.ppt", "text", false},
 	} {
 		var head []byte
 		if c.head != "-" {

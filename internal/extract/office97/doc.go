@@ -1,0 +1,317 @@
+package office97
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+	utf16 "golang.org/x/text/encoding/unicode"
+
+	"parley/internal/extract"
+	"parley/internal/extract/codepage"
+	"parley/internal/extract/compose"
+	"parley/internal/extract/tabular"
+)
+
+var _ = extract.Register("Word 97–2003", extract.Reader{Read: readDOC})
+
+// Places in the head of a document (MS-DOC 2.5).
+const (
+	fibMagic    = 0xa5ec
+	fibWord97   = 0xc1
+	fibFlags    = 0x0a
+	fibLengths  = 0x4c // of the text, the footnotes, and so on
+	fibChars    = 0xfa
+	fibParas    = 0x102
+	fibPieces   = 0x1a2
+	fibHeadSize = fibPieces + 8
+)
+
+// The flags of a document.
+const (
+	docEncrypted = 0x100
+	docTable1    = 0x200
+)
+
+// docReader reads a document of Word 97 to 2003.
+type docReader struct {
+	ctx    context.Context
+	main   []byte // the stream with the text
+	pieces []piece
+	chars  runs // properties of characters
+	paras  runs // properties of paragraphs
+	out    compose.Builder
+
+	text   strings.Builder // of the paragraph that is being read
+	fields []bool          // the open ones: whether their instruction is being read
+	cells  []string
+	rows   [][]string
+}
+
+// piece is a range of the text that lies together in the file.
+type piece struct {
+	from, to int // characters
+	at       int // byte in the main stream
+	wide     bool
+}
+
+// readDOC reads the text, the footnotes, comments, endnotes and text boxes of a document, without what
+// tracked changes deleted. Like in newer ones there are no pages.
+func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	main, err := stream(f, "WordDocument")
+	if err != nil {
+		return nil, err
+	}
+	if len(main) < fibHeadSize || binary.LittleEndian.Uint16(main) != fibMagic {
+		return nil, extract.Damagedf("the document is broken, or older than Word 97")
+	}
+	if binary.LittleEndian.Uint16(main[2:]) < fibWord97 {
+		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "documents of Word 6 and 95 are not read"}
+	}
+	flags := binary.LittleEndian.Uint16(main[fibFlags:])
+	if flags&docEncrypted != 0 {
+		return nil, &extract.Error{Reason: extract.Encrypted, Detail: "the document needs a password"}
+	}
+	name := "0Table"
+	if flags&docTable1 != 0 {
+		name = "1Table"
+	}
+	tables, err := stream(f, name)
+	if err != nil {
+		return nil, err
+	}
+	r := docReader{ctx: ctx, main: main, out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
+	r.pieces = piecesOf(r.table(tables, fibPieces))
+	if len(r.pieces) == 0 {
+		return nil, extract.Damagedf("the document is broken: it does not say where its text is")
+	}
+	r.chars = runsOf(main, r.table(tables, fibChars), false)
+	r.paras = runsOf(main, r.table(tables, fibParas), true)
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return &extract.Document{Pages: []extract.Page{r.out.Page(0, false)}}, nil
+}
+
+// table returns the part of the table stream that a place in the head names.
+func (r *docReader) table(tables []byte, place int) []byte {
+	at, size := int64(binary.LittleEndian.Uint32(r.main[place:])), int64(binary.LittleEndian.Uint32(r.main[place+4:]))
+	if at > int64(len(tables)) {
+		return nil
+	}
+	return tables[at:min(at+size, int64(len(tables)))]
+}
+
+// piecesOf reads the table of pieces (MS-DOC 2.9.38).
+func piecesOf(b []byte) []piece {
+	for len(b) >= 3 && b[0] == 1 { // properties that pieces share
+		b = b[min(3+int(binary.LittleEndian.Uint16(b[1:])), len(b)):]
+	}
+	if len(b) < 5 || b[0] != 2 {
+		return nil
+	}
+	b = b[5:]
+	const position, descriptor = 4, 8
+	n := (len(b) - position) / (position + descriptor)
+	var pieces []piece
+	for i := range max(n, 0) {
+		at := binary.LittleEndian.Uint32(b[(n+1)*position+i*descriptor+2:])
+		p := piece{from: int(int32(binary.LittleEndian.Uint32(b[i*position:]))), to: int(int32(binary.LittleEndian.Uint32(b[(i+1)*position:]))),
+			at: int(at & 0x3fffffff), wide: at&0x40000000 == 0}
+		if !p.wide {
+			p.at /= 2
+		}
+		if p.from >= 0 && p.from < p.to && (len(pieces) == 0 || p.from >= pieces[len(pieces)-1].to) {
+			pieces = append(pieces, p)
+		}
+	}
+	return pieces
+}
+
+// read reads the text and what stands behind it: footnotes, headers, macros, comments, endnotes, text boxes.
+func (r *docReader) read() error {
+	at := 0
+	for i := range 7 {
+		length := int(int32(binary.LittleEndian.Uint32(r.main[fibLengths+4*i:])))
+		const headers, macros, headerBoxes = 2, 3, 7
+		if i != headers && i != macros && i != headerBoxes && length > 0 {
+			if err := r.span(at, at+length); err != nil {
+				return err
+			}
+		}
+		at += max(length, 0)
+		if at < 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// span reads the characters from one position to another.
+func (r *docReader) span(from, to int) error {
+	r.fields = r.fields[:0]
+	for _, p := range r.pieces {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		start, end := max(p.from, from), min(p.to, to)
+		if start >= end {
+			continue
+		}
+		width := 1
+		if p.wide {
+			width = 2
+		}
+		at := p.at + (start-p.from)*width
+		if err := r.piece(at, min(at+(end-start)*width, len(r.main)), width); err != nil {
+			return err
+		}
+	}
+	if err := r.paragraph(len(r.main)); err != nil {
+		return err
+	}
+	return r.endTable()
+}
+
+// piece reads a range of bytes, run by run of equal properties.
+func (r *docReader) piece(at, end, width int) error {
+	for at < end {
+		properties, until := r.chars.at(at)
+		until = max(min(until, end), at+width)
+		until += (until - at) % width
+		if err := r.run(at, min(until, end), width, properties); err != nil {
+			return err
+		}
+		at = until
+	}
+	return nil
+}
+
+// Characters that stand for something else (MS-DOC 2.4.1).
+const (
+	cellEnd     = 0x07
+	lineBreak   = 0x0b
+	pageBreak   = 0x0c
+	paraEnd     = 0x0d
+	fieldBegin  = 0x13
+	fieldMiddle = 0x14
+	fieldEnd    = 0x15
+	hardHyphen  = 0x1e
+)
+
+// run reads characters of equal properties.
+func (r *docReader) run(at, end, width int, p properties) error {
+	var plain []byte
+	put := func() {
+		text := decode(plain, width)
+		if p.raised {
+			text = compose.Superscript(text)
+		}
+		r.text.WriteString(text)
+		plain = plain[:0]
+	}
+	for ; at+width <= end; at += width {
+		c := uint16(r.main[at])
+		if width == 2 {
+			c = binary.LittleEndian.Uint16(r.main[at:])
+		}
+		switch c {
+		case fieldBegin:
+			if len(r.fields) < 100 {
+				r.fields = append(r.fields, true)
+			}
+		case fieldMiddle, fieldEnd:
+			if n := len(r.fields); n > 0 && c == fieldMiddle {
+				r.fields[n-1] = false
+			} else if n > 0 {
+				r.fields = r.fields[:n-1]
+			}
+		case paraEnd, pageBreak, cellEnd:
+			put()
+			if err := r.mark(c, at); err != nil {
+				return err
+			}
+		case lineBreak, hardHyphen, '\t':
+			put()
+			r.text.WriteString(map[uint16]string{lineBreak: "\n", hardHyphen: "-", '\t': "\t"}[c])
+		default:
+			if !p.deleted && c >= ' ' && (len(r.fields) == 0 || !r.fields[len(r.fields)-1]) {
+				plain = append(plain, r.main[at:at+width]...)
+			}
+		}
+	}
+	put()
+	if int64(r.text.Len()) > r.out.Budget.Left {
+		return r.out.Budget.Exceeded()
+	}
+	return nil
+}
+
+func decode(b []byte, width int) string {
+	if width == 2 {
+		return codepage.As(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), b)
+	}
+	return codepage.As(charmap.Windows1252, b)
+}
+
+// mark ends a paragraph, a cell or a row.
+func (r *docReader) mark(c uint16, at int) error {
+	p, _ := r.paras.at(at)
+	switch {
+	case p.rowEnd:
+		r.rows = append(r.rows, r.cells)
+		r.cells = nil
+		r.text.Reset()
+		return nil
+	case c == cellEnd:
+		r.cells = append(r.cells, compose.OneLine(compose.Clean(r.text.String())))
+		r.text.Reset()
+		return nil
+	case p.inTable: // a paragraph in a cell
+		r.text.WriteByte(' ')
+		return nil
+	}
+	if err := r.endTable(); err != nil {
+		return err
+	}
+	return r.paragraph(at)
+}
+
+// paragraph writes the paragraph that ends at a byte.
+func (r *docReader) paragraph(at int) error {
+	p, _ := r.paras.at(at)
+	text := strings.TrimSpace(compose.SpacesOnly.Replace(compose.Clean(r.text.String())))
+	r.text.Reset()
+	switch {
+	case p.heading > 0:
+		return r.out.Add(extract.Heading, p.heading, compose.OneLine(text))
+	case p.list && text != "":
+		return r.out.Add(extract.ListItem, 0, "• "+text)
+	case compose.ListMarker(text) > 0:
+		return r.out.Add(extract.ListItem, 0, text)
+	}
+	return r.out.Add(extract.Paragraph, 0, text)
+}
+
+// endTable writes the rows that were read.
+func (r *docReader) endTable() error {
+	rows := r.rows
+	if len(r.cells) > 0 {
+		rows = append(rows, r.cells)
+	}
+	r.rows, r.cells = nil, nil
+	columns := 0
+	for _, row := range rows {
+		columns = max(columns, len(row))
+	}
+	if columns == 1 { // a frame around paragraphs
+		for _, row := range rows {
+			if err := r.out.Add(extract.Paragraph, 0, strings.Join(row, " ")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.out.AddTable(rows, columns > 2 && len(rows[0]) == columns && tabular.IsHeader(rows[0]))
+}

@@ -1,0 +1,47 @@
+package office97
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/extract"
+	"parley/internal/extract/extracttest"
+)
+
+func TestDOC_ReadsWhatLibreOfficeReads(t *testing.T) {
+	modern := extracttest.Outline(extracttest.Read(t, "plan.docx", extracttest.LibreOffice(t, "plan.docx")))
+	old := extracttest.Outline(extracttest.Read(t, "plan.doc", extracttest.LibreOffice(t, "plan.doc")))
+	if diff := cmp.Diff(modern, old); diff != "" {
+		t.Error(diff)
+	}
+	const lists = "H1 Numbers\nP A mole has 6·10²³ atoms of H2O and costs 5,000¹ on the 1st day.\n" +
+		"L • first\nL • second\nL • inner one\nL • inner two\nP Between.\nL • third\n"
+	if diff := cmp.Diff(lists, extracttest.Outline(extracttest.Read(t, "lists.doc", extracttest.LibreOffice(t, "lists.doc")))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDOC_SaysWhyItIsNotRead(t *testing.T) {
+	data := extracttest.LibreOffice(t, "plan.doc")
+	at := bytes.Index(data, []byte{0xec, 0xa5})
+	locked := bytes.Clone(data)
+	locked[at+fibFlags+1] |= 1
+	extracttest.WantReason(t, "a.doc", locked, extract.Limits{}, extract.Encrypted)
+	old := bytes.Clone(data)
+	binary.LittleEndian.PutUint16(old[at+2:], 0x68)
+	if refused := extracttest.WantReason(t, "a.doc", old, extract.Limits{}, extract.Unsupported); !strings.Contains(refused.Detail, "95") {
+		t.Errorf("refused with %q", refused.Detail)
+	}
+	extracttest.WantReason(t, "a.doc", data, extract.Limits{TextBytes: 50}, extract.TooLarge)
+	extracttest.WantReason(t, "a.doc", data[:2000], extract.Limits{}, extract.Damaged)
+}
+
+func FuzzDocument(f *testing.F) {
+	f.Add(extracttest.LibreOffice(f, "plan.doc"))
+	f.Add(extracttest.LibreOffice(f, "lists.doc"))
+	f.Fuzz(func(t *testing.T, data []byte) { extracttest.CheckAnyInput(t, "a.doc", data) })
+}

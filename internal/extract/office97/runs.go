@@ -1,0 +1,156 @@
+package office97
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// properties are what is read of the properties of characters and paragraphs.
+type properties struct {
+	deleted, raised       bool // characters
+	heading               int  // from 1; 0 for none
+	inTable, rowEnd, list bool
+}
+
+// runs are ranges of bytes of the main stream with their properties, ascending.
+type runs []run
+
+type run struct {
+	from, to int
+	properties
+}
+
+// at returns the properties of a byte, and where the next ones begin.
+func (r runs) at(at int) (properties, int) {
+	i, found := slices.BinarySearchFunc(r, at, func(r run, at int) int { return r.from - at })
+	if !found {
+		i--
+	}
+	switch {
+	case i >= 0 && at < r[i].to:
+		return r[i].properties, r[i].to
+	case i+1 < len(r):
+		return properties{}, r[i+1].from
+	}
+	return properties{}, math.MaxInt
+}
+
+// page is how many bytes of the main stream hold the properties of a range of it.
+const page = 512
+
+// runsOf reads the properties of characters or paragraphs from the pages that a table lists (MS-DOC 2.8.5,
+// 2.8.6, 2.9.33, 2.9.174).
+func runsOf(main, table []byte, paragraphs bool) runs {
+	n := (len(table) - 4) / 8
+	var all runs
+	for i := range max(n, 0) {
+		at := int64(binary.LittleEndian.Uint32(table[4*(n+1)+4*i:])&0x3fffff) * page
+		if at+page > int64(len(main)) {
+			continue
+		}
+		all = append(all, runsOfPage(main[at:at+page], paragraphs)...)
+		if len(all) > len(main) { // pages that are listed again and again
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b run) int { return a.from - b.from })
+	return all
+}
+
+func runsOfPage(b []byte, paragraphs bool) (found runs) {
+	n := int(b[page-1])
+	width := 1
+	if paragraphs {
+		width = 13
+	}
+	for i := range n {
+		place := 4*(n+1) + i*width
+		if place >= page-1 {
+			break
+		}
+		r := run{from: int(binary.LittleEndian.Uint32(b[4*i:])), to: int(binary.LittleEndian.Uint32(b[4*i+4:]))}
+		if at := 2 * int(b[place]); at > 0 {
+			r.take(b[at:page-1], paragraphs)
+		}
+		found = append(found, r)
+	}
+	return found
+}
+
+// take reads the properties of a run, which begin with their length.
+func (r *run) take(b []byte, paragraphs bool) {
+	if len(b) < 2 {
+		return
+	}
+	size := int(b[0])
+	b = b[1:]
+	if paragraphs {
+		if size = 2*size - 1; size < 0 {
+			size, b = 2*int(b[0]), b[1:]
+		}
+	}
+	b = b[:min(size, len(b))]
+	if paragraphs {
+		if len(b) < 2 {
+			return
+		}
+		const headings = 9 // the styles 1 to 9 are the headings of these levels
+		if style := int(binary.LittleEndian.Uint16(b)); style >= 1 && style <= headings {
+			r.heading = style
+		}
+		b = b[2:]
+	}
+	for len(b) >= 3 {
+		code := binary.LittleEndian.Uint16(b)
+		operand := operandSize(code, b[2:])
+		if 2+operand > len(b) {
+			return
+		}
+		r.set(code, b[2:2+operand])
+		b = b[2+operand:]
+	}
+}
+
+// operandSize returns how many bytes the operand of a property has, from the upper bits of its code
+// (MS-DOC 2.6).
+func operandSize(code uint16, rest []byte) int {
+	const tableDefinition = 0xd608 // has a length of two bytes
+	switch code >> 13 {
+	case 0, 1:
+		return 1
+	case 2, 4, 5:
+		return 2
+	case 3:
+		return 4
+	case 7:
+		return 3
+	}
+	if code == tableDefinition && len(rest) >= 2 {
+		return 1 + int(binary.LittleEndian.Uint16(rest))
+	}
+	return 1 + int(rest[0])
+}
+
+// set takes one property (MS-DOC 2.6.1, 2.6.2).
+func (r *run) set(code uint16, operand []byte) {
+	on := operand[0] != 0
+	switch code {
+	case 0x0800:
+		r.deleted = on
+	case 0x2a48:
+		r.raised = operand[0] == 1
+	case 0x4845: // raised by so many half points
+		r.raised = r.raised || int16(binary.LittleEndian.Uint16(operand)) > 0
+	case 0x2416:
+		r.inTable = on
+	case 0x2417:
+		r.rowEnd = on
+	case 0x2640:
+		if level := int(operand[0]); level < 9 {
+			r.heading = level + 1
+		}
+	case 0x460b:
+		r.list = on || operand[1] != 0
+	}
+}
