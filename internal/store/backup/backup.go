@@ -54,6 +54,7 @@ const (
 	aboutName     = "parley-backup.json"
 	blobsDir      = "blobs"
 	uploadsDir    = "uploads"
+	stagedDir     = uploadsDir + "/staged"
 )
 
 // databases are the files of the databases.
@@ -174,7 +175,7 @@ type archive struct {
 	tar      *tar.Writer
 	progress Progress
 	total    int64
-	copied   map[string]bool // originals in the archive, and those that are damaged (false)
+	copied   map[string]bool // uploaded files and originals in the archive, and originals that are damaged (false)
 	report   Report
 }
 
@@ -208,7 +209,10 @@ func (a *archive) write(about About) error {
 				return err
 			}
 		}
-		return errors.Join(a.addTree(uploadsDir+"/staged"), a.addTree(uploadsDir+"/files"), a.addTree(uploadsDir+"/kept"))
+		if err := a.addTree(stagedDir); err != nil {
+			return err
+		}
+		return a.addTree(uploadsDir)
 	})
 }
 
@@ -274,8 +278,12 @@ func whole(f *os.File, sha string) bool {
 	return err == nil && hex.EncodeToString(sum.Sum(nil)) == sha
 }
 
+// addTree adds the files below a folder that the archive does not have yet.
 func (a *archive) addTree(name string) error {
 	return a.walk(name, func(name string, _ fs.FileInfo) error {
+		if a.copied[name] {
+			return a.ctx.Err()
+		}
 		f, err := a.root.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -284,6 +292,7 @@ func (a *archive) addTree(name string) error {
 			return err
 		}
 		defer f.Close()
+		a.copied[name] = true
 		a.report.Uploads++
 		return a.addFile(name, f)
 	})

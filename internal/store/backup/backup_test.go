@@ -81,7 +81,10 @@ func contents(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// makeFolder makes a data folder with documents from the first number on, and an uploaded file.
+// uploads are files below the folder of uploads, also where nothing is put today.
+var uploads = []string{"files/ns/shared/a.md", "files/ns/shared/a.md.parley.yaml", "staged/job/b.md", "staged/job/.replaced/c.md", "kept/shared/d", "other/e", "f"}
+
+// makeFolder makes a data folder with documents from the first number on, and uploaded files.
 func makeFolder(t *testing.T, first, n int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -91,8 +94,11 @@ func makeFolder(t *testing.T, first, n int) string {
 			t.Fatal(err)
 		}
 	}
-	at := filepath.Join(dir, "uploads", "files", "ns", "shared")
-	err := errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(filepath.Join(at, "a.md"), fmt.Append(nil, first), 0o600), db.Close())
+	err := db.Close()
+	for _, name := range uploads {
+		at := filepath.Join(dir, "uploads", name)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, fmt.Append(nil, name, first), 0o600))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +147,11 @@ func TestRestore_GivesBackWhatWasBackedUp(t *testing.T) {
 	if diff := cmp.Diff(contents(t, dir), contents(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	if got := files(t, to)["/uploads/files/ns/shared/a.md"]; got != "0" {
-		t.Errorf("the uploaded file is %q", got)
+	before, after := files(t, dir), files(t, to)
+	for _, name := range uploads {
+		if name = "/uploads/" + name; after[name] != before[name] {
+			t.Errorf("%s is %q", name, after[name])
+		}
 	}
 }
 
