@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,14 +24,15 @@ import (
 )
 
 // hostile reads the real, odd and hostile files of shared/data/docs-robust, and the files inside
-// them.
+// them, several at once.
 type hostile struct {
-	t         *testing.T
 	pool      *Pool
 	passwords map[string]string
-	words     map[string][]string       // of testdata/robust.tsv: what must be found, by file
-	reasons   map[extract.Reason]bool   // that docs/ingestion.md explains
-	results   map[string]map[string]int // by format, then "indexed", "opened" or a reason
+	reasons   map[extract.Reason]bool // that docs/ingestion.md explains
+
+	mu      sync.Mutex
+	words   map[string][]string       // of testdata/robust.tsv: what must be found, by file
+	results map[string]map[string]int // by format, then "indexed", "opened" or a reason
 }
 
 // TestPool_TakesEveryHostileFile holds that each file gives a document that keeps its contract and
@@ -42,22 +44,31 @@ func TestPool_TakesEveryHostileFile(t *testing.T) {
 		o.Limits.MemoryBytes = 2 << 30
 	}
 	h := &hostile{
-		t: t, pool: newTestPool(t, o), passwords: knownPasswords(t, root),
+		pool: newTestPool(t, o), passwords: knownPasswords(t, root),
 		words: knownWords(t), reasons: documentedReasons(t), results: map[string]map[string]int{},
 	}
 	// The race detector makes every file many times slower, and parsers start no goroutines.
 	sample := testing.Short() || needs.Race
+	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || sample && len(path)%8 != 0 {
 			return err
 		}
-		rel, err := filepath.Rel(root, path)
-		h.take(filepath.ToSlash(rel), path, 0)
-		return err
+		files = append(files, path)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("files", func(t *testing.T) {
+		for _, path := range files {
+			name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				h.take(t, name, path, 0)
+			})
+		}
+	})
 	for _, format := range slices.Sorted(maps.Keys(h.results)) {
 		t.Logf("%-26s %v", format, h.results[format])
 	}
@@ -118,9 +129,9 @@ func documentedReasons(t *testing.T) map[extract.Reason]bool {
 	return reasons
 }
 
-func (h *hostile) take(name, path string, depth int) {
-	h.t.Helper()
-	spool := filepath.Join(h.t.TempDir(), "spool")
+func (h *hostile) take(t *testing.T, name, path string, depth int) {
+	t.Helper()
+	spool := filepath.Join(t.TempDir(), "spool")
 	request := extract.Request{Name: filepath.Base(name), Path: path, Spool: spool}
 	if password, ok := h.passwords[request.Name]; ok {
 		request.Passwords = []string{"wrong", password}
@@ -132,42 +143,44 @@ func (h *hostile) take(name, path string, depth int) {
 	}
 	var refused *extract.Error
 	if errors.As(err, &refused) {
-		h.refused(name, refused)
+		h.refused(t, name, refused)
 		return
 	}
 	if err != nil {
-		h.t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v", name, err)
 	}
 	outcome := "indexed"
 	if len(r.Document.Pages) == 0 {
 		outcome = "opened"
 	}
 	h.count(r.Document.Format, outcome)
-	extracttest.CheckDocument(h.t, r.Document)
-	if h.t.Failed() {
-		h.t.Fatalf("the document of %s breaks its contract", name)
+	extracttest.CheckDocument(t, r.Document)
+	if t.Failed() {
+		t.Fatalf("the document of %s breaks its contract", name)
 	}
-	h.find(name, r.Document)
+	h.find(t, name, r.Document)
 	for i, part := range r.Document.Parts {
 		inner := name + "/" + part.Name
 		switch {
 		case part.Refused != nil:
-			h.refused(inner, part.Refused)
+			h.refused(t, inner, part.Refused)
 		case depth < 4:
-			h.take(inner, filepath.Join(spool, extract.PartName(i)), depth+1)
+			h.take(t, inner, filepath.Join(spool, extract.PartName(i)), depth+1)
 		}
 	}
 }
 
-func (h *hostile) refused(name string, why *extract.Error) {
-	h.t.Helper()
+func (h *hostile) refused(t *testing.T, name string, why *extract.Error) {
+	t.Helper()
 	if !h.reasons[why.Reason] || why.Detail == "" || strings.Contains(why.Detail, h.pool.options.CacheDir) || why.Reason == extract.Crashed {
-		h.t.Errorf("%s: %q, which is not documented, or %q", name, why.Reason, why.Detail)
+		t.Errorf("%s: %q, which is not documented, or %q", name, why.Reason, why.Detail)
 	}
 	h.count(cmp.Or(why.Format, format.NameOf(name)), string(why.Reason))
 }
 
 func (h *hostile) count(format, outcome string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.results[format] == nil {
 		h.results[format] = map[string]int{}
 	}
@@ -175,15 +188,17 @@ func (h *hostile) count(format, outcome string) {
 }
 
 // find looks for the words that a file is known to have.
-func (h *hostile) find(name string, doc *extract.Document) {
-	h.t.Helper()
+func (h *hostile) find(t *testing.T, name string, doc *extract.Document) {
+	t.Helper()
 	var text strings.Builder
 	for _, p := range doc.Pages {
 		text.WriteString(p.Text + "\n")
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, word := range h.words[name] {
 		if !strings.Contains(text.String(), word) {
-			h.t.Errorf("%s: %q is not found", name, word)
+			t.Errorf("%s: %q is not found", name, word)
 		}
 	}
 	delete(h.words, name)
