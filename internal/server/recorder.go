@@ -12,8 +12,8 @@ import (
 // timeout leaves room for that.
 const rearmAfter = time.Second
 
-// recorder notes what is sent, gives every write a deadline and counts streams. A response is a
-// stream from its first Flush on.
+// recorder records the status and size of a response, sets a deadline for every write and counts
+// streams. A response is a stream from its first Flush on.
 type recorder struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
@@ -36,7 +36,7 @@ func newRecorder(w http.ResponseWriter, timeout time.Duration, streams prometheu
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetWriteDeadline lets a handler set a deadline of its own, which may not be later than the server's.
+// SetWriteDeadline lets a handler set its own deadline, but none later than the server's.
 func (w *recorder) SetWriteDeadline(t time.Time) error {
 	if limit := time.Now().Add(w.timeout); t.After(limit) {
 		t = limit
@@ -96,7 +96,7 @@ func (w *recorder) rearm() {
 	_ = w.rc.SetWriteDeadline(now.Add(w.timeout))
 }
 
-// end closes the books. A handler that sent nothing has sent a 200, as net/http will.
+// end completes the record. If the handler sent nothing, the status is 200, as in net/http.
 func (w *recorder) end() {
 	if w.streaming {
 		w.streams.Dec()

@@ -3,6 +3,7 @@ package llmtest
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,12 +19,14 @@ import (
 	"parley/internal/llm"
 )
 
+var record = flag.Bool("record", false, "renew the fixtures that the provider itself can answer; needs its key")
+
 // Live is a provider's real API.
 type Live struct {
 	Need string // the environment variable of the key
 	Key  string // "" skips the recording
-	// Open returns the provider at its own address, with the key, which makes its calls with client.
-	Open func(t *testing.T, client *http.Client) llm.Model
+	// Open returns the provider at its own address, with the key. It makes its calls with client.
+	Open func(client *http.Client) (llm.Model, error)
 	// Replay returns the provider for an upstream at url, as in RunFixtures.
 	Replay func(t *testing.T, url string, short bool) llm.Model
 	Dir    string    // of the fixtures; "" means testdata
@@ -35,6 +38,14 @@ const (
 	recordTime   = 2 * time.Minute
 	maxRecording = 1 << 20
 )
+
+// RecordIfAsked calls Record if the flag -record is set.
+func RecordIfAsked(t *testing.T, live Live) {
+	if !*record {
+		t.Skip("only with -record")
+	}
+	Record(t, live)
+}
 
 // Record asks the real API anew what the fixtures ask that have a file "record", and rewrites their
 // answers: without keys, with ids and times that do not change, and with the mark "Recorded". Other
@@ -77,7 +88,11 @@ func (l *Live) renew(t *testing.T, path string, archive *txtar.Archive) {
 	client := &http.Client{Transport: tap, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ctx, cancel := context.WithTimeout(t.Context(), recordTime)
 	defer cancel()
-	if got := Ask(ctx, l.Open(t, client), request(t, file(t, archive, "ask").Data)); got.Err != nil {
+	model, err := l.Open(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Ask(ctx, model, request(t, file(t, archive, "ask").Data)); got.Err != nil {
 		t.Fatalf("nothing was recorded: %v", got.Err)
 	}
 	response := scrub(fmt.Sprintf("%d %s\n\n%s", tap.status, tap.kind, tap.body.String()), l.Key)

@@ -72,7 +72,7 @@ func TestRecord_RenewsWhatTheAPIAnswers(t *testing.T) {
 	for day := range 2 {
 		llmtest.Record(t, llmtest.Live{
 			Key: key, Dir: dir, Now: time.Date(2026, 11, 21+day, 0, 0, 0, 0, time.UTC),
-			Open: func(t *testing.T, client *http.Client) llm.Model { return openAI(t, s.URL, key, client) },
+			Open: func(client *http.Client) (llm.Model, error) { return openAI(t, s.URL, key, client), nil },
 			Replay: func(t *testing.T, url string, _ bool) llm.Model {
 				return openAI(t, url, "test-key", llmtest.HTTPClient(t))
 			},

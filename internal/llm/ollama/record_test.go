@@ -1,7 +1,6 @@
 package ollama_test
 
 import (
-	"flag"
 	"net/http"
 	"os"
 	"testing"
@@ -11,20 +10,11 @@ import (
 	"parley/internal/llm/ollama"
 )
 
-var record = flag.Bool("record", false, "renew the fixtures that the provider itself can answer; needs its key")
-
 func TestRecord(t *testing.T) {
-	if !*record {
-		t.Skip("only with -record")
-	}
-	llmtest.Record(t, llmtest.Live{
+	llmtest.RecordIfAsked(t, llmtest.Live{
 		Need: "OLLAMA_HOST, and have Ollama pull the model", Key: os.Getenv("OLLAMA_HOST"), Replay: open,
-		Open: func(t *testing.T, client *http.Client) llm.Model {
-			p, err := ollama.New(ollama.Config{Host: os.Getenv("OLLAMA_HOST"), HTTP: client})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+		Open: func(client *http.Client) (llm.Model, error) {
+			return ollama.New(ollama.Config{Host: os.Getenv("OLLAMA_HOST"), HTTP: client})
 		},
 	})
 }
