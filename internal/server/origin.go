@@ -8,9 +8,9 @@ import (
 	"net"
 )
 
-// origins names the addresses from which requests come, so that what one of them stores can be told from
-// what others do. The names cannot be turned back into addresses, and are others after a restart,
-// so that what is stored does not say who somebody is. This machine has none.
+// origins gives pseudonyms to client addresses, so that data stored by one address can be told from
+// that of others. A pseudonym cannot be turned back into an address and changes at each restart, so
+// stored data does not identify anyone. Loopback addresses have none.
 type origins struct{ key []byte }
 
 func newOrigins() origins {

@@ -9,12 +9,12 @@ import (
 	"parley/internal/wire"
 )
 
-// noRange refuses a range that lies outside of a document.
+// noRange refuses a range outside of a document.
 var errNoRange = wire.Refuse(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable",
 	"The document has no such range; the header Content-Range gives its size.")
 
-// serveRanges answers with a blob, or the ranges of it that are asked for. Other units than bytes are
-// ignored (RFC 9110 section 14.2), which http.ServeContent does not do.
+// serveRanges answers with a blob, or the requested ranges of it. Unlike http.ServeContent, it ignores
+// units other than bytes (RFC 9110 section 14.2).
 func serveRanges(w http.ResponseWriter, r *http.Request, blob io.ReadSeeker) {
 	if asked := r.Header.Get("Range"); asked != "" && !strings.HasPrefix(asked, "bytes=") {
 		r = r.Clone(r.Context())
@@ -23,7 +23,7 @@ func serveRanges(w http.ResponseWriter, r *http.Request, blob io.ReadSeeker) {
 	http.ServeContent(&rangeWriter{ResponseWriter: w}, r, "", time.Time{}, blob)
 }
 
-// rangeWriter has http.ServeContent refuse ranges in the shape of errors.
+// rangeWriter makes http.ServeContent refuse ranges with an error body of ours.
 type rangeWriter struct {
 	http.ResponseWriter
 	refused bool
@@ -40,7 +40,7 @@ func (w *rangeWriter) WriteHeader(status int) {
 	wire.PlainError(w.ResponseWriter, nil, errNoRange)
 }
 
-// Write leaves out what http.ServeContent says of a range that was refused.
+// Write discards http.ServeContent's own text for a refused range.
 func (w *rangeWriter) Write(b []byte) (int, error) {
 	if w.refused {
 		return len(b), nil

@@ -26,13 +26,13 @@ var (
 	}}
 )
 
-// refuse answers with an error that need not be logged.
+// refuse answers with an error and does not log it.
 func (x *exchange) refuse(err error) { x.req.Fail(x, x.req, err) }
 
-// failed logs the error that ended a request, and answers with it unless something was sent already.
+// failed logs the error that ended a request, and answers with it unless the response has begun.
 func (s *Server) failed(x *exchange, err error) {
 	err = wire.CauseOf(x.req.Context(), err)
-	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // else the status says it all
+	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // other refusals are told by the status alone
 		s.log.Log(x.req.Context(), wire.LevelOf(x.req.Context(), err), "request ended with an error",
 			"request_id", x.id, "route", x.route, "turn_id", x.Header().Get("X-Turn-Id"), "error", err)
 	}

@@ -21,11 +21,11 @@ type endpoint struct {
 	quiet   bool
 }
 
-// unknownPath is the label of every path that is none, so that paths cannot flood the metrics.
+// unknownPath is the label of all unknown paths, so that they cannot flood the metrics.
 const unknownPath = "unknown"
 
-// mount adds the routes of protocols. It panics when one of them is not complete, or stands twice, which
-// every test would show.
+// mount adds the routes of protocols. It panics if a route is incomplete or exists twice, which any test
+// would show.
 func (s *Server) mount(protocols []wire.Protocol) {
 	s.protocols, s.mux = protocols, http.NewServeMux()
 	for _, p := range protocols {
@@ -53,7 +53,7 @@ func (s *Server) add(rt wire.Route) {
 		}
 	}
 	if rt.Speaks != "" {
-		e.fail = wire.PlainError // as long as it is not known who asks
+		e.fail = wire.PlainError // until the protocol is known
 	}
 	for _, other := range e.methods[method] {
 		if other.Right != rt.Right {
@@ -78,9 +78,9 @@ func (s *Server) Routes() []wire.Route {
 	return all
 }
 
-// find returns the endpoint of a request, and the handler that serves it: the mux, which sets the values of
-// the path, but where the path ends with a URL, which the mux would clean. The endpoint is nil also
-// where the mux would redirect to a cleaner path, which loses a POST.
+// find returns the endpoint of a request and the handler that serves it. That is the mux, which sets the
+// path's values, except where the path ends with a URL, which the mux would clean. The endpoint is also nil
+// where the mux would redirect to a cleaner path, since a redirect loses a POST.
 func (s *Server) find(r *http.Request) (*endpoint, http.Handler) {
 	for _, e := range s.verbatim {
 		if prefix, _, _ := strings.Cut(e.path, "{"); strings.HasPrefix(r.URL.Path, prefix) {
@@ -107,7 +107,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer does what a route asks for before its handler runs, and runs it.
+// answer does what a route requires before its handler, and then runs the handler.
 func (s *Server) answer(w http.ResponseWriter, r *wire.Request, among []wire.Route) error {
 	rt, err := s.read(w, r, among)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Server) read(w http.ResponseWriter, r *wire.Request, among []wire.Route
 	return rt, rt.ReadBody(w, r, s.cfg.MaxBody)
 }
 
-// admit finds out who asks, and refuses a caller who lacks the right.
+// admit identifies the caller, and refuses one without the required right.
 func (s *Server) admit(w http.ResponseWriter, r *wire.Request, right wire.Right) (err error) {
 	if right == wire.Anybody {
 		return nil

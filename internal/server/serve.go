@@ -27,8 +27,8 @@ const (
 	silentTime = 250 * time.Millisecond
 )
 
-// errStopping is the cause for which the contexts of requests end with the drain window. Its
-// sentence is for clients: adapters write it as the stream's last line.
+// errStopping is the cause with which the contexts of requests end after the drain window. Adapters
+// write its text to clients as the last line of a stream.
 var errStopping = &chat.Error{
 	Kind: chat.Unavailable,
 	Msg:  "The server is stopping. Please ask again in a moment.",
@@ -40,7 +40,7 @@ var errStopping = &chat.Error{
 // response has ended, and returns nil after a stop that ctx asked for. It can be called once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.loopback.Store(isLoopback(ln.Addr()))
-	// What ends ctx must not cut the turns at once.
+	// The end of ctx must not cut turns at once.
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	gate := newGate(ln, s.cfg.MaxConnections, s.log)

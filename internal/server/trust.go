@@ -65,8 +65,8 @@ func (t *trust) origin(origin string) bool {
 
 // host reports whether a request for that Host may be answered. Where the server listens on
 // loopback only, other names than those of this machine and of the public URL are a sign of DNS
-// rebinding. Elsewhere the names that lead here are not known. A request without Host
-// (HTTP/1.0) comes from no browser.
+// rebinding. On other addresses the server cannot know its names. A request without Host
+// (HTTP/1.0) does not come from a browser.
 func (t *trust) host(host string, loopback bool) bool {
 	if !loopback || host == "" {
 		return true

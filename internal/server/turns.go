@@ -11,8 +11,8 @@ import (
 
 // What clients send with requests for turns, whatever the protocol.
 const (
-	keyHeader        = "Idempotency-Key" // for a request that may be sent again
-	disconnectHeader = "X-On-Disconnect" // what becomes of the turn when the client leaves
+	keyHeader        = "Idempotency-Key" // of a request that may be retried
+	disconnectHeader = "X-On-Disconnect" // what happens to the turn when the client leaves
 )
 
 var errKeyReused = wire.Refuse(http.StatusUnprocessableEntity, "idempotency_key_reused",
@@ -43,7 +43,7 @@ func (s *Server) turn(w http.ResponseWriter, r *wire.Request, rt *wire.Route) er
 	return rt.Handle(w, r)
 }
 
-// claim waits for the key of a request.
+// claim waits until the key of a request is free.
 func (s *Server) claim(r *wire.Request, values []string) (*turn.Claim, error) {
 	if s.deps.Keys == nil || len(values) > 1 {
 		return nil, wire.Invalidf("%s cannot be used here, or is there twice", keyHeader)

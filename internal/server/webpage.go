@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// own returns what belongs to no protocol: the page, originals, the description of all routes, and probes.
+// own returns the routes that belong to no protocol: the page, originals, the OpenAPI description and probes.
 func (s *Server) own() wire.Protocol {
 	rt := wire.Route{Right: wire.Anybody, Fail: wire.PlainError}
 	content, probe := rt, rt
@@ -24,7 +24,7 @@ func (s *Server) own() wire.Protocol {
 	}}
 }
 
-// index answers GET /: browsers get the page, others are told what they found.
+// index answers GET /: browsers get the page, other clients a short text.
 func (s *Server) index(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if wantsHTML(r.Header.Get("Accept")) && s.site.Index(w, r.Request) {
@@ -52,10 +52,10 @@ func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// indexText tells people what they found at the address.
+// indexText explains what this server is.
 func (s *Server) indexText(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	// Only a client that is gone makes writing fail.
+	// Writing fails only if the client has left.
 	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r.Request, s.cfg.PublicURL, false))
 	return nil
 }

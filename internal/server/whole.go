@@ -14,7 +14,7 @@ type wholeConn struct {
 	held  []byte
 }
 
-// mostHeld is how many bytes are held back at most, and keepHeld of how large a buffer is kept for the next time.
+// mostHeld is the most bytes held back; a buffer of up to keepHeld bytes is reused.
 const (
 	mostHeld = 64 << 10
 	keepHeld = 4 << 10
@@ -44,10 +44,10 @@ func (c *wholeConn) CloseWrite() error {
 	return nil
 }
 
-// hold keeps what is written from now on until release.
+// hold holds back all writes until release.
 func (c *wholeConn) hold() { c.holds = true }
 
-// release writes what was held back. What is written from now on is not held back.
+// release writes what was held back, and lets later writes through.
 func (c *wholeConn) release() error {
 	c.holds = false
 	return c.send()

@@ -38,7 +38,7 @@ func (c *Client) Post(parent context.Context, call Call, limit int) ([]byte, err
 	return body, nil
 }
 
-// readDocument reads a body of at most limit bytes. It calls alive whenever some of it came.
+// readDocument reads a body of at most limit bytes. It calls alive after each read that brought something.
 func readDocument(resp *http.Response, limit int, alive func()) ([]byte, error) {
 	size := 16 << 10
 	if n := resp.ContentLength; n > 0 && n <= int64(limit) {
@@ -64,8 +64,8 @@ func readDocument(resp *http.Response, limit int, alive func()) ([]byte, error) 
 	}
 }
 
-// InputUsage returns the usage of a call that only reads, from the first of the numbers that says
-// something. It is empty when none does.
+// InputUsage returns the usage of a call without output: the first plausible one of the numbers.
+// It is empty if none is.
 func InputUsage(numbers ...json.Number) llm.Usage {
 	for _, number := range numbers {
 		n, err := number.Int64()

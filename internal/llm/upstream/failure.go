@@ -63,7 +63,7 @@ func (c *Call) Failed(object []byte) *llm.Error {
 	return e
 }
 
-// HasError reports whether what an object of the upstream has as its "error" says that there is one.
+// HasError reports whether the member "error" of an upstream's object stands for an error.
 func HasError(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // StatusError returns the error for a status.
@@ -75,7 +75,7 @@ func retryable(status int) bool {
 	return status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout
 }
 
-// retryAfter reads how long the upstream wants to be left alone, at most an hour.
+// retryAfter reads how long to wait before the next call, at most an hour.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	s := strings.TrimSpace(h.Get("Retry-After"))
@@ -89,8 +89,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(d, 0), time.Hour)
 }
 
-// broken returns the error of a call or a stream that broke. The caller's own context comes
-// first: that it ended is no fault of the upstream.
+// broken returns the error of a call or a stream that broke. If the caller's own context has ended,
+// it returns that context's error, since the upstream is not to blame.
 func (c *Call) broken(parent, ctx context.Context, doing string, err error) error {
 	if parent.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, parent.Err())
@@ -109,11 +109,11 @@ func (c *Call) broken(parent, ctx context.Context, doing string, err error) erro
 	return &llm.Error{Retryable: again, Reason: reasonOfBreak(err), Err: errors.New(doing + ": " + c.Secret.Redact([]byte(err.Error())))}
 }
 
-// Undecodable returns the error for an event that is not what it should be, without what
-// encoding/json quotes of the input.
+// Undecodable returns the error for a malformed event. It leaves out the input that encoding/json
+// quotes in its errors.
 func Undecodable(err error) *llm.Error { return undecodable("event of the completion", err) }
 
-// UndecodableAnswer is Undecodable for an answer that is one document.
+// UndecodableAnswer is like Undecodable, for an answer that is a single document.
 func UndecodableAnswer(err error) *llm.Error { return undecodable("answer of the upstream", err) }
 
 func undecodable(what string, err error) *llm.Error {

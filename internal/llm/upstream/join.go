@@ -2,17 +2,17 @@ package upstream
 
 import "parley/internal/llm"
 
-// wholeBuffer is what is read of a stream at once where nobody waits for its pieces, in bytes.
+// wholeBuffer is the size of the read buffer, in bytes, for a stream whose pieces nobody waits for.
 const wholeBuffer = 4 << 10
 
-// joiner passes chunks on, and runs the texts of those together that have come at once. The rest of a
-// turn then handles one chunk in place of many.
+// joiner passes chunks on, and merges the texts of chunks that arrived together, so that the rest of
+// the turn handles one chunk instead of many.
 type joiner struct {
 	yield func(llm.Chunk, error) bool
 	text  []byte // of chunks that are held back
 }
 
-// add passes a chunk on. A text is held back where more follows without waiting.
+// add passes a chunk on. It holds a text back if the next event has already arrived.
 func (j *joiner) add(c *llm.Chunk, more bool) bool {
 	if isText(c) && (more || len(j.text) > 0) {
 		j.text = append(j.text, c.Text...)

@@ -12,14 +12,14 @@ import (
 // maxLine bounds one line of a stream of lines, like an event of the other framing.
 const maxLine = 1 << 20
 
-// events are what a stream consists of; at its end the error is io.EOF.
+// events iterates over the events of a stream. Next returns io.EOF at its end.
 type events interface {
 	Next() ([]byte, error)
-	Ready() bool // reports whether the next one has come already; it may say no though it has
+	Ready() bool // reports whether the next event has arrived; a false no is allowed
 }
 
-// reader returns the events of a body. It calls alive for what only keeps the connection open:
-// comments, or blank lines.
+// reader returns the events of a body. It calls alive for comments and blank lines, which only keep
+// the connection open.
 func (c *Call) reader(body io.Reader, alive func()) events {
 	if c.Framing == Lines {
 		return &lines{src: bufio.NewReader(body), blank: alive}
@@ -42,13 +42,13 @@ func (f Framing) accept() string {
 	return "text/event-stream"
 }
 
-// is reports whether a body of the media type can be an answer in this framing.
+// is reports whether a body with this media type can be an answer in this framing.
 func (f Framing) is(kind string) bool {
 	return kind == f.accept() || kind == "" || kind == "application/octet-stream"
 }
 
-// lines reads the lines of a stream that are not blank. The last one needs no line end; what a
-// read error cuts is dropped.
+// lines reads the lines of a stream and skips blank ones. The last line needs no line end; a line
+// that a read error cuts is dropped.
 type lines struct {
 	src   *bufio.Reader
 	line  []byte

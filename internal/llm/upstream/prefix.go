@@ -6,9 +6,9 @@ import (
 	"parley/internal/llm"
 )
 
-// prefixes says how families of embedding models are told by the text itself what it is embedded
-// for. They were trained so, and find much less without it; the servers that run them don't add
-// it. The longest family that a model's name begins with counts. Sources are the models' cards on
+// prefixes holds the prefixes by which families of embedding models tell questions from documents.
+// The models were trained with them and find much less without; the servers that run the models don't
+// add them. The longest family that a model's name begins with counts. Sources are the models' cards on
 // https://huggingface.co, and for Gemini https://ai.google.dev/gemini-api/docs/embeddings.
 var prefixes = []struct{ family, query, document string }{
 	{"gemini-embedding-2", "task: search result | query: ", "title: none | text: "},
@@ -33,7 +33,7 @@ const (
 	searchQuery = "Represent this sentence for searching relevant passages: "
 )
 
-// Prefixed returns the texts of a request as its model is to be given them.
+// Prefixed returns the texts of a request with the prefix that its model expects.
 func Prefixed(req llm.EmbedRequest) []string {
 	name := strings.ToLower(req.Model)
 	if slash := strings.LastIndexByte(name, '/'); slash >= 0 {

@@ -10,8 +10,8 @@ import (
 	"parley/internal/llm"
 )
 
-// A tell is what an error object holds when an upstream fails for a reason that its status does not
-// tell. Codes are compared whole, phrases are looked for in its messages; both in lower case.
+// A tell identifies the reason of a failure that the status alone does not show, by the content of the
+// error object. A code must match as a whole, a phrase anywhere in a message; both are lower case.
 type tell struct {
 	reason  llm.Reason
 	codes   []string
@@ -19,7 +19,7 @@ type tell struct {
 }
 
 // tells are those of OpenAI, Azure OpenAI, Anthropic, Gemini, Mistral, OpenRouter, DeepSeek, Groq, vLLM,
-// llama.cpp and Ollama. The first that fits counts. "You exceeded your current quota" is not one: Gemini says
+// llama.cpp and Ollama. The first match counts. "You exceeded your current quota" is not one: Gemini says
 // it of limits that pass within a minute, and OpenAI has a code beside it.
 var tells = []tell{
 	{
@@ -44,7 +44,7 @@ var tells = []tell{
 	},
 }
 
-// reasonOf returns the reason that an upstream's error object tells, llm.Failed when it tells none.
+// reasonOf returns the reason given by an upstream's error object, or llm.Failed if it gives none.
 func reasonOf(body []byte) llm.Reason {
 	var object any
 	if json.Unmarshal(body, &object) != nil {
@@ -60,10 +60,10 @@ func reasonOf(body []byte) llm.Reason {
 	return llm.Failed
 }
 
-// said is what an error object says.
+// said holds the codes and messages of an error object.
 type said struct{ codes, messages []string }
 
-// maxDepth is how deep an error object is looked into: Gemini's reasons stand in error.details[0].
+// maxDepth limits how deep an error object is searched: Gemini's reasons stand in error.details[0].
 const maxDepth = 5
 
 func (s *said) collect(v any, depth int) {
@@ -110,8 +110,8 @@ func (s *said) holds(t tell) bool {
 	return false
 }
 
-// judge adds the reason that an error object tells, where the status does not tell it. Waiting brings
-// no credit, so such a call is not tried again.
+// judge adds the reason given by an error object if the status does not show it. A call that failed
+// for lack of credit is not retried, since waiting does not help.
 func judge(e *llm.Error, body []byte) {
 	if e.Filtered {
 		return

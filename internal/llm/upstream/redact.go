@@ -13,7 +13,7 @@ type Secret string
 var secrets = regexp.MustCompile(`(?i)bearer\s+\S+|\b(?:sk|pk|rk|xai|gsk|key|api[-_]?key|AIza|ghp|eyJ)[-_=:]*[A-Za-z0-9][-_.A-Za-z0-9]{7,}|[-_A-Za-z0-9+/=]{32,}`)
 
 // Redact returns at most 2 KiB of an upstream's text on one line, without the secret and without
-// what else looks like a key.
+// anything else that looks like a key.
 func (secret Secret) Redact(text []byte) string {
 	s, key := strings.ToValidUTF8(string(text), ""), string(secret)
 	if len(key) >= 8 { // whole, before the pattern sees a part of it

@@ -8,13 +8,13 @@ import (
 	"parley/internal/llm"
 )
 
-// Sizes remembers what a server's list of models says of their contexts. It is safe for concurrent use.
+// Sizes caches the context sizes in a server's list of models. It is safe for concurrent use.
 type Sizes struct {
 	List func(context.Context) ([]llm.ModelInfo, error) // set before the first use
 
 	mu      sync.Mutex
 	known   map[string]int
-	until   time.Time     // when the list is to be read again
+	until   time.Time     // when to read the list again
 	reading chan struct{} // closed when the list has been read; nil when nobody reads it
 }
 
@@ -23,8 +23,8 @@ const (
 	sizesTime = 3 * time.Second
 )
 
-// Of returns how many tokens a model takes, 0 when the server does not say. It waits for the list while that is
-// being read, but no longer than ctx.
+// Of returns the context size of a model in tokens, 0 if the server does not give it. It waits for a list that is
+// being read, until ctx ends.
 func (s *Sizes) Of(ctx context.Context, model string) int {
 	if reading := s.refresh(ctx); reading != nil {
 		select {
@@ -37,7 +37,7 @@ func (s *Sizes) Of(ctx context.Context, model string) int {
 	return s.known[llm.CleanName(model)]
 }
 
-// refresh has the list read when it is old, and returns what is closed at the end of that.
+// refresh starts reading the list if it is old, and returns a channel that is closed when it has been read.
 func (s *Sizes) refresh(ctx context.Context) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Sizes) refresh(ctx context.Context) <-chan struct{} {
 	return s.reading
 }
 
-// read keeps what is known when there is no answer.
+// read replaces the list, or keeps the old one if there is no answer.
 func (s *Sizes) read(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sizesTime)
 	defer cancel()

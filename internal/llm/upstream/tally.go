@@ -18,9 +18,9 @@ const (
 	MaxToolCalls     = 128
 )
 
-// Tally counts what a completion brings, to hold it to its limits and to estimate its usage.
+// Tally counts the output of a completion, to enforce its limits and to estimate its usage.
 type Tally struct {
-	Requested string // the model that was asked for, fit for logs and headers
+	Requested string // the requested model, safe for logs and headers
 
 	input     int // estimated
 	textLimit int
@@ -64,22 +64,21 @@ func (t *Tally) AddArguments(s string) error {
 	return t.check()
 }
 
-// AddHidden counts what nobody reads but the upstream itself, such as a signature. It has the limit
-// of arguments, and is no part of an estimate.
+// AddHidden counts output that only the upstream itself reads, such as a signature. It shares the
+// limit of arguments and is not part of the estimate.
 func (t *Tally) AddHidden(s string) error {
 	t.arguments += len(s)
 	t.hear(s)
 	return t.check()
 }
 
-// Ping counts an event that only says that the upstream is at work.
+// Ping counts an event that only shows that the upstream is working.
 func (t *Tally) Ping() { t.progress.Pings++ }
 
 // Progress is a method of Decoder.
 func (t *Tally) Progress() Progress { return t.progress }
 
-// hear counts a piece that says something. Blank ones do not: a model that has something to say brings
-// more than blanks within any limit of time.
+// hear counts a piece of output that is not blank: a model that only sends blanks is treated as silent.
 func (t *Tally) hear(s string) {
 	if strings.TrimSpace(s) != "" {
 		t.progress.Said++
@@ -93,7 +92,7 @@ func (t *Tally) check() error {
 	return nil
 }
 
-// Usage returns what the upstream reported, or an estimate when that is nil or can't be.
+// Usage returns the reported usage, or an estimate if that is nil or implausible.
 func (t *Tally) Usage(reported *llm.Usage) *llm.Usage {
 	if reported != nil && Plausible(*reported) {
 		return reported
@@ -102,18 +101,18 @@ func (t *Tally) Usage(reported *llm.Usage) *llm.Usage {
 	return &llm.Usage{Input: t.input, Output: t.output.Tokens() + thought, Reasoning: thought, Estimated: true}
 }
 
-// maxUsage is above what any model can read or write in one completion.
+// maxUsage is more tokens than any model can read or write in one completion.
 const maxUsage = 20_000_000
 
-// Plausible reports whether a completion can have had the usage.
+// Plausible reports whether one completion can have had this usage.
 func Plausible(u llm.Usage) bool {
 	return u.Input >= 0 && u.Input <= maxUsage && u.Output >= 0 && u.Output <= maxUsage &&
 		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output &&
 		u.Input+u.Output > 0
 }
 
-// DataURI returns the media type of a data: URI (RFC 2397) and its content in base64, which is
-// how every upstream takes images. ok is false for any other URL.
+// DataURI returns the media type of a data: URI (RFC 2397) and its content in base64, the form
+// in which every upstream takes images. ok is false for any other URL.
 func DataURI(s string) (kind, base64Data string, ok bool) {
 	rest, ok := strings.CutPrefix(s, "data:")
 	if !ok {

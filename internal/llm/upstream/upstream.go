@@ -1,7 +1,7 @@
-// Package upstream makes the HTTP calls of the model providers beside it. What differs between
-// them is a Call and a Decoder; what may never differ is here: every wait and every body has a
-// limit, cancellation reaches the upstream at once, a stream is an answer only when the upstream
-// said that it ended, and no key stands in an error.
+// Package upstream makes the HTTP calls of the model providers beside it. Providers differ
+// only in their Calls and Decoders. This package holds the rules for all of them: every wait and every
+// body has a limit, cancellation reaches the upstream at once, a stream counts as an answer only if the
+// upstream marked its end, and no error contains a key.
 package upstream
 
 import (
@@ -26,10 +26,10 @@ type Config struct {
 	HTTP *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream that say something; 60 s
-	// Thinking is Idle for an upstream that says nothing, but shows all the time that it is at work: with
-	// comments, or with the events that its protocol has for that. Models may think for minutes without
-	// a word. It is five times Idle.
+	Idle      time.Duration // between two events of a stream that carry output; 60 s
+	// Thinking replaces Idle while an upstream sends no output but keeps showing that it is working, by
+	// comments or by its protocol's ping events: models may think for minutes. The default is five times
+	// Idle.
 	Thinking time.Duration
 	Overall  time.Duration // for one call; 10 min
 }
@@ -57,7 +57,7 @@ func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg}
 }
 
-// ParseURL reads the base URL of an upstream, which a setting names; what says what it is in an error.
+// ParseURL reads the base URL of an upstream from a setting; what describes the URL in errors.
 func ParseURL(base, what string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -72,9 +72,9 @@ func newHTTP() *http.Client {
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConns:           512,
-		MaxIdleConnsPerHost:    256, // the default of 2 would open a connection for nearly every turn
+		MaxIdleConnsPerHost:    256, // with the default of 2, nearly every turn would open a connection
 		IdleConnTimeout:        90 * time.Second,
-		DisableCompression:     true, // a compressor on the way would hold tokens back
+		DisableCompression:     true, // a compressing proxy would hold tokens back
 		ReadBufferSize:         4 << 10,
 		WriteBufferSize:        1 << 10, // for the header: a body goes past it
 		MaxResponseHeaderBytes: 64 << 10,
@@ -92,7 +92,7 @@ func newHTTP() *http.Client {
 // Framing is how an upstream delimits the events of a stream.
 type Framing int
 
-// The framings there are.
+// The known framings.
 const (
 	SSE      Framing = iota // server-sent events
 	Lines                   // JSON values, one a line (NDJSON)
@@ -103,22 +103,22 @@ const (
 type Call struct {
 	URL     string
 	Header  http.Header // the provider's own: its key and its version; nil for none
-	Body    []byte      // JSON; the call lets it go when the upstream answers
+	Body    []byte      // JSON; the call releases it when the upstream answers
 	Framing Framing
 	Secret  Secret // to be left out of errors
-	// Failure reads an upstream's error object, which came as a body or in the stream. It sets
-	// everything but Err, and may be given what is no error object.
+	// Failure reads an upstream's error object, from a body or from the stream. It sets every field
+	// except Err. Its argument may be any other JSON or text.
 	Failure func(body []byte) *llm.Error
 	Decoder Decoder // of a stream
-	Whole   bool    // texts that have come at once are passed on as one; see llm.Request.Whole
+	Whole   bool    // merge texts that arrived together; see llm.Request.Whole
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
 type Decoder interface {
-	// Decode returns the chunk for one event. ok is false when the event gives none, done true
-	// when the upstream said with it that the stream is over.
+	// Decode returns the chunk for one event. ok is false if the event gives no chunk; done is true
+	// if the event marks the end of the stream.
 	Decode(event []byte) (c llm.Chunk, ok, done bool, err error)
-	// Progress tells what the events so far have brought.
+	// Progress counts the events so far.
 	Progress() Progress
 	// Ended judges a stream that ended without being done.
 	Ended() error
@@ -126,16 +126,16 @@ type Decoder interface {
 	Last() llm.Chunk
 }
 
-// Progress counts what came in a stream.
+// Progress counts the events of a stream by whether they carry output.
 type Progress struct {
 	Said  int // pieces of an answer, of reasoning or of a call that are not blank
-	Pings int // events that only say that the upstream is at work
+	Pings int // events that only show that the upstream is working
 }
 
 // errLeft says that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
-// Stream makes the call that prepare sets, each time it is ranged. The error is an *llm.Error,
+// Stream makes the call that prepare sets each time the result is ranged over. The error is an *llm.Error,
 // or the context's when that ended.
 func (c *Client) Stream(ctx context.Context, prepare func(*Call) error) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
@@ -188,7 +188,7 @@ func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk
 	if !call.conclude(yield) {
 		return errLeft
 	}
-	// What is left is the end of the response; reading it lets the connection be used again.
+	// Read the rest of the response, so that the connection can be reused.
 	watchdog.wait(100 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	return nil
@@ -217,8 +217,8 @@ func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
 	return c.cfg.HTTP.Do(r)
 }
 
-// payload is the body of a request. It is let go when it was sent, since the request stays as long as
-// its answer, which is a stream, and the prompt is the largest thing in it.
+// payload is the body of a request. It is released once it was sent: the request lives as long as its
+// streamed answer, and the prompt is the largest part of it.
 type payload struct {
 	mu   sync.Mutex // the transport may close it while it is being read
 	rest []byte
@@ -252,7 +252,7 @@ func (c *Client) pump(ctx context.Context, body io.Reader, call *Call, watchdog 
 	events := call.reader(body, watchdog.ping)
 	out := joiner{yield: yield}
 	err := c.decode(ctx, events, call, watchdog, &out)
-	if !out.flush() { // what came before an error was received all the same
+	if !out.flush() { // chunks received before an error still count
 		return errLeft
 	}
 	return err
@@ -264,12 +264,12 @@ func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog
 	for {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) || err != nil && errors.Is(context.Cause(ctx), errSilent) && call.Decoder.Ended() == nil {
-			return call.Decoder.Ended() // what the upstream says to be whole is so, though it does not hang up
+			return call.Decoder.Ended() // the upstream marked the end, even if it does not hang up
 		}
 		if err != nil {
 			return err
 		}
-		if ctx.Err() != nil { // events that are in the buffer already do not outlive the context
+		if ctx.Err() != nil { // drop buffered events after the context has ended
 			return ctx.Err()
 		}
 		if done, err := call.pass(event, events, out); err != nil || done {
@@ -285,8 +285,8 @@ func (c *Client) decode(ctx context.Context, events events, call *Call, watchdog
 	}
 }
 
-// pass passes the chunk of an event on, and reports whether it was the last one. It is not inlined, since
-// a chunk would take stack while the next event is waited for.
+// pass passes the chunk of an event on, and reports whether it was the last one. It is not inlined,
+// because a chunk would take stack space during the wait for the next event.
 //
 //go:noinline
 func (c *Call) pass(event []byte, events events, out *joiner) (done bool, err error) {

@@ -11,11 +11,11 @@ import (
 	"parley/internal/llm"
 )
 
-// Vector is a vector of an answer: a JSON array of numbers, or a string of 32-bit floats, little
-// end first, in base64.
+// Vector is a vector of an answer: a JSON array of numbers, or little-endian 32-bit floats in a
+// base64 string.
 type Vector []float32
 
-// bytesPerVector is more than the longest vectors there are take, of 8,192 dimensions in decimals.
+// bytesPerVector exceeds the size of the longest known vectors, 8,192 dimensions as decimals.
 const bytesPerVector = 192 << 10
 
 // VectorsLimit returns the most bytes that an answer with n vectors may have.
@@ -30,8 +30,8 @@ func Vectors(list []Vector) [][]float32 {
 	return plain
 }
 
-// UnmarshalJSON reads either form. What is no number is an error that is not retryable: servers
-// write null for NaN.
+// UnmarshalJSON reads either form. A member that is not a number is an error that is not
+// retried: servers write null for NaN.
 func (v *Vector) UnmarshalJSON(b []byte) error {
 	switch {
 	case bytes.HasPrefix(b, []byte("[")):

@@ -13,25 +13,24 @@ var errSilent = errors.New("nothing came from the upstream in time")
 // errOverall is the cause of a context that ended because the call took too long.
 var errOverall = errors.New("the call took longer than allowed")
 
-// watchdog ends a call from which nothing has come for too long, or that has taken too long in all.
-// What only shows that the upstream is at work makes the wait longer, up to a limit of its own.
-// That something came is noted for every event of a stream, so it moves no timer: the timer, when it
-// fires, looks how long it is ago.
+// watchdog ends a call that has been silent for too long, or that has taken too long overall. Pings
+// extend the wait, up to a limit of their own. Events only record their time instead of resetting the
+// timer, because there are many; when the timer fires, it checks how long ago the last one was.
 type watchdog struct {
 	cancel  func(cause error)
 	start   time.Time
 	overall time.Duration
-	heard   atomic.Int64 // when something came last, in ns after start
-	pinged  atomic.Int64 // when the upstream showed last that it is at work, in ns after start
+	heard   atomic.Int64 // time of the last output, in ns after start
+	pinged  atomic.Int64 // time of the last ping, in ns after start
 
 	mu       sync.Mutex
-	patience time.Duration // how long nothing may come
-	thinking time.Duration // how long nothing may come while the upstream shows that it is at work
+	patience time.Duration // longest silence
+	thinking time.Duration // longest silence while pings arrive
 	timer    *time.Timer
 	stopped  bool
 }
 
-// newWatchdog returns a watchdog that calls cancel unless something comes in time. The caller stops it.
+// newWatchdog returns a watchdog that calls cancel when a limit has passed. The caller stops it.
 func newWatchdog(cancel func(cause error), patience, overall time.Duration) *watchdog {
 	d := &watchdog{cancel: cancel, start: time.Now(), overall: overall, patience: patience, thinking: patience}
 	d.mu.Lock()
@@ -40,16 +39,16 @@ func newWatchdog(cancel func(cause error), patience, overall time.Duration) *wat
 	return d
 }
 
-// hear notes that something has come.
+// hear records output.
 func (d *watchdog) hear() { d.heard.Store(int64(time.Since(d.start))) }
 
-// ping notes that the upstream shows that it is at work.
+// ping records a sign that the upstream is working.
 func (d *watchdog) ping() { d.pinged.Store(int64(time.Since(d.start))) }
 
-// wait begins to wait for the next thing, with a patience of its own from now on.
+// wait starts a new wait with the given patience.
 func (d *watchdog) wait(patience time.Duration) { d.think(patience, patience) }
 
-// think is wait with a longer patience for an upstream that shows that it is at work.
+// think is like wait, with a longer patience for an upstream that sends pings.
 func (d *watchdog) think(patience, thinking time.Duration) {
 	d.hear()
 	d.mu.Lock()
@@ -58,7 +57,7 @@ func (d *watchdog) think(patience, thinking time.Duration) {
 	d.timer.Reset(d.due() - time.Since(d.start))
 }
 
-// due returns when the next thing is due at the latest, after start. The caller holds d.mu.
+// due returns the latest time for the next event, relative to start. The caller holds d.mu.
 func (d *watchdog) due() time.Duration {
 	heard, pinged := time.Duration(d.heard.Load()), time.Duration(d.pinged.Load())
 	due := heard + d.patience
