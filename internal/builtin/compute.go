@@ -110,7 +110,7 @@ func (n need) computeOver(ev *llm.Evidence, t table, op operation) []quote {
 	if op.name == "average" {
 		total, form = total/float64(len(values)), 1
 	}
-	return []quote{t.said(ev, cmp.Or(sums[language], sums["en"])[form], t.columns[column], rounded(total))}
+	return []quote{t.said(ev, cmp.Or(sums[language], sums["en"])[form], t.columns[column], t.counted(column)+rounded(total))}
 }
 
 // sums are how the results of operations are said: the sum and the average of a column over rows, and their number.
@@ -122,6 +122,21 @@ var sums = map[string]*[3]string{
 	"it": {"Somma di %s su %d righe: %s.", "Media di %s su %d righe: %s.", "Numero di righe (%s): %[3]s."},
 	"pt": {"Soma de %s em %d linhas: %s.", "Média de %s em %d linhas: %s.", "Número de linhas (%s): %[3]s."},
 	"zh": {"%s 共 %d 行之和：%s。", "%s 共 %d 行的平均值：%s。", "行数（%s）：%[3]s。"},
+}
+
+// maxCounted is up to how many rows an answer says which cells it counted.
+const maxCounted = 8
+
+// counted names the rows with their cells in a column, as they stand before a result; "" for many rows.
+func (t *table) counted(column int) string {
+	if len(t.rows) > maxCounted || column == 0 {
+		return ""
+	}
+	var cells []string
+	for _, r := range t.rows {
+		cells = append(cells, r.cells[0]+" "+r.cells[column])
+	}
+	return strings.Join(cells, ", ") + " → "
 }
 
 // said returns a result as a quote, cited where the table begins.
