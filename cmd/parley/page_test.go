@@ -546,6 +546,20 @@ func BenchmarkPage_Scroll(b *testing.B) {
 	}
 }
 
+// What the page's thread does for one question in a conversation of 2,000 messages.
+func BenchmarkPage_Ask(b *testing.B) {
+	requirePage(b)
+	m := startSlowModel(b, strings.SplitAfter("The lighthouse is 46 metres tall.", " "), 50*time.Millisecond)
+	p := serveForBench(b, m.URL)
+	for b.Loop() {
+		var got struct{ Key, Ask, InPage float64 }
+		onPage(b, "bench", p, map[string]any{"kind": "ask", "messages": 2000, "question": "How tall is the lighthouse of Skagen?"}, &got)
+		b.ReportMetric(got.Ask, "s/question")
+		b.ReportMetric(got.Key, "ms/key")
+		b.ReportMetric(got.InPage, "messages")
+	}
+}
+
 // serveForBench serves documents with a model and returns the address.
 func serveForBench(b *testing.B, model string) string {
 	b.Helper()

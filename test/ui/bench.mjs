@@ -1,7 +1,14 @@
 // What a stream and a long conversation take in the browser.
 
 export default async function ({ base, open, question, kind, messages }) {
-  return kind === "stream" ? stream(open, question) : scroll(base, open, messages);
+  switch (kind) {
+    case "stream":
+      return stream(open, question);
+    case "ask":
+      return asking(base, open, question, messages);
+    default:
+      return scroll(base, open, messages);
+  }
 }
 
 async function metrics(client) {
@@ -29,8 +36,46 @@ async function stream(open, question) {
   return { words: words / seconds, task: share("TaskDuration"), script: share("ScriptDuration"), layout: share("LayoutDuration") + share("RecalcStyleDuration"), seconds };
 }
 
+/** The seconds that the page's thread works for one question in a long conversation, and the milliseconds for a key. */
+async function asking(base, open, question, messages) {
+  const id = await longConversation(base, messages);
+  const { page } = await open();
+  await page.goto(`${base}/#/chat/${id}`);
+  await page.waitForSelector(".message.last", { state: "attached" });
+  await page.waitForTimeout(5000); // what comes in while nothing else is to do
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const before = await metrics(client);
+  await page.locator("#question").pressSequentially(question);
+  const typed = await metrics(client);
+  const answers = await page.locator(".answer-foot").count();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((n) => document.querySelectorAll(".answer-foot").length !== n || document.querySelector(".message.last .answer-foot"), answers, { polling: 200 });
+  await page.waitForFunction(() => !document.querySelector(".at-work"), null, { polling: 200 });
+  await page.waitForTimeout(500);
+  const after = await metrics(client);
+  return { key: ((typed.TaskDuration - before.TaskDuration) * 1000) / question.length, ask: after.TaskDuration - typed.TaskDuration, inPage: await page.locator(".message").count() };
+}
+
 /** How long a long conversation takes to be there, and what scrolling through it takes for each frame. */
 async function scroll(base, open, messages) {
+  const id = await longConversation(base, messages);
+  const { page } = await open();
+  const begun = performance.now();
+  await page.goto(`${base}/#/chat/${id}`);
+  await page.waitForSelector(".message.last", { state: "attached" });
+  const first = performance.now() - begun;
+  await page.waitForFunction(() => document.querySelectorAll(".message").length >= 200); // earlier ones come while scrolling
+  const all = performance.now() - begun;
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const before = await metrics(client);
+  const frames = await page.evaluate(scrollThrough);
+  const after = await metrics(client);
+  return { first, all, frames: frames.length, work: ((after.TaskDuration - before.TaskDuration) * 1000) / frames.length, longest: Math.max(...frames) };
+}
+
+async function longConversation(base, messages) {
   const json = { "Content-Type": "application/json", Origin: base };
   const { id } = await (await fetch(`${base}/api/chat-history`, { method: "POST", headers: json, body: "{}" })).json();
   const list = Array.from({ length: messages }, (_, i) => ({
@@ -40,19 +85,7 @@ async function scroll(base, open, messages) {
   for (let at = 0; at < messages; at += 500) {
     await fetch(`${base}/api/chat-history/${id}/messages`, { method: "PUT", headers: json, body: JSON.stringify({ messages: list.slice(at, at + 500) }) });
   }
-  const { page } = await open();
-  const begun = performance.now();
-  await page.goto(`${base}/#/chat/${id}`);
-  await page.waitForSelector(".message.last", { state: "attached" });
-  const first = performance.now() - begun;
-  await page.waitForFunction((n) => document.querySelectorAll(".message").length === n, messages);
-  const all = performance.now() - begun;
-  const client = await page.context().newCDPSession(page);
-  await client.send("Performance.enable", { timeDomain: "threadTicks" });
-  const before = await metrics(client);
-  const frames = await page.evaluate(scrollThrough);
-  const after = await metrics(client);
-  return { first, all, frames: frames.length, work: ((after.TaskDuration - before.TaskDuration) * 1000) / frames.length, longest: Math.max(...frames) };
+  return id;
 }
 
 /** Scrolls up and down again by 150 px a frame, which is 9,000 px a second, and returns how long each frame was, in ms. */
