@@ -7,7 +7,7 @@
 import * as esbuild from "esbuild";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, extname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -23,12 +23,14 @@ if (mode === "--test") {
   await esbuild.build(options(false));
 }
 
-/** The one bundle: a script and its style sheet. */
+/** A script and its style sheet, and what they load on demand. */
 function options(watching) {
   return {
     absWorkingDir: here,
     entryPoints: { app: "src/main.tsx" },
     bundle: true,
+    splitting: true,
+    define: { global: "globalThis" }, // of libraries that are made for Node too
     format: "esm",
     target: ["es2022", "chrome116", "firefox124", "safari17.4"],
     jsx: "automatic",
@@ -38,6 +40,7 @@ function options(watching) {
     legalComments: "none",
     outdir: join(out, "assets"),
     entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     metafile: true,
     write: false,
     plugins: [{ name: "page", setup: (build) => build.onEnd(writePage) }],
@@ -49,12 +52,9 @@ function writePage(result) {
   if (result.errors.length > 0) return;
   rmSync(out, { recursive: true, force: true });
   mkdirSync(join(out, "assets"), { recursive: true });
-  const names = {};
-  for (const file of result.outputFiles) {
-    const name = basename(file.path);
-    names[extname(name)] = name;
-    writeFileSync(join(out, "assets", name), file.contents);
-  }
+  for (const file of result.outputFiles) writeFileSync(join(out, "assets", basename(file.path)), file.contents);
+  const [script, { cssBundle }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === "src/main.tsx");
+  const names = { ".js": basename(script), ".css": basename(cssBundle) };
   names.icon = copyHashed("src/icon.svg");
   const page = readFileSync(join(here, "src/index.html"), "utf8")
     .replace("%script%", `/assets/${names[".js"]}`)
@@ -85,6 +85,7 @@ async function buildTests() {
     jsx: "automatic",
     jsxImportSource: "preact",
     outdir: dir,
+    define: { global: "globalThis" },
     outExtension: { ".js": ".mjs" },
   });
 }

@@ -213,6 +213,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 		ByButton, ByKey, ByBack                     closing
 		DropTaken                                   bool
 		DraftElsewhere, DraftBack, DraftAfterReload string
+		Code                                        string
 		Directions                                  []string
 		BrokenWords, InPage, Printed, Sent          int
 		Menu                                        []bool
@@ -240,6 +241,9 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 		if d != "rtl" {
 			t.Errorf("Arabic text runs %q", got.Directions)
 		}
+	}
+	if got.Code != `func main() { return "<b>" }` {
+		t.Errorf("coloured code is %q", got.Code)
 	}
 	if got.BrokenWords > 0 {
 		t.Errorf("%d words of a table are broken", got.BrokenWords)

@@ -4,34 +4,62 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"testing"
 )
 
-// maxFirstLoad is the limit in bytes, compressed, of the page's first load.
-const maxFirstLoad = 90 << 10
+// Limits in bytes, compressed: of the page's first load, and of each file that it loads on demand.
+const (
+	maxFirstLoad = 90 << 10
+	maxOnDemand  = 25 << 10
+)
+
+// What a document and a script load at once. A script names what it loads on demand in import().
+var (
+	inDocument = regexp.MustCompile(`/assets/([\w.-]+)`)
+	inScript   = regexp.MustCompile(`(?:from|import)\s*"\./([\w.-]+)"`)
+)
 
 func TestNew_HasAPageThatIsLight(t *testing.T) {
 	site := New()
-	total := 0
-	load := func(serve func(w http.ResponseWriter, r *http.Request) bool) {
+	read := func(name string) (plain string, compressed int) {
+		body, err := fs.ReadFile(site.files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Encoding", "gzip")
-		if !serve(w, r) {
-			t.Fatal("the page lacks a file")
+		if !site.serve(w, r, name) {
+			t.Fatalf("%s is not served", name)
 		}
-		total += w.Body.Len()
+		return string(body), w.Body.Len()
 	}
-	load(site.Index)
+	page, total := read("index.html")
+	first := map[string]bool{}
+	var load func(names [][]string)
+	load = func(names [][]string) {
+		for _, name := range names {
+			if first[name[1]] {
+				continue
+			}
+			first[name[1]] = true
+			script, size := read("assets/" + name[1])
+			total += size
+			load(inScript.FindAllStringSubmatch(script, -1))
+		}
+	}
+	load(inDocument.FindAllStringSubmatch(page, -1))
+	if t.Logf("the first load is %d bytes, compressed", total); total > maxFirstLoad || len(first) < 3 {
+		t.Errorf("the first load is %d bytes of %d files, compressed; at most %d are allowed", total, len(first), maxFirstLoad)
+	}
 	assets, err := fs.ReadDir(site.files, "assets")
-	if err != nil || len(assets) < 3 {
-		t.Fatalf("the page has the assets %v: %v", assets, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, asset := range assets {
-		load(func(w http.ResponseWriter, r *http.Request) bool { return site.Asset(w, r, asset.Name()) })
-	}
-	t.Logf("the first load is %d bytes, compressed", total)
-	if total > maxFirstLoad {
-		t.Errorf("the first load is %d bytes, compressed; at most %d are allowed", total, maxFirstLoad)
+		if _, size := read("assets/" + asset.Name()); !first[asset.Name()] && size > maxOnDemand {
+			t.Errorf("%s is %d bytes, compressed; at most %d are allowed", asset.Name(), size, maxOnDemand)
+		}
 	}
 }

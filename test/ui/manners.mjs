@@ -73,10 +73,12 @@ export default async function ({ base, open, question, broken }) {
   await other.close();
 
   // Right-to-left text, and tables with long words.
-  const arabic = await store(base, ["ما هي ساعات العمل؟", "ساعات العمل من التاسعة.\n\n- أولاً\n- ثانياً", "Tabelle?", table]);
+  const arabic = await store(base, ["ما هي ساعات العمل؟", "ساعات العمل من التاسعة.\n\n- أولاً\n- ثانياً", "Tabelle?", table, "Code?", "```go\nfunc main() { return \"<b>\" }\n```\n\n```unknown\nx\n```"]);
   await page.goto(`${base}/#/chat/${arabic}`);
   await page.waitForSelector(".table-scroll td");
   result.directions = await page.evaluate(() => [".bubble", ".markdown p", ".markdown ul"].map((q) => getComputedStyle(document.querySelector(q)).direction));
+  await page.waitForSelector(".code .token.keyword");
+  result.code = await page.locator(".code code").first().innerText();
   result.brokenWords = await page.evaluate(() => [...document.querySelectorAll(".table-scroll td")].filter((td) => {
     const range = document.createRange();
     range.selectNodeContents(td);

@@ -1,8 +1,9 @@
 // Markdown as elements. Every text becomes a text node; no markup is ever parsed.
 import { Component, type ComponentChildren, type VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { strings } from "../strings.ts";
 import { CopyButton } from "../parts/controls.tsx";
+import type { Piece } from "./highlight.ts";
 import { Reader, type Align, type Block, type Inline, type Item, type Labels } from "./parse.ts";
 
 /** Chips draws a citation of a text. `key` names its place. */
@@ -65,7 +66,7 @@ function blockOf(block: Block, chip?: Chips): VNode {
       return <Tag class={`h h${block.level}`} dir="auto">{inlineOf(block.children, chip, `${block.start}`)}</Tag>;
     }
     case "code":
-      return <CodeBlock language={block.language} text={block.text} />;
+      return <CodeBlock language={block.language} text={block.text} whole={!block.open} />;
     case "quote":
       return <blockquote>{blocksOf(block.blocks, chip)}</blockquote>;
     case "list":
@@ -123,7 +124,26 @@ function Table({ block, chip }: { block: Extract<Block, { kind: "table" }>; chip
 
 const alignment = (align: Align) => (align ? `align-${align}` : undefined);
 
-function CodeBlock({ language, text }: { language: string; text: string }) {
+const maxColoured = 20_000; // characters
+
+/** The pieces of code that is whole, once they are known. */
+function usePieces(language: string, text: string, whole: boolean): Piece[] | null {
+  const [pieces, setPieces] = useState<Piece[] | null>(null);
+  useEffect(() => {
+    let left = false;
+    setPieces(null);
+    if (language && whole && text.length <= maxColoured) {
+      import("./highlight.ts").then(({ piecesOf }) => !left && setPieces(piecesOf(language, text)), () => {}); // it stays black
+    }
+    return () => {
+      left = true;
+    };
+  }, [language, text, whole]);
+  return pieces;
+}
+
+function CodeBlock({ language, text, whole }: { language: string; text: string; whole: boolean }) {
+  const pieces = usePieces(language, text, whole);
   const [wrapped, setWrapped] = useState(false);
   return (
     <figure class="code">
@@ -135,7 +155,7 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
         <CopyButton text={text} label={strings.chat.copyCode} small />
       </figcaption>
       <pre dir="ltr" class={wrapped ? "wrapped" : undefined} tabIndex={0}>
-        <code>{text}</code>
+        <code>{pieces ? pieces.map((p, i) => (p.kind ? <span key={i} class={`token ${p.kind}`}>{p.text}</span> : p.text)) : text}</code>
       </pre>
     </figure>
   );
