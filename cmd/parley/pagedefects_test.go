@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -200,7 +202,11 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 
 func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 	requirePage(t)
-	p := startServe(t, nil, pageDocuments(t))
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, nil, docs)
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}
@@ -221,14 +227,14 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 		UploadAfterReload, Jobs, TooLarge           string
 		Seen                                        seenOnPage
 	}
-	onPage(t, "manners", p.addr, map[string]any{"question": askedPDF, "broken": "%PDF-1.4\nthis is no PDF"}, &got)
+	onPage(t, "manners", p.addr, map[string]any{"question": "How tall is the lighthouse of Skagen?", "broken": "%PDF-1.4\nthis is no PDF"}, &got)
 	got.Seen.check(t)
 	for name, c := range map[string]closing{"its button": got.ByButton, "Esc": got.ByKey, "Back": got.ByBack} {
 		if c.Tip != 0 || c.URL != got.At || !strings.Contains(c.Focus, "chip") {
 			t.Errorf("closed by %s: %d tips, at %q with the focus on %q", name, c.Tip, c.URL, c.Focus)
 		}
 	}
-	if !strings.HasPrefix(got.Title, "How many lighthouse") {
+	if !strings.HasPrefix(got.Title, "How tall is the lighthouse") {
 		t.Errorf("the title is %q", got.Title)
 	}
 	if !got.DropTaken {
