@@ -41,6 +41,12 @@ func (p Principal) MayUse(namespace string) bool {
 	return p.Namespaces == nil || slices.Contains(p.Namespaces, namespace)
 }
 
+// MayChange reports whether the caller may change what an owner has stored; "" is the owner of what was stored
+// without signing in, or by the program itself.
+func (p Principal) MayChange(owner string) bool {
+	return owner == p.Subject || p.Role == Administrator || owner == "" && p.Role.Includes(Editor)
+}
+
 // Administers reports whether the caller may do what concerns all namespaces and users.
 func (p Principal) Administers() bool { return p.Role == Administrator && p.Namespaces == nil }
 

@@ -45,6 +45,26 @@ func TestList_Allows(t *testing.T) {
 	}
 }
 
+func TestPrincipal_MayChangeWhatIsTheirsOrNobodys(t *testing.T) {
+	for _, c := range []struct {
+		who   access.Principal
+		owner string
+		want  bool
+	}{
+		{access.Anonymous, "", true},
+		{access.Anonymous, "ann", false},
+		{access.Principal{Subject: "ann", Role: access.Reader}, "ann", true},
+		{access.Principal{Subject: "ann", Role: access.Reader}, "", false},
+		{access.Principal{Subject: "ann", Role: access.Editor}, "", true},
+		{access.Principal{Subject: "ann", Role: access.Editor}, "bob", false},
+		{access.Principal{Subject: "ann", Role: access.Administrator}, "bob", true},
+	} {
+		if got := c.who.MayChange(c.owner); got != c.want {
+			t.Errorf("%+v may change what is of %q: %v", c.who, c.owner, got)
+		}
+	}
+}
+
 func TestPrincipal_RolesAndNamespacesBoundWhatACallerMayDo(t *testing.T) {
 	for have, want := range map[access.Role][]bool{
 		"": {false, false, false}, "root": {false, false, false}, access.Reader: {true, false, false},

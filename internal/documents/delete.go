@@ -17,8 +17,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// DeleteAddress deletes the caller's documents at an address, which is a URL or a citation name. It returns
-// how many there were, or ErrNotFound if there were none.
+// DeleteAddress deletes the documents at an address, a URL or a citation name, that the caller may change. It
+// returns how many there were, or ErrNotFound if there were none.
 //
 // The file of an uploaded document is deleted too. A web page stays away until somebody asks for it again. A
 // file in an ingested folder stays; its document comes back when the file changes.
@@ -29,7 +29,7 @@ func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, names
 	}
 	deleted := 0
 	for _, doc := range found {
-		if doc.Owner != who.Subject {
+		if !who.MayChange(doc.Owner) {
 			continue
 		}
 		if err := s.deleteDocument(ctx, doc); err != nil {

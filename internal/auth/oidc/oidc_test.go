@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,8 +282,10 @@ func TestVerify_ReadsTheKeysAtMostOnceAMinute(t *testing.T) {
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	pass := func(d time.Duration) { mu.Lock(); defer mu.Unlock(); now = now.Add(d) }
 	v := must(oidc.New([]oidc.Provider{{Issuer: p.URL, Audience: []string{"parley"}}}, http.DefaultTransport, clock))
+	var made atomic.Int64 // so that no two tokens are the same
 	token := func(kid string, key crypto.Signer) string {
-		return sign(map[string]any{"alg": "RS256", "kid": kid}, map[string]any{"iss": p.URL, "aud": "parley", "sub": "ann", "exp": clock().Add(time.Hour).Unix()}, key)
+		return sign(map[string]any{"alg": "RS256", "kid": kid},
+			map[string]any{"iss": p.URL, "aud": "parley", "sub": "ann", "jti": fmt.Sprint(made.Add(1)), "exp": clock().Add(time.Hour).Unix()}, key)
 	}
 	flood := func() {
 		var all sync.WaitGroup
@@ -344,6 +347,22 @@ func TestVerify_ReadsTheKeysAtMostOnceAMinute(t *testing.T) {
 	pass(time.Minute)
 	if err := accepted("k1"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestVerify_RefusesATokenThatHasExpiredSinceItWasSeen(t *testing.T) {
+	p := newIDP(t, "k1")
+	now := time.Now()
+	v := must(oidc.New([]oidc.Provider{{Issuer: p.URL, Audience: []string{"parley"}}}, http.DefaultTransport, func() time.Time { return now }))
+	token := sign(map[string]any{"alg": "RS256", "kid": "k1"}, map[string]any{"iss": p.URL, "aud": "parley", "sub": "ann", "exp": now.Add(-50 * time.Second).Unix()}, p.keys["k1"])
+	for range 2 {
+		if _, err := v.Verify(t.Context(), token); err != nil {
+			t.Error(err)
+		}
+	}
+	now = now.Add(12 * time.Second)
+	if _, err := v.Verify(t.Context(), token); err == nil {
+		t.Error("an expired token is accepted because it was accepted before")
 	}
 }
 
@@ -425,5 +444,25 @@ func TestNew_RefusesSettingsThatWouldLetStrangersIn(t *testing.T) {
 	}
 	if _, err := oidc.New(slices.Clone([]oidc.Provider{one, two}), http.DefaultTransport, time.Now); err != nil {
 		t.Error(err)
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	key := must(rsa.GenerateKey(rand.Reader, 2048))
+	mux := http.NewServeMux()
+	p := httptest.NewServer(mux)
+	defer p.Close()
+	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys"})
+	})
+	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k1"}}})
+	})
+	v := must(oidc.New([]oidc.Provider{{Issuer: p.URL, Audience: []string{"parley"}}}, http.DefaultTransport, time.Now))
+	token := sign(map[string]any{"alg": "RS256", "kid": "k1"}, map[string]any{"iss": p.URL, "aud": "parley", "sub": "ann", "exp": time.Now().Add(time.Hour).Unix()}, key)
+	for b.Loop() {
+		if _, err := v.Verify(b.Context(), token); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

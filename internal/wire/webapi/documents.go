@@ -257,10 +257,9 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	}{d.ID, d.Name, returns, message})
 }
 
-// mayChange refuses a caller who sees a document and may not change it. Its owner may, and an
-// administrator.
+// mayChange refuses a caller who sees a document and may not change it.
 func mayChange(who access.Principal, d retrieval.Document) error {
-	if d.Owner == who.Subject || who.Role == access.Administrator {
+	if who.MayChange(d.Owner) {
 		return nil
 	}
 	return errNotYours

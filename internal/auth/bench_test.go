@@ -1,0 +1,56 @@
+package auth_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/auth"
+	"parley/internal/auth/apikey"
+	"parley/internal/store"
+	"parley/internal/wire"
+)
+
+// What it costs to admit a caller: one who has not signed in, one with a key among 10,000, and one
+// with a key that was not used in the last second.
+func BenchmarkAdmit(b *testing.B) {
+	db, err := store.Open(b.Context(), b.TempDir(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	text := ""
+	for range 10_000 {
+		var k apikey.Key
+		if k, text, err = apikey.New(apikey.Key{Role: access.Reader}, time.Now()); err == nil {
+			err = db.APIKeys().AddKey(b.Context(), k)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	later := time.Now()
+	for name, c := range map[string]struct {
+		credential string
+		now        func() time.Time
+	}{
+		"anonymous": {"", time.Now}, "key": {text, time.Now},
+		"key read again": {text, func() time.Time { later = later.Add(time.Second); return later }},
+	} {
+		g := auth.New(auth.Config{Keys: apikey.NewBook(db.APIKeys(), slog.New(slog.DiscardHandler), c.now), Anonymous: true})
+		r := httptest.NewRequest(http.MethodPost, "/chat", nil)
+		if c.credential != "" {
+			r.Header.Set("Authorization", "Bearer "+c.credential)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := g.Admit(r, wire.Ask); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
