@@ -129,15 +129,14 @@ func unhex(c byte) byte {
 	return c - 'a' + 10
 }
 
-// isUnreserved holds for what an escape does not change the meaning of; for some marks that is so
-// since RFC 2396 (section 2.3), and what is escaped differs from program to program.
+// isUnreserved reports whether escaping c does not change the meaning of an address. Some marks are
+// unreserved only in RFC 2396 (section 2.3), and programs differ in which of them they escape.
 func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
 		c == '-' || c == '.' || c == '_' || c == '~' || c == '(' || c == ')' || c == '!' || c == '\''
 }
 
-// tracking are parameters that say where a visitor comes from or who it is, and nothing about the
-// page.
+// tracking lists parameters that identify visitors or where they came from, not the page.
 var tracking = []string{
 	"fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid", "igshid",
 	"mc_cid", "mc_eid", "_ga", "_gl", "_hsenc", "_hsmi", "mkt_tok", "oly_anon_id", "oly_enc_id", "vero_id",
@@ -150,8 +149,8 @@ func isTracking(parameter string) bool {
 	return name == "" || strings.HasPrefix(name, "utm_") || slices.Contains(tracking, name)
 }
 
-// normaliseQuery drops tracking parameters, and escapes what is no ASCII or is a space. The order of the
-// other parameters stays: it may mean something.
+// normaliseQuery drops tracking parameters, and escapes spaces and non-ASCII characters. It keeps the order
+// of the other parameters, which may have a meaning.
 func normaliseQuery(query string) string {
 	if query == "" {
 		return ""

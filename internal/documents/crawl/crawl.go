@@ -101,7 +101,7 @@ const (
 	Redirect    Reason = "redirect"        // it leads out of the site, or in a circle
 	TooLarge    Reason = "too-large"       // the body is over the limit
 	Unsupported Reason = "unsupported"     // a media type that is not read
-	IsDuplicate Reason = "duplicate"       // its content is that of another address
+	IsDuplicate Reason = "duplicate"       // it has the same content as another address
 	OutOfSite   Reason = "out-of-site"     // it was within the prefix once
 	Limit       Reason = "limit"           // the walk has reached its limit on pages or time
 )
@@ -132,7 +132,7 @@ type State struct {
 	LastModified string   `json:"modified,omitempty"`
 	Links        []string `json:"links,omitempty"`  // on its host, relative to it
 	To           string   `json:"to,omitempty"`     // the address that it leads to or repeats
-	Same         bool     `json:"same,omitempty"`   // its body is that of To
+	Same         bool     `json:"same,omitempty"`   // it has the same body as To
 	Robots       string   `json:"robots,omitempty"` // the text of a robots.txt
 }
 

@@ -83,11 +83,11 @@ func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (
 // robotsFile is the robots.txt of a host.
 type robotsFile struct {
 	rules  robots
-	failed error // why nobody knows what it says, so that nothing may be asked for
+	failed error // why it could not be read; nothing may be requested then
 }
 
 // robotsOf returns the robots.txt of an address's host, asking for it once a walk (RFC 9309,
-// section 2.3): one that the server does not have allows everything, one that cannot be had
+// section 2.3): a missing file allows everything, one that cannot be read
 // forbids everything. The error is ctx's.
 func (w *walk) robotsOf(ctx context.Context, u *url.URL) (robotsFile, error) {
 	host := u.Scheme + "://" + u.Host

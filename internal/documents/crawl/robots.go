@@ -23,8 +23,8 @@ type robotsRule struct {
 	allow   bool
 }
 
-// parseRobots reads what a robots.txt says to the crawler with a product token: the groups that
-// name it, all taken together, or else those of "*". Lines that make no sense are passed over.
+// parseRobots reads the rules of a robots.txt for the crawler with a product token: all groups that
+// name it, or if none does, the groups for "*". Lines that make no sense are skipped.
 func parseRobots(text, agent string) robots {
 	text = strings.TrimPrefix(text[:min(len(text), maxRobots)], "\ufeff")
 	p := robotsParser{agent: strings.ToLower(agent)}

@@ -95,8 +95,8 @@ func (w *walk) ask(ctx context.Context, it item, v Visit, target *url.URL, m Rem
 	})
 }
 
-// redirected follows a redirect within the site. Where the first page of a site is elsewhere, and
-// nobody has said how far the site goes, it is the folder of that other page.
+// redirected follows a redirect within the site. If the first page redirects and the site has no
+// configured prefix, the site becomes the folder of the page it redirects to.
 func (w *walk) redirected(it item, v Visit, location string) {
 	to, err := it.url.Parse(location)
 	if err == nil {
@@ -157,7 +157,7 @@ func (w *walk) refuse(v Visit, reason Reason, detail string) {
 	w.tell(v)
 }
 
-// unchanged goes on from what is remembered of a page.
+// unchanged continues with the remembered state of a page.
 func (w *walk) unchanged(it item, v Visit, m Remembered) {
 	w.pages++
 	w.failures = 0

@@ -23,7 +23,7 @@ type item struct {
 	depth  int
 	hops   int  // redirects that led to it
 	linked bool // something leads to it
-	own    bool // it is a page of its own, whatever it says
+	own    bool // treat it as a separate page, even if it redirects to or repeats another
 }
 
 // walk is the state of one Walk.
@@ -70,7 +70,7 @@ func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Vis
 	return w
 }
 
-// all walks. It returns what is wrong with the site, or ctx's error.
+// all does the whole walk. It returns an error in the site's settings, or ctx's error.
 func (w *walk) all(ctx context.Context) error {
 	address, err := Normalise(w.site.URL)
 	if err != nil {
@@ -122,8 +122,8 @@ func (w *walk) enter(ctx context.Context, first *url.URL) error {
 // over reports whether the walk must not go on.
 func (w *walk) over() bool { return w.left || w.stopped }
 
-// lookAfter visits what is remembered and nothing leads to any more: it is gone when its server
-// says so, not before.
+// lookAfter visits remembered addresses to which no link leads any more. A page counts as gone only
+// when its server says so.
 func (w *walk) lookAfter(ctx context.Context) error {
 	for _, address := range slices.Sorted(maps.Keys(w.memory)) {
 		if w.over() {
@@ -154,8 +154,8 @@ func (w *walk) reached() bool {
 	return ok
 }
 
-// settle tells what became of the addresses that seem to repeat others, now that it is known which
-// of those are there. What only seemed so is a page of its own.
+// settle reports the addresses that seemed to duplicate others, now that the walk knows which of the
+// others exist. An address whose other does not exist is visited as a separate page.
 func (w *walk) settle(ctx context.Context) error {
 	for _, address := range slices.Sorted(maps.Keys(w.held)) {
 		if w.left {

@@ -102,8 +102,8 @@ func readWikiHead(article *url.URL, source []byte) head {
 	return h
 }
 
-// isForeignTitle holds for links to what is no article: files, categories, discussions, other
-// wikis, subpages. A colon in the title of an article has a space behind it.
+// isForeignTitle reports whether a link does not lead to an article, but to a file, a category, a
+// discussion, another wiki or a subpage. A colon in an article's title is followed by a space.
 func isForeignTitle(title string) bool {
 	namespace, rest, found := strings.Cut(title, ":")
 	return strings.HasPrefix(title, "/") || found && (namespace == "" || !strings.HasPrefix(rest, " "))

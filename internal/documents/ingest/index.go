@@ -34,8 +34,8 @@ func (r *run) index(ctx context.Context) error {
 	})
 }
 
-// producer finds files: it has them read, or says itself what became of one. When either returns
-// false, nobody wants more.
+// producer finds files. It passes each to read, or reports its result to done. When either returns
+// false, it stops.
 type producer func(ctx context.Context, read func(*candidate) bool, done func(result) bool)
 
 // work reads what a producer finds with several workers and commits what they give.

@@ -39,7 +39,7 @@ type Corpus interface {
 type Store interface {
 	// Roots returns the ingested roots of a namespace in the order in which they were added.
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
-	// Files returns what is known of the files below a root, sorted by path.
+	// Files returns the stored rows of the files below a root, sorted by path.
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
 	// AllDocuments returns up to limit documents with names after the given one, sorted by name.
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
@@ -273,8 +273,8 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
-// survey walks all targets, compares the files with what is known of them, and returns the rows
-// of those that are gone.
+// survey walks all targets, compares the files with their stored rows, and returns the rows of files
+// that are gone.
 func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 	var gone []retrieval.File
 	for _, t := range r.targets {
@@ -306,8 +306,8 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 	return gone, nil
 }
 
-// attach gives the candidates what is known of them and of the files inside them, and takes that
-// out of known.
+// attach moves the stored rows of the candidates, and of the files inside them, from known to the
+// candidates.
 func (t *target) attach(known map[string]knownFile) {
 	byKey := map[string]*candidate{}
 	for _, c := range t.candidates {
@@ -352,8 +352,8 @@ func (r *run) keep(c *candidate) {
 	}
 }
 
-// settle deletes what is gone, so that its names are free, records new roots, and gives every
-// file that will be read for the first time its name.
+// settle deletes the documents of gone files, which frees their names, records new roots, and names
+// every file that will be read for the first time.
 func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
 	if err := r.forget(ctx, gone); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 )
 
 // part is a file inside a file on its way to becoming a document: an entry of an archive, or an
-// attachment. Its path is that of the file around it and, below that, its name in there.
+// attachment. Its path is the path of the enclosing file, followed by its name in there.
 type part struct {
 	spool  *spool
 	index  int
@@ -76,8 +76,8 @@ func (s *spool) Open(name string) (io.ReadCloser, error) {
 	return s.openPart(i)
 }
 
-// take reads a file and the files inside it, and hands on what became of each, that of the file
-// itself last: a run that is cut short before begins with the file again. It ends early when send
+// take reads a file and the files inside it, and sends the result of each. The file's own result comes
+// last, so that a run that is interrupted before it starts with the file again. It ends early when send
 // returns false.
 func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bool {
 	res, s := r.read(ctx, c)
@@ -228,8 +228,8 @@ func inside(rows []retrieval.File, key string) (below []retrieval.File, own know
 // to a mail says nothing of the other attachments.
 func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive") }
 
-// innerRules returns the rules for the folders inside a file: those of the file itself, with what
-// its sidecar says, and in an archive those that the archive holds.
+// innerRules returns the rules for the folders inside a file: the rules of the file itself with its
+// sidecar, and for an archive also the rules that it contains.
 func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*metadata.Rules {
 	top := metadata.NewRules(c.path, c.rules, res.sidecar.Inherited())
 	all := map[string]*metadata.Rules{}

@@ -45,7 +45,7 @@ type nameOwner struct {
 	target     *target
 }
 
-// loadCatalog reads all documents, whoever may see them.
+// loadCatalog reads all documents, regardless of who may see them.
 func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, error) {
 	c := &catalog{names: map[string]string{}, owners: map[string]nameOwner{}, namespace: namespace}
 	const limit = 1000
@@ -65,7 +65,7 @@ func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, erro
 	}
 }
 
-// catalogs are those of the namespaces that a run comes to.
+// catalogs holds the catalogs of the namespaces that a run touches.
 type catalogs struct {
 	store  Store
 	claims *claims

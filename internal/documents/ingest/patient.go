@@ -12,15 +12,15 @@ import (
 	"parley/internal/extract"
 )
 
-// patient is an Extractor that tries a file again for which the machine had no time, alone and after a while. Only when
-// it was tried so often that something else must be wrong does the file stay Busy; the next run tries it again.
+// patient is an Extractor that retries a file for which the machine was too busy, alone and after a pause. After the
+// last attempt the file stays Busy, and the next run tries it again.
 type patient struct {
 	Extractor
 	meter  *meter
 	logger *slog.Logger
 	wait   func(ctx context.Context, d time.Duration) error
 
-	alone sync.RWMutex // held for reading by whoever reads with others
+	alone sync.RWMutex // held for reading by extractions that may run beside others
 }
 
 // newPatient returns the extractor of a run.
@@ -32,7 +32,7 @@ func newPatient(cfg Config, m *meter) *patient {
 	return p
 }
 
-// busyPauses are how long a file waits before it is tried again.
+// busyPauses are the pauses before each retry of a file.
 var busyPauses = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, time.Minute, time.Minute,
 }

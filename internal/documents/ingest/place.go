@@ -6,11 +6,11 @@ import (
 	"parley/internal/retrieval"
 )
 
-// place returns the namespace into which a file's document goes, where named is what is said of that;
-// nil for nothing. The error says why it may not go there.
+// place returns the namespace for a file's document. named is the namespace in the file's metadata, nil
+// if there is none. The error says why the document may not go there.
 //
-// What a page of the web, or a file attached to a mail, says of that does not count: it comes from
-// strangers. They go where their site goes, or the mail.
+// Web pages and files attached to mails cannot name a namespace, because strangers write them. They go
+// where their site or the mail goes.
 func (r *run) place(c *candidate, named *string) (string, error) {
 	switch {
 	case c.page != nil:

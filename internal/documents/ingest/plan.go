@@ -188,7 +188,7 @@ func (s *splitter) repeats(k int, u unit) bool {
 	return b.page == u.page && (b.kind == extract.Paragraph || b.kind == extract.ListItem)
 }
 
-// roomFor reports whether u still fits into a chunk after what is repeated.
+// roomFor reports whether u still fits into a chunk behind the repeated text.
 func (s *splitter) roomFor(u unit, runes, tokens int) bool {
 	return runes+int(u.runes) <= s.opts.limit() && tokens+int(u.tokens) <= s.opts.Tokens
 }
@@ -216,7 +216,7 @@ func (s *splitter) joinPages() {
 	}
 }
 
-// adjacent reports whether no page was left out between those of unit i and the one before.
+// adjacent reports whether the page of unit i directly follows the page of the unit before it.
 func (s *splitter) adjacent(i int) bool {
 	return s.pages[s.units[i].page].Number == s.pages[s.units[i-1].page].Number+1
 }

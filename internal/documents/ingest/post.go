@@ -37,8 +37,8 @@ func Post(doc *extract.Document, options []byte) ([]byte, error) {
 // chunksVersion is the first byte of encoded chunks.
 const chunksVersion = 1
 
-// encodeChunks packs chunks without their texts, which are those of their spans: after a version
-// byte varints, for each chunk its tokens, the number of its spans, each with the index of its
+// encodeChunks packs chunks without their texts, which the spans give. The format is a version byte
+// followed by varints: for each chunk its tokens, the number of its spans, each with the index of its
 // page, start and length, and the number of its headings, each with its length and bytes.
 func encodeChunks(chunks []retrieval.Chunk, index map[int]int) []byte {
 	b := []byte{chunksVersion}

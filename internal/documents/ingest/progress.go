@@ -84,8 +84,8 @@ func (m *meter) tell() {
 	m.report(p)
 }
 
-// What is left is told once this much is behind: the first files say little about the rest, and
-// with them goes the start of the workers.
+// The remaining time is shown once this much is done: the first files say little about the rest, and
+// their time includes the start of the workers.
 const (
 	etaShare = 0.05
 	etaAfter = 3 * time.Second

@@ -84,8 +84,8 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	return r.makeDocument(ctx, res, original, said, s), s
 }
 
-// describe gathers what is said of a file, again for one on disk, because it may have come or
-// changed since the walk, and enters its hash into the row.
+// describe reads the metadata of a file and enters its hash into the row. For a file on disk it reads
+// the metadata again, because it may have changed since the walk.
 func (r *run) describe(c *candidate, res *result) (metadata.Said, error) {
 	if c.page != nil {
 		res.file.SHA256 = c.page.suffix()
@@ -111,7 +111,7 @@ func (r *run) describe(c *candidate, res *result) (metadata.Said, error) {
 	return said, err
 }
 
-// makeDocument extracts the stored original, and makes of it what is to be stored.
+// makeDocument extracts the stored original and builds the document to store.
 func (r *run) makeDocument(ctx context.Context, res result, o original, said metadata.Said, s *spool) result {
 	c := res.from
 	if res.budget = newBudget(o.bytes, r.cfg); c.part != nil {
@@ -190,7 +190,7 @@ func notesOf(doc *extract.Document) string {
 	return strings.Join(sentences, " ")
 }
 
-// pagesOf returns what is stored of a document's pages, and how many of them have a number.
+// pagesOf returns a document's pages as they are stored, and how many of them have a number.
 func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 	for _, p := range doc.Pages {
 		if p.Number > 0 {
@@ -264,11 +264,11 @@ func (r *run) snapshot(ctx context.Context, c *candidate) (original, error) {
 	return o, nil
 }
 
-// lookAgain is a time that no file has.
+// lookAgain is a modification time that no file has, so that the file is read again.
 var lookAgain = time.Unix(0, 1).UTC()
 
-// settled returns t when a later change of the file is sure to show in a later time, else
-// lookAgain: clocks of file systems tick every few milliseconds, those of old ones every 2 s.
+// settled returns t if any later change of the file is certain to get a later time, and lookAgain
+// otherwise. Clocks of file systems tick every few milliseconds, old ones every 2 s.
 func settled(t time.Time) time.Time {
 	tick := 50 * time.Millisecond
 	if t.Nanosecond() == 0 {
@@ -364,7 +364,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limits are what is said to be left out of the file, or of the pages of its site.
+// limits returns which parts of the file, or of the pages of its site, are left out.
 func (c *candidate) limits(said metadata.Said) metadata.Limits {
 	if c.target.site != nil {
 		return c.target.site.limits()

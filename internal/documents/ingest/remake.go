@@ -17,8 +17,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// remake makes a document anew from its original. What is said of it stays as it is, be it by files
-// beside the original or by itself; so do the limits under which it was read.
+// remake rebuilds a document from its original. Its metadata, from files beside the original or from the
+// original itself, stays the same, and so do the limits under which it was read.
 func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	m := remade{of: d}
 	o, err := r.cfg.Blobs.Open(d.SHA256)

@@ -11,8 +11,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// BadMetadata is the reason of a file whose metadata cannot be read. The file is not indexed, because somebody
-// might see it who must not.
+// BadMetadata is the reason of a file whose metadata cannot be read. The file is not indexed, because
+// otherwise someone might see it who must not.
 const BadMetadata = extract.BadMetadata
 
 // Report is the result of a run.
@@ -20,7 +20,7 @@ type Report struct {
 	Indexed    int          // new documents
 	Updated    int          // documents with a new revision
 	Unchanged  int          // documents whose files are as they were
-	Duplicates int          // addresses of the web whose content is that of another one
+	Duplicates int          // web addresses with the same content as another
 	Deleted    int          // documents whose files are gone
 	Pages      int          // of the new and updated documents, as retrieval.Stats counts them
 	Chunks     int          // of the new and updated documents
@@ -29,17 +29,17 @@ type Report struct {
 	Partly     []FileResult // files of which a part could not be read, in the numbers above too
 	Duration   time.Duration
 
-	// Elsewhere counts the documents in other namespaces than that of the run, including unchanged ones.
+	// Elsewhere counts the documents in namespaces other than the run's, including unchanged ones.
 	Elsewhere map[string]int
 	// Formats counts the files of each format by outcome: OutcomeIndexed, OutcomeOpened, or the reason why
 	// they gave no document.
 	Formats map[string]map[string]int
 }
 
-// What became of a file that was read.
+// The outcomes of a file that was read.
 const (
 	OutcomeIndexed = "indexed"
-	OutcomeOpened  = "opened" // it holds files and no text of its own
+	OutcomeOpened  = "opened" // it contains files but no text of its own
 	OutcomePartly  = "partly" // one of the others, but a part could not be read; counted beside it
 )
 
@@ -122,11 +122,11 @@ func LookAgain(f retrieval.File) retrieval.File {
 
 // FileResult says why a file, or a part of it, is not in the corpus.
 type FileResult struct {
-	Path   string         // absolute, or an address, with what is not printable escaped
+	Path   string         // absolute, or an address; unprintable characters are escaped
 	Reason extract.Reason // "" for a file of which only a part could not be read
 	Detail string         // one sentence for people
 	Known  bool           // from an earlier run; the file was not tried again
-	Named  bool           // it is the page at the URL of a site, so that somebody misses it
+	Named  bool           // it is the page at the URL of a site, which a user asked for
 }
 
 // Add adds what another run did.

@@ -44,7 +44,7 @@ func (r *run) site(ctx context.Context, s Site) error {
 	return r.work(ctx, r.cfg.Workers, run.produce)
 }
 
-// load reads what is known of the site, and which of its pages belong to another one.
+// load reads the stored rows of the site, and which of its pages belong to another one.
 func (s *siteRun) load(ctx context.Context) error {
 	roots, err := (&Ingester{cfg: s.cfg}).siteRoots(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *siteRun) produce(ctx context.Context, read func(*candidate) bool, done 
 	}
 }
 
-// visited makes of a visit what is to be read or written.
+// visited turns a visit into a candidate to read or a result to write.
 func (s *siteRun) visited(ctx context.Context, v crawl.Visit, read func(*candidate) bool, done func(result) bool) bool {
 	known, row := s.rows[v.URL], retrieval.File{
 		FileKey: retrieval.FileKey{Root: s.target.root.Path, Path: v.URL}, Namespace: s.cfg.Namespace,

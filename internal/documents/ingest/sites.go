@@ -25,7 +25,7 @@ type Site struct {
 	Depth        int      `json:"depth,omitempty"`         // how many links away from URL; 0 for URL alone
 	Pages        int      `json:"pages,omitempty"`         // most pages of a run; 0 for 200
 	Force        bool     `json:"-"`                       // also read pages that have not changed or were forgotten
-	Again        bool     `json:"-"`                       // a repetition that nobody asked for: if URL was forgotten, it stays away
+	Again        bool     `json:"-"`                       // a repetition without a user's request: if URL was forgotten, it stays so
 	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
 	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks of a page, the rest is left out; 0 for no limit
 	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
@@ -75,7 +75,7 @@ func (s *Site) limits() metadata.Limits {
 const (
 	// removed is the reason of a page that Forget has taken away.
 	removed extract.Reason = "removed"
-	// siteFile is that of a robots.txt or a sitemap, which is remembered and is no document.
+	// siteFile is the reason of a robots.txt or a sitemap, which is remembered but is not a document.
 	siteFile extract.Reason = "site-file"
 )
 
@@ -125,7 +125,7 @@ func (in *Ingester) checkSites(sites []Site) error {
 	return nil
 }
 
-// lockSites takes the lock for changing what is known of web sites. Files have their own lock, so that a slow
+// lockSites takes the lock for changing the stored state of web sites. Files have their own lock, so that a slow
 // walk does not hold them up. Walks over different hosts do not wait for each other; a host is walked by one run
 // at a time.
 func (in *Ingester) lockSites(sites ...Site) (unlock func(), first bool, err error) {
@@ -258,7 +258,7 @@ func isOfOther(f retrieval.File, address string) bool {
 	return page != address && f.DocumentID != ""
 }
 
-// forgetSite drops what is known of a site that has no documents any more.
+// forgetSite deletes the stored state of a site that has no documents any more.
 func (in *Ingester) forgetSite(ctx context.Context, root retrieval.Root) error {
 	b := retrieval.Batch{Namespace: in.cfg.Namespace, DropRoots: []string{root.Path}}
 	if err := in.cfg.Corpus.Apply(ctx, b); err != nil {

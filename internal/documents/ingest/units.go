@@ -49,7 +49,7 @@ type header struct {
 	tokens     int32
 }
 
-// splitter carries what is known of one document while it is cut.
+// splitter is the state of splitting one document.
 type splitter struct {
 	opts   SplitOptions
 	pages  []extract.Page

@@ -65,11 +65,11 @@ func newWebPage(v crawl.Visit, site *Site) (*webPage, error) {
 	return p, err
 }
 
-// about is what is said of a page outside of it: where it is, and nothing that it says of that
-// itself counts.
+// about returns the metadata of a page from its address and title. What the page itself claims about its
+// place does not count.
 func (p *webPage) about() metadata.Said { return metadata.OfPage(p.url, p.title) }
 
-// suffix tells the options of a site that change what becomes of its pages; "" for none.
+// suffix identifies the options of a site that change how its pages are indexed; "" for none.
 func (p *webPage) suffix() string { return p.site.suffix() }
 
 func (s *Site) suffix() string {
@@ -80,8 +80,8 @@ func (s *Site) suffix() string {
 	return "+" + hex.EncodeToString(sum[:])
 }
 
-// innerKey is what stands before the keys of the files inside a file. Addresses below that of a
-// page are pages of their own, so that its files lie behind a fragment, which no page has.
+// innerKey returns the prefix of the keys of the files inside a file. Addresses below a page's address
+// may be other pages, so the files of a page are put behind a fragment, which no page has.
 func (c *candidate) innerKey() string {
 	if c.page != nil {
 		return c.key + "#"

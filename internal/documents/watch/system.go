@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// open begins to listen to the system.
+// open starts to receive notifications of the system.
 func (f *follower) open() {
 	watcher, err := f.options.newWatcher()
 	if err != nil {
@@ -27,14 +27,14 @@ func (f *follower) close() {
 	}
 }
 
-// poll gives up what the system says for looking again now and then.
+// poll replaces notifications by regular polling.
 func (f *follower) poll(err error) {
 	f.close()
 	f.options.Logger.Warn("the system does not tell what changes, so the folders are looked through now and then; "+
 		"on Linux, fs.inotify.max_user_watches and max_user_instances are the limits", "interval", f.options.Poll, "error", err)
 }
 
-// events returns where the system tells what changes; nil while everything is polled.
+// events returns the channel of notifications; nil while everything is polled.
 func (f *follower) events() chan fsnotify.Event {
 	if f.watcher == nil {
 		return nil
@@ -49,8 +49,8 @@ func (f *follower) errors() chan error {
 	return f.watcher.Errors
 }
 
-// failed takes what went wrong while the system told: its queue was full, or something else has kept
-// changes from being told.
+// failed handles an error of the notifications, after which changes may have been missed: the queue
+// was full, or something else went wrong.
 func (f *follower) failed(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		f.options.Logger.Warn("follow folders", "error", err)
@@ -65,7 +65,7 @@ func (f *follower) failed(err error) {
 	f.everything()
 }
 
-// event takes one change.
+// event handles one notification.
 func (f *follower) event(e fsnotify.Event) {
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		f.lose(e.Name)
@@ -83,7 +83,7 @@ func (f *follower) event(e fsnotify.Event) {
 	}
 }
 
-// inFolder takes a change at or below a root.
+// inFolder handles a change at or below a root.
 func (f *follower) inFolder(r *root, e fsnotify.Event) {
 	if f.options.Ignore(r.path, e.Name) {
 		return
@@ -100,8 +100,8 @@ func (f *follower) inFolder(r *root, e fsnotify.Event) {
 	f.note(e.Name)
 }
 
-// add watches a folder of a root and all in it, or the folder of a root that is a file. What cannot
-// be read is left out.
+// add watches a folder of a root and all in it, or the folder of a root that is a file. Folders
+// that cannot be read are left out.
 func (f *follower) add(root, path string) {
 	if f.watcher == nil {
 		return
@@ -125,7 +125,7 @@ func (f *follower) add(root, path string) {
 	}
 }
 
-// watch watches one folder. The error says that the system cannot watch any more of them.
+// watch watches one folder. It returns an error if the system cannot watch any more folders.
 func (f *follower) watch(dir string) error {
 	err := f.watcher.Add(dir)
 	if err == nil {
@@ -138,8 +138,8 @@ func (f *follower) watch(dir string) error {
 	return err
 }
 
-// lose takes that a path is gone, or has another name now. A root that goes with it may be back, as the
-// same folder, before anybody looks: then it is to be watched again.
+// lose handles a path that was removed or renamed. A root that goes with it may come back as the same
+// folder before the next look, and must be watched again then.
 func (f *follower) lose(path string) {
 	if !f.watched[path] {
 		return
@@ -150,8 +150,8 @@ func (f *follower) lose(path string) {
 	}
 }
 
-// forget ends the watching of a folder that is gone or has another name now, and of all in it:
-// otherwise what happens in it would be told under the old name.
+// forget stops watching a folder that was removed or renamed, and everything in it: otherwise changes
+// would be reported under the old name.
 func (f *follower) forget(path string) {
 	if f.watcher == nil || !f.watched[path] {
 		return

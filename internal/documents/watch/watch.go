@@ -35,9 +35,9 @@ type Options struct {
 	Poll    time.Duration // between two looks at everything if the system does not notify; 15 s
 	Check   time.Duration // between two looks at everything if it does, in case it misses something; 10 min
 	Retry   time.Duration // before changes that could not be handled are reported again; 1 s
-	// Ignore reports whether what happens at or below a path of a root does not matter; nil for never.
+	// Ignore reports whether to ignore changes at or below a path of a root; nil ignores none.
 	Ignore func(root, path string) bool
-	// Logger gets what a user should know; nil discards.
+	// Logger receives messages for the user; nil discards them.
 	Logger *slog.Logger
 
 	newWatcher func() (*fsnotify.Watcher, error) // for tests
@@ -66,10 +66,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// lookInterval is how often it is seen whether the roots are still there.
+// lookInterval is the time between two checks that the roots still exist.
 const lookInterval = time.Second
 
-// maxPaths is from how many paths on the root is told in their place.
+// maxPaths is the most paths in a report; if there are more, it names the root instead.
 const maxPaths = 256
 
 // Follow calls changed with the changes at or below roots, which are absolute and without symbolic links, until
@@ -92,7 +92,7 @@ func Follow(ctx context.Context, roots []string, options Options, changed func(c
 type root struct {
 	path string
 	info os.FileInfo // nil while it is gone
-	lost bool        // it is not watched any more, and may be there
+	lost bool        // it is not watched any more, but may exist
 }
 
 // follower is the state of one Follow. Only the goroutine of run touches it.
@@ -106,7 +106,7 @@ type follower struct {
 	paths    map[string]bool // that have changed
 	all      map[string]bool // roots of which anything may have changed
 	since    time.Time       // when the first of them did
-	retry    time.Time       // before which nothing is told, after an error
+	retry    time.Time       // nothing is reported before this time, after an error
 	failures int             // in a row
 	quiet    *time.Timer
 }
@@ -155,13 +155,13 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// result is what became of changes that were told.
+// result is the outcome of a report.
 type result struct {
 	changes Changes
 	err     error
 }
 
-// took goes on after changes were told.
+// took handles the outcome of a report.
 func (f *follower) took(r result) {
 	if r.err == nil {
 		f.failures = 0
@@ -184,7 +184,7 @@ func (f *follower) took(r result) {
 	f.quiet.Reset(wait)
 }
 
-// take returns the changes to tell now, and forgets them.
+// take returns the changes to report now, and forgets them.
 func (f *follower) take(telling bool) Changes {
 	if telling || len(f.paths)+len(f.all) == 0 {
 		return Changes{} // took looks again
@@ -228,7 +228,7 @@ func (f *follower) note(path string) {
 	clear(f.paths) // of no root that is followed
 }
 
-// changing puts off the telling for as long as changes go on, within a limit.
+// changing delays the report while changes go on, up to a limit.
 func (f *follower) changing() {
 	now := time.Now()
 	if len(f.paths)+len(f.all) == 0 {
@@ -249,7 +249,7 @@ func (f *follower) everything() {
 	}
 }
 
-// look finds out which roots are gone, back, or others than before.
+// look checks which roots are gone, back, or replaced.
 func (f *follower) look() {
 	for _, r := range f.roots {
 		info, err := os.Stat(r.path)
@@ -268,7 +268,7 @@ func (f *follower) look() {
 	}
 }
 
-// interval is how often everything is looked at.
+// interval returns the time between two looks at everything.
 func (f *follower) interval() time.Duration {
 	if f.watcher == nil {
 		return f.options.Poll
