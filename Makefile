@@ -1,5 +1,5 @@
 # Every target is one line; what a target does stands in the script or command it calls.
-.PHONY: build test race bench lint crash fuzz sequences tables sbom ci
+.PHONY: build test race bench lint crash fuzz sequences tables sbom release ci
 
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o parley ./cmd/parley
 test: ; go test ./...
@@ -10,5 +10,6 @@ crash: ; PARLEY_CRASH_ROUNDS=$(or $(ROUNDS),200) PARLEY_DAMAGE_PLACES=$(or $(PLA
 fuzz: ; .ci/fuzz $(or $(TIME),10m)
 sequences: ; PARLEY_SEQUENCES=$(or $(SEQUENCES),10000000) go test ./internal/chat ./test/hardening -run 'Answers_OfRandomPieces|RowS16' -v -timeout 0
 sbom: build ; go run ./test/sbom parley web/package-lock.json > parley.cdx.json
+release: ; .ci/release dist
 tables: ; go test ./cmd/parley -run TestConfigTable -update
 ci: ; .ci/run
