@@ -23,6 +23,13 @@ var _ = extract.Register("e-mail", extract.Reader{Read: readMail, Looks: func(f 
 // readMail reads a message of the Internet Message Format (RFC 5322) with MIME: who wrote to whom
 // and when, and the body. Attachments are documents of their own.
 func readMail(ctx context.Context, f *extract.File) (*extract.Document, error) {
+	if strings.HasPrefix(string(f.Head), "\xff\xfe") || strings.HasPrefix(string(f.Head), "\xfe\xff") {
+		data, err := f.All(f.Limits.TextBytes)
+		if err != nil {
+			return nil, err
+		}
+		f.Replace([]byte(codepage.Decode(data, ""))) // a program saved the whole message as UTF-16
+	}
 	m := mailReader{ctx: ctx, f: f, left: f.Limits.TextBytes}
 	in := bufio.NewReader(io.NewSectionReader(f.Content, 0, f.Size))
 	header, err := readHeader(in)

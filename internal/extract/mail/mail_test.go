@@ -2,8 +2,10 @@ package mail
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -156,4 +158,19 @@ func FuzzMail(f *testing.F) {
 		extracttest.CheckAnyInput(t, "a.eml", data)
 		extracttest.CheckAnyInput(t, "a.mbox", data)
 	})
+}
+
+// Some programs save a whole message as UTF-16, whatever its head says of its charset.
+func TestMail_ReadsMessagesInUTF16(t *testing.T) {
+	const text = "From: Zoë <z@example.org>\r\nTo: Bob\r\nSubject: Grüße\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: 8bit\r\n\r\nCafé für zwölf.\r\n"
+	const want = "P From: Zoë <z@example.org>⏎To: Bob⏎Subject: Grüße\nP Café für zwölf.\n"
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		data := order.AppendUint16(nil, 0xfeff)
+		for _, unit := range utf16.Encode([]rune(text)) {
+			data = order.AppendUint16(data, unit)
+		}
+		if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, "a.eml", data))); diff != "" {
+			t.Errorf("%v: %s", order, diff)
+		}
+	}
 }
