@@ -279,6 +279,30 @@ func TestSearch_FiltersVectorsBeforeTheBestAreChosen(t *testing.T) {
 	}
 }
 
+func TestSearch_StaysWithinTheRevisionsThatAreNamed(t *testing.T) {
+	w := petWorld(t)
+	revisions := map[string]int64{}
+	for _, p := range w.search(retrieval.Query{Text: "dog cat ledger", Mode: retrieval.Vectors, Limit: 6}).Passages {
+		revisions[p.Document.Name] = p.Document.Revision
+	}
+	for _, mode := range []retrieval.Mode{retrieval.Text, retrieval.Vectors, retrieval.Hybrid} {
+		for _, within := range [][]string{{"cats"}, {"ledgers", "cats"}, {}} {
+			var ids []int64
+			for _, name := range within {
+				ids = append(ids, revisions[name])
+			}
+			q := retrieval.Query{Text: "dog cat ledger", Mode: mode, Limit: len(within) + 1}
+			q.Within = retrieval.NewRevisions(ids)
+			got := names(w.search(q))
+			slices.Sort(got)
+			slices.Sort(within)
+			if !slices.Equal(got, within) {
+				t.Errorf("%s within %q finds %q", mode, within, got)
+			}
+		}
+	}
+}
+
 func TestOpen_ReadsNoVectorsWithoutAnEmbedder(t *testing.T) {
 	w := newWorld(t, with(&llmtest.Embedder{}))
 	w.put(colours(20)...)
