@@ -74,6 +74,41 @@ func insert(n int) func(context.Context, *sql.Tx) error {
 	}
 }
 
+// A transaction looks up a query that is compiled already, while somebody waits for its connection to compile
+// another one.
+func TestPreparedWrite_OfAKnownQueryWaitsForNobody(t *testing.T) {
+	db, _ := table(t)
+	const known = "INSERT INTO numbers VALUES (?)"
+	if _, err := db.preparedWrite(t.Context(), known); err != nil {
+		t.Fatal(err)
+	}
+	compiled := make(chan error, 1)
+	err := db.update(t.Context(), "test", func(*sql.Tx) error {
+		waiting := db.write.Stats().WaitCount
+		go func() {
+			_, err := db.preparedWrite(context.Background(), "DELETE FROM numbers")
+			compiled <- err
+		}()
+		for db.write.Stats().WaitCount == waiting {
+			time.Sleep(time.Millisecond)
+		}
+		found := make(chan error, 1)
+		go func() {
+			_, err := db.preparedWrite(context.Background(), known)
+			found <- err
+		}()
+		select {
+		case err := <-found:
+			return err
+		case <-time.After(10 * time.Second):
+			return errors.New("it waits for the connection of this transaction")
+		}
+	})
+	if err := errors.Join(err, <-compiled); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCommit_ThoseThatWaitShareATransaction(t *testing.T) {
 	db, rows := table(t)
 	const one = "INSERT INTO numbers VALUES (?)"

@@ -189,20 +189,31 @@ type statements struct {
 }
 
 func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if stmt, ok := s.all[query]; ok {
+	if stmt := s.get(query); stmt != nil {
 		return stmt, nil
 	}
+	// The lock is not held here. A transaction that holds the connection may ask for another query.
 	stmt, err := db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.all[query]; ok { // somebody else was faster
+		return first, stmt.Close()
 	}
 	if s.all == nil {
 		s.all = map[string]*sql.Stmt{}
 	}
 	s.all[query] = stmt
 	return stmt, nil
+}
+
+// get returns a query that is compiled already, or nil. It does not wait.
+func (s *statements) get(query string) *sql.Stmt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[query]
 }
 
 // fail adds to err what was attempted. It turns damage into a *DamagedError and a full disk into a
