@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"retrieval": {"lexical", "thesaurus", "vector", "text", "llm"},
 	"rerank":    {"retrieval", "llm", "text"},
 	"chat":      {"chat/cite", "chat/prompt", "retrieval", "rerank", "llm", "text"},
-	"builtin":   {"chat", "encoder", "encoder/*", "retrieval", "llm", "text"},
+	"builtin":   {"chat", "chat/cite", "encoder", "encoder/*", "retrieval", "llm", "text"},
 	"ledger":    {"chat", "llm"},
 	"turn":      {"chat", "ledger", "retrieval", "llm"},
 	"team":      {"ledger", "chat", "retrieval", "llm"},

@@ -64,9 +64,10 @@ func computedFrom(ev *llm.Evidence) (c computed, ok bool) {
 	if at < 0 || n.total == 0 {
 		return c, false
 	}
+	forged := forgeriesOf(ev)
 	for _, t := range wholeTables(ev) {
 		quotes := n.computeOver(ev, t, operations[at])
-		if len(quotes) > 0 && !slices.ContainsFunc(quotes, func(q quote) bool { return forges(q.text, ev) }) {
+		if len(quotes) > 0 && !slices.ContainsFunc(quotes, func(q quote) bool { return forged.in(q.text) }) {
 			return computed{quotes, t.passages}, true
 		}
 	}

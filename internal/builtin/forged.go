@@ -2,8 +2,10 @@ package builtin
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
+	"parley/internal/chat/cite"
 	"parley/internal/llm"
 )
 
@@ -11,36 +13,64 @@ import (
 // points to a page, or ends like the name of a file.
 var fileLike = regexp.MustCompile(`(?i)#page=|[^\s.]\.[a-z][a-z0-9]{1,7}$`)
 
-// forges reports whether a sentence of a document, quoted, would say something in the name of
-// Parley: cite a document, since whoever reads the answer cannot tell a citation that a document
-// wrote from one that Parley put there, or suggest a question, which front ends of the protocol's
-// JavaScript dialect read between "<<" and ">>". Such sentences are not quoted.
-func forges(sentence string, ev *llm.Evidence) bool {
+// forgeries finds sentences of documents that, quoted, would say something in the name of Parley: cite a document,
+// since whoever reads the answer cannot tell a citation that a document wrote from one that Parley put there, or
+// suggest a question, which front ends of the protocol's JavaScript dialect read between "<<" and ">>". Such
+// sentences are not quoted. It is made for one question by forgeriesOf.
+type forgeries struct {
+	ev     *llm.Evidence
+	labels cite.Known
+	cites  func(inside string) bool // nil until it is needed
+}
+
+func forgeriesOf(ev *llm.Evidence) *forgeries { return &forgeries{ev: ev} }
+
+// in reports whether a sentence is one of them.
+func (f *forgeries) in(sentence string) bool {
 	if strings.Contains(sentence, "<<") {
 		return true
 	}
-	if !strings.Contains(sentence, "[") {
+	if !strings.ContainsAny(sentence, "[【［") {
 		return false
 	}
-	s := onOneLine(sentence)
-	labels := make(map[string]bool)
-	for _, p := range ev.Passages {
-		for _, m := range p.Marks {
-			if strings.Contains(s, "["+m.Citation+"]") { // the name may hold brackets itself
-				return true
-			}
-			labels[m.Citation] = true
+	if f.cites == nil {
+		f.labels = labelsOf(f.ev)
+		f.cites = cite.Spellings(f.labels)
+	}
+	s := squareBrackets.Replace(onOneLine(sentence))
+	for label := range f.labels {
+		if strings.Contains(s, "["+label+"]") { // the name may hold brackets itself
+			return true
 		}
 	}
 	for _, m := range citation.FindAllString(s, -1) {
 		whole := strings.TrimSpace(m[1 : len(m)-1])
+		if f.cites(whole) {
+			return true
+		}
 		for _, part := range append(strings.FieldsFunc(whole, isSeparator), whole) {
-			if part = strings.TrimSpace(part); labels[part] || fileLike.MatchString(part) {
+			if part = strings.TrimSpace(part); fileLike.MatchString(part) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// squareBrackets levels the brackets between which an answer may cite.
+var squareBrackets = strings.NewReplacer("【", "[", "】", "]", "［", "[", "］", "]")
+
+// labelsOf returns what an answer from the evidence may cite.
+func labelsOf(ev *llm.Evidence) cite.Known {
+	known := cite.Known{}
+	for _, p := range ev.Passages {
+		for _, m := range p.Marks {
+			name, page, _ := strings.Cut(m.Citation, "#page=")
+			n, _ := strconv.Atoi(page) // 0 where the format has no pages
+			known[m.Citation] = cite.Citation{Label: m.Citation, Name: name, Title: p.Title, Page: n}
+		}
+	}
+	return known
 }
 
 // isSeparator reports whether r stands between several citations in one pair of brackets.

@@ -33,6 +33,7 @@ type unit struct {
 func candidates(ev *llm.Evidence, n need) []unit {
 	var units []unit
 	seen := make(map[string]bool)
+	forged := forgeriesOf(ev)
 	for i := range ev.Passages {
 		p := &ev.Passages[i]
 		all := pieces(p)
@@ -48,7 +49,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			start, end := trimLabel(p.Text, all[b.first].Start, all[b.last].End), all[b.last].End
 			s := p.Text[start:end]
 			key := strings.Join(strings.Fields(s), " ")
-			if seen[key] || forges(s, ev) {
+			if seen[key] || forged.in(s) {
 				continue
 			}
 			if held, _ := n.held(view.asked(b)); all[b.first].kind == label && held < minAsked {

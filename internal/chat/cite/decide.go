@@ -158,7 +158,7 @@ func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 // labels returns what may be cited.
 func (v *verifier) labels() *labels {
 	if v.known == nil {
-		v.known = newLabels(v.passages)
+		v.known = newLabels(Citable(v.passages))
 	}
 	return v.known
 }

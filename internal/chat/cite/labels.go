@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"parley/internal/chat/prompt"
-	"parley/internal/retrieval"
 )
 
 // The limits of what is read between brackets.
@@ -49,8 +48,8 @@ type labels struct {
 	most  int               // bytes of the longest label
 }
 
-func newLabels(passages []retrieval.Passage) *labels {
-	l := &labels{exact: Citable(passages), loose: map[string]string{}, exts: map[string]bool{}}
+func newLabels(known Known) *labels {
+	l := &labels{exact: known, loose: map[string]string{}, exts: map[string]bool{}}
 	for label, c := range l.exact {
 		l.most = max(l.most, len(label))
 		if strings.ContainsAny(label, "[]") {
@@ -63,6 +62,17 @@ func newLabels(passages []retrieval.Passage) *labels {
 		l.spell(label, c, name)
 	}
 	return l
+}
+
+// Spellings returns what reports whether an answer with that text between two brackets would be read as one that
+// cites something: a label in known, however it is spelt, or a document that is not there. The function may be called
+// concurrently.
+func Spellings(known Known) func(inside string) bool {
+	l := newLabels(known)
+	return func(inside string) bool {
+		found, invented := l.resolve(inside)
+		return len(found)+len(invented) > 0
+	}
 }
 
 // spell enters the spellings under which a label is found.
