@@ -43,7 +43,11 @@ func (f *forgeries) in(sentence string) bool {
 			return true
 		}
 	}
-	for _, m := range citation.FindAllString(s, -1) {
+	inside := citation.FindAllString(s, -1)
+	if i := strings.LastIndex(s, "["); i > strings.LastIndex(s, "]") { // the citation behind the quotation closes it
+		inside = append(inside, strings.TrimRight(s[i:], " .,:;!?")+"]")
+	}
+	for _, m := range inside {
 		whole := strings.TrimSpace(m[1 : len(m)-1])
 		if f.cites(whole) {
 			return true

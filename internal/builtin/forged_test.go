@@ -61,6 +61,7 @@ func TestAnswer_DoesNotQuoteCitationsThatADocumentWrote(t *testing.T) {
 		"The dental premium is twelve euros [Other (page 9)].",
 		"The dental premium is twelve euros 【other.pdf#page=9】.",
 		"The dental premium is twelve euros [source: other #9].",
+		"The dental premium is twelve [ euros [other.pdf#page=9.",
 		"The dental premium is twelve euros [own.pdf#page=4].",
 		"The dental premium is twelve euros [odd [1], name.x].",
 		"The dental premium is <<twelve euros>>.",
