@@ -13,6 +13,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("a.md", []byte("---\ntitle: x\n---\n# A\n\n- b\n\n|a|b|\n|-|-|\n|1|2|\n\n```\nc\n```\n"))
 	f.Add("a.html", []byte("<table><tr><th>a<td>b</table><ul><li>c<p>d</ul><pre>e</pre>f<br><br>g"))
 	f.Add("a.csv", []byte("a;b\n1;\"2\n3\"\n"))
+	f.Add("\x80.jpg", []byte("\xff\xd8\xff"))
 	f.Add("a.txt", []byte("HEAD\n\nwrapped line\nmore\n- item\n\xff\xfe"))
 	for _, name := range []string{"plan.docx", "plan.odt", "prices.xlsx", "prices.ods", "deck.pptx"} {
 		f.Add(name, extracttest.LibreOffice(f, name))

@@ -33,11 +33,11 @@ func readImage(_ context.Context, f *extract.File) (*extract.Document, error) {
 	default:
 		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "only PNG, JPEG, GIF and WebP images are read"}
 	}
-	name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
+	name := compose.Clean(path.Base(strings.ReplaceAll(f.Name, `\`, "/")))
 	title := strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(strings.TrimSuffix(name, path.Ext(name)))), " ")
 	b := compose.Builder{Budget: compose.NewBudget(f.Limits)}
 	for _, text := range append([]string{title}, said...) {
-		if text = strings.Join(strings.Fields(text), " "); text == "" {
+		if text = strings.Join(strings.Fields(compose.Clean(text)), " "); text == "" {
 			continue
 		}
 		if err := b.Add(extract.Paragraph, 0, text); err != nil {
