@@ -50,7 +50,7 @@ func (p Principal) MayChange(owner string) bool {
 // Administers reports whether the caller may do what concerns all namespaces and users.
 func (p Principal) Administers() bool { return p.Role == Administrator && p.Namespaces == nil }
 
-// Anonymous is a caller who has not signed in. Anonymous callers see only unrestricted documents.
+// Anonymous is the principal of every caller without a sign-in. They see only unrestricted documents.
 var Anonymous = Principal{}
 
 // List is the set of users and groups that may see a document. The zero List admits everyone.

@@ -14,8 +14,8 @@ import (
 	"parley/internal/wire"
 )
 
-// What it costs to admit a caller: one who has not signed in, one with a key among 10,000, and one
-// with a key that was not used in the last second.
+// BenchmarkAdmit measures how long it takes to admit an anonymous caller, a caller with one of 10,000 keys, and a
+// caller whose key was not used in the last second.
 func BenchmarkAdmit(b *testing.B) {
 	db, err := store.Open(b.Context(), b.TempDir(), nil)
 	if err != nil {

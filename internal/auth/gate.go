@@ -150,7 +150,7 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 	return nil
 }
 
-// allowAnonymous is allow for a caller who has not signed in.
+// allowAnonymous returns why callers who have not signed in may not do what they ask for, or nil.
 func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
 	switch {
 	case right == wire.Ask || right == wire.Change && g.cfg.Changes == ByAll:
@@ -176,7 +176,7 @@ func forbidden(text string) error { return &chat.Error{Kind: chat.Forbidden, Msg
 // challenge is the header WWW-Authenticate of a request without credentials (RFC 6750 section 3).
 const challenge = `Bearer realm="parley"`
 
-// errSignIn refuses a caller who has not tried to sign in.
+// errSignIn refuses requests without a key or token.
 var errSignIn = &wire.RefusalError{Failure: wire.Failure{
 	Status: http.StatusUnauthorized, Code: "unauthorized", Challenge: challenge,
 	Text: "Sign-in is required: send a key or a token in the header Authorization, as Bearer.",

@@ -67,7 +67,8 @@ func wholeTables(ev *llm.Evidence) []table {
 	return tables
 }
 
-// joinParts returns the table of which one passage holds a part, and whether its beginning and its end are there.
+// joinParts joins the parts of the table that goes through the passage at. whole says whether the passages have its
+// first and its last row.
 func joinParts(ev *llm.Evidence, parts map[int]part, at int) (t table, whole bool) {
 	continues := func(i int) bool { // whether the part at i goes on with the table of the one before
 		p, ok := parts[i]

@@ -189,7 +189,7 @@ func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (who
 		return who, expires, err
 	}
 	var claims jwt.Claims
-	var all map[string]any
+	var all claimSet
 	if err := signed.Claims(key, &claims, &all); err != nil {
 		return who, expires, errInvalid("verify: %w", err)
 	}
@@ -218,8 +218,11 @@ func headerOf(t *jwt.JSONWebToken) (kid string, alg jose.SignatureAlgorithm, err
 	return h.KeyID, jose.SignatureAlgorithm(h.Algorithm), nil
 }
 
-// validate checks what a genuine token says of itself.
-func (p *provider) validate(c jwt.Claims, all map[string]any, now time.Time) error {
+// claimSet holds the claims of a token, as decoded from JSON.
+type claimSet map[string]any
+
+// validate checks the claims of a token whose signature is good.
+func (p *provider) validate(c jwt.Claims, all claimSet, now time.Time) error {
 	if c.Expiry == nil {
 		return errInvalid("it has no exp")
 	}
@@ -250,7 +253,7 @@ func (p *provider) validate(c jwt.Claims, all map[string]any, now time.Time) err
 }
 
 // principal returns the caller that the claims describe.
-func (p *provider) principal(all map[string]any) (who access.Principal, err error) {
+func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 	subject, _ := all[p.Subject].(string)
 	if subject == "" || len(subject) > 256 || strings.ContainsFunc(subject, unicode.IsControl) {
 		return who, errInvalid("the claim %s does not name a user", p.Subject)
@@ -291,7 +294,7 @@ func (p *provider) isAnothers(name string) bool {
 
 // tooMany reports whether the groups of a claim were left out because there are too many: Entra ID says where they
 // could be asked for instead (OpenID Connect Core section 5.6.2), or hasgroups in the implicit flow.
-func tooMany(all map[string]any, claim string) bool {
+func tooMany(all claimSet, claim string) bool {
 	elsewhere, _ := all["_claim_names"].(map[string]any)
 	_, distributed := elsewhere[claim]
 	return distributed || claim == "groups" && (all["hasgroups"] == true || all["hasgroups"] == "true")

@@ -10,8 +10,11 @@ import (
 	"parley/internal/wire/openai"
 )
 
+// attributes are those of a file. Each value is a string, a float64 or a bool.
+type attributes map[string]any
+
 // Filter is a condition on the attributes of a file. A nil Filter lets every file through.
-type Filter func(attributes map[string]any) bool
+type Filter func(attributes) bool
 
 // maxConditions is how many conditions a filter may have in all, and maxValues how many values one of them.
 const (
@@ -29,13 +32,13 @@ func ParseFilter(v wire.Value, param string) (Filter, error) {
 	return p.filter(v)
 }
 
-// Lets reports whether the filter lets a file with these attributes through, which are an object or nil.
-func (f Filter) Lets(attributes json.RawMessage) bool {
+// Lets reports whether the filter lets a file through whose attributes are object, a JSON object or nil.
+func (f Filter) Lets(object json.RawMessage) bool {
 	if f == nil {
 		return true
 	}
-	values := map[string]any{}
-	if len(attributes) > 0 && json.Unmarshal(attributes, &values) != nil {
+	values := attributes{}
+	if len(object) > 0 && json.Unmarshal(object, &values) != nil {
 		return false
 	}
 	return f(values)
@@ -93,7 +96,7 @@ func (p *filterParser) joined(either bool, v wire.Value) (Filter, error) {
 	if len(parts) == 0 {
 		return nil, p.errorf(`"and" and "or" need at least one filter.`)
 	}
-	return func(a map[string]any) bool {
+	return func(a attributes) bool {
 		for _, part := range parts {
 			if part(a) == either {
 				return either
@@ -120,16 +123,16 @@ func (p *filterParser) comparison(name, key string, v wire.Value) (Filter, error
 		return nil, p.errorf("the value of %q must be a string, a number or a boolean.", name)
 	}
 	if order, ok := orders[name]; ok {
-		return func(a map[string]any) bool {
+		return func(a attributes) bool {
 			c, ok := compare(a[key], want)
 			return ok && order(c)
 		}, nil
 	}
 	switch name {
 	case "eq":
-		return func(a map[string]any) bool { return a[key] == want }, nil
+		return func(a attributes) bool { return a[key] == want }, nil
 	case "ne":
-		return func(a map[string]any) bool { return a[key] != want }, nil
+		return func(a attributes) bool { return a[key] != want }, nil
 	}
 	return nil, p.errorf("its type must be eq, ne, gt, gte, lt, lte, in, nin, and, or.")
 }
@@ -147,7 +150,7 @@ func (p *filterParser) membership(in bool, key string, v wire.Value) (Filter, er
 		}
 		list = append(list, value)
 	}
-	return func(a map[string]any) bool { return slices.Contains(list, a[key]) == in }, nil
+	return func(a attributes) bool { return slices.Contains(list, a[key]) == in }, nil
 }
 
 // compare orders two numbers or two strings.
