@@ -1,10 +1,10 @@
 // Package cite checks the citations of answers against the passages that they were made from.
 //
-// While a model answers, its deltas pass through a Stream. It writes each citation that the passages
-// allow in one form, "[name#page=N]", removes citations that the model invented, and keeps out
-// whatever would make a renderer fetch something from another site. When the answer is complete, a
-// Review tells which pages it cites, where the cited words stand, and which pages do not say what
-// their sentence does.
+// While a model answers, its deltas pass through a Stream. The Stream rewrites each citation that the
+// passages allow to the form "[name#page=N]", removes citations that the model invented, and removes
+// anything that would make a renderer fetch from another site. When the answer is complete, a Review
+// reports which pages it cites, where the cited words are on the page, and which pages do not support
+// the sentence that cites them.
 //
 //	s := cite.NewStream(cite.Prose, passages, cite.Seen{Given: given, Shown: shown})
 //	for delta := range deltas {
@@ -23,36 +23,36 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Citation is a passage, or a page of one, that an answer points to.
+// Citation points from an answer to a passage, or to one page of a passage.
 type Citation struct {
-	Label      string `json:"label"` // as it stands in the answer between brackets: "a/b.pdf#page=3"
+	Label      string `json:"label"` // as written between the brackets of the answer: "a/b.pdf#page=3"
 	DocumentID string `json:"document_id"`
-	Namespace  string `json:"namespace,omitempty"` // of the document; "" in what earlier versions have stored
+	Namespace  string `json:"namespace,omitempty"` // of the document; "" in records of earlier versions
 	Name       string `json:"name"`                // retrieval.Document.Name
 	Title      string `json:"title"`
-	URL        string `json:"url"`     // of the original elsewhere; "" when only under /content/
+	URL        string `json:"url"`     // of the original on another site; "" when Parley alone serves it, under /content/
 	Page       int    `json:"page"`    // 0 where the format has no pages
 	Passage    int    `json:"passage"` // index into the passages that were retrieved
 	Snippet    string `json:"snippet"` // the beginning of the passage
 
-	Spans []Span `json:"spans,omitempty"` // the cited words, for each place in the answer where the label stands
+	Spans []Span `json:"spans,omitempty"` // the cited words, one span for each place where the answer has this label
 }
 
-// Span is where on its page the words stand that a citation is for.
+// Span is the place on a page of the words that a citation refers to.
 type Span struct {
-	Occurrence int    `json:"occurrence"` // which of the places in the answer where the label stands, from 0
-	Start      int    `json:"start"`      // byte offsets in the text of the page as it was when the turn ran
-	End        int    `json:"end"`        // exclusive; 0: no words of the page are close to the sentence
+	Occurrence int    `json:"occurrence"` // index, from 0, of the place among those where the answer has this label
+	Start      int    `json:"start"`      // byte offsets in the text of the page at the time of the turn
+	End        int    `json:"end"`        // exclusive; 0 when no words of the page are close to the sentence
 	Quote      string `json:"quote"`      // the words, shortened at the end
 	Doubted    bool   `json:"doubted,omitempty"`
 }
 
 // Doubt is a citation of a model's answer that the check did not confirm.
 type Doubt struct {
-	Label    string    `json:"label"` // of an invented citation, as the model wrote it
+	Label    string    `json:"label"` // for an invented citation, the label as the model wrote it
 	Kind     DoubtKind `json:"kind"`
-	Sentence string    `json:"sentence"` // that the citation stands with, shortened
-	Reason   string    `json:"reason"`   // not retrieved; or what is missing: words, numbers; or judge
+	Sentence string    `json:"sentence"` // the sentence that carries the citation, shortened
+	Reason   string    `json:"reason"`   // "not retrieved", "judge", or what the page lacks: words or numbers
 }
 
 // DoubtKind says what is wrong with a citation.
@@ -61,7 +61,7 @@ type DoubtKind string
 // The kinds of doubt.
 const (
 	Invented    DoubtKind = "invented"    // no passage allows it; it was removed from the answer
-	Unsupported DoubtKind = "unsupported" // the page does not say what the sentence does; it stands in the answer
+	Unsupported DoubtKind = "unsupported" // the page does not support the sentence; the citation stays in the answer
 )
 
 // The reasons of a Doubt.
@@ -72,7 +72,7 @@ const (
 	reasonJudge        = "judge"
 )
 
-// Label returns what stands between the brackets of a citation. A page of 0 stands for none.
+// Label returns the text between the brackets of a citation. A page of 0 means that there are no pages.
 func Label(name string, page int) string {
 	name = prompt.SplitAngles(prompt.OneLine(name))
 	if page == 0 {
@@ -81,8 +81,8 @@ func Label(name string, page int) string {
 	return name + "#page=" + strconv.Itoa(page)
 }
 
-// LabelOf returns the label that stands before a passage in the prompt: the name of its document and,
-// where there are pages, the page on which it begins, such as "handbook.pdf#page=3".
+// LabelOf returns the label that precedes a passage in the prompt: the name of its document and, where
+// the document has pages, the page on which the passage begins, such as "handbook.pdf#page=3".
 func LabelOf(p *retrieval.Passage) string {
 	page := 0
 	if len(p.Chunk.Spans) > 0 {
@@ -91,7 +91,7 @@ func LabelOf(p *retrieval.Passage) string {
 	return Label(p.Document.Name, page)
 }
 
-// Labels returns a label for each page that a passage spans.
+// Labels returns one label for each page that a passage spans.
 func Labels(p *retrieval.Passage) []string {
 	var labels []string
 	for _, s := range p.Chunk.Spans {
@@ -102,8 +102,8 @@ func Labels(p *retrieval.Passage) []string {
 	return labels
 }
 
-// Marks returns where in a passage each page begins. What stands before the first span, such as the
-// repeated header of a table, belongs to the first page.
+// Marks returns the offsets in a passage at which its pages begin. Text before the first span, such as
+// the repeated header of a table, counts as part of the first page.
 func Marks(p *retrieval.Passage) []llm.Mark {
 	var out []llm.Mark
 	for i, s := range p.Chunk.Spans {

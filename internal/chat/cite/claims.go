@@ -9,20 +9,19 @@ import (
 )
 
 var (
-	// itemMark is what numbers an item or a step at the beginning of a sentence.
+	// itemMark matches the number of an item or a step at the beginning of a sentence.
 	itemMark = regexp.MustCompile(`^\W*(?:\p{L}+\s+)?\d{1,3}\s*[.):]\s`)
-	// ownLine matches lines that are no part of a sentence around them: rows of tables, headings.
+	// ownLine matches lines that are not part of the sentence around them: table rows and headings.
 	ownLine = regexp.MustCompile(`(?m)^[ \t]*[|#].*$`)
 )
 
-// citationMark is where in a text without its citations one of them stood.
+// citationMark is the place of a citation in a text from which the citations were removed.
 type citationMark struct {
 	label string
 	at    int
 }
 
-// claimsOf returns the sentences of an answer that carry citations: those in or behind which they
-// stand.
+// claimsOf returns the sentences of an answer that carry citations, inside them or right after them.
 func claimsOf(answer string, known Known) []claim {
 	plain, marks := withoutCitations(answer, known)
 	if len(marks) == 0 {
@@ -30,7 +29,7 @@ func claimsOf(answer string, known Known) []claim {
 	}
 	spans := sentencesOf(plain)
 	var out []claim
-	from, at := 0, -1 // the first sentence that no citation stood behind yet; that of the last claim
+	from, at := 0, -1 // the first sentence since the last citation; the sentence of the last claim
 	for _, m := range marks {
 		i := carrier(plain, spans, m.at)
 		if i < 0 {
@@ -53,7 +52,7 @@ func claimsOf(answer string, known Known) []claim {
 	return out
 }
 
-// withoutCitations takes the citations out of an answer, and the space before those that end a
+// withoutCitations removes the citations from an answer, and the space before a citation that ends a
 // sentence.
 func withoutCitations(answer string, known Known) (plain string, marks []citationMark) {
 	out := make([]byte, 0, len(answer))
@@ -74,14 +73,14 @@ func withoutCitations(answer string, known Known) (plain string, marks []citatio
 		if answer != "" && strings.IndexByte(".,;:!?", answer[0]) >= 0 {
 			out = bytes.TrimRight(out, " ")
 			for i := len(marks) - 1; i >= 0 && marks[i].at > len(out); i-- {
-				marks[i].at = len(out) // it stood in that space
+				marks[i].at = len(out) // the citation was inside the removed space
 			}
 		}
 		marks = append(marks, citationMark{label, len(out)})
 	}
 }
 
-// sentencesOf returns the sentences of a text; rows of tables and headings are sentences too.
+// sentencesOf returns the sentences of a text. Table rows and headings count as sentences.
 func sentencesOf(s string) []text.Span {
 	var out []text.Span
 	from := 0
@@ -101,8 +100,8 @@ func sentencesOf(s string) []text.Span {
 	return out
 }
 
-// carrier returns the sentence that a citation at a place stands in or behind. At the beginning of
-// a line it is the one that follows there; -1 says that the citation stands alone.
+// carrier returns the index of the sentence that contains or precedes a citation. A citation at the
+// beginning of a line belongs to the sentence after it. -1 means that the citation stands alone.
 func carrier(s string, spans []text.Span, at int) int {
 	best := -1
 	for i, sp := range spans {
@@ -119,7 +118,8 @@ func carrier(s string, spans []text.Span, at int) int {
 	return -1
 }
 
-// preceding returns the sentences from one on and before another, as far as they are in its paragraph.
+// preceding returns the sentences with indices in [from, to), as far as they are in the same paragraph
+// as the sentence at to.
 func preceding(s string, spans []text.Span, from, to int) string {
 	for from < to && strings.Contains(s[spans[from].Start:spans[to].Start], "\n\n") {
 		from++

@@ -2,36 +2,36 @@ package cite
 
 import "strings"
 
-// maxFenceInfo is how much is kept of what stands behind an opening fence.
+// maxFenceInfo is how many bytes of the info string of a fence are kept.
 const maxFenceInfo = 12
 
 // codeState tells code from text in Markdown (CommonMark 0.31, sections 4.5 and 6.1), as far as a
-// stream shows it: inline code is taken to end with its line at the latest, and a fence inside a
-// quotation or a list item is taken for inline code. Both err on the side of text.
+// stream allows: it assumes that inline code ends with its line at the latest, and takes a fence inside
+// a quotation or a list item for inline code. Both errors are on the side of text.
 type codeState struct {
 	fence  byte   // '`' or '~' inside a fence
-	width  int    // of the fence that opened
+	width  int    // number of marks of the opening fence
 	inInfo bool   // on the line of the opening fence
-	info   string // what stands there
-	prose  bool   // the fence encloses Markdown
+	info   string // the info string of the fence
+	prose  bool   // the fence encloses Markdown, which is not code
 	ending bool   // the line began like a closing fence
-	inline int    // width of the marks that opened inline code
-	filled bool   // the line holds more than indentation
+	inline int    // number of marks that opened inline code
+	filled bool   // the line has more than indentation
 	indent int
 }
 
-// inCode reports whether what comes now is code.
+// inCode reports whether the next byte is code.
 func (s *codeState) inCode() bool {
 	return s.fence != 0 && !s.prose && !s.inInfo || s.inline > 0
 }
 
-// mark takes note of n code marks in a row, before they pass.
+// mark updates the state for n code marks in a row. Call it before the marks pass.
 func (s *codeState) mark(c byte, n int) {
 	start := !s.filled && s.indent <= 3
 	switch {
 	case s.fence != 0 && s.inInfo:
 		if c == '`' && s.fence == '`' {
-			*s = codeState{filled: true} // section 4.5: no fence has marks behind it
+			*s = codeState{filled: true} // section 4.5: nothing may follow the marks of a closing fence
 		}
 	case s.fence != 0:
 		s.ending = start && c == s.fence && n >= s.width
@@ -45,7 +45,7 @@ func (s *codeState) mark(c byte, n int) {
 	}
 }
 
-// pass takes note of text that is given out, code marks included.
+// pass updates the state for text that is written, including code marks.
 func (s *codeState) pass(text string) {
 	for i := range len(text) {
 		c := text[i]

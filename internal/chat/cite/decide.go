@@ -2,17 +2,16 @@ package cite
 
 import "strings"
 
-// decision is what becomes of a bracket.
+// decision is what the verifier does with a bracket.
 type decision struct {
-	n        int      // how much of the input it is about
-	labels   []string // citations to write; if text is set, it is how they are written
+	n        int      // length in bytes of the input that the decision covers
+	labels   []string // citations to write, each in brackets, unless text is set
 	invented []string
-	removed  bool   // nothing is left of it
-	text     string // what stands there otherwise
+	removed  bool   // the bracket is removed
+	text     string // the text to write instead
 }
 
-// decide says what becomes of the bracket with which in begins; ok is false when that takes more
-// input.
+// decide decides about the bracket with which in begins; ok is false when it needs more input.
 func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
 	if v.json || v.code.inCode() {
 		return v.decideLiteral(in, final)
@@ -38,15 +37,15 @@ func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
 	case len(d.labels) > 0:
 		return d, true
 	case len(d.invented) == 0:
-		return decision{n: len(open), text: open}, true // what it holds is still to be decided
+		return decision{n: len(open), text: open}, true // the text inside is decided separately
 	case rest == "" && !final:
 		return d, false
 	}
 	return v.decideLink(d, open, rest, final)
 }
 
-// closing returns where the bracket closes, -1 when it does not: on the same line or the next, and
-// before another one opens.
+// closing returns the index of the closing bracket, or -1 when none follows on this line or the next
+// before another bracket opens.
 func (v *verifier) closing(in, open, shut string, final bool) (end int, ok bool) {
 	body := in[len(open):]
 	body = body[:min(len(body), maxLabelBytes+v.labels().most)]
@@ -65,7 +64,7 @@ func (v *verifier) closing(in, open, shut string, final bool) (end int, ok bool)
 	return 0, false
 }
 
-// decideOdd decides a label that holds brackets itself; is is false when there is none.
+// decideOdd decides about a label that itself contains brackets; is reports whether there is one.
 func (v *verifier) decideOdd(in string, final bool) (d decision, ok, is bool) {
 	best := ""
 	for _, label := range v.labels().odd {
@@ -85,7 +84,7 @@ func (v *verifier) decideOdd(in string, final bool) (d decision, ok, is bool) {
 	return decision{n: len(best) + 2, labels: []string{best}}, true, true
 }
 
-// decideDouble decides a label in two pairs of brackets, one of which is too many.
+// decideDouble decides about a label in two pairs of brackets, one of which is superfluous.
 func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 	outer := decision{n: 1, text: "["}
 	if strings.HasPrefix(in, "[[[") {
@@ -109,9 +108,9 @@ func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 	return d, true
 }
 
-// decideLink decides a label that the passages do not allow, with what stands behind it. As the
-// text of a link to an address that the model was shown it is no citation, unless it has Parley's own
-// form.
+// decideLink decides about a label that the passages do not allow, together with the text after it.
+// The text of a link to an address that the model was shown is not a citation, unless it has Parley's
+// own form.
 func (v *verifier) decideLink(d decision, open, rest string, final bool) (decision, bool) {
 	d.removed = true
 	if !strings.HasPrefix(rest, "(") {
@@ -128,7 +127,7 @@ func (v *verifier) decideLink(d decision, open, rest string, final bool) (decisi
 	return d, true
 }
 
-// decideLiteral decides a bracket in code or JSON, where only Parley's own form is a citation.
+// decideLiteral decides about a bracket in code or JSON, where only Parley's own form is a citation.
 func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 	open, _, _ := brackets(in)
 	pass := decision{n: len(open), text: open}
@@ -155,7 +154,7 @@ func (v *verifier) decideLiteral(in string, final bool) (d decision, ok bool) {
 	return d, true
 }
 
-// labels returns what may be cited.
+// labels returns the labels that may be cited.
 func (v *verifier) labels() *labels {
 	if v.known == nil {
 		v.known = newLabels(Citable(v.passages))

@@ -10,8 +10,7 @@ import (
 
 const maxSnippetRunes = 200
 
-// findCitations returns the citations between brackets in an answer, in the order in which they
-// first appear.
+// findCitations returns the citations between brackets in an answer, in order of first appearance.
 func findCitations(answer string, known Known) []Citation {
 	cited := []Citation{}
 	seen := map[string]bool{}
@@ -32,11 +31,11 @@ func findCitations(answer string, known Known) []Citation {
 	return cited
 }
 
-// Known is the citations that passages allow, by label.
+// Known holds the citations that passages allow, by label.
 type Known map[string]Citation
 
-// Citable returns the citations that the passages allow. Where several passages share a page, the
-// best one counts.
+// Citable returns the citations that the passages allow. When several passages share a page, the
+// best passage counts.
 func Citable(passages []retrieval.Passage) Known {
 	known := Known{}
 	for i := range passages {
@@ -51,7 +50,7 @@ func Citable(passages []retrieval.Passage) Known {
 				DocumentID: p.Document.ID,
 				Namespace:  p.Document.Namespace,
 				Name:       p.Document.Name,
-				Title:      text.OneLine(p.Document.Title), // which may have been stored before titles were cleaned
+				Title:      text.OneLine(p.Document.Title), // titles stored by earlier versions may have line breaks
 				URL:        p.Document.URL,
 				Page:       s.Page,
 				Passage:    i,
@@ -62,8 +61,8 @@ func Citable(passages []retrieval.Passage) Known {
 	return known
 }
 
-// knownLabel finds the label with which s begins, before a closing bracket. Names of documents
-// may hold brackets themselves.
+// knownLabel finds the label, followed by a closing bracket, with which s begins. Document names may
+// contain brackets themselves.
 func knownLabel(s string, known Known) (string, bool) {
 	best := ""
 	for label := range known {
@@ -74,7 +73,7 @@ func knownLabel(s string, known Known) (string, bool) {
 	return best, best != ""
 }
 
-// snippet returns the beginning of a passage, on one line.
+// snippet returns the beginning of a passage on one line.
 func snippet(text string) string {
 	var b strings.Builder
 	n := 0
@@ -96,8 +95,8 @@ func snippet(text string) string {
 	return b.String()
 }
 
-// Neutral is prompt.Neutral for a line that another agent wrote about the passages: the citations in it
-// that they allow stay as they are.
+// Neutral is like prompt.Neutral, for a line that another agent wrote about the passages. It keeps the
+// citations that the passages allow.
 func (k Known) Neutral(line string) string {
 	var b strings.Builder
 	for from := 0; ; {

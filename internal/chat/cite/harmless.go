@@ -6,44 +6,44 @@ import (
 	"strings"
 )
 
-// The limits of what is held back to see where it leads.
+// The filter holds back at most this much of each construct to see where it leads.
 const (
-	maxTargetBytes = 2048 // of a link, an image or a definition
+	maxTargetBytes = 2048 // of the target of a link, an image or a definition
 	maxTagBytes    = 200  // of an HTML tag
-	maxAltBytes    = 250  // of the text of an image
+	maxAltBytes    = 250  // of the alternative text of an image
 )
 
-// filter is the last thing that a text passes before it leaves the engine. Nothing that it gives out
-// makes a renderer fetch something from another site, whether the renderer reads Markdown, Markdown
-// with HTML in it, or takes the whole text for HTML. In what was given out,
+// filter is the last step before a text leaves the engine. Its output never makes a renderer fetch
+// something from another site, whether the renderer reads Markdown, Markdown with HTML, or plain HTML.
+// In the output,
 //
-//   - each "![" begins an image of plain text whose target is on the site that shows it, or one that
-//     only a definition could give a target;
-//   - each "]:" stands before something other than an address of another site;
-//   - each "<" before a letter begins a whole tag that fetches nothing.
+//   - each "![" begins an image with plain alternative text whose target is on the site that shows it,
+//     or an image that only a definition could give a target;
+//   - each "]:" precedes something other than an address of another site;
+//   - each "<" before a letter begins a complete tag that fetches nothing.
 //
-// An address that the user gave counts as one of this site. Whether something is code or escaped does
-// not matter, since that depends on the renderer and on what follows. Each decision depends on the
-// text alone, not on how it is cut. At most about maxTargetBytes are held back.
+// An address that the user gave counts as part of this site. Code and escapes get no exception, since
+// their meaning depends on the renderer and on the text that follows. Decisions depend on the text
+// alone, not on how it is cut. The filter holds back at most about maxTargetBytes.
 type filter struct {
-	given func(text string) bool // whether the user gave that text
+	given func(text string) bool // reports whether the user gave that text
 
-	held  string // what is not decided
-	out   []byte // what is, and was not yet returned
-	last  byte   // that was decided
-	taken byte   // the last that was returned
-	size  int    // bytes that were decided
+	held  string // input that awaits a decision
+	out   []byte // output that take has not returned yet
+	last  byte   // last byte of the output
+	taken byte   // last byte that take returned
+	size  int    // bytes of output in all
 }
 
-// Harmless returns a text as it may stand in an answer: nothing in it makes a renderer fetch something
-// from another site, except from addresses that the user gave.
+// Harmless returns a text in a form that is safe in an answer: it makes no renderer fetch something from
+// another site, except from addresses that the user gave.
 func Harmless(text string, given func(string) bool) string {
 	f := filter{given: given}
 	return f.add(text) + f.end()
 }
 
-// HarmlessInAngles is Harmless for a text that a protocol puts between angle brackets: one that would
-// be a tag there gets a space before it.
+// HarmlessInAngles is like Harmless, for a text that a protocol puts between angle brackets. It adds a
+// space before a text that would form a tag there.
 func HarmlessInAngles(text string, given func(string) bool) string {
 	text = Harmless(text, given)
 	if f := (filter{given: given}); text != "" && isLetter(text[0]) && !f.fetchesNothing(text) {
@@ -52,11 +52,11 @@ func HarmlessInAngles(text string, given func(string) bool) string {
 	return text
 }
 
-// Nothing is for Seen and Harmless when no user can have given a text.
+// Nothing is the function for Seen.Given and Harmless when no user can have given a text.
 func Nothing(string) bool { return false }
 
-// add takes a piece of text and returns what is certain now. Text of which everything is certain is
-// returned without a copy.
+// add takes a piece of text and returns the output that is certain now. It does not copy a text that is
+// certain as a whole.
 func (f *filter) add(text string) string {
 	if f.held == "" && len(f.out) == 0 && isInert(text) {
 		f.pass(text)
@@ -67,27 +67,27 @@ func (f *filter) add(text string) string {
 	return f.take()
 }
 
-// end returns the rest.
+// end returns the rest of the output.
 func (f *filter) end() string {
 	f.scan("", true)
 	return f.take()
 }
 
-// write takes a piece of text.
+// write takes a piece of text, and leaves the output for take.
 func (f *filter) write(text string) { f.scan(text, false) }
 
-// take returns what was decided since the last call.
+// take returns the output since the last call.
 func (f *filter) take() string {
 	s := string(f.out)
 	f.out, f.taken = f.out[:0], f.last
 	return s
 }
 
-// at returns where in what is given out the next piece of text will stand, give or take what becomes
-// of the text that is held back.
+// at returns the offset in the output at which the next piece of text begins. The offset is approximate
+// while text is held back.
 func (f *filter) at() int { return f.size + len(f.held) }
 
-// isInert reports whether a text neither holds nor begins what a filter looks at.
+// isInert reports whether a text contains nothing, and ends with nothing, that a filter has to examine.
 func isInert(text string) bool {
 	for i := 0; i < len(text); {
 		n := nextMark(text[i:])
@@ -102,7 +102,7 @@ func isInert(text string) bool {
 	return true
 }
 
-// nextMark returns where the next byte stands that a filter looks at.
+// nextMark returns the index of the next byte that a filter has to examine.
 func nextMark(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c == '!' || c == '<' || c == ']' {
@@ -112,7 +112,7 @@ func nextMark(s string) int {
 	return len(s)
 }
 
-// markAfter returns what must stand behind a mark for it to mean anything.
+// markAfter returns the byte that must follow a mark to give it a meaning.
 func markAfter(mark byte) byte {
 	if mark == '!' {
 		return '['
@@ -132,7 +132,7 @@ func (f *filter) emit(text string) {
 	f.out = append(f.out, text...)
 }
 
-// scan decides as much as it can, and holds the rest.
+// scan decides as much as it can, and holds back the rest.
 func (f *filter) scan(text string, final bool) {
 	in := f.held + text
 	f.held = ""
@@ -150,8 +150,7 @@ func (f *filter) scan(text string, final bool) {
 	}
 }
 
-// openBracket takes back what was decided since a bracket opened, up to the mark that is held back,
-// so that a citation is given out whole.
+// openBracket takes back the output since an open bracket, so that a citation leaves in one piece.
 func (f *filter) openBracket() string {
 	from := max(0, len(f.out)-maxLabelBytes)
 	i := from + bytes.LastIndexByte(f.out[from:], '[')
@@ -166,7 +165,7 @@ func (f *filter) openBracket() string {
 	return back
 }
 
-// decide writes the mark with which in begins; ok is false when that takes more input.
+// decide writes the mark with which in begins; ok is false when it needs more input.
 func (f *filter) decide(in string, final bool) (ok bool) {
 	mark, safe := in[:1], true
 	switch {
@@ -187,7 +186,7 @@ func (f *filter) decide(in string, final bool) (ok bool) {
 	case safe:
 		f.emit(mark)
 	case mark == "!":
-		if f.last == '!' { // which would make an image of the link
+		if f.last == '!' { // "!" before "[" would turn the link into an image
 			f.emit(" ")
 		}
 	default:
@@ -196,8 +195,8 @@ func (f *filter) decide(in string, final bool) (ok bool) {
 	return true
 }
 
-// image decides whether the image with which in begins may be one. It may if no renderer can doubt
-// where its text ends, and its target is on this site.
+// image reports whether the image with which in begins is safe: every renderer agrees where its
+// alternative text ends, and its target is on this site.
 func (f *filter) image(in string, final bool) (safe, ok bool) {
 	text := in[2:min(len(in), maxAltBytes)]
 	end := strings.IndexAny(text, "]["+"\\`<$\r\n")
@@ -211,7 +210,7 @@ func (f *filter) image(in string, final bool) (safe, ok bool) {
 	switch {
 	case rest == "":
 		return true, final
-	case rest[0] == '[': // defined elsewhere
+	case rest[0] == '[': // a definition elsewhere gives the target
 		return false, true
 	case rest[0] != '(':
 		return true, true
@@ -220,16 +219,15 @@ func (f *filter) image(in string, final bool) (safe, ok bool) {
 	return t.n > 0 && f.stays(t.url), ok
 }
 
-// linkLike matches what some renderers make links of, which may reach over brackets.
+// linkLike matches text that some renderers turn into links, which can extend over brackets.
 var linkLike = regexp.MustCompile(`(?i)\w:\S|www\.`)
 
-// stays reports whether fetching an address leads nowhere but to the site that shows it, or to where
-// the user has been.
+// stays reports whether fetching an address reaches only the site that shows it, or an address that the
+// user gave.
 func (f *filter) stays(address string) bool { return !isExternal(address) || f.given(address) }
 
-// isExternal reports whether an address, or the attributes of a tag, may lead away from the site
-// that shows them. It errs on the side of true: entities, escapes and control characters count as
-// hiding something.
+// isExternal reports whether an address, or the attributes of a tag, may lead to another site. When in
+// doubt it returns true: entities, escapes and control characters may hide something.
 func isExternal(address string) bool {
 	if strings.Contains(address, "//") {
 		return true
@@ -242,13 +240,13 @@ func isExternal(address string) bool {
 	return false
 }
 
-// definition decides whether the colon behind a bracket may give a name to what follows: an address of
-// another site would become that of an image which bears the name.
+// definition reports whether the colon after a bracket may stay. It may not if it would name an address
+// of another site, which an image could then refer to.
 func (f *filter) definition(in string, final bool) (safe, ok bool) {
 	rest := in[2:min(len(in), maxTargetBytes)]
 	more := !final && len(in) < maxTargetBytes
 	start, lines := 0, 0
-	for start < len(rest) && (rest[start] <= ' ' || rest[start] == '>') { // which may be that of a quotation
+	for start < len(rest) && (rest[start] <= ' ' || rest[start] == '>') { // the definition may be inside a quotation
 		if rest[start] == '\n' || rest[start] == '\r' && !strings.HasPrefix(rest[start:], "\r\n") {
 			lines++
 		}
@@ -256,7 +254,7 @@ func (f *filter) definition(in string, final bool) (safe, ok bool) {
 	}
 	switch {
 	case lines > 1:
-		return true, true // a definition ends before an empty line
+		return true, true // an empty line ends a definition
 	case start == len(rest):
 		return len(in) < maxTargetBytes, !more
 	}
@@ -275,14 +273,14 @@ func (f *filter) definition(in string, final bool) (safe, ok bool) {
 	return f.stays(strings.Trim(address[:end], "<>")), true
 }
 
-// target is what stands in the parentheses of a link or an image.
+// target is the part of a link or an image between parentheses.
 type target struct {
-	n   int // with the parentheses; 0 when it is none
+	n   int // length with the parentheses; 0 when there is no target
 	url string
 }
 
-// linkTarget reads the target with which in begins; ok is false when that takes more input. It
-// knows the simple forms only, on one line; what it does not know is none.
+// linkTarget reads the target with which in begins; ok is false when it needs more input. It knows only
+// the simple forms, on one line. Other forms count as no target.
 func linkTarget(in string, final bool) (t target, ok bool) {
 	depth := 0
 	for i := range min(len(in), maxTargetBytes) {
@@ -303,7 +301,7 @@ func linkTarget(in string, final bool) (t target, ok bool) {
 			if angled {
 				url = url[1 : len(url)-1]
 			}
-			if strings.ContainsAny(url, "<>") { // some renderers look for its end behind the parentheses
+			if strings.ContainsAny(url, "<>") { // some renderers look for the closing bracket beyond the parentheses
 				return t, true
 			}
 			return target{i + 1, url}, true

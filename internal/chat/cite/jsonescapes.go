@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// jsonEscapes writes the characters of ASCII that a streamed JSON text hides in escapes as what they
-// are, where JSON lets them be: the value stays the same, and a filter sees what the reader of the
-// value will see.
-type jsonEscapes struct{ held string } // the beginning of an escape
+// jsonEscapes replaces escapes of printable ASCII characters in streamed JSON by the characters
+// themselves, where JSON permits them. The value stays the same, and a filter sees the text that the
+// reader of the value will see.
+type jsonEscapes struct{ held string } // the beginning of an incomplete escape
 
-// add takes a delta and returns what is certain now.
+// add takes a delta and returns the output that is certain now.
 func (e *jsonEscapes) add(text string) string {
 	if e.held == "" && !strings.Contains(text, `\`) {
 		return text
@@ -39,14 +39,14 @@ func (e *jsonEscapes) add(text string) string {
 	}
 }
 
-// end returns the rest.
+// end returns the rest of the output.
 func (e *jsonEscapes) end() string {
 	rest := e.held
 	e.held = ""
 	return rest
 }
 
-// plainEscape returns an escape, or the printable character that it stands for.
+// plainEscape returns the printable character that an escape stands for, or else the escape itself.
 func plainEscape(escape string) string {
 	if escape == `\/` {
 		return "/"

@@ -15,37 +15,37 @@ import (
 // The limits of what is read between brackets.
 const (
 	maxLabelBytes  = 250
-	maxNameParts   = 4  // that separators within the name of one document make
-	maxPageRange   = 20 // pages of "#page=3-9" that are looked at
+	maxNameParts   = 4  // into which separators within one document name may divide it
+	maxPageRange   = 20 // how many pages of a range such as "#page=3-9" are tried
 	maxUnsupported = 20
 )
 
 var (
 	// citationLike matches labels that can only be meant as citations of documents.
 	citationLike = regexp.MustCompile(`(?i)(?:#page=|[^\s.]\.(?:` + prompt.DocumentExts + `)$)`)
-	// ownForm matches the form in which Parley writes citations of pages, and nothing else does.
+	// ownForm matches the form in which Parley, and nothing else, writes citations of pages.
 	ownForm = regexp.MustCompile(`(?i)^[^"\[\]]*[^\s"\[\]]#page=\d+$`)
-	// pageForm takes a page off a label, in the forms in which models write it: "#page=3",
+	// pageForm splits a label into name and page, in the forms in which models write pages: "#page=3",
 	// "#3", ", p. 3", " (page 3-4)".
 	pageForm = regexp.MustCompile(`(?i)^(.*?)[\s,(]*(?:#\s*(?:pages?|p\.?)?|\b(?:pages?|pp?\.?|seiten?|p[áa]g(?:ina)?s?\.?))[\s=:]*(\d{1,6})(?:\s*[-–—]\s*(\d{1,6}))?\s*\)?$`)
-	// bareForm is a page in a list behind another page of the same document: "3", "p. 3".
+	// bareForm matches a page without a name, "3" or "p. 3", after another page of the same document.
 	bareForm = regexp.MustCompile(`(?i)^#?\s*(?:pages?|pp?\.?)?[\s=:]*(\d{1,6})$`)
-	// leadIn is what models write before a label.
+	// leadIn matches the words that models write before a label.
 	leadIn = regexp.MustCompile(`(?i)^(?:sources?|quellen?|citations?|cited|refs?|references?|see(?: also)?|siehe|vgl\.?|cf\.?|from)\s*:?\s+|^\w{1,12}:\s+`)
-	// escaped is a character that Markdown would otherwise mean something by.
+	// escaped matches an escaped Markdown character.
 	escaped = regexp.MustCompile(`\\([\\_*\[\]()#.\-])`)
-	// separator parts the labels in one pair of brackets.
+	// separator matches what separates the labels in one pair of brackets.
 	separator = regexp.MustCompile(`(?i)\s*[,;|]\s*(?:and\s+)?|\s+(?:and|und|&)\s+`)
 )
 
-// labels resolves what a model writes between brackets to the citations that the passages of the
-// prompt allow. It is made for one answer and then only read.
+// labels resolves the text that a model writes between brackets to citations that the passages allow.
+// It is built for one answer and not changed afterwards.
 type labels struct {
 	exact Known
-	loose map[string]string // a spelling made uniform → the label; "" where several labels share it
-	odd   []string          // labels that hold brackets
-	exts  map[string]bool   // endings of the documents' names, as ".pdf"
-	most  int               // bytes of the longest label
+	loose map[string]string // normalized spelling → label; "" where several labels share a spelling
+	odd   []string          // labels that contain brackets
+	exts  map[string]bool   // extensions of the document names, such as ".pdf"
+	most  int               // length in bytes of the longest label
 }
 
 func newLabels(known Known) *labels {
@@ -64,9 +64,9 @@ func newLabels(known Known) *labels {
 	return l
 }
 
-// Spellings returns what reports whether an answer with that text between two brackets would be read as one that
-// cites something: a label in known, however it is spelt, or a document that is not there. The function may be called
-// concurrently.
+// Spellings returns a function that reports whether a verifier would read "[" + inside + "]" as a
+// citation: of a label in known, in any spelling, or of a document that does not exist. The function is
+// safe for concurrent use.
 func Spellings(known Known) func(inside string) bool {
 	l := newLabels(known)
 	return func(inside string) bool {
@@ -89,7 +89,7 @@ func (l *labels) spell(label string, c Citation, name string) {
 	for n := range names {
 		l.enter(n+"#"+page, label)
 		if path.Ext(n) != "" {
-			l.enter(n, label) // of a document with one page among the passages
+			l.enter(n, label) // without a page, if only one page of the document is among the passages
 		}
 	}
 }
@@ -101,8 +101,8 @@ func (l *labels) enter(key, label string) {
 	l.loose[key] = label
 }
 
-// nameKey returns a name as it is compared: without case, and with one space where names and
-// models put spaces, dashes or underscores as they like.
+// nameKey normalizes a name for comparison: it ignores case, and makes one space of the spaces, dashes
+// and underscores that names and models use interchangeably.
 func nameKey(name string) string {
 	var b strings.Builder
 	gap := false
@@ -120,9 +120,9 @@ func nameKey(name string) string {
 	return b.String()
 }
 
-// resolved returns the labels that the text between two brackets means, in order, and those parts
-// of it that can only be meant as citations but are none that the passages allow. Neither means
-// that it is no citation at all.
+// resolve returns the labels that the text between two brackets refers to, in order, and the parts of
+// the text that can only be meant as citations but that the passages do not allow. If both are empty,
+// the text is not a citation.
 func (l *labels) resolve(inside string) (found, invented []string) {
 	if _, ok := l.exact[inside]; ok {
 		return []string{inside}, nil
@@ -134,7 +134,7 @@ func (l *labels) resolve(inside string) (found, invented []string) {
 	if found = l.one(text); len(found) > 0 {
 		return found, nil
 	}
-	last := "" // the name before a page that stands alone
+	last := "" // the name that a page without a name belongs to
 	for parts := cutLabels(text); len(parts) > 0; {
 		n, labels := l.first(text, parts)
 		part := text[parts[0].start:parts[n-1].end]
@@ -154,15 +154,15 @@ func (l *labels) resolve(inside string) (found, invented []string) {
 		parts = parts[n:]
 	}
 	if len(found)+len(invented) == 0 && strings.Contains(inside, "†") {
-		invented = []string{shorten(inside)} // how some services mark citations, and nothing else does
+		invented = []string{shorten(inside)} // only some services' citations look like this
 	}
 	return slices.Compact(found), invented
 }
 
-// piece is a part of a text, in bytes.
+// piece is a part of a text, as byte offsets.
 type piece struct{ start, end int }
 
-// cutLabels takes apart several labels in one pair of brackets, as some models write them.
+// cutLabels splits the several labels that some models write in one pair of brackets.
 func cutLabels(text string) []piece {
 	var parts []piece
 	from := 0
@@ -178,8 +178,8 @@ func cutLabels(text string) []piece {
 	return parts
 }
 
-// first resolves the label with which a list begins, and returns of how many parts it is made:
-// names of documents may hold separators themselves.
+// first resolves the first label of a list. It returns how many parts form the label, since document
+// names may contain separators.
 func (l *labels) first(text string, parts []piece) (int, []string) {
 	for n := min(len(parts), maxNameParts); n > 0; n-- {
 		if labels := l.one(cleanLabel(text[parts[0].start:parts[n-1].end])); len(labels) > 0 {
@@ -189,7 +189,7 @@ func (l *labels) first(text string, parts []piece) (int, []string) {
 	return 1, l.within(text[parts[0].start:parts[0].end])
 }
 
-// one resolves a label that stands alone, which a range of pages makes several.
+// one resolves a single label. A range of pages yields several.
 func (l *labels) one(text string) []string {
 	if _, ok := l.exact[text]; ok {
 		return []string{text}
@@ -203,7 +203,7 @@ func (l *labels) one(text string) []string {
 		out = append(out, l.look(nameKey(name)+"#"+strconv.Itoa(page))...)
 	}
 	if len(out) == 0 {
-		out = l.look(nameKey(name) + "#0") // a page where the format has none
+		out = l.look(nameKey(name) + "#0") // the label has a page, but the format has none
 	}
 	return out
 }
@@ -215,7 +215,7 @@ func (l *labels) look(key string) []string {
 	return nil
 }
 
-// within finds the longest label that stands among other words.
+// within finds the longest label among other words.
 func (l *labels) within(part string) []string {
 	best, lower := "", strings.ToLower(part)
 	for label := range l.exact {
@@ -258,13 +258,13 @@ func (l *labels) likely(part string) bool {
 	return len(ext) > 1 && len(ext) < len(name) && (l.exts[ext] || page >= 0 && citationLike.MatchString(name))
 }
 
-// cutPage takes the page, or the range of pages, off a label; from is -1 where there is none.
+// cutPage splits a label into its name and its page or range of pages; from is -1 if there is none.
 func cutPage(label string) (name string, from, to int) {
 	m := pageForm.FindStringSubmatch(label)
 	if m == nil {
 		return label, -1, -1
 	}
-	from, _ = strconv.Atoi(m[2]) // at most six digits
+	from, _ = strconv.Atoi(m[2]) // the expression allows at most six digits
 	to = from
 	if m[3] != "" {
 		to, _ = strconv.Atoi(m[3])
@@ -272,7 +272,7 @@ func cutPage(label string) (name string, from, to int) {
 	return m[1], from, to
 }
 
-// nameOf returns the name in a label, else the one that a page alone goes on with.
+// nameOf returns the name in a label, or last if the label is a page without a name.
 func nameOf(part, last string) string {
 	if bareForm.MatchString(part) {
 		return last
@@ -281,7 +281,7 @@ func nameOf(part, last string) string {
 	return name
 }
 
-// cleanLabel takes off what models put around a label.
+// cleanLabel removes the decoration that models put around a label.
 func cleanLabel(s string) string {
 	if i := strings.LastIndex(s, "†"); i >= 0 {
 		s = s[i+len("†"):]
@@ -297,7 +297,7 @@ func cleanLabel(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shorten bounds what is kept of a label that a model made up.
+// shorten bounds the length of a label that a model made up.
 func shorten(label string) string {
 	label = strings.TrimSpace(prompt.OneLine(label))
 	if len(label) > maxLabelBytes {

@@ -12,20 +12,20 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Review is what the citations of a finished answer are worth. It is used by one goroutine.
+// Review judges the citations of a finished answer. It is not safe for concurrent use.
 type Review struct {
 	answer    string
 	passages  []retrieval.Passage
 	known     Known
 	citations []Citation
-	removed   []Doubt // the citations that are not in the answer any more
+	removed   []Doubt // the citations that were removed from the answer
 	claims    []claim
 	doubts    []Doubt
-	cases     []judgeCase // that a judge was asked about
+	cases     []judgeCase // the cases that the judge was asked about
 }
 
-// Find returns what an answer cites, in order of first appearance, with the cited words. It trusts
-// the citations: the answer consists of the passages' own words, or is not complete.
+// Find returns the citations of an answer with the cited words, in order of first appearance. It does
+// not check them: use it for answers in the words of the passages, and for incomplete answers.
 func Find(answer string, passages []retrieval.Passage) []Citation {
 	r := newReview(answer, passages)
 	citations, _ := r.Result()
@@ -37,8 +37,8 @@ func newReview(answer string, passages []retrieval.Passage) *Review {
 	return &Review{answer: answer, passages: passages, known: known, citations: findCitations(answer, known)}
 }
 
-// Review checks the citations of the answer that has passed the stream. The question helps to tell
-// which numbers of the answer are the user's own.
+// Review checks the citations of the answer that has passed the stream. It needs the question because
+// the answer may repeat the user's own numbers.
 func (s *Stream) Review(answer, question string) *Review {
 	r := newReview(answer, s.check.passages)
 	if s.form == Quotes {
@@ -50,8 +50,7 @@ func (s *Stream) Review(answer, question string) *Review {
 	return r
 }
 
-// doubts returns the citations that were removed, with the sentences of the answer in which they
-// stood.
+// doubts returns the citations that were removed, each with the sentence of the answer that carried it.
 func (v *verifier) doubts(answer string) []Doubt {
 	var out []Doubt
 	if len(v.invented) == 0 {
@@ -74,22 +73,22 @@ func (r *Review) Result() ([]Citation, []Doubt) {
 	return r.citations, append(r.removed, r.doubts...)
 }
 
-// The limits of what a judge is asked.
+// The limits of a question to the judge.
 const (
 	maxJudged      = 40     // citations
 	maxJudgeInput  = 12_000 // tokens of the sentences and pages
-	maxJudgeOutput = 1000   // tokens; a model that reasons takes most of them for that
+	maxJudgeOutput = 1000   // tokens; a model that reasons uses most of them for its reasoning
 )
 
-// verdictSchema is what a judge answers with.
+// verdictSchema describes the judge's answer.
 var verdictSchema = json.RawMessage(`{"type":"object","properties":{"unsupported":{"type":"array","items":{"type":"integer"}}},` +
 	`"required":["unsupported"],"additionalProperties":false}`)
 
-// judgeCase is one citation to be judged.
+// judgeCase is one citation to judge.
 type judgeCase struct {
 	claim  claim
 	label  string
-	source string // the cited page, as far as the passages hold it
+	source string // the cited page, as far as the passages contain it
 }
 
 func (c judgeCase) is(d Doubt) bool { return d.Label == c.label && d.Sentence == snippet(c.claim.text) }
@@ -97,8 +96,8 @@ func (c judgeCase) is(d Doubt) bool { return d.Label == c.label && d.Sentence ==
 // Judgeable reports whether there is anything to ask a judge about.
 func (r *Review) Judgeable() bool { return len(r.claims) > 0 }
 
-// Question returns the request that asks a model which citations their pages do not support, as many
-// of them as fit. Count counts tokens.
+// Question returns the request that asks a model which citations their pages do not support. It
+// includes as many citations as fit. Count counts tokens.
 func (r *Review) Question(instructions string, count func(string) int) llm.Request {
 	r.cases = r.fitting(count)
 	var user strings.Builder
@@ -114,7 +113,7 @@ func (r *Review) Question(instructions string, count func(string) int) llm.Reque
 	}
 }
 
-// fitting returns the cases that a judge has room for.
+// fitting returns the cases that fit in the request.
 func (r *Review) fitting(count func(string) int) []judgeCase {
 	pages := map[string]string{}
 	for i := range r.passages {
@@ -137,8 +136,8 @@ func (r *Review) fitting(count func(string) int) []judgeCase {
 	return out
 }
 
-// Verdict takes in the reply to Question. It replaces the verdict by words, except about numbers,
-// which either are there or are not. After an error the verdict by words stands.
+// Verdict applies the reply to Question. The reply overrides the verdict by words, except about numbers,
+// which a page either contains or not. After an error, the verdict by words stays.
 func (r *Review) Verdict(reply string) error {
 	found, err := readVerdict(reply, len(r.cases))
 	if err != nil {
@@ -156,7 +155,7 @@ func (r *Review) Verdict(reply string) error {
 	return nil
 }
 
-// readVerdict reads the numbers of the cases that a judge finds unsupported, as indices.
+// readVerdict returns the indices of the cases that the judge finds unsupported.
 func readVerdict(reply string, cases int) ([]int, error) {
 	object, ok := llm.Object(reply)
 	if !ok {

@@ -13,16 +13,16 @@ import (
 const (
 	maxSpans      = 20  // of one citation
 	maxQuote      = 600 // bytes
-	maxSentence   = 400 // bytes of a sentence of a page that is shown whole
-	minSpanShare  = 0.3 // of the sentence's words that a span must have
-	minSpanGain   = 0.2 // that a further sentence must add to be part of the span
+	maxSentence   = 400 // bytes of a sentence of a page that is shown as a whole
+	minSpanShare  = 0.3 // least share of the sentence's words that a span must contain
+	minSpanGain   = 0.2 // least share that one more sentence must add
 	maxSpanWindow = 3   // sentences
-	numberWeight  = 2   // of a number, relative to a word
+	numberWeight  = 2   // weight of a number, relative to a word
 )
 
-// locate finds the cited words of each citation: where its page says what the sentence does that the
-// citation stands with. A sentence that was taken over word for word is found as it stands, another
-// one where most of its words are.
+// locate finds the cited words of each citation: the part of its page that supports the sentence with
+// the citation. A sentence that was copied is found word for word, any other sentence where most of its
+// words are.
 func locate(cited []Citation, answer string, known Known, passages []retrieval.Passage, doubts []Doubt) {
 	if len(cited) == 0 {
 		return
@@ -44,15 +44,15 @@ func locate(cited []Citation, answer string, known Known, passages []retrieval.P
 	}
 }
 
-// locator finds the words that the sentences of one answer come from.
+// locator finds the source of the sentences of one answer.
 type locator struct {
 	plain     string // the answer without its citations
 	passages  []retrieval.Passage
-	sentences []text.Span // of plain, made when they are needed
+	sentences []text.Span // of plain, computed on first use
 	words     map[int]passageWords
 }
 
-// passageWords is a passage as it is compared.
+// passageWords is a passage, analysed for comparison.
 type passageWords struct {
 	tokens    []text.Token
 	sentences []text.Span
@@ -65,7 +65,7 @@ func (f *locator) split() []text.Span {
 	return f.sentences
 }
 
-// doubted reports whether the check did not bear out a citation where it stands.
+// doubted reports whether the check did not confirm a citation.
 func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 	for _, d := range doubts {
 		if d.Kind != Unsupported || d.Label != m.label {
@@ -81,7 +81,7 @@ func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 
 // find returns the cited words of the citation at marks[i].
 func (f *locator) find(marks []citationMark, i int, c Citation) Span {
-	first := i // of the citations that stand behind one sentence
+	first := i // of the run of citations after one sentence
 	for first > 0 && f.adjoin(marks, first-1) {
 		first--
 	}
@@ -103,7 +103,7 @@ func (f *locator) find(marks []citationMark, i int, c Citation) Span {
 	}
 	least := minSpanShare
 	if first < i || i+1 < len(marks) && f.adjoin(marks, i) {
-		least = minPart // each page may say a part of it
+		least = minPart // each page may support a part of the sentence
 	}
 	best := f.closest(sentence, c, least)
 	if best.End == 0 {
@@ -112,14 +112,14 @@ func (f *locator) find(marks []citationMark, i int, c Citation) Span {
 	return best
 }
 
-// adjoin reports whether nothing stands between a mark and the next one.
+// adjoin reports whether a mark follows the previous one without text between them.
 func (f *locator) adjoin(marks []citationMark, i int) bool {
 	return strings.Trim(f.plain[marks[i].at:marks[i+1].at], " ,;") == ""
 }
 
-// verbatim finds a text that was taken over as it stands, but for its line breaks.
+// verbatim finds a text that was copied word for word. It ignores line breaks.
 func (f *locator) verbatim(said string, c Citation) (Span, bool) {
-	const least = 12 // bytes: what is shorter may stand anywhere
+	const least = 12 // bytes; shorter texts may occur anywhere
 	if len(said) < least {
 		return Span{}, false
 	}
@@ -141,7 +141,7 @@ func (f *locator) verbatim(said string, c Citation) (Span, bool) {
 	return Span{}, false
 }
 
-// onPage returns the part of a chunk's text that stands on a page.
+// onPage returns the part of a chunk's text that is on a page.
 func onPage(chunk retrieval.Chunk, page, start, end int) (Span, bool) {
 	for _, s := range chunk.Spans {
 		from, to := max(start, s.Offset), min(end, s.Offset+s.End-s.Start)
@@ -165,8 +165,8 @@ func quoteOf(s string) string {
 	return s[:cut]
 }
 
-// closest finds the sentences of the cited page that have most of a sentence's words, at least a share
-// of them.
+// closest finds the sentences of the cited page that contain most of a sentence's words, and at least a
+// given share of them.
 func (f *locator) closest(sentence string, c Citation, least float64) Span {
 	wanted := weightsOf(sentence)
 	var best Span
@@ -194,7 +194,7 @@ func (f *locator) closest(sentence string, c Citation, least float64) Span {
 	return best
 }
 
-// weightsOf returns the terms of a sentence, of which the shares of spans are taken.
+// weightsOf returns the terms of a sentence with their weights, for computing shares.
 func weightsOf(sentence string) map[string]float64 {
 	wanted := map[string]float64{}
 	for _, tok := range text.Analyze(sentence) {
@@ -209,8 +209,8 @@ func weightsOf(sentence string) map[string]float64 {
 	return wanted
 }
 
-// window returns the sentences of a part of a passage, one or a few in a row, that have the largest
-// share of what is wanted.
+// window returns the run of one or a few sentences of a passage that contains the largest share of the
+// wanted terms.
 func (f *locator) window(passage int, wanted map[string]float64, from, to int) (start, end int, share float64) {
 	w := f.analyzed(passage)
 	total := 0.0
@@ -228,7 +228,7 @@ func (f *locator) window(passage int, wanted map[string]float64, from, to int) (
 			}
 			a, b, held := w.held(wanted, max(first.Start, from), min(w.sentences[i+n].End, to))
 			held /= total
-			// Every sentence of a window has something to say.
+			// Each sentence of a window must contribute.
 			if n > 0 && (held < reached+minSpanGain || reached < minSpanGain) {
 				break
 			}
@@ -240,8 +240,8 @@ func (f *locator) window(passage int, wanted map[string]float64, from, to int) (
 	return start, end, share
 }
 
-// held returns how much of what is wanted a part of the passage has, and where: the whole part, or
-// what is between its first and last wanted words when it is long.
+// held returns how much of the wanted terms a part of the passage contains, and where: the whole part,
+// or, if it is long, the text from its first to its last wanted word.
 func (w passageWords) held(wanted map[string]float64, from, to int) (start, end int, sum float64) {
 	found := map[string]bool{}
 	first, last := -1, -1
@@ -281,8 +281,8 @@ func (f *locator) analyzed(passage int) passageWords {
 	return w
 }
 
-// linesOf cuts sentences that are long at their line ends, which rows of tables and items of lists
-// have and sentences of prose do not, since extraction joins their lines.
+// linesOf splits long sentences at their line ends. Only table rows and list items have line ends,
+// because extraction joins the lines of prose.
 func linesOf(body string, sentences []text.Span) []text.Span {
 	var out []text.Span
 	for _, s := range sentences {

@@ -6,38 +6,38 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxSeparator bounds what is taken for the separator between two citations.
+// maxSeparator bounds the separator between two citations.
 const maxSeparator = 16
 
-// maxLead bounds the space before a citation that is removed with it.
+// maxLead bounds the space that is removed along with the citation after it.
 const maxLead = 16
 
-// Form says what a text is that passes a Stream.
+// Form is the kind of text that passes a Stream.
 type Form uint8
 
 // The forms.
 const (
-	Prose     Form = iota // the answer of a model, in Markdown
-	JSON                  // the answer of a model that is to be JSON
-	Reasoning             // what a model thinks: only citations in Parley's own form are looked at
-	Quotes                // an answer in the passages' own words, whose citations are right
+	Prose     Form = iota // a model's answer in Markdown
+	JSON                  // a model's answer that has to be JSON
+	Reasoning             // a model's reasoning: only citations in Parley's own form count
+	Quotes                // an answer in the words of the passages, with correct citations
 )
 
-// Seen says which texts a model did not make up. Given is required.
+// Seen tells which texts the model did not make up. Given is required.
 type Seen struct {
-	Given func(text string) bool // whether the user gave that text
-	Shown func(text string) bool // whether the model was shown that text; it holds for what was given, too
+	Given func(text string) bool // reports whether the user gave that text
+	Shown func(text string) bool // reports whether the model was shown that text, by the user or otherwise
 }
 
-// Stream is what the text of an answer passes on its way out. It is used by one goroutine.
+// Stream checks the text of an answer on its way out. A Stream is not safe for concurrent use.
 type Stream struct {
 	form    Form
 	check   verifier
-	leave   filter      // of Quotes, which are not checked
-	escapes jsonEscapes // of JSON
+	leave   filter      // for Quotes, which skip the check
+	escapes jsonEscapes // for JSON
 }
 
-// NewStream returns a stream for one answer, which may cite the passages.
+// NewStream returns a stream for one answer. The answer may cite the passages.
 func NewStream(form Form, passages []retrieval.Passage, seen Seen) *Stream {
 	return &Stream{
 		form:  form,
@@ -46,7 +46,7 @@ func NewStream(form Form, passages []retrieval.Passage, seen Seen) *Stream {
 	}
 }
 
-// Add takes a delta and returns the text that is certain now.
+// Add takes a delta and returns the output that is certain now.
 func (s *Stream) Add(delta string) string {
 	switch {
 	case delta == "":
@@ -59,7 +59,7 @@ func (s *Stream) Add(delta string) string {
 	return s.check.add(delta)
 }
 
-// End returns the rest of the text. The stream may go on with Add.
+// End returns the rest of the output. Add may be called again afterwards.
 func (s *Stream) End() string {
 	switch s.form {
 	case Quotes:
@@ -70,59 +70,59 @@ func (s *Stream) End() string {
 	return s.check.end()
 }
 
-// Learn sets the passages that may be cited from now on.
+// Learn sets the passages that the rest of the answer may cite.
 func (s *Stream) Learn(passages []retrieval.Passage) { s.check.learn(passages) }
 
-// verifier checks the citations of a streamed answer before anybody sees it. Text without brackets and
-// code marks passes as it is, without a copy. An opening bracket is held back until it is decided:
+// verifier checks the citations of a streamed answer. Text without brackets and code marks passes
+// unchanged and without a copy. The verifier holds back an opening bracket until it can decide:
 //
-//   - A label that the passages allow is written exactly as they have it, each in brackets of its
-//     own, whatever the model's spelling (see labels).
-//   - What can only be meant as a citation, but is none of those, is removed with the space before
-//     it. A link whose text is such a label is removed too, unless its target stands in the
-//     material that the model was given.
-//   - Anything else passes unchanged: links, footnotes, indices, check boxes, brackets that nothing
-//     closes within maxLabelBytes. What stands in such brackets is looked at like all other text.
+//   - A label that the passages allow is written exactly as they spell it, in brackets of its own,
+//     however the model spelled it (see labels).
+//   - A label that can only be meant as a citation, but is not allowed, is removed together with the
+//     space before it. So is a link with such a label as its text, unless the model was shown its
+//     target.
+//   - Everything else passes unchanged: links, footnotes, indices, check boxes, and brackets that do not
+//     close within maxLabelBytes. The text inside such brackets is checked like any other text.
 //
-// In code, and in an answer that is to be JSON, brackets are left alone, except those of Parley's own
-// form name#page=N, which is never code. A fence whose language is Markdown is no code.
+// In code, and in an answer that has to be JSON, only brackets in Parley's own form name#page=N count,
+// since they are never code. A fence whose language is Markdown is not code.
 //
-// What is left of the answer then passes a filter. What comes out does not depend on how the answer is
-// cut, as long as no character is. The state is bounded: each of the two holds back at most about
-// maxTargetBytes of text.
+// The checked text then passes a filter. The output does not depend on how the answer is cut, provided
+// that no character is cut. The state is bounded: the verifier and the filter each hold back at most
+// about maxTargetBytes of text.
 type verifier struct {
 	passages []retrieval.Passage
-	given    func(text string) bool // whether the user gave that text
-	shown    func(text string) bool // whether the model was shown that text [what was given]
-	json     bool                   // the answer is to be JSON
-	known    *labels                // made when the first bracket comes
+	given    func(text string) bool // reports whether the user gave that text
+	shown    func(text string) bool // reports whether the model was shown that text; nil means given
+	json     bool                   // the answer has to be JSON
+	known    *labels                // made at the first bracket
 
-	held     string // input that is not decided
+	held     string // input that awaits a decision
 	leave    filter
 	code     codeState
 	after    aftermath
-	gap      string // what stood before citations that were removed
-	last     byte   // the last byte that was decided
-	begun    bool   // there is one
+	gap      string // space before citations that were removed
+	last     byte   // last byte of the checked text
+	begun    bool   // whether there is any checked text
 	invented []invention
 }
 
 // invention is a label that the passages do not allow.
 type invention struct {
 	label string
-	at    int // where in the text that was given out it stood, about
+	at    int // approximate offset in the output at which it was removed
 }
 
-// aftermath says what the last citation left to decide.
+// aftermath says what to expect after the last citation.
 type aftermath uint8
 
 const (
 	afterText    aftermath = iota
-	afterKept              // of a citation that was kept
-	afterRemoved           // of one that was removed
+	afterKept              // the citation was kept
+	afterRemoved           // the citation was removed
 )
 
-// add takes a delta and returns what of the answer is certain now.
+// add takes a delta and returns the output that is certain now.
 func (v *verifier) add(text string) string {
 	v.leave.given = v.given
 	if v.held == "" && v.after == afterText && isPlain(text) {
@@ -133,12 +133,12 @@ func (v *verifier) add(text string) string {
 	return v.leave.take()
 }
 
-// learn takes over the passages that may be cited from now on.
+// learn sets the passages that may be cited from now on.
 func (v *verifier) learn(passages []retrieval.Passage) {
 	v.passages, v.known = passages, nil
 }
 
-// end returns the rest of the answer.
+// end returns the rest of the output.
 func (v *verifier) end() string {
 	v.leave.given = v.given
 	v.scan("", true)
@@ -149,8 +149,8 @@ func (v *verifier) wasShown(text string) bool {
 	return v.given(text) || v.shown != nil && v.shown(text)
 }
 
-// isPlain reports whether nothing in a delta can begin what must be looked at, and nothing at its end
-// can belong to what comes next.
+// isPlain reports whether a delta contains nothing that needs a decision, and ends with nothing that the
+// next delta could complete.
 func isPlain(text string) bool {
 	if text != "" && leadOf(text[len(text)-1:]) > 0 {
 		return false
@@ -181,7 +181,7 @@ func brackets(s string) (open, shut string, ok bool) {
 	return "", "", false
 }
 
-// pass takes note of text that is decided.
+// pass updates the state for text that was decided.
 func (v *verifier) pass(text string) {
 	if text == "" {
 		return
@@ -195,7 +195,7 @@ func (v *verifier) emit(text string) {
 	v.leave.write(text)
 }
 
-// scan decides as much of the input as it can, and holds the rest.
+// scan decides as much of the input as it can, and holds back the rest.
 func (v *verifier) scan(text string, final bool) {
 	in := v.held + text
 	v.held = ""
@@ -215,8 +215,8 @@ func (v *verifier) scan(text string, final bool) {
 	}
 }
 
-// step decides what the input begins with and returns how much of it that is; ok is false when
-// that takes more input.
+// step decides about the beginning of the input and returns how many bytes it covered; ok is false when
+// it needs more input.
 func (v *verifier) step(in string, final bool) (n int, ok bool) {
 	lead := leadOf(in)
 	switch _, _, opens := brackets(in[lead:]); {
@@ -250,7 +250,7 @@ func (v *verifier) step(in string, final bool) (n int, ok bool) {
 	return n, true
 }
 
-// isSpecial is true for the bytes at which step must look again.
+// isSpecial reports whether step must examine a byte.
 func isSpecial(c byte) bool {
 	switch c {
 	case '[', '`', '~', ' ', '\t', '(', "【"[0], "［"[0]:
@@ -259,8 +259,8 @@ func isSpecial(c byte) bool {
 	return false
 }
 
-// leadOf returns the length of the space, and of the parenthesis, with which s begins: what belongs
-// to a citation that follows. It looks no further than step wants to know.
+// leadOf returns the length of the space, and of the parenthesis, at the beginning of s that belong to a
+// citation after them. It reads at most maxLead bytes of space.
 func leadOf(s string) int {
 	n := 0
 	for n < len(s) && n <= maxLead && (s[n] == ' ' || s[n] == '\t') {
@@ -272,7 +272,7 @@ func leadOf(s string) int {
 	return n
 }
 
-// bracket decides a bracket that opens behind lead bytes of the input.
+// bracket decides about a bracket that opens after lead bytes of the input.
 func (v *verifier) bracket(in string, lead int, final bool) (n int, ok bool) {
 	d, ok := v.decide(in[lead:], final)
 	if !ok {
@@ -313,9 +313,8 @@ func (v *verifier) note(d decision) {
 	}
 }
 
-// follow decides what comes behind a citation: separators and more citations, the target of a link
-// that the label was the text of, and what becomes of the space around citations that were
-// removed.
+// follow decides about the text after a citation: separators, further citations, the target of a link
+// whose text the label was, and the space around citations that were removed.
 func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 	for n < len(in) && n < maxSeparator && strings.IndexByte(" \t,;", in[n]) >= 0 {
 		n++
@@ -331,7 +330,7 @@ func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 		if sep == "" && strings.HasPrefix(rest, "(") {
 			t, ok := linkTarget(rest, final)
 			if !ok || t.n > 0 {
-				return t.n, ok // clients know where a citation leads
+				return t.n, ok // drop the target, since clients know where a citation leads
 			}
 		}
 		v.after = afterText
@@ -342,7 +341,7 @@ func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 	return n + v.mend(sep, rest), true
 }
 
-// followBracket decides a bracket that opens behind a citation and a separator.
+// followBracket decides about a bracket that opens after a citation and a separator.
 func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) {
 	d, ok := v.decide(rest, final)
 	if !ok {
@@ -358,7 +357,7 @@ func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) 
 		v.emit(before)
 		v.cite(d)
 	case d.removed:
-		v.note(d) // its separator goes with it
+		v.note(d) // the separator is removed with it
 	default:
 		if words := strings.TrimLeft(sep, " \t"); words != "" || before == "" {
 			before = sep
@@ -370,8 +369,8 @@ func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) 
 	return len(sep) + d.n, true
 }
 
-// mend joins the text around citations that were removed, and returns how much of rest is used up. The
-// space before them stays where a word follows.
+// mend joins the text around citations that were removed, and returns how many bytes of rest it used.
+// The space before them stays if a word follows.
 func (v *verifier) mend(sep, rest string) int {
 	gap := v.gap
 	v.after, v.gap = afterText, ""
@@ -379,7 +378,7 @@ func (v *verifier) mend(sep, rest string) int {
 	switch {
 	case strings.HasSuffix(gap, "("):
 		if words == "" && strings.HasPrefix(rest, ")") {
-			v.after, v.gap = afterRemoved, strings.TrimSuffix(gap, "(") // there is nothing between the parentheses
+			v.after, v.gap = afterRemoved, strings.TrimSuffix(gap, "(") // drop the empty parentheses
 			return 1
 		}
 		v.emit(gap + strings.TrimLeft(sep, " \t,;"))
@@ -397,13 +396,12 @@ func (v *verifier) mend(sep, rest string) int {
 	return 0
 }
 
-// isBreak reports whether a space before what follows makes a line of its own (CommonMark 0.31, section
-// 6.7).
+// isBreak reports whether the space sep is a hard line break (CommonMark 0.31, section 6.7).
 func isBreak(sep, rest string) bool {
 	return strings.HasPrefix(sep, "  ") && strings.IndexAny(rest, "\r\n") == 0
 }
 
-// closes reports whether s begins with what no space stands before.
+// closes reports whether s begins with a mark that has no space before it.
 func closes(s string) bool {
 	for _, mark := range []string{".", ",", ":", ";", "!", "?", ")", "]", "}", "\n", "\r", "…", "”", "’", "»", "。", "、", "，", "」"} {
 		if strings.HasPrefix(s, mark) {

@@ -10,27 +10,27 @@ import (
 	"parley/internal/text"
 )
 
-// What the words of a page must have of a sentence that cites it. docs/decisions.md says how the
-// values were measured.
+// How much of a citing sentence a page must contain. docs/decisions.md says how the values were
+// measured.
 const (
 	minCoverage   = 0.45 // share of the sentence's words
-	minPart       = 0.20 // the same where several citations share a sentence
-	minTerms      = 3    // sentences with fewer words of content are not judged by words
-	maxClaims     = 200  // sentences of an answer that are looked at
-	englishStops  = 0.15 // share of English function words from which a text is English
-	foreignStops  = 0.05 // below which it is not
-	minLangWords  = 6    // words that tell a language
-	prefixLetters = 5    // that inflected words of other languages have in common
+	minPart       = 0.20 // the same, where several citations share a sentence
+	minTerms      = 3    // sentences with fewer content words are not judged by words
+	maxClaims     = 200  // sentences of an answer that are checked
+	englishStops  = 0.15 // share of English function words above which a text is English
+	foreignStops  = 0.05 // share below which it is not
+	minLangWords  = 6    // words needed to tell the language
+	prefixLetters = 5    // length of the common prefix of inflected words, outside English
 )
 
-// claim is a sentence of an answer with the citations that it carries.
+// claim is a sentence of an answer, with its citations.
 type claim struct {
 	text   string // without the citations
-	before string // the sentences before it since the last citation in the paragraph
+	before string // the sentences since the last citation in the paragraph
 	labels []string
 }
 
-// support says which citations the words of their pages do not bear out.
+// support holds the citations that their pages do not support.
 func support(claims []claim, pages map[string]words, question words) []Doubt {
 	var doubts []Doubt
 	for _, c := range claims {
@@ -43,8 +43,8 @@ func support(claims []claim, pages map[string]words, question words) []Doubt {
 	return doubts
 }
 
-// missing returns what the page of a label lacks of the claim, "" when nothing does. Behind several
-// sentences a citation may be meant for any of them.
+// missing returns what the page of a label lacks of the claim, or "" if it lacks nothing. A citation
+// after several sentences may refer to any of them.
 func (c claim) missing(label string, pages map[string]words, question words) string {
 	reason := ""
 	for _, s := range []string{c.text, c.before} {
@@ -77,7 +77,7 @@ func (c claim) lacks(said words, label string, pages map[string]words, question 
 		}
 	}
 	if foreign(said, page) {
-		return "" // words cannot be compared over languages
+		return "" // words cannot be compared across languages
 	}
 	own, n := said.coverage(page)
 	if n < minTerms || own >= minCoverage {
@@ -89,20 +89,20 @@ func (c claim) lacks(said words, label string, pages map[string]words, question 
 	return reasonWords
 }
 
-// words is what a text says, as far as a comparison of words can tell.
+// words is a text, analysed for comparison.
 type words struct {
-	terms    map[string]bool // stems, function words left out
-	known    map[string]bool // terms that say nothing, since the document is called so
-	numbers  map[string]bool // digits in one form
+	terms    map[string]bool // stems, without function words
+	known    map[string]bool // terms that do not count, since they are part of the document's name
+	numbers  map[string]bool // digits in normal form
 	prefixes map[string]bool // of long terms
 	short    map[string]bool // words of two or three letters
-	stops    int             // English function words
-	count    int             // all words
-	scripts  [9]int          // words by scriptTables
+	stops    int             // number of English function words
+	count    int             // number of words
+	scripts  [9]int          // number of words in each of scriptTables
 }
 
-// scriptTables are the scripts that are told apart, those that put spaces between words first;
-// kana count as Han, whose words they share.
+// scriptTables are the scripts that are told apart. Scripts that separate words by spaces come first.
+// Kana count as Han, since Japanese mixes both.
 var scriptTables = [][]*unicode.RangeTable{
 	{unicode.Latin}, {unicode.Cyrillic}, {unicode.Greek}, {unicode.Arabic}, {unicode.Hebrew}, {unicode.Devanagari},
 	{unicode.Han, unicode.Hiragana, unicode.Katakana}, {unicode.Hangul}, {unicode.Thai},
@@ -163,9 +163,9 @@ func (w *words) join(o words) {
 	}
 }
 
-// coverage returns the share of the terms of w that a page has, and of how many. Words by which
-// the document is called do not count: every page of it could be cited for them. Words of other
-// languages than English, for which there are no stems, are compared by their first letters.
+// coverage returns the share of the terms of w that a page contains, and the number of terms. Words of
+// the document's name do not count, since every page could be cited for them. Outside English, for
+// which alone there are stems, words are compared by their first letters.
 func (w words) coverage(page words) (share float64, n int) {
 	have, inflected := 0, page.stopShare() < englishStops
 	for t := range w.terms {
@@ -185,8 +185,8 @@ func (w words) coverage(page words) (share float64, n int) {
 
 func (w words) stopShare() float64 { return float64(w.stops) / float64(max(w.count, 1)) }
 
-// foreign reports whether two texts are in different languages, as far as their scripts and their
-// shortest words, which are function words mostly, tell.
+// foreign reports whether two texts are in different languages, judging by their scripts and by their
+// shortest words, which are mostly function words.
 func foreign(a, b words) bool {
 	if a.script() != b.script() {
 		return true
@@ -198,7 +198,7 @@ func foreign(a, b words) bool {
 		a, b = b, a
 	}
 	if a.stopShare() >= foreignStops {
-		return false // some English in both
+		return false // both contain some English
 	}
 	common := 0
 	for s := range a.short {
@@ -234,7 +234,7 @@ func prefixOf(term string) string {
 	return term
 }
 
-// numberOf returns a number as it is compared: "1,000.00" is 1000, "three" is 3.
+// numberOf normalizes a number for comparison: "1,000.00" is 1000, "three" is 3.
 func numberOf(term string) (string, bool) {
 	if n, ok := spelledNumbers[term]; ok {
 		return n, true
@@ -250,13 +250,13 @@ func numberOf(term string) (string, bool) {
 	return term, term != ""
 }
 
-// spelledNumbers are by their stems. One is left out, since it is a pronoun too.
+// spelledNumbers maps stems to numbers. "One" is missing since it is also a pronoun.
 var spelledNumbers = map[string]string{
 	"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
 	"ten": "10", "eleven": "11", "twelv": "12",
 }
 
-// pageWords returns the words of the pages that the claims cite, as far as the passages hold them.
+// pageWords returns the words of the cited pages, as far as the passages contain them.
 func pageWords(claims []claim, passages []retrieval.Passage) map[string]words {
 	pages := map[string]words{}
 	for _, c := range claims {
@@ -286,7 +286,7 @@ func pageWords(claims []claim, passages []retrieval.Passage) map[string]words {
 	return pages
 }
 
-// pageTexts returns what a passage has of each of its pages, by label.
+// pageTexts returns, by label, the part of a passage on each of its pages.
 func pageTexts(p *retrieval.Passage) map[string]string {
 	out := map[string]string{}
 	all := Marks(p)

@@ -12,19 +12,19 @@ var rawTags = map[string]bool{
 }
 
 var (
-	// attribute is one attribute of a tag; together they are attributes.
+	// attribute matches one attribute of a tag, attributes the list of them.
 	attribute  = regexp.MustCompile(`\s+([A-Za-z][\w:.-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+)))?`)
 	attributes = regexp.MustCompile(`^(?:` + attribute.String() + `)*\s*/?$`)
-	// tagName is that of an element of HTML.
+	// tagName matches the name of an HTML element.
 	tagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9:-]*$`)
-	// hiddenAttribute is what an address between angle brackets has for who takes it for a tag: a slash
-	// parts attributes.
+	// hiddenAttribute matches an address between angle brackets that a renderer could take for a tag with an
+	// attribute, since a slash separates attributes.
 	hiddenAttribute = regexp.MustCompile(`(?i)[/\s](?:style|on\w*)\s*=`)
 )
 
-// tag decides whether the tag with which in begins may be one: it must end on its line, within
-// maxTagBytes, fetch nothing from another site and have text for its content. An angle bracket that
-// begins no tag may stay.
+// tag reports whether the tag with which in begins is safe: it ends on its line, within maxTagBytes,
+// fetches nothing from another site, and has text as its content. An angle bracket that does not begin
+// a tag is safe.
 func (f *filter) tag(in string, final bool) (safe, ok bool) {
 	if !isLetter(in[1]) {
 		return true, true
@@ -37,14 +37,14 @@ func (f *filter) tag(in string, final bool) (safe, ok bool) {
 	return tag[end] == '>' && f.fetchesNothing(tag[:end]), true
 }
 
-// fetchesNothing judges what stands between the angle brackets of a tag.
+// fetchesNothing judges the text between the angle brackets of a tag.
 func (f *filter) fetchesNothing(tag string) bool {
 	name, rest := tag, ""
 	if i := strings.IndexFunc(tag, func(r rune) bool { return r <= ' ' || r == '/' }); i >= 0 {
 		name, rest = tag[:i], tag[i:]
 	}
 	switch {
-	case rawTags[strings.ToLower(name)] || strings.Contains(name, `\`): // which is an escape in JSON
+	case rawTags[strings.ToLower(name)] || strings.Contains(name, `\`): // a backslash is an escape in JSON
 		return false
 	case isWebScheme(name): // an address between angle brackets
 		return !strings.ContainsAny(rest, " \"'<`") && !hiddenAttribute.MatchString(rest)
