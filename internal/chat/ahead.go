@@ -8,21 +8,24 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxAhead is how many passages a model is shown that answers from evidence: it looks for the best place
-// among all of them, and what it quotes is among those that the turn goes on with.
+// maxAhead is how many passages are retrieved for a model that answers from evidence. The model looks
+// for the best quotation among all of them; those it would quote come first among the passages that the
+// turn uses.
 const maxAhead = 12
 
-// ReadFunc returns the passages that a grounded model would quote, the first one first, as indices
-// into ev.Passages; none when it would not answer. All says that the answer cannot do without any of them.
+// ReadFunc returns the passages that a grounded model would quote, best first, as indices into
+// ev.Passages. It returns none when the model would not answer. all reports that the answer needs every
+// one of them.
 type ReadFunc func(ctx context.Context, ev *llm.Evidence) (quoted []int, all bool)
 
-// readsAhead reports whether more passages are looked for than are wanted, of which the model chooses.
+// readsAhead reports whether the turn retrieves more passages than the request wants, for the model to
+// choose from.
 func (t *turn) readsAhead() bool {
 	return t.answering && t.cfg.Read != nil && t.model.grounded && !t.req.Options.Rerank
 }
 
-// readAhead returns as many passages as are wanted, those first that the model would quote, and more than are
-// wanted only if the answer needs them all: the rows of a table to add up.
+// readAhead returns as many passages as the request wants, beginning with those that the model would
+// quote. It returns more only if the answer needs them all, such as table rows to add up.
 func (t *turn) readAhead(ctx context.Context, passages []retrieval.Passage) []retrieval.Passage {
 	top := t.req.Options.Top
 	if len(passages) <= top {

@@ -9,8 +9,8 @@ import (
 
 // Allowlist says which models requests may name.
 type Allowlist struct {
-	Patterns []string // of "provider:model", in which * stands for any text; none allows all
-	Defaults Models   // what stages use when nothing is named; it may be named, for its stage
+	Patterns []string // for "provider:model"; * matches any text; an empty list allows all models
+	Defaults Models   // the defaults of the stages; a request may name each of them for its stage
 }
 
 // Allows reports whether requests may name a model for any stage.
@@ -26,8 +26,8 @@ func (a Allowlist) Allows(key string) bool {
 	return false
 }
 
-// Check returns an error of kind Invalid for the first model that a request may not name. The
-// default of a stage is always allowed for that stage, because clients send back what they were told.
+// Check returns an error of kind Invalid for the first model that a request may not name. A stage's
+// default is always allowed for that stage, because clients send back what the server told them.
 func (a Allowlist) Check(m Models) error {
 	d := a.Defaults
 	for _, named := range [][2]string{
@@ -41,7 +41,7 @@ func (a Allowlist) Check(m Models) error {
 	return nil
 }
 
-// fits reports whether a whole text has the form of a pattern.
+// fits reports whether a pattern matches all of s.
 func fits(pattern, s string) bool {
 	prefix, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -8,11 +8,11 @@ import (
 	"parley/internal/llm"
 )
 
-// maxReplyBytes bounds what is read of a model in the small calls beside the answer.
+// maxReplyBytes limits the reply to a small call beside the answer, such as rewriting.
 const maxReplyBytes = 32 << 10
 
-// ask makes one of the small calls beside the answer, at temperature 0 and with a time limit of
-// its own. With an error too, the completion holds what the call took.
+// ask makes a small call beside the answer, at temperature 0 and within a time limit. When it returns an
+// error, the completion still holds the usage and text up to then.
 func (t *turn) ask(ctx context.Context, m resolved, limit time.Duration, req llm.Request) (llm.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -3,17 +3,17 @@
 //
 // # The contract of the stream
 //
-//  1. A rejected request is the first item of the stream, an error with no event before it, so
-//     that it still gets its own status code.
-//  2. What ends the turn is a terminal error. What ends one agent's message is MessageFinished
-//     with StatusFailed, and the other agents go on.
-//  3. Order holds per message; stages may nest; TurnFinished is the last event.
+//  1. A rejected request is the first item of the stream: an error without an event before it, so
+//     that the adapter can still choose the status code.
+//  2. An error that ends the turn is the last item. When only one agent's message fails, it ends with
+//     MessageFinished and StatusFailed, and the other agents continue.
+//  3. The events of one message are in order. Stages may nest. TurnFinished is the last event.
 //  4. A reply that is not streamed is the fold of the stream (Collect): there is one pipeline.
-//  5. Events have one versioned JSON encoding (MarshalEvent).
-//  6. A call of a tool that the client must run ends the turn: ToolCalled, then MessageFinished with
-//     the reason tool_calls. A request that ends with the results goes on from there.
+//  5. Events have one versioned JSON encoding (Numbered.MarshalJSON).
+//  6. When the model calls a tool that the client must run, the turn ends with ToolCalled and then
+//     MessageFinished with the reason tool_calls. A request that ends with the results continues it.
 //
-// The engine neither saves nor bills: the turn package does, from the events alone.
+// The engine neither saves nor bills; package turn does both, from the events alone.
 package chat
 
 import (
@@ -32,113 +32,112 @@ import (
 type Message struct {
 	ID        string
 	Role      llm.Role
-	Agent     string // which agent spoke, in multi-agent chats
+	Agent     string // the agent that spoke, in multi-agent chats
 	Parts     []llm.Part
-	Citations []Citation // a snapshot: readable after the documents have changed
-	Tokens    int        // counted once, 0 when not counted
+	Citations []Citation // a snapshot, readable even after the documents have changed
+	Tokens    int        // counted once; 0 when not counted
 	CreatedAt time.Time  // UTC
 
-	ToolCalls  []llm.ToolCall // what an assistant message asks the client to run
+	ToolCalls  []llm.ToolCall // the calls that an assistant message asks the client to run
 	ToolCallID string         // the call that a tool message answers
-	ToolsUsed  []string       // names of the tools that the server ran for it, in the order of their first calls
+	ToolsUsed  []string       // names of the tools that the server ran for this message, in the order of their first calls
 }
 
 // Text returns the text parts of m, concatenated.
 func (m Message) Text() string { return llm.Message{Parts: m.Parts}.Text() }
 
-// TextMessage returns a message with a single text part.
+// TextMessage returns a message with one text part.
 func TextMessage(role llm.Role, text string) Message {
 	return Message{Role: role, Parts: []llm.Part{{Text: text}}}
 }
 
-// Request is one turn to run.
+// Request describes one turn to run.
 type Request struct {
-	TurnID         string // see package ident; the turn runner sets it
+	TurnID         string // see package ident; set by the turn runner
 	Principal      access.Principal
-	Namespace      string               // what is searched
-	ConversationID string               // "" for a stateless turn; else Messages is put after what is stored
-	Within         *retrieval.Revisions // only these documents are searched; nil for all of the namespace
+	Namespace      string               // the namespace to search
+	ConversationID string               // "" for a stateless turn; otherwise Messages is appended to the stored conversation
+	Within         *retrieval.Revisions // only these documents are searched; nil means all of the namespace
 	Messages       []Message            // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
 	Whole   bool    // the reply is not streamed: adjacent deltas may be merged
 	Home    string  // namespace that the conversation belongs to; "" means Namespace
-	Kind    string  // of the conversation; one of a kind other than "" must exist already
-	Account Account // that pays for the turn
+	Kind    string  // of the conversation; a conversation of a kind other than "" must already exist
+	Account Account // the account that pays for the turn
 
-	Team     bool      // the team of agents answers, where there is one (package team)
-	Material *Material // what one agent of a team answers from; nil: what it finds
-	Heard    []Message // what other agents of the team have said to the question; Agent names them
+	Team     bool      // the team of agents answers, if there is one (package team)
+	Material *Material // what an agent of a team answers from; nil means that it searches
+	Heard    []Message // what other agents of the team have said about the question; Agent names the speaker
 }
 
-// Material is what an agent of a team answers from instead of searching: what others have found.
+// Material is what an agent of a team answers from instead of searching: what the team has found.
 type Material struct {
 	Query    QueryRewritten
 	Passages []retrieval.Passage // best first
 	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
-// Account says how a client wants its turns to be added up. It gives no rights. It belongs to the caller who
-// names it: two callers with the same name have two accounts.
+// Account says under which names a client wants the usage of its turns added up. It grants no rights.
+// Accounts belong to the caller: two callers that use the same name have two accounts.
 type Account struct {
-	User         string // as the client names its user; "" for none
-	Conversation string // as the client names its conversation; "" for none
+	User         string // the client's name for its user; "" for none
+	Conversation string // the client's name for its conversation; "" for none
 }
 
-// Options is what a caller may set for one turn, resolved to plain values: adapters overlay a
-// request on Engine.Defaults.
+// Options holds the settings of one turn as plain values. Adapters overlay a request on Engine.Defaults.
 type Options struct {
 	Top             int            // passages to retrieve, 1–50
 	Mode            retrieval.Mode // text, vectors, hybrid
 	Rerank          bool
 	Captions        bool
 	FollowUps       bool    // suggest follow-up questions
-	MinScore        float64 // passages below it are left out, in [0, 1]
-	MinRerankScore  float64 // the same on the reranker's score, where there is one
+	MinScore        float64 // passages with a lower score are left out, in [0, 1]
+	MinRerankScore  float64 // the same for the reranker's score, if there is one
 	IncludeCategory string
 	ExcludeCategory string
 	RequireUser     bool // see retrieval.Filter
 	RequireGroup    bool
-	PromptTemplate  string // ">>>text" is put after the default instructions, other text replaces them
-	PromptDomain    string // which prompts the models are given; "" means "default"
+	PromptTemplate  string // ">>>text" is appended to the default instructions; any other text replaces them
+	PromptDomain    string // selects the set of prompts; "" means "default"
 	Temperature     float64
 	TopP            float64         // 0 means the provider's default
 	MaxOutputTokens int             // 0 means the provider's default
-	Stop            []string        // texts before which the answer is to end; at most llm.MaxStop
-	Effort          string          // how long a model that reasons is to do so: minimal, low, medium, high; "" means its default
-	Schema          json.RawMessage // JSON Schema of the object that the answer is to be; nil means text
-	Tools           []llm.Tool      // that the client runs; a call of one ends the turn
+	Stop            []string        // the answer ends before the first of these texts; at most llm.MaxStop
+	Effort          string          // reasoning effort: minimal, low, medium, high; "" means the model's default
+	Schema          json.RawMessage // JSON Schema of the answer, which is an object; nil means a text answer
+	Tools           []llm.Tool      // tools that the client runs; a call of one ends the turn
 	ToolChoice      string          // see llm.Request
-	OneTool         bool            // call one tool at a time
+	OneTool         bool            // at most one tool call at a time
 	UseTools        bool            // the model may call the tools that the server runs
-	OnlyTools       []string        // with UseTools, of those tools the ones that it may call; nil means all
-	MoreTools       []string        // of the tools that the server runs, those that the model may call whatever UseTools and OnlyTools say
+	OnlyTools       []string        // with UseTools, the only server tools that the model may call; nil means all
+	MoreTools       []string        // server tools that the model may call regardless of UseTools and OnlyTools
 	Images          ImageInput
 	Models          Models
 	Rewrite         RewriteOptions
 	Summary         SummaryOptions
 }
 
-// RewriteOptions says how a follow-up question is made standalone.
+// RewriteOptions says how a follow-up question is rewritten to a standalone query.
 type RewriteOptions struct {
-	Off       bool    // the question is searched for as it stands, without words of the conversation
-	Threshold float64 // the confidence from which a rewritten question is used, in [0, 1]
-	Turns     int     // how many turns a model is shown; 0 means the last three, NoTurns none
-	Gist      int     // how many turns before those it is shown the beginnings of
-	Clarify   bool    // ask back instead of answering when the model finds the question ambiguous
+	Off       bool    // search for the question as it is, without words from the conversation
+	Threshold float64 // minimum confidence at which a rewritten question is used, in [0, 1]
+	Turns     int     // number of turns that a model is shown; 0 means three, NoTurns none
+	Gist      int     // number of turns before those of which the model is shown the beginnings
+	Clarify   bool    // ask the user instead of answering when the model finds the question ambiguous
 }
 
-// NoTurns stands for no turns at all where 0 means a default.
+// NoTurns means no turns where 0 means the default.
 const NoTurns = -1
 
-// SummaryOptions says what happens to a conversation that is too long.
+// SummaryOptions says how a conversation that is too long is shortened.
 type SummaryOptions struct {
-	Turns  int // the most that are kept in full; 0 means as many as fit, NoTurns none
-	Input  int // tokens that are summarized at a time; 0 means 8000
+	Turns  int // how many turns at most are kept in full; 0 means as many as fit, NoTurns none
+	Input  int // tokens summarized at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }
 
-// ImageInput says which form of a document a vision model gets.
+// ImageInput says in which form a vision model gets the passages.
 type ImageInput string
 
 // The image inputs. ImagesOff is the zero value.
@@ -148,17 +147,17 @@ const (
 	ImagesOnly    ImageInput = "images"
 )
 
-// Models names the model of each stage as "provider:model". "" means the stage's default in Config.Defaults.
-// If that is "" too, the model that answers also rewrites and summarizes, if it reads prompts, and the
-// built-in reranker reranks. A model of the provider builtin stands for what the stage does without a
-// model: rewriting by rules, reranking by words, no summary.
+// Models names the model of each stage as "provider:model". "" means the stage's default in
+// Config.Defaults. If that is "" too, the answering model also rewrites and summarizes, provided it
+// reads prompts, and the built-in reranker reranks. A model of the provider "builtin" selects the way in
+// which a stage works without a model: rewriting by rules, reranking by words, no summary.
 type Models struct {
 	Inference string
 	Rewrite   string
 	Rerank    string
 	Summary   string
 	Synthesis string // answers with the results of tools; "" means Inference
-	Judge     string // of citations; where the default is "" too, their words alone are compared
+	Judge     string // judges citations; if the default is "" too, only the words of page and sentence are compared
 }
 
 // Status says how a turn or a message ended.
@@ -177,18 +176,18 @@ type Stage string
 // The stages.
 const (
 	StageHistory    Stage = "history"
-	StageSummarize  Stage = "summarize" // only when a model summarizes what does not fit
+	StageSummarize  Stage = "summarize" // only when a model summarizes the messages that do not fit
 	StageRewrite    Stage = "rewrite"
-	StageClarify    Stage = "clarify" // instead of all stages after it, when asked for and needed
+	StageClarify    Stage = "clarify" // replaces all later stages, when requested and the question is ambiguous
 	StageRetrieve   Stage = "retrieve"
-	StageRerank     Stage = "rerank" // only when asked for
+	StageRerank     Stage = "rerank" // only when requested
 	StagePrompt     Stage = "prompt"
 	StageGenerate   Stage = "generate"
-	StageTools      Stage = "tools"      // inside generate: the server runs tools
-	StageSynthesize Stage = "synthesize" // inside generate, after tools: a model answers with their results
-	StageVerify     Stage = "verify"     // inside generate, and only when a model judges the citations
-	StageSuggest    Stage = "suggest"    // only when asked for
-	StageEmbed      Stage = "embed"      // outside turns: documents are embedded
+	StageTools      Stage = "tools"      // within generate: the server runs tools
+	StageSynthesize Stage = "synthesize" // within generate, after tools: a model answers with their results
+	StageVerify     Stage = "verify"     // within generate, only when a model judges the citations
+	StageSuggest    Stage = "suggest"    // only when requested
+	StageEmbed      Stage = "embed"      // outside of turns: embedding of documents
 )
 
 type (
@@ -196,7 +195,7 @@ type (
 	Citation = cite.Citation
 	// CitedSpan says where cited words are.
 	CitedSpan = cite.Span
-	// Doubt is a citation that was removed, or that does not support its sentence.
+	// Doubt is a citation that was removed, or whose page does not support its sentence.
 	Doubt = cite.Doubt
 )
 
@@ -212,10 +211,10 @@ type Event interface{ event() }
 // StageStarted says that a stage began.
 type StageStarted struct {
 	Stage Stage  `json:"stage"`
-	Agent string `json:"agent,omitempty"` // whose stage it is, in multi-agent chats
+	Agent string `json:"agent,omitempty"` // the agent that runs the stage, in multi-agent chats
 }
 
-// StageFinished says that a stage ended well.
+// StageFinished says that a stage succeeded.
 type StageFinished struct {
 	Stage    Stage         `json:"stage"`
 	Agent    string        `json:"agent,omitempty"` // see StageStarted
@@ -232,72 +231,74 @@ type QueryRewritten struct {
 	Rewritten  bool                     `json:"rewritten"`
 	Candidate  string                   `json:"candidate,omitempty"` // a rewritten question whose confidence was too low
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
-	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite it from
-	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when nothing was tried
+	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite from
+	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when no rewriting was tried
 	Reason     string                   `json:"reason"`
 	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
 }
 
-// ClarificationNeeded says that the question is ambiguous: the message that follows asks what is meant
-// instead of answering.
+// ClarificationNeeded says that the question is ambiguous. The message that follows asks the user what
+// is meant.
 type ClarificationNeeded struct {
 	Question string `json:"question"`
 }
 
-// PassagesRetrieved carries what was found, best first. It comes again after a reranker has changed the order.
+// PassagesRetrieved carries the passages found, best first. It is emitted again after a reranker changed
+// the order.
 type PassagesRetrieved struct {
-	Mode      retrieval.Mode      `json:"mode"` // what was really used
+	Mode      retrieval.Mode      `json:"mode"` // the mode that was actually used
 	HasVector bool                `json:"has_vector"`
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
-	Terms     []retrieval.Term    `json:"terms,omitempty"` // of the query, as the index knows them
+	Terms     []retrieval.Term    `json:"terms,omitempty"` // terms of the query, as the index knows them
 }
 
-// PromptBuilt carries the messages that the model is given.
+// PromptBuilt carries the messages that the model receives.
 type PromptBuilt struct {
 	Model    string        `json:"model"`   // the requested model, "provider:model"
-	Sources  []string      `json:"sources"` // "<citation>: <content>", one a passage, as in Messages
-	Labels   []string      `json:"labels"`  // every citation that the passages allow, in order
+	Sources  []string      `json:"sources"` // "<citation>: <content>", one for each passage, as in Messages
+	Labels   []string      `json:"labels"`  // all citations that the passages allow, in order
 	Messages []llm.Message `json:"messages"`
 }
 
-// MessageStarted says that an answer begins. All that precedes the model's first token is known.
+// MessageStarted says that an answer begins. Everything that precedes the model's first token is known
+// by then.
 type MessageStarted struct {
 	ID       string `json:"id"`
 	Agent    string `json:"agent,omitempty"`
-	Model    string `json:"model"`              // the requested model, without the provider unless that is builtin
-	Replaces string `json:"replaces,omitempty"` // the agent's earlier message, which this one replaces and which fails
+	Model    string `json:"model"`              // the requested model, without the provider unless the provider is builtin
+	Replaces string `json:"replaces,omitempty"` // the agent's earlier message, which failed and which this one replaces
 }
 
-// CompletionStarted names the model that really answers, as its provider does; a built-in one has its key,
-// "builtin:extractive". It precedes the message's first delta.
+// CompletionStarted names the model that actually answers, in the provider's words. The name of a
+// built-in model is its key, "builtin:extractive". The event precedes the first delta of the message.
 type CompletionStarted struct {
 	ID     string      `json:"id"`
 	Model  string      `json:"model"`
 	Vendor *llm.Vendor `json:"vendor,omitempty"`
 }
 
-// TextDelta is a piece of an answer, never empty.
+// TextDelta is a piece of an answer. It is never empty.
 type TextDelta struct {
 	ID     string      `json:"id"`
 	Text   string      `json:"text"`
 	Vendor *llm.Vendor `json:"vendor,omitempty"`
 }
 
-// ReasoningDelta is a piece of a model's reasoning, never empty.
+// ReasoningDelta is a piece of a model's reasoning. It is never empty.
 type ReasoningDelta struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 }
 
-// ToolCalled says that the model asks the client to run a tool, which ends the turn.
+// ToolCalled says that the model asks the client to run a tool. It ends the turn.
 type ToolCalled struct {
 	ID   string       `json:"id"` // of the message
 	Call llm.ToolCall `json:"call"`
 }
 
-// ToolStarted says that the server runs a tool that the model has asked for.
+// ToolStarted says that the server runs a tool that the model asked for.
 type ToolStarted struct {
 	ID   string       `json:"id"` // of the message
 	Call llm.ToolCall `json:"call"`
@@ -308,7 +309,7 @@ type ToolReturned struct {
 	ID       string        `json:"id"`      // of the message
 	CallID   string        `json:"call_id"` // ToolStarted.Call.ID
 	Name     string        `json:"name"`    // of the tool
-	Text     string        `json:"text"`    // what the model is told
+	Text     string        `json:"text"`    // the result as the model reads it
 	Passages int           `json:"passages,omitempty"`
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
@@ -323,17 +324,17 @@ type MessageFinished struct {
 	Status       Status         `json:"status"`
 	Text         string         `json:"text"`
 	Citations    []Citation     `json:"citations"`            // in order of first appearance
-	Doubts       []Doubt        `json:"doubts,omitempty"`     // what the check of a model's citations found
+	Doubts       []Doubt        `json:"doubts,omitempty"`     // findings of the check of a model's citations
 	FinishReason string         `json:"finish_reason"`        // stop, length, content_filter, tool_calls
-	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // what the client is to run; only with that reason
+	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // the calls that the client must run; only with the reason tool_calls
 	Model        string         `json:"model"`                // see CompletionStarted
 	Usage        llm.Usage      `json:"usage"`
 	Vendor       *llm.Vendor    `json:"vendor,omitempty"`
-	Err          *Error         `json:"-"` // why it failed; only with StatusFailed
+	Err          *Error         `json:"-"` // the cause of the failure; only with StatusFailed
 }
 
-// Unsupported returns the labels in the text of m whose pages do not say what their sentences do, each
-// once. Invented labels are not among them, since they are not in the text.
+// Unsupported returns the labels in the text of m whose pages do not support their sentences, each once.
+// Invented labels are not included, since the text does not contain them.
 func (m MessageFinished) Unsupported() []string {
 	var out []string
 	for _, d := range m.Doubts {
@@ -344,8 +345,8 @@ func (m MessageFinished) Unsupported() []string {
 	return out
 }
 
-// FollowUpsSuggested carries questions that the user may ask next; only when asked for, and
-// never empty.
+// FollowUpsSuggested carries questions that the user may ask next. It is emitted only when requested,
+// and never empty.
 type FollowUpsSuggested struct {
 	Questions []string `json:"questions"`
 }
@@ -373,21 +374,21 @@ func (MessageFinished) event()     {}
 func (FollowUpsSuggested) event()  {}
 func (TurnFinished) event()        {}
 
-// Turn is the fold of a turn's events, true at each moment of it (Add). It must not be copied
-// while events are added.
+// Turn is the fold of the events of a turn. Add keeps it up to date after each event. A Turn must not be
+// copied while events are added.
 type Turn struct {
 	Stages    []StageFinished
 	Rewrite   QueryRewritten
 	Retrieved PassagesRetrieved
 	Prompt    PromptBuilt
 	Requested string            // model of the first MessageStarted
-	Messages  []MessageFinished // in the order in which they began; Status is "" while one is open
+	Messages  []MessageFinished // in the order in which they began; the Status of an open message is ""
 	Reasoning string
 	FollowUps []string
-	Tools     []ToolReturned // that the server ran
+	Tools     []ToolReturned // the tools that the server ran
 	Duration  time.Duration
 	Usage     llm.Usage
 
-	said     []*strings.Builder // the texts of Messages, as far as they came in deltas
+	said     []*strings.Builder // the text of each of Messages, as far as it arrived in deltas
 	reasoned strings.Builder
 }

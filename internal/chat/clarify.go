@@ -6,12 +6,13 @@ import (
 	"parley/internal/ident"
 )
 
-// clarifies reports whether the turn asks back instead of answering.
+// clarifies reports whether the turn asks the user what is meant instead of answering.
 func (t *turn) clarifies() bool { return t.clarifying != "" }
 
 func (t *turn) answers() bool { return !t.clarifies() }
 
-// runClarify gives the question in return as the turn's message: a conversation goes on from it.
+// runClarify emits the clarifying question as the message of the turn, so that the conversation can
+// continue from it.
 func (t *turn) runClarify(_ context.Context, out *output) (StageFinished, error) {
 	id := ident.New()
 	for _, e := range []Event{
@@ -31,8 +32,7 @@ func (t *turn) runClarify(_ context.Context, out *output) (StageFinished, error)
 	return StageFinished{}, nil
 }
 
-// askBack returns the question in return of a model that has found the user's ambiguous but has
-// written none.
+// askBack returns the clarifying question for a model that found the question ambiguous but wrote none.
 func askBack(query string) string {
 	if query == "" {
 		return "What exactly do you mean?"

@@ -11,9 +11,9 @@ import (
 	"parley/internal/chat/cite"
 )
 
-// Collect folds a stream into a Turn. With an error it returns what had come before it, so that
-// a partial answer can be saved, and the messages that were open have ended as the error says;
-// the Turn is never nil.
+// Collect folds a stream into a Turn, which is never nil. On an error, the Turn contains the events
+// before it, so that a partial answer can be saved, and messages that were still open get the status
+// failed or cancelled.
 func Collect(events iter.Seq2[Event, error]) (*Turn, error) {
 	t := &Turn{}
 	for e, err := range events {
@@ -30,7 +30,7 @@ func Collect(events iter.Seq2[Event, error]) (*Turn, error) {
 	return t, nil
 }
 
-// ToolsUsed returns the names of the tools that the server has run for a message, or for all when
+// ToolsUsed returns the names of the tools that the server ran for a message, or for all messages when
 // id is "", in the order of their first calls.
 func (t *Turn) ToolsUsed(id string) (names []string) {
 	for _, ran := range t.Tools {
@@ -83,9 +83,10 @@ func (t *Turn) Add(e Event) {
 	}
 }
 
-// index returns where in t.Messages the message with that id is, or a new one that is still open.
+// index returns the index in t.Messages of the message with that id. It adds an open message if there is
+// none.
 func (t *Turn) index(id string) int {
-	for i := range t.Messages { // without a copy of each message, since this is done for every token
+	for i := range t.Messages { // by index, because copying each message would happen for every token
 		if t.Messages[i].ID == id {
 			return i
 		}
@@ -95,8 +96,7 @@ func (t *Turn) index(id string) int {
 	return len(t.Messages) - 1
 }
 
-// End ends the messages that are still open when the turn ends: what they have said stays, with its
-// citations.
+// End sets the status of messages that are still open, and finds the citations in their text.
 func (t *Turn) End(status Status) {
 	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
 	for i := range t.Messages {

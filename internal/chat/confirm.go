@@ -16,16 +16,17 @@ import (
 	"parley/internal/text"
 )
 
-// A document may tell a model to call a tool that changes something. So such a call runs only when the
-// user has confirmed that very call: the server, not the model, shows it below the answer with a code,
-// and the call may run in a turn whose question holds the code. The code is made from tool, arguments and
-// caller with a secret of this process; the model does not learn it in the turn that asks.
+// A document may tell a model to call a tool that changes something. Such a call therefore runs only
+// after the user confirmed exactly this call: the server, not the model, shows the call and a code below
+// the answer, and the call may run in a later turn whose question contains the code. The code is a MAC
+// of tool, arguments and caller with a secret of this process. The model does not learn it in the turn
+// that asks.
 
-// maxConfirmed is the longest call that a user is asked to confirm, in bytes of its arguments.
+// maxConfirmed is the largest call that a user is asked to confirm, in bytes of its arguments.
 const maxConfirmed = 4 << 10
 
-// notConfirmed returns what the model is told of a call that must be confirmed first; "" when it may run,
-// with the arguments as they are shown.
+// notConfirmed returns the reply to the model for a call that the user must confirm first, or "" when
+// the call may run. It puts the arguments into the form in which they are shown.
 func (a *answer) notConfirmed(c *llm.ToolCall) string {
 	if a.cfg.Writes == nil || !a.cfg.Writes(c.Name) {
 		return ""
@@ -48,12 +49,12 @@ func (a *answer) notConfirmed(c *llm.ToolCall) string {
 		"how. Say in one sentence what you would do. When the user has confirmed, call it again with exactly these arguments."
 }
 
-// spokenWords returns the words of a text in small letters.
+// spokenWords returns the words of a text in lower case.
 func spokenWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// confirmation returns the code that lets a call run.
+// confirmation returns the code that allows a call to run.
 func (a *answer) confirmation(c llm.ToolCall) string {
 	mac := hmac.New(sha256.New, a.secret[:])
 	f := a.filter()
@@ -63,8 +64,8 @@ func (a *answer) confirmation(c llm.ToolCall) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
 }
 
-// exact returns a JSON text in the one form in which all readers take it for the same: no key comes twice,
-// and numbers keep their digits.
+// exact returns a JSON text in a canonical form that all readers understand in the same way: keys are
+// unique, and numbers keep their digits.
 func exact(text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -79,8 +80,8 @@ func exact(text string) string {
 	return string(out)
 }
 
-// confirmations returns what the user is asked, as Markdown: all of the arguments can be seen, and
-// nothing of them can end the code in which they stand.
+// confirmations returns the question to the user as Markdown. It shows all arguments, and escapes
+// whatever could end the code block around them.
 func (a *answer) confirmations() string {
 	var b strings.Builder
 	for _, c := range a.asking {
@@ -90,7 +91,7 @@ func (a *answer) confirmations() string {
 	return cite.Harmless(b.String(), cite.Nothing)
 }
 
-// escapeUnseen writes what is not seen in a JSON text, and the mark of code, as escapes.
+// escapeUnseen replaces invisible characters and backticks in a JSON text by escapes.
 func escapeUnseen(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// eventVersion is the version of the JSON encoding of events. It grows when a reader of the
-// former version would misread an event.
+// eventVersion is the version of the JSON encoding of events. Increase it when a reader of the previous
+// version would misread an event.
 const eventVersion = 1
 
-// eventEnvelope is what AppendJSON writes.
+// eventEnvelope is the JSON that AppendJSON writes.
 type eventEnvelope struct {
 	V     int             `json:"v"`
 	Turn  string          `json:"turn"`
@@ -21,20 +21,20 @@ type eventEnvelope struct {
 	At    int64           `json:"at"`
 }
 
-// Numbered is an event with its place in a turn.
+// Numbered is an event with its position in a turn.
 type Numbered struct {
 	Turn  string // turn id
 	Seq   int    // from 1
 	Event Event
-	At    time.Time // when the event came; zero where that is not known, as for deltas
+	At    time.Time // when the event was emitted; zero if unknown, as for deltas
 }
 
-// MarshalJSON encodes the event as {"v","turn","seq","type","event"}, with "at" in microseconds of Unix
-// time behind them if At is set.
+// MarshalJSON encodes the event as {"v","turn","seq","type","event"}, and appends "at", in microseconds
+// of Unix time, if At is set.
 func (n Numbered) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil) }
 
-// AppendJSON appends what MarshalJSON returns to b. It goes through the event once; json.Marshal does so three
-// times.
+// AppendJSON appends the result of MarshalJSON to b. It encodes the event once, where json.Marshal would
+// process it three times.
 func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	name, ok := eventName(n.Event)
 	if !ok {
@@ -54,14 +54,14 @@ func (n Numbered) AppendJSON(b []byte) ([]byte, error) {
 	if err := json.NewEncoder(&out).Encode(n.Event); err != nil {
 		return b, fmt.Errorf("encode event %s: %w", name, err)
 	}
-	out = out[:len(out)-1] // without the line end
+	out = out[:len(out)-1] // without the newline
 	if !n.At.IsZero() {
 		out = strconv.AppendInt(append(out, `,"at":`...), n.At.UnixMicro(), 10)
 	}
 	return append(out, '}'), nil
 }
 
-// sink appends what is written to it, so that what is encoded is not copied once more.
+// sink is an io.Writer that appends to itself, which avoids a copy of the encoded event.
 type sink []byte
 
 func (s *sink) Write(b []byte) (int, error) {
@@ -69,7 +69,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// UnmarshalJSON decodes what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (n *Numbered) UnmarshalJSON(b []byte) error {
 	var env eventEnvelope
 	if err := json.Unmarshal(b, &env); err != nil {

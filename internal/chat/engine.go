@@ -15,7 +15,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Retriever finds passages. retrieval.Corpus is one.
+// Retriever finds passages. retrieval.Corpus implements it.
 type Retriever interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 }
@@ -26,84 +26,84 @@ type ModelResolver interface {
 	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
-// RerankerResolver finds the model that a key names, if it was made for reranking, else it returns an error.
-// llm.Router implements it.
+// RerankerResolver finds the reranking model that a key names. It returns an error if the model was not
+// made for reranking. llm.Router implements it.
 type RerankerResolver interface {
 	ResolveReranker(key string) (llm.Reranker, string, error)
 }
 
-// Coverage knows which documents cannot be found yet. Both methods return sentences for users, which the
-// server writes itself, and "" when there is nothing to say.
+// Coverage knows which documents cannot be found yet. Both methods return sentences of the server for
+// users, or "" when there is nothing to report.
 type Coverage interface {
-	// Reading says that documents of a namespace are being read, and how far that has come.
+	// Reading reports the progress while documents of a namespace are still being read.
 	Reading(namespace string) string
-	// Empty says that a namespace holds no documents, and how to add some.
+	// Empty reports that a namespace has no documents, and how to add some.
 	Empty(ctx context.Context, namespace string) string
 }
 
-// RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns either the
-// query, or a Candidate with its confidence, which the engine may accept.
+// RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns either
+// a Query, or a Candidate with a confidence, which the engine may accept.
 type RewriteFunc func(ctx context.Context, history []Message, question string) QueryRewritten
 
 // SuggestFunc proposes questions that the user may ask next, best first.
 type SuggestFunc func(ctx context.Context, in SuggestInput) ([]string, error)
 
-// SuggestInput is what a SuggestFunc may build on.
+// SuggestInput is the input of a SuggestFunc.
 type SuggestInput struct {
-	Filter   retrieval.Filter // what the caller may see and asked for
-	Question string           // as asked
-	Query    string           // the standalone form of it
+	Filter   retrieval.Filter // what the caller may see, and the filters of the request
+	Question string           // as the user asked it
+	Query    string           // the standalone form of the question
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search looks for a text by its words, with the words of a conversation beside it and the filter
-	// of this turn. What is looked for stands in the documents, and a dozen calls of an embedder would
-	// cost more than they give.
+	// Search finds a text by its words, beside weighted words of the conversation, under the filter of
+	// this turn. It uses no embeddings: suggestions are made of words of the documents, and a dozen
+	// calls of an embedder would cost more than they gain.
 	Search func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error)
 }
 
-// Config is what an Engine is made of. Zero fields mean the default, which is in brackets.
+// Config configures an Engine. A zero field means the default in brackets.
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rerankers RerankerResolver       // nil: models that answer rerank
-	Rewrite   RewriteFunc            // nil: the question is the query
-	Read      ReadFunc               // nil: grounded models see the passages of the prompt alone
-	Coverage  Coverage               // nil: nothing is known to be missing
-	Tools     Toolbox                // that the server runs [none]
-	OnRequest []string               // of those, the ones that only Options.MoreTools makes callable [none]
-	Suggest   SuggestFunc            // nil: only models suggest questions
-	Reader    ReaderFunc             // nil: the built-in reranker knows words alone
-	Writes    func(tool string) bool // whether a tool changes something, so that the user confirms each call [none does]
-	Prompts   *prompt.Set            // what models are told [the built-in ones]
+	Rerankers RerankerResolver       // [answering models rerank]
+	Rewrite   RewriteFunc            // [the question is the query]
+	Read      ReadFunc               // [grounded models see only the passages of the prompt]
+	Coverage  Coverage               // [nothing is reported missing]
+	Tools     Toolbox                // tools that the server runs [none]
+	OnRequest []string               // names of Tools that only Options.MoreTools makes callable [none]
+	Suggest   SuggestFunc            // [only models suggest questions]
+	Reader    ReaderFunc             // [the built-in reranker compares words only]
+	Writes    func(tool string) bool // reports whether a tool changes something, so that the user must confirm each call [no tool does]
+	Prompts   *prompt.Set            // the prompts for models [the built-in ones]
 
-	Defaults       Options                                   // [DefaultOptions]; Top 0 means that only Models is set
-	Namespace      string                                    // of requests that name none ["default"]
-	RerankFallback []string                                  // keys of the models that rerank, in this order, when another one fails [none]
-	Fallback       string                                    // key of the model that answers when another one fails before its first token [none]
-	Grounded       func(key string) bool                     // models that answer from llm.Evidence, not from the prompt [keys of "builtin"]
-	Capabilities   func(key string) llm.Capabilities         // what a model takes [nothing but text]
-	Window         func(ctx context.Context, key string) int // tokens that a model reads and writes together; 0 when that is not known [not known of any]
-	PageImage      ImageFunc                                 // pictures of sources [none]
+	Defaults       Options                                   // [DefaultOptions]; with Top 0 only Models is used
+	Namespace      string                                    // for requests that name none ["default"]
+	RerankFallback []string                                  // keys of models that rerank, in this order, when the chosen one fails [none]
+	Fallback       string                                    // key of the model that answers when the chosen one fails before its first token [none]
+	Grounded       func(key string) bool                     // reports whether a model answers from llm.Evidence, not from the prompt [keys of "builtin"]
+	Capabilities   func(key string) llm.Capabilities         // what a model accepts as input [only text]
+	Window         func(ctx context.Context, key string) int // tokens of a model's context, input and output together; 0 when unknown [always unknown]
+	PageImage      ImageFunc                                 // renders pages for vision models [no pictures]
 	Count          func(text string) int                     // counts tokens [llm.EstimateTokens]
-	CountExactly   func(text string) int                     // counts tokens where a model's window is known [Count]
-	Logger         *slog.Logger                              // for what does not fail the turn [none]
+	CountExactly   func(text string) int                     // counts tokens when the model's window is known [Count]
+	Logger         *slog.Logger                              // for problems that do not fail the turn [none]
 
 	MaxMessages      int           // of a request [1000]
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
 	MaxTemplateBytes int           // of Options.PromptTemplate [8 KiB]
-	MaxHistoryTokens int           // [4000]
-	ContextTokens    int           // what any model reads and writes at most, and one of which nothing is known [128000]
-	MaxSummaries     int           // kept for the next turns of their conversations [1000]
-	Timeout          time.Duration // of a turn [10 min]
-	RewriteTimeout   time.Duration // of a model that rewrites [8 s]
-	SummaryTimeout   time.Duration // of a model that sums up [15 s]
-	RerankTimeout    time.Duration // of a model that reranks [8 s]
-	SuggestTimeout   time.Duration // [5 s]
-	JudgeTimeout     time.Duration // of the model that judges citations [15 s]
+	MaxHistoryTokens int           // for the conversation in the prompt [4000]
+	ContextTokens    int           // upper limit of every model's window, and the window of a model about which nothing is known [128000]
+	MaxSummaries     int           // kept for later turns of their conversations [1000]
+	Timeout          time.Duration // for a whole turn [10 min]
+	RewriteTimeout   time.Duration // for a model that rewrites [8 s]
+	SummaryTimeout   time.Duration // for a model that summarizes [15 s]
+	RerankTimeout    time.Duration // for a model that reranks [8 s]
+	SuggestTimeout   time.Duration // for a SuggestFunc [5 s]
+	JudgeTimeout     time.Duration // for a model that judges citations [15 s]
 }
 
-// DefaultOptions returns the options of a turn without any settings.
+// DefaultOptions returns the options that apply without any settings.
 func DefaultOptions() Options {
 	return Options{
 		Top: 3, Mode: retrieval.Hybrid, Temperature: 0.3, MaxOutputTokens: 1024,
@@ -111,12 +111,11 @@ func DefaultOptions() Options {
 	}
 }
 
-// Engine runs turns. Between them it keeps only summaries, which can be made again. It is safe for concurrent
-// use.
+// Engine runs turns. Between turns it keeps only a cache of summaries. It is safe for concurrent use.
 type Engine struct {
 	cfg       Config
 	summaries *summaries
-	secret    [32]byte // of codes with which users confirm calls
+	secret    [32]byte // key for the codes with which users confirm calls
 }
 
 // NewEngine returns an engine; Retriever and Models are required.
@@ -154,7 +153,7 @@ func NewEngine(cfg Config) *Engine {
 	orDefault(&cfg.SuggestTimeout, 5*time.Second)
 	orDefault(&cfg.JudgeTimeout, 15*time.Second)
 	e := &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
-	_, _ = rand.Read(e.secret[:]) // which never fails
+	_, _ = rand.Read(e.secret[:]) // rand.Read never fails
 	return e
 }
 
@@ -164,19 +163,19 @@ func orDefault[N int | time.Duration](n *N, value N) {
 	}
 }
 
-// Defaults returns the options on which adapters overlay a request.
+// Defaults returns the options that adapters overlay with those of a request.
 func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 
-// Runner runs one turn. Engine, team.Team and turn.Runner implement it, each around the one before.
+// Runner runs one turn. Engine, team.Team and turn.Runner implement it; each wraps the one before.
 //
 // The stream keeps the contract of the package. It can be ranged over once; breaking out of the range or
-// cancelling ctx ends the turn. A Runner does not change req, and the caller must not change it
-// before the stream has ended.
+// cancelling ctx ends the turn. A Runner must not change req, and the caller must not change it before
+// the stream ends.
 type Runner interface {
 	Run(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
-// RunnerFunc is a function that is a Runner.
+// RunnerFunc is a function that implements Runner.
 type RunnerFunc func(ctx context.Context, req *Request) iter.Seq2[Event, error]
 
 // Run calls f.
@@ -184,14 +183,14 @@ func (f RunnerFunc) Run(ctx context.Context, req *Request) iter.Seq2[Event, erro
 	return f(ctx, req)
 }
 
-// Run runs one turn. Errors are *Error or have no kind, except that the error of a cancelled
-// context is ctx.Err(), wrapped.
+// Run runs one turn. An error is an *Error, or has the kind Internal; if ctx was cancelled, the error
+// wraps ctx.Err().
 func (e *Engine) Run(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return e.events(ctx, req, (*turn).stages)
 }
 
-// Finder runs turns only as far as the passages from which an answer would be written, for measuring: it
-// rewrites the question and reranks the passages as the options say, but does not answer.
+// Finder returns a Runner for measurements that stops before the answer: it rewrites the question and
+// retrieves and reranks passages as the options say.
 func (e *Engine) Finder() Runner {
 	return RunnerFunc(func(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 		return e.events(ctx, req, (*turn).findingStages)
@@ -216,10 +215,10 @@ func (e *Engine) events(ctx context.Context, req *Request, stages func(*turn) []
 // errLeft says that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
-// output is the stream's end in the engine.
+// output is the engine's end of the stream.
 type output struct {
 	yield    func(Event, error) bool
-	yielding bool // the consumer's code runs
+	yielding bool // the consumer's code is running
 }
 
 func (o *output) emit(e Event) error {
@@ -232,36 +231,36 @@ func (o *output) emit(e Event) error {
 	return nil
 }
 
-// turn is the state of one run. Each stage reads what those before it left here.
+// turn is the state of one run. Each stage reads what earlier stages stored here.
 type turn struct {
 	*Engine
 	req        Request
-	model      resolved // that answers
-	rewriter   resolved // its Model is nil where rules rewrite
-	summarizer resolved // its Model is nil where nothing is summed up
+	model      resolved // the model that answers
+	rewriter   resolved // its Model is nil when rules rewrite
+	summarizer resolved // its Model is nil when nothing is summarized
 
-	window   window // of the model that answers
+	window   window // of the answering model
 	question Message
-	pending  []Message // what follows it: calls of tools with their results
+	pending  []Message // the messages after the question: tool calls with their results
 	asked    string    // the text of question
-	quoted   []string  // client's system messages, oldest first
-	older    []Message // what does not fit of the messages before the question
-	history  []Message // what fits
-	previous []string  // all questions before
-	summary  string    // of older, or its beginning; "" for none
+	quoted   []string  // the client's system messages, oldest first
+	older    []Message // messages before the question that do not fit
+	history  []Message // messages before the question that fit
+	previous []string  // all earlier questions
+	summary  string    // summary of older, or of its beginning; "" for none
 
 	query      QueryRewritten
-	clarifying string // the question to ask back when the user's is ambiguous
-	reading    string // what Coverage said before the search
+	clarifying string // the question to ask when the user's is ambiguous; "" for none
+	reading    string // what Coverage reported before the search
 	found      retrieval.Result
-	missing    string // what Coverage says of the answer
+	missing    string // what Coverage reports for the answer
 	prompt     PromptBuilt
-	sent       []retrieval.Passage // those that are in the prompt
+	sent       []retrieval.Passage // the passages that the prompt contains
 
 	answer    string
-	answering bool     // it goes on to an answer: see Engine.Find
-	called    bool     // the client is to run tools
-	suggested []string // by the model itself
+	answering bool     // the turn will answer; false for Engine.Finder
+	called    bool     // the model called a tool that the client must run
+	suggested []string // follow-ups that the model wrote
 	usage     llm.Usage
 }
 
@@ -271,7 +270,7 @@ type stage struct {
 	when func() bool // nil: always
 }
 
-// findingStages are those that find the passages.
+// findingStages returns the stages that find the passages.
 func (t *turn) findingStages() []stage {
 	return []stage{
 		{StageHistory, t.runHistory, nil},
@@ -329,8 +328,8 @@ func (t *turn) finishStage(out *output, done *StageFinished) error {
 	return out.emit(*done)
 }
 
-// guard turns a panic of a stage into an error. A panic of the consumer passes through: it is
-// not the engine's.
+// guard turns a panic of a stage into an error. It lets a panic of the consumer through, which is not
+// the engine's.
 func (t *turn) guard(ctx context.Context, out *output, s stage, done *StageFinished) (err error) {
 	defer func() {
 		if out.yielding {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Kind says what went wrong, so that an adapter can choose a status.
+// Kind classifies an error, so that an adapter can choose a status.
 type Kind uint8
 
-// The kinds of error. Internal is the zero value: whatever has no other kind.
+// The kinds of error. Internal is the zero value, for errors without another kind.
 const (
 	Internal Kind = iota
 	Invalid
@@ -18,24 +18,24 @@ const (
 	Conflict
 	TooLarge
 	Filtered    // a content filter refused the question or the answer
-	RateLimited // by this server; see ModelLimited
+	RateLimited // by this server; for limits of a provider see ModelLimited
 	Unavailable // a part of the server, or a model, failed and may work again soon
-	Full        // nothing can be stored any more, because the server's disk is full
+	Full        // the server's disk is full, so nothing more can be stored
 
-	// What the provider of a model did. The numbers of kinds are stored: new ones go to the end.
+	// Errors of a model's provider. Kinds are stored as numbers: append new ones at the end.
 
-	KeyRefused       // it does not accept the server's key
-	ModelLimited     // it takes no more requests for now
-	NoCredit         // the server's account with it has no credit left
-	PromptTooLong    // the prompt does not fit into the model
-	ModelMissing     // it has no model of the configured name
-	ModelUnreachable // no connection to it came about
-	ModelSlow        // it did not answer in time
+	KeyRefused       // the provider does not accept the server's key
+	ModelLimited     // the provider accepts no more requests for now
+	NoCredit         // the server's account with the provider has no credit left
+	PromptTooLong    // the prompt does not fit into the model's window
+	ModelMissing     // the provider has no model of the configured name
+	ModelUnreachable // no connection to the provider could be made
+	ModelSlow        // the provider did not answer in time
 
 	kindCount = iota
 )
 
-// Kinds returns every kind, so that tests can ask whether a table has them all.
+// Kinds returns every kind, so that tests can check that a table is complete.
 func Kinds() []Kind {
 	kinds := make([]Kind, kindCount)
 	for i := range kinds {
@@ -47,7 +47,7 @@ func Kinds() []Kind {
 // Error is an error with a kind and a sentence that may be shown to clients.
 type Error struct {
 	Kind       Kind
-	Msg        string        // for clients, not for Internal and Filtered; "" means what package wire has for the kind
+	Msg        string        // for clients, but not for Internal and Filtered; "" means the default of package wire for the kind
 	Err        error         // for logs; may be nil
 	RetryAfter time.Duration // when the same request may succeed; 0 when unknown
 }
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of err, Internal when it has none.
+// KindOf returns the kind of err, or Internal when it has none.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

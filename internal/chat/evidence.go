@@ -6,8 +6,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// evidence returns what models that do not read prompts answer from: passages, word for word, each
-// part with the label of its page.
+// evidence returns the input of models that do not read prompts: passages word for word, each part with
+// the label of its page.
 func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 	e := &llm.Evidence{
 		Question: t.asked,

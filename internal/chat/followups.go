@@ -8,21 +8,21 @@ import (
 	"parley/internal/chat/prompt"
 )
 
-// The limits of what a model may suggest.
+// The limits of a model's suggestions.
 const (
 	maxFollowUpRunes = 200
-	maxHeldBack      = 16 << 10 // bytes kept of what follows the first "<<"
+	maxHeldBack      = 16 << 10 // bytes kept of the text after the first "<<"
 )
 
-// holdBack separates a streamed answer from the follow-ups that the model writes after it: the
-// answer ends before the first "<<". A "<" at the end of a delta waits for the next one.
+// holdBack separates a streamed answer from the follow-ups that the model writes after it: the answer
+// ends before the first "<<". A "<" at the end of a delta is held until the next one.
 type holdBack struct {
-	pending bool // the answer so far ends with a "<" that was not given out
-	found   bool // "<<" has come
+	pending bool // the answer so far ends with a "<" that add has not returned
+	found   bool // "<<" has arrived
 	held    []byte
 }
 
-// add takes a delta and returns what of the answer is certain now.
+// add takes a delta and returns the part of the answer that is certain now.
 func (h *holdBack) add(text string) string {
 	if h.found {
 		h.keep(text)
@@ -59,7 +59,7 @@ func (h *holdBack) end() string {
 
 var followUp = regexp.MustCompile(`<<([^<>]+)>>`)
 
-// questions returns what the model wrote between angle brackets.
+// questions returns the texts that the model wrote in double angle brackets.
 func (h *holdBack) questions() []string {
 	var out []string
 	for _, m := range followUp.FindAllSubmatch(h.held, -1) {
@@ -68,8 +68,8 @@ func (h *holdBack) questions() []string {
 	return out
 }
 
-// cleanQuestions returns at most three questions, each on one line, without those that were
-// asked before.
+// cleanQuestions returns at most three questions, each on one line, without those that were asked
+// before.
 func cleanQuestions(questions, asked []string) []string {
 	var out []string
 	seen := map[string]bool{}

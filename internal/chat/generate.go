@@ -14,8 +14,8 @@ import (
 	"parley/internal/llm"
 )
 
-// runGenerate has the model answer. A model that fails before its first token may be replaced by
-// the configured fallback; after that, nothing is tried again.
+// runGenerate lets the model answer. The configured fallback replaces a model that fails before its
+// first token; after that, nothing is retried.
 func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, error) {
 	a, err := t.open(out)
 	if err != nil {
@@ -33,13 +33,13 @@ func (t *turn) runGenerate(ctx context.Context, out *output) (StageFinished, err
 	return a.conclude(ctx, note)
 }
 
-// open begins the message.
+// open starts the message.
 func (t *turn) open(out *output) (*answer, error) {
 	a := t.newAnswer(ident.New(), t.model, out)
 	return a, out.emit(MessageStarted{ID: a.done.ID, Model: cmp.Or(t.model.given(), t.model.name)})
 }
 
-// fallBack returns the same message by the fallback of the model that failed, and a note of that.
+// fallBack returns the same message for the fallback model to write, and a note that says so.
 func (t *turn) fallBack(failed *answer, err error) (a *answer, note string, _ error) {
 	m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
 	if fallbackErr != nil {
@@ -49,7 +49,7 @@ func (t *turn) fallBack(failed *answer, err error) (a *answer, note string, _ er
 	return t.newAnswer(failed.done.ID, m, failed.out), fmt.Sprintf("answered by %s, because %s failed", m.key, t.model.key), nil
 }
 
-// conclude runs the tools that the completion has asked for, and ends the message.
+// conclude runs the tools that the completion asked for, and ends the message.
 func (a *answer) conclude(ctx context.Context, note string) (StageFinished, error) {
 	t, done := a.turn, StageFinished{Note: note}
 	if len(a.wanted) > 0 || a.calledInVain() {
@@ -81,31 +81,31 @@ func (t *turn) mayFallBack(ctx context.Context, a *answer, err error) bool {
 		t.cfg.Fallback != "" && t.cfg.Fallback != t.model.key
 }
 
-// answer is one message in the making.
+// answer is a message while it is being written.
 type answer struct {
 	*turn
 	out     *output
 	model   resolved
-	holding bool // follow-ups come in the text
+	holding bool // follow-ups arrive in the text
 	hold    holdBack
-	stream  *cite.Stream // that the text passes on its way out
-	thought *cite.Stream // that the reasoning passes; nil for a model that answers with the passages' own words
+	stream  *cite.Stream // checks the text before it leaves
+	thought *cite.Stream // checks the reasoning; nil for a model that answers in the words of the passages
 
-	begun     bool               // CompletionStarted was emitted
-	left      int                // calls that earlier completions made and that were left out
-	refused   int                // calls of tools that were left out
-	refusal   string             // what was wrong with the last of them, in sentences for the model
-	offered   []llm.Tool         // that the server runs
-	wanted    []llm.ToolCall     // of those, by the completion that runs
-	asking    []llm.ToolCall     // calls that the user has to confirm
-	faults    map[string]string  // what is wrong with calls of wanted, by their id
-	ran       map[string]ranCall // by tool and arguments
-	round     int                // of tools
-	last      int                // where in text the last completion began
-	lost      bool               // the completion that was to end the answer called tools again and said nothing
-	behind    []llm.Message      // calls and results of earlier completions
-	said      string             // the text of the completion before
-	from      int                // where in text the completion that runs began
+	begun     bool               // CompletionStarted has been emitted
+	left      int                // dropped calls of earlier completions
+	refused   int                // number of dropped tool calls
+	refusal   string             // what was wrong with the last dropped call, in sentences for the model
+	offered   []llm.Tool         // tools that the server runs and the model may call
+	wanted    []llm.ToolCall     // calls of those by the current completion
+	asking    []llm.ToolCall     // calls that the user must confirm
+	faults    map[string]string  // what is wrong with calls of wanted, by call id
+	ran       map[string]ranCall // calls that have run, by tool and arguments
+	round     int                // round of tool calls
+	last      int                // offset in text at which the last completion began
+	lost      bool               // the completion that had to end the answer called tools again and said nothing
+	behind    []llm.Message      // calls and results of earlier completions, which follow the prompt
+	said      string             // the text of the previous completion
+	from      int                // offset in text at which the current completion began
 	total     llm.Usage          // of the completions that have ended
 	delta     TextDelta
 	text      strings.Builder
@@ -136,7 +136,7 @@ func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
 	return a
 }
 
-// complete runs the model and emits what it says.
+// complete runs the model and emits its output.
 func (a *answer) complete(ctx context.Context) error {
 	for c, err := range a.completion(ctx) {
 		if e, ok := errors.AsType[*llm.Error](err); ok && e.Miscalled {
@@ -144,7 +144,7 @@ func (a *answer) complete(ctx context.Context) error {
 			return a.begin()
 		}
 		if err != nil {
-			if ctx.Err() == nil { // what it had said counts
+			if ctx.Err() == nil { // the text that is still held back counts
 				if left := a.say(a.stream.End(), nil); left != nil {
 					return left
 				}
@@ -161,7 +161,7 @@ func (a *answer) complete(ctx context.Context) error {
 	return nil
 }
 
-// completion asks the model for one.
+// completion starts a completion of the model.
 func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 	o := &a.req.Options
 	return a.model.Stream(ctx, llm.Request{
@@ -181,7 +181,7 @@ func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 	})
 }
 
-// tools returns what the model may call.
+// tools returns the tools that the model may call.
 func (a *answer) tools() []llm.Tool { return slices.Concat(a.req.Options.Tools, a.offered) }
 
 func (a *answer) add(c *llm.Chunk) error {
@@ -219,8 +219,8 @@ func (a *answer) add(c *llm.Chunk) error {
 	return a.call(c.ToolCalls)
 }
 
-// begin emits CompletionStarted, once: when the model has said something, so that until then
-// another model can take over.
+// begin emits CompletionStarted, once. It is called only when the model has said something, so that
+// until then another model can take over.
 func (a *answer) begin() error {
 	if a.begun {
 		return nil
@@ -232,7 +232,7 @@ func (a *answer) begin() error {
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
 }
 
-// think emits a piece of the reasoning, as far as it is certain.
+// think emits the part of the reasoning that is certain.
 func (a *answer) think(text string, last bool) error {
 	if a.thought != nil {
 		if text = a.thought.Add(text); last {
@@ -300,7 +300,7 @@ func (a *answer) estimate() *llm.Usage {
 	return u
 }
 
-// mergeVendor returns b with what only a has.
+// mergeVendor returns b, completed with fields that only a has.
 func mergeVendor(a, b *llm.Vendor) *llm.Vendor {
 	if a == nil {
 		return b

@@ -9,13 +9,13 @@ import (
 	"parley/internal/llm"
 )
 
-// maxQuoted bounds the client's system messages in the prompt, in tokens.
+// maxQuoted limits the client's system messages in the prompt, in tokens.
 const maxQuoted = 1000
 
-// messageTokens is what a chat template adds to each message.
+// messageTokens is what a chat template adds to each message, in tokens.
 const messageTokens = 4
 
-// runHistory chooses the messages before the question that the turn will look at.
+// runHistory selects the messages before the question that the turn uses.
 func (t *turn) runHistory(ctx context.Context, _ *output) (StageFinished, error) {
 	var spoken []Message
 	t.window = t.windowOf(ctx, t.model)
@@ -44,7 +44,7 @@ func (t *turn) runHistory(ctx context.Context, _ *output) (StageFinished, error)
 	return done, nil
 }
 
-// tokens returns what a message costs in a prompt. It is counted once.
+// tokens returns the number of tokens of a message in a prompt. It stores its count in m.
 func (t *turn) tokens(m *Message) int {
 	if m.Tokens <= 0 {
 		m.Tokens = t.count(m.Text())
@@ -55,9 +55,9 @@ func (t *turn) tokens(m *Message) int {
 	return m.Tokens + messageTokens
 }
 
-// alternate joins neighbours that speak in the same role, since models expect user and assistant
-// in turns. A user message that nobody answered stays, joined with the next one. Calls of tools and
-// their results stay apart.
+// alternate joins adjacent messages of the same role, since models expect user and assistant to
+// alternate. A user message without an answer is joined with the next one. Tool calls and their results
+// are not joined.
 func alternate(messages []Message) []Message {
 	var out []Message
 	for _, m := range messages {
@@ -75,10 +75,10 @@ func alternate(messages []Message) []Message {
 	return out
 }
 
-// divide parts the messages into those that the turn looks at, which are the last ones that fit,
-// and those before them. Where a model sums up the older ones, the cut is at the same place for
-// many turns, so that not every one needs a new summary: it moves only when the budget is used up,
-// and then so far that half of the budget is free.
+// divide separates the last messages, which fit into the budget, from the older ones. When a model
+// summarizes the older messages, the border stays at the same place for many turns, so that most turns
+// need no new summary: it moves only when the budget is used up, and then far enough that half of the
+// budget is free.
 func (t *turn) divide(spoken []Message) (older, kept []Message) {
 	budget := t.window.share(t.cfg.MaxHistoryTokens, 4)
 	kept = spoken
@@ -105,9 +105,9 @@ func (t *turn) divide(spoken []Message) (older, kept []Message) {
 	return spoken[:len(spoken)-len(kept)], kept
 }
 
-// clipped returns the messages of one turn that is too long for the budget, each with the beginning
-// of its text: part of what was said last is better than nothing of it. Messages of tools are not
-// cut, nor are turns that do not begin with the user.
+// clipped returns the messages of one turn that is too long for the budget, each cut to the beginning of
+// its text, because a part of the last turn is better than nothing. It returns nil for a turn with tool
+// messages or one that does not begin with the user.
 func (t *turn) clipped(messages []Message, budget int) []Message {
 	if len(messages) == 0 || messages[0].Role != llm.User || slices.ContainsFunc(messages, ofTools) {
 		return nil
@@ -119,7 +119,7 @@ func (t *turn) clipped(messages []Message, budget int) []Message {
 			return nil
 		}
 		if tokens > share+messageTokens {
-			// A token of a long text is as long as that text's others, more or less.
+			// assumes that the tokens of a text have about the same length throughout
 			text := out[i].Text()
 			runes := utf8.RuneCountInString(text) * share / tokens
 			short := TextMessage(out[i].Role, clip(text, runes))
@@ -130,7 +130,7 @@ func (t *turn) clipped(messages []Message, budget int) []Message {
 	return out
 }
 
-// suffix returns the longest end of messages that fits and begins with the user.
+// suffix returns the longest end of messages that fits the budget and begins with a user message.
 func (t *turn) suffix(messages []Message, budget int) []Message {
 	from := len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {

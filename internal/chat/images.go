@@ -11,26 +11,26 @@ import (
 	"parley/internal/retrieval"
 )
 
-// The limits of the images that a model is shown of the sources.
+// The limits of images of sources in a prompt.
 const (
 	maxImages    = 5
-	imageTokens  = 1100 // what a model counts for a page, about
+	imageTokens  = 1100 // approximate number of tokens that a model counts for a page
 	imagesWithin = 10 * time.Second
 )
 
-// ImageFunc returns a picture of a document's page as a data: URL; page 0 is a document that is an
-// image itself.
+// ImageFunc returns a picture of a document's page as a data: URL. Page 0 means that the document itself
+// is an image.
 type ImageFunc func(ctx context.Context, d retrieval.Document, page int) (string, error)
 
-// sourceImage is the picture of a page that passages of the prompt stand on.
+// sourceImage is the picture of a page that has passages of the prompt.
 type sourceImage struct {
 	label string
 	url   string
 }
 
-// sourceImages returns the pictures of the passages' pages, in the passages' order, that fit into
-// room tokens, when the request wants them and the model can see. What hinders that is told in the
-// note, and the texts have to do.
+// sourceImages returns pictures of the passages' pages, in the order of the passages, as many as fit
+// into room tokens. It returns none unless the request wants them and the model reads images. The note
+// says why pictures are missing, in which case the model gets only the text.
 func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, room int) (images []sourceImage, note string) {
 	if t.req.Options.Images == ImagesOff {
 		return nil, ""
@@ -67,13 +67,13 @@ func (t *turn) sees() bool {
 	return t.cfg.Capabilities != nil && t.cfg.Capabilities(t.model.key).Vision
 }
 
-// hasPictures reports whether a page can be drawn, or the document is an image.
+// hasPictures reports whether a page can be rendered, or the document is an image.
 func hasPictures(d *retrieval.Document, page int) bool {
 	return d.MediaType == "application/pdf" && page > 0 || strings.HasPrefix(d.MediaType, "image/")
 }
 
-// textSources returns the sources that a model is given as text: all of them, unless the request
-// wants images only; then those that have no image.
+// textSources returns the sources that the model gets as text: all of them, or, if the request wants
+// images only, those without an image.
 func textSources(input ImageInput, sent []retrieval.Passage, sources []string, images []sourceImage) []string {
 	if input != ImagesOnly || len(images) == 0 {
 		return sources
@@ -94,8 +94,7 @@ func textSources(input ImageInput, sent []retrieval.Passage, sources []string, i
 	return kept
 }
 
-// showImages puts the images behind the text of the last message, each after the name by which it
-// is cited.
+// showImages appends the images to the last message, each after the name by which it is cited.
 func showImages(messages []llm.Message, images []sourceImage) {
 	last := &messages[len(messages)-1]
 	for _, image := range images {

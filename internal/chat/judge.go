@@ -13,8 +13,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// verify finds what a finished answer cites, and what of it the cited pages do not say: by their
-// words and, where there is a judge, by its verdict.
+// verify finds the citations of a finished answer, and those that their pages do not support, by
+// comparing words and, if a judge is configured, by its verdict.
 func (a *answer) verify(ctx context.Context) error {
 	review := a.stream.Review(a.done.Text, a.asked+"\n"+a.query.Query)
 	key := cmp.Or(a.req.Options.Models.Judge, a.cfg.Defaults.Models.Judge)
@@ -30,7 +30,7 @@ func (a *answer) verify(ctx context.Context) error {
 	return nil
 }
 
-// judge asks a model which citations their pages do not support.
+// judge asks a model which citations are not supported by their pages.
 func (a *answer) judge(ctx context.Context, key string, review *cite.Review) (done StageFinished) {
 	m, err := a.resolve(StageVerify, key)
 	if err == nil {
@@ -49,8 +49,8 @@ func (a *answer) judge(ctx context.Context, key string, review *cite.Review) (do
 	return done
 }
 
-// wasTold reports whether the model was shown a text, so that it did not make it up: in a passage, by
-// the user now or earlier in the conversation, or in the result of a tool.
+// wasTold reports whether the model was shown a text, so that it cannot have made it up: in a passage,
+// by the user in this conversation, or in the result of a tool.
 func (a *answer) wasTold(s string) bool {
 	return a.wasGiven(s) || s != "" && (slices.ContainsFunc(a.sent, func(p retrieval.Passage) bool {
 		return strings.Contains(p.Chunk.Text, s) || p.Document.URL == s
@@ -59,7 +59,7 @@ func (a *answer) wasTold(s string) bool {
 	}))
 }
 
-// wasGiven reports whether the user gave a text, now or earlier in the conversation.
+// wasGiven reports whether the user wrote a text in this conversation.
 func (t *turn) wasGiven(s string) bool {
 	return s != "" && (strings.Contains(t.asked, s) || slices.ContainsFunc(t.history, func(m Message) bool {
 		return m.Role == llm.User && strings.Contains(m.Text(), s)

@@ -1,7 +1,7 @@
 package chat
 
-// The limits of options, for those who read requests: a value over a limit that counts becomes the limit, or
-// is refused with the name that it has in a protocol.
+// The limits of options, for adapters. An adapter either reduces a larger value to the limit or refuses
+// it, naming the option as its protocol does.
 const (
 	MaxTop           = maxTop
 	MaxOutputTokens  = maxOutputTokens

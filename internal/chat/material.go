@@ -8,13 +8,13 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxHeard bounds what the other agents have said in the prompt, in tokens each.
+// maxHeard limits what each other agent has said in the prompt, in tokens.
 const maxHeard = 2000
 
-// searches reports whether the turn finds what it answers from.
+// searches reports whether the turn searches for what it answers from.
 func (t *turn) searches() bool { return t.req.Material == nil }
 
-// take puts material where the stages that are skipped would have put what they found.
+// take stores material where the skipped stages would have stored their results.
 func (t *turn) take(m *Material) {
 	if m == nil {
 		return
@@ -26,9 +26,9 @@ func (t *turn) take(m *Material) {
 	t.found = retrieval.Result{Passages: m.Passages, Terms: m.Terms}
 }
 
-// colleagues returns what other agents have said, as a quotation, "" when there is nothing. It
-// stands in the user's turn and is of the documents' trust, since it was made from them: only
-// citations that the sources allow stay as they are, so that the agent can use them.
+// colleagues returns what other agents have said as a quotation, or "" when there is nothing. The
+// quotation is part of the user's message and is trusted as little as the documents it was made from. It
+// keeps only citations that the sources allow, so that the agent can use them.
 func (t *turn) colleagues() string {
 	known := cite.Citable(t.found.Passages)
 	var b strings.Builder

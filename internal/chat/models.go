@@ -14,8 +14,8 @@ type resolved struct {
 	grounded bool
 }
 
-// given is the name of a model that no upstream names: a built-in model answers under its key.
-// Every other model answers under the name that its provider gives it, for which "" stands.
+// given returns the name under which a built-in model answers, which is its key. It returns "" for every
+// other model, which answers under the name that its provider reports.
 func (m resolved) given() string {
 	if isBuiltin(m.key) {
 		return m.key
@@ -23,8 +23,8 @@ func (m resolved) given() string {
 	return ""
 }
 
-// findModels finds the model that answers and those that help it. A stage whose model is nil does
-// what it can without one.
+// findModels resolves the models that answer and that help. A stage whose model is nil works without
+// one.
 func (t *turn) findModels() error {
 	asked, usual := t.req.Options.Models, t.cfg.Defaults.Models
 	var err error
@@ -43,13 +43,14 @@ func (t *turn) findModels() error {
 		}
 	}
 	if t.model.grounded && t.rewriter.Model == nil {
-		return nil // nobody would read the summary
+		return nil // nothing would read the summary
 	}
 	t.summarizer, err = t.helper(StageSummarize, cmp.Or(asked.Summary, usual.Summary))
 	return err
 }
 
-// helper finds the model of a stage that can do without: the one that answers when key is "".
+// helper resolves the model of an optional stage. "" means the answering model. The result has no Model
+// if the model is grounded.
 func (t *turn) helper(stage Stage, key string) (resolved, error) {
 	if key = cmp.Or(key, t.model.key); t.cfg.Grounded(key) {
 		return resolved{}, nil

@@ -12,12 +12,12 @@ import (
 	"parley/internal/retrieval"
 )
 
-// injectPrefix begins a prompt template that is put after the default instructions.
+// injectPrefix begins a prompt template that is appended to the default instructions.
 const injectPrefix = ">>>"
 
-// runPrompt puts together what the model is given. Only the server's own words and the prompt
-// template reach the system role; documents and the client's system messages stand in the user's
-// turn, where nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
+// runPrompt builds the prompt. Only the server's own text and the prompt template are in the system
+// message. Documents and the client's system messages are in the user's message, neutralized so that
+// nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
 func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error) {
 	if t.window.tokens == 0 {
 		t.window = t.windowOf(ctx, t.model)
@@ -35,16 +35,16 @@ func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error
 	return StageFinished{Note: strings.Join(notes, "; ")}, out.emit(t.prompt)
 }
 
-// built is a prompt with what is known of it.
+// built is a prompt, with what it contains.
 type built struct {
 	PromptBuilt
-	sent  []retrieval.Passage // those that are in it
+	sent  []retrieval.Passage // the passages that the prompt contains
 	notes []string
 }
 
-// build makes the prompt that fits into the window of the turn. The instructions and the question are
-// always in it; then come the summary and what others have said, as many passages as fit, best first,
-// and last the conversation.
+// build makes a prompt that fits into the window of the turn. It always contains the instructions and
+// the question. The summary and what others have said come next, then as many passages as fit, best
+// first, and last the conversation.
 func (t *turn) build(ctx context.Context) (built, error) {
 	o := &t.req.Options
 	system, err := t.systemText(o.FollowUps && !t.model.grounded)
@@ -85,7 +85,7 @@ func (t *turn) build(ctx context.Context) (built, error) {
 	p.Sources = textSources(o.Images, sent, p.Sources, images)
 	history := t.suffix(t.history, room-len(images)*imageTokens)
 	if n := len(history); n > 0 && history[n-1].Role == llm.User {
-		before += history[n-1].Text() + "\n\n" // nobody answered it: one user turn with the question
+		before += history[n-1].Text() + "\n\n" // a question without an answer joins the question of the turn
 		history = history[:n-1]
 	}
 	user := before + t.asked + t.format() + "\n\nSources:\n" + strings.Join(p.Sources, "\n")
@@ -105,8 +105,8 @@ func (t *turn) build(ctx context.Context) (built, error) {
 
 var errResultsTooLong = &Error{Kind: TooLarge, Msg: "The results of the tools are longer than the model can read."}
 
-// tooLong returns an error when there is no room for what has to be in a prompt. What is assumed of a
-// model whose window is not known refuses no question.
+// tooLong returns an error when there is no room for what a prompt must contain. It never refuses a
+// question because of an assumed window: the model's own may be larger.
 func (t *turn) tooLong(room int) error {
 	switch {
 	case room >= 0:
@@ -121,8 +121,8 @@ func (t *turn) tooLong(room int) error {
 	return nil
 }
 
-// whatIsMissing returns what Coverage says. What it said before the search counts first: documents may
-// have come in since, too late to be found.
+// whatIsMissing returns what Coverage reports. A report from before the search takes precedence:
+// documents may have become ready since, too late to be found.
 func (t *turn) whatIsMissing(ctx context.Context) string {
 	if t.cfg.Coverage == nil || t.reading != "" {
 		return t.reading
@@ -133,8 +133,8 @@ func (t *turn) whatIsMissing(ctx context.Context) string {
 	return t.cfg.Coverage.Empty(ctx, t.req.Namespace)
 }
 
-// shareText makes sources, with which a text ends, one a line, parts of that text, so that they are in
-// memory once for as long as the turn lasts.
+// shareText replaces sources by substrings of text, which ends with them, one on each line, so that they
+// are in memory only once while the turn lasts.
 func shareText(sources []string, text string) {
 	for i, s := range slices.Backward(sources) {
 		from := len(text) - len(s)
@@ -161,8 +161,9 @@ func (t *turn) messages(system string, history []Message, user string) []llm.Mes
 	return messages
 }
 
-// format asks for an answer in JSON. It stands in the user's turn, because the schema is the
-// client's; models that take schemas need it too, as some of them refuse one that is not spoken of.
+// format returns the request for a JSON answer. It is part of the user's message because the schema
+// comes from the client. Models that accept a schema need it too: some refuse a schema that the prompt
+// does not mention.
 func (t *turn) format() string {
 	schema := t.req.Options.Schema
 	if schema == nil {
@@ -171,7 +172,7 @@ func (t *turn) format() string {
 	return "\n\nAnswer with a JSON object that follows this JSON Schema, and nothing else:\n" + string(schema)
 }
 
-// spoken returns a message of the conversation as a model reads it.
+// spoken converts a message of the conversation for a model.
 func spoken(m Message) llm.Message {
 	out := llm.Message{Role: m.Role, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
 	if text := m.Text(); text != "" || !ofTools(m) {
@@ -180,9 +181,9 @@ func spoken(m Message) llm.Message {
 	return out
 }
 
-// systemText applies the rule for prompt templates: ">>>text" comes after the default, any other
-// text replaces it. What the documents lack and what is asked of the model for follow-ups come last in
-// any case.
+// systemText returns the system message. The template ">>>text" is appended to the default text; any
+// other template replaces it. What the documents lack and the instructions for follow-ups always come
+// last.
 func (t *turn) systemText(followUps bool) (string, error) {
 	template, domain := t.req.Options.PromptTemplate, t.req.Options.PromptDomain
 	text := t.cfg.Prompts.Text(domain, prompt.Answer)
@@ -206,7 +207,7 @@ func (t *turn) systemText(followUps bool) (string, error) {
 	return text, nil
 }
 
-// quote returns texts as a quotation below a heading, "" when there is none.
+// quote returns texts as a quotation below a heading, or "" when the texts are empty.
 func quote(heading string, texts ...string) string {
 	if strings.Join(texts, "") == "" {
 		return ""
@@ -225,7 +226,7 @@ func quote(heading string, texts ...string) string {
 	return b.String()
 }
 
-// source returns a passage as the model reads it, on one line, and what it costs in tokens.
+// source returns a passage as one line for the model, and its number of tokens.
 func (t *turn) source(p *retrieval.Passage) (string, int) {
 	label := cite.Label(p.Document.Name, p.Chunk.Spans[0].Page)
 	cost := p.Chunk.Tokens

@@ -12,7 +12,7 @@ import (
 	"parley/internal/text"
 )
 
-// The limits of what a request may ask for.
+// The limits of requests.
 const (
 	maxTop          = 50
 	maxOutputTokens = 32_768
@@ -21,21 +21,21 @@ const (
 	maxStopBytes    = 256
 	maxSchemaBytes  = 64 << 10
 	maxSummaryInput = 100_000 // tokens
-	// maxSummaryOutput keeps a summary from filling the prompt.
+	// maxSummaryOutput prevents a summary from filling the prompt.
 	maxSummaryOutput = 4000 // tokens
 )
 
 // builtinProvider is the provider of the models that answer from evidence, without a prompt.
 const builtinProvider = "builtin:"
 
-// efforts are what Options.Effort may be.
+// efforts are the values of Options.Effort.
 var efforts = []string{"", "minimal", "low", "medium", "high"}
 
 func isBadStop(s string) bool { return s == "" || len(s) > maxStopBytes || !utf8.ValidString(s) }
 
 func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
 
-// begin checks a request before anything is done for it.
+// begin checks a request before any work is done for it.
 func (e *Engine) begin(req *Request) (*turn, error) {
 	t := &turn{Engine: e, req: *req}
 	if t.req.Namespace == "" {
@@ -55,8 +55,8 @@ func invalid(format string, args ...any) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkMessages finds the question: the last user message. What comes after it is looked at only
-// when it ends with the results of tools, with which the turn goes on.
+// checkMessages finds the question, which is the last user message. It ignores later messages unless
+// they end with the results of tools, from which the turn continues.
 func (t *turn) checkMessages() error {
 	messages := t.req.Messages
 	if len(messages) > t.cfg.MaxMessages {
@@ -105,12 +105,12 @@ func (t *turn) checkMessages() error {
 	return checkAnswered(t.pending)
 }
 
-// MaxQuestion is the most bytes of a question, by whatever protocol it comes, and of what is searched for
-// without a turn.
+// MaxQuestion is the maximum length in bytes of a question in any protocol, and of a search text outside
+// of a turn.
 const MaxQuestion = 32 << 10
 
-// CheckQuestion returns a *Error of kind TooLarge for a question that is longer than MaxQuestion. Every
-// route that takes a question, or text to search for, calls it before any work is done.
+// CheckQuestion returns an *Error of kind TooLarge for a question longer than MaxQuestion. Every route
+// that takes a question or a search text must call it before it does any work.
 func CheckQuestion(question string) error {
 	if len(question) <= MaxQuestion {
 		return nil
@@ -118,7 +118,7 @@ func CheckQuestion(question string) error {
 	return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", MaxQuestion)}
 }
 
-// checkOptions fills what is zero without meaning zero, and refuses what is out of range.
+// checkOptions sets unset options to their defaults, and refuses values out of range.
 func (t *turn) checkOptions(o *Options) error {
 	if o.Top == 0 {
 		o.Top = t.cfg.Defaults.Top
@@ -170,10 +170,10 @@ func (t *turn) checkOptions(o *Options) error {
 	return checkTools(o)
 }
 
-// within is false for NaN.
+// within reports whether low <= x <= high. It is false for NaN.
 func within(x, low, high float64) bool { return x >= low && x <= high }
 
-// filter is what the caller may see and asked for.
+// filter returns what the caller may see, narrowed to what the request asks for.
 func (t *turn) filter() retrieval.Filter {
 	o := &t.req.Options
 	return retrieval.Filter{
@@ -187,5 +187,5 @@ func (t *turn) filter() retrieval.Filter {
 	}
 }
 
-// Seen returns a title or a text that a client gave, without the characters that nobody can see.
+// Seen returns a text of a client without its invisible characters.
 func Seen(s string) string { return text.Seen(s) }

@@ -14,18 +14,19 @@ import (
 
 // The free parameters of reranking; docs/decisions.md says how they were set.
 const (
-	rerankFactor = 4   // how many times more passages a reranker sees than are wanted
-	clearWinner  = 0.6 // no other passage has more than this share of the first one's score
+	rerankFactor = 4   // how many times more passages a reranker sees than the request wants
+	clearWinner  = 0.6 // a winner is clear if no other passage has more than this share of its score
 )
 
-// ReaderFunc returns the built-in reranker that reads passages, nil for a query in a language that it does
-// not know.
+// ReaderFunc returns the built-in reranker that reads passages, or nil for a query in a language that it
+// does not know.
 type ReaderFunc func(query string) rerank.Reranker
 
-// builtinReader is the key of that reranker; any other key of the built-in provider is the one that knows words.
+// builtinReader is the key of that reranker. Any other key of the built-in provider means the one that
+// compares words.
 const builtinReader = builtinProvider + "reader"
 
-// candidates is how many passages are looked for.
+// candidates returns how many passages to retrieve.
 func (t *turn) candidates() int {
 	o := &t.req.Options
 	if !o.Rerank {
@@ -34,8 +35,8 @@ func (t *turn) candidates() int {
 	return max(min(o.Top*rerankFactor, maxTop), o.Top)
 }
 
-// runRerank puts the passages that were found in a better order and keeps as many as were asked
-// for. When no reranker can, the order of the search stands, which does not fail the turn.
+// runRerank reorders the passages and keeps as many as the request wants. If no reranker works, the
+// order of the search stays; that does not fail the turn.
 func (t *turn) runRerank(ctx context.Context, out *output) (StageFinished, error) {
 	done, ranking := t.rank(ctx)
 	if err := ctx.Err(); err != nil {
@@ -45,7 +46,7 @@ func (t *turn) runRerank(ctx context.Context, out *output) (StageFinished, error
 	return done, out.emit(t.retrieved())
 }
 
-// rank returns what the first reranker says that can, and nil with the reason when none does.
+// rank returns the ranking of the first reranker that works, or nil and a note with the reason.
 func (t *turn) rank(ctx context.Context) (done StageFinished, ranking *rerank.Ranking) {
 	keys := t.rerankKeys()
 	if why := t.needNoReranking(keys[0]); why != "" {
@@ -70,7 +71,7 @@ func (t *turn) rank(ctx context.Context) (done StageFinished, ranking *rerank.Ra
 	return done, nil
 }
 
-// rerankKeys returns the model of the stage and those that stand in for it.
+// rerankKeys returns the model of the stage, followed by its fallbacks.
 func (t *turn) rerankKeys() []string {
 	key := t.req.Options.Models.Rerank
 	if key == "" {
@@ -88,8 +89,8 @@ func (t *turn) rerankKeys() []string {
 	return keys
 }
 
-// needNoReranking says why nothing is gained by it, "" when something may be. A caller who sets a
-// threshold wants the scores.
+// needNoReranking says why reranking would gain nothing, or returns "". A caller that sets a threshold
+// needs the scores.
 func (t *turn) needNoReranking(key string) string {
 	passages := t.found.Passages
 	threshold := t.req.Options.MinRerankScore > 0
@@ -124,8 +125,8 @@ func (t *turn) rankBy(ctx context.Context, key string) (rerank.Ranking, error) {
 	return ranking, err
 }
 
-// reranker returns what a key names: the built-in one, a model that was made for reranking, or a
-// model that answers, as a judge.
+// reranker returns the reranker that a key names: a built-in one, a model made for reranking, or an
+// answering model as a judge.
 func (t *turn) reranker(key string) (rerank.Reranker, error) {
 	if r := t.reader(key); r != nil {
 		return r, nil
@@ -152,7 +153,8 @@ func (t *turn) reranker(key string) (rerank.Reranker, error) {
 	}, nil
 }
 
-// reader returns the built-in reranker that reads passages if a key names it and it can.
+// reader returns the built-in reranker that reads passages if the key names it and it knows the query's
+// language, or nil.
 func (t *turn) reader(key string) rerank.Reranker {
 	if key != builtinReader || t.cfg.Reader == nil {
 		return nil
@@ -160,7 +162,7 @@ func (t *turn) reader(key string) rerank.Reranker {
 	return t.cfg.Reader(t.query.Query)
 }
 
-// choose returns the best passages in the order of a ranking, or of the search if it is nil.
+// choose returns the best passages in the order of a ranking, or of the search if the ranking is nil.
 func (t *turn) choose(ranking *rerank.Ranking) []retrieval.Passage {
 	o := &t.req.Options
 	if ranking == nil {
@@ -177,9 +179,9 @@ func (t *turn) choose(ranking *rerank.Ranking) []retrieval.Passage {
 	return spreadPages(passages, o.Top)
 }
 
-// spreadPages returns the best passages of distinct pages, filled up with further ones of the same
-// pages, all in their order: a search does that too, since the second passage of a page says less
-// than the best one of another.
+// spreadPages returns the best passages of distinct pages, filled up with further passages of the same
+// pages, all in their order. A search does the same, since the second passage of a page adds less than
+// the best one of another page.
 func spreadPages(passages []retrieval.Passage, top int) []retrieval.Passage {
 	type page struct {
 		revision int64

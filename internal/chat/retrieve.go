@@ -63,7 +63,7 @@ func (t *turn) retrieved() PassagesRetrieved {
 	}
 }
 
-// newQuery returns a query with everything that the request says of searches.
+// newQuery returns a query for text with the search settings of the request.
 func (t *turn) newQuery(text string) retrieval.Query {
 	o := &t.req.Options
 	return retrieval.Query{

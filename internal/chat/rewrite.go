@@ -8,9 +8,9 @@ import (
 	"parley/internal/chat/cite"
 )
 
-// runRewrite makes the question standalone. The RewriteFunc does it by rules, and gives the words
-// of the conversation that join the search in any case; a model, where there is one, has the last
-// word on the query. That neither can do it does not fail the turn: then the question is the query.
+// runRewrite makes the question standalone. The RewriteFunc works by rules; it also provides the words
+// of the conversation that join the search. A rewriting model, if there is one, decides on the query. If
+// neither succeeds the question itself is the query; that does not fail the turn.
 func (t *turn) runRewrite(ctx context.Context, out *output) (StageFinished, error) {
 	var done StageFinished
 	t.query = QueryRewritten{Original: t.asked, Query: t.asked, Reason: "rewriting is off"}
@@ -31,7 +31,7 @@ func (t *turn) runRewrite(ctx context.Context, out *output) (StageFinished, erro
 	return done, out.emit(t.query)
 }
 
-// settle decides between the question and the candidate for its place, if there is one.
+// settle accepts or rejects the candidate query, if there is one.
 func (q *QueryRewritten) settle(threshold float64) {
 	if q.Candidate != "" {
 		q.Query, q.Rewritten = q.Original, false
@@ -44,8 +44,8 @@ func (q *QueryRewritten) settle(threshold float64) {
 	}
 }
 
-// rewriteByModel asks the model for the query. When it fails, or replies with what is none, the
-// rules' stays.
+// rewriteByModel asks the model for the query. If the call fails, or the reply is not a query, the query
+// of the rules stays.
 func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
 	reply, err := t.ask(ctx, t.rewriter, t.cfg.RewriteTimeout, t.rewriteRequest())
 	done := StageFinished{Model: reply.Model, Usage: reply.Usage}

@@ -21,25 +21,25 @@ const (
 	maxReasonRunes  = 200
 	rewriteTurns    = 3 // shown unless the request says otherwise
 	maxShownRunes   = 1000
-	gistRunes       = 200  // of a message of which only the beginning is shown
-	rewriteTokens   = 1000 // a model that reasons takes most of them for that
-	plainConfidence = 0.7  // in a query whose model does not say how sure it is
-	ownShare        = 0.5  // of a query's words that must come from the conversation
+	gistRunes       = 200  // of a message that is shown only in part
+	rewriteTokens   = 1000 // a model that reasons uses most of them for reasoning
+	plainConfidence = 0.7  // of a query whose model does not report a confidence
+	ownShare        = 0.5  // minimum share of a query's words that come from the conversation
 )
 
 var (
 	rewriteSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
 		`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"}},` +
 		`"required":["query","ambiguous","confidence","reason"],"additionalProperties":false}`)
-	// clarifySchema is that of a reply that may hold a question to ask back.
+	// clarifySchema is the schema of a reply that may contain a clarifying question.
 	clarifySchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
 		`"ambiguous":{"type":"boolean"},"confidence":{"type":"number"},"reason":{"type":"string"},` +
 		`"clarification":{"type":"string"}},` +
 		`"required":["query","ambiguous","confidence","reason","clarification"],"additionalProperties":false}`)
 )
 
-// rewriteRequest asks for a query. The conversation stands in the user's turn, quoted line by
-// line, so that nothing in it can pass for an instruction or for another message.
+// rewriteRequest asks a model for a query. The conversation is quoted line by line in the user's
+// message, so that nothing in it can pass for an instruction or another message.
 func (t *turn) rewriteRequest() llm.Request {
 	var b strings.Builder
 	if t.summary != "" {
@@ -68,7 +68,7 @@ func (t *turn) rewriteRequest() llm.Request {
 	}
 }
 
-// quoteTurns writes what was said, each message as one quoted line.
+// quoteTurns writes each message as one quoted line.
 func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
 	for _, m := range messages {
 		if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
@@ -78,9 +78,9 @@ func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
 	}
 }
 
-// shownTurns returns the end of the conversation that a rewriting model is shown, and the turns
-// before it of which it is shown the beginnings. The latter may be among those that the answer's
-// prompt leaves out.
+// shownTurns returns the turns at the end of the conversation that a rewriting model is shown in full,
+// and the earlier turns of which it is shown the beginnings. The latter may include turns that the
+// answer's prompt leaves out.
 func (t *turn) shownTurns() (gist, turns []Message) {
 	all := slices.Concat(t.older, t.history)
 	if n := t.req.Options.Rewrite.Turns; n == 0 {
@@ -91,8 +91,8 @@ func (t *turn) shownTurns() (gist, turns []Message) {
 	return lastTurns(all[:len(all)-len(turns)], t.req.Options.Rewrite.Gist), turns
 }
 
-// lastTurns returns the last turns of messages, each from a user message on; with fewer turns than
-// one there are none.
+// lastTurns returns the last turns of messages. A turn begins with a user message. It returns nil for
+// fewer than one turn, and all messages if there are fewer turns.
 func lastTurns(messages []Message, turns int) []Message {
 	if turns < 1 {
 		return nil
@@ -118,7 +118,7 @@ func speaker(r llm.Role) string {
 	return "Assistant"
 }
 
-// quoteLine writes a text as one quoted line, with who said it.
+// quoteLine writes a text as one quoted line, after the name of its speaker.
 func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
 	b.WriteString("> ")
 	if speaker != "" {
@@ -129,7 +129,7 @@ func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
 	b.WriteByte('\n')
 }
 
-// clip shortens a text to so many characters.
+// clip shortens a text to at most runes characters, and marks the cut with an ellipsis.
 func clip(s string, runes int) string {
 	if len(s) <= runes {
 		return s
@@ -142,7 +142,7 @@ func clip(s string, runes int) string {
 	return s
 }
 
-// rewriting is what a model says of a question.
+// rewriting is a model's reply about a question.
 type rewriting struct {
 	query      string
 	clarify    string // the question to ask back; "" for none
@@ -151,8 +151,8 @@ type rewriting struct {
 	reason     string
 }
 
-// parseRewriting reads a model's reply: the object that it was asked for, with or without text
-// around it, or the query alone. Figures may come as strings, and a confidence in percent.
+// parseRewriting reads a model's reply: the requested JSON object, with or without text around it, or a
+// bare query. Numbers may be strings, and the confidence may be a percentage.
 func parseRewriting(reply string) (rewriting, error) {
 	r := rewriting{confidence: plainConfidence}
 	object, ok := llm.Object(reply)
@@ -179,14 +179,14 @@ func parseRewriting(reply string) (rewriting, error) {
 		}
 		r.confidence = min(c, 1)
 	}
-	_ = json.Unmarshal(fields.Reason, &r.reason) // a reason that is no text is none
+	_ = json.Unmarshal(fields.Reason, &r.reason) // a reason that is not a string is ignored
 	r.reason = clip(strings.Join(strings.Fields(prompt.OneLine(r.reason)), " "), maxReasonRunes)
 	_ = json.Unmarshal(fields.Clarification, &r.clarify) // as above
 	r.clarify = clip(strings.Join(strings.Fields(prompt.OneLine(r.clarify)), " "), maxQueryRunes)
 	return r, nil
 }
 
-// unfence returns what stands within a code fence, or all when there is none.
+// unfence returns the content of a code fence, or the whole text when there is none.
 func unfence(s string) string {
 	s = strings.TrimSpace(s)
 	inner, ok := strings.CutPrefix(s, "```")
@@ -194,14 +194,14 @@ func unfence(s string) string {
 		return s
 	}
 	if _, rest, ok := strings.Cut(inner, "\n"); ok {
-		inner = rest // without the name of a language
+		inner = rest // drops the language name
 	}
 	return strings.TrimSuffix(strings.TrimSpace(inner), "```")
 }
 
 func unquote(v json.RawMessage) []byte { return bytes.TrimSpace(bytes.Trim(bytes.TrimSpace(v), `"`)) }
 
-// cleanQuery takes off what models put around a query.
+// cleanQuery removes the quotation marks that models put around a query.
 func cleanQuery(s string) string {
 	s = strings.TrimSpace(s)
 	for _, quotes := range []string{`""`, "''", "“”", "``"} {
@@ -215,8 +215,8 @@ func cleanQuery(s string) string {
 	return s
 }
 
-// checkQuery refuses what is no query for this question: nothing, a text of several lines, an
-// essay, delimiters of prompts, or words of which most are not from the conversation.
+// checkQuery refuses a text that is not a query for this question: an empty, long or multi-line text,
+// delimiters of prompts, or words of which most are not from the conversation.
 func (t *turn) checkQuery(query string) error {
 	switch {
 	case query == "":

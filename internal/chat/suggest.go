@@ -8,8 +8,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// runSuggest gives the follow-up questions: the model's own, else those of the SuggestFunc. That
-// there are none, for whatever reason, does not fail the turn.
+// runSuggest emits follow-up questions: those of the model, or else those of the SuggestFunc. A failure
+// to find any does not fail the turn.
 func (t *turn) runSuggest(ctx context.Context, out *output) (StageFinished, error) {
 	var done StageFinished
 	asked := append(t.previous[:len(t.previous):len(t.previous)], t.asked)
@@ -53,7 +53,8 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 	return questions, nil
 }
 
-// harmlessAll makes questions harmless, also where a protocol puts them between angle brackets.
+// harmlessAll makes questions harmless in place, also for protocols that put them between angle
+// brackets.
 func (t *turn) harmlessAll(questions []string) []string {
 	for i, q := range questions {
 		questions[i] = cite.HarmlessInAngles(q, t.wasGiven)

@@ -10,30 +10,31 @@ import (
 	"parley/internal/lru"
 )
 
-// summaryAge is how long a summary is kept that no turn uses.
+// summaryAge is how long an unused summary is kept.
 const summaryAge = time.Hour
 
-// summaries keeps the summaries of conversations' beginnings that were used last. The key covers every message
-// that a summary sums up, so that nobody finds one without knowing them. It is safe for concurrent use.
+// summaries caches summaries of the beginnings of conversations. The key covers every message that was
+// summarized, so that only a caller who knows the messages finds the summary. It is safe for concurrent
+// use.
 type summaries struct {
 	now  func() time.Time
 	kept *lru.Cache[summaryKey, storedSummary]
 }
 
-// summaryKey stands for who asks, where, and the first messages of a conversation.
+// summaryKey identifies the caller, the settings and the first messages of a conversation.
 type summaryKey [sha256.Size]byte
 
 type storedSummary struct {
 	text string
-	used time.Time // last
+	used time.Time // time of the last use
 }
 
 func newSummaries(size int) *summaries {
 	return &summaries{now: time.Now, kept: lru.New[summaryKey, storedSummary](size, nil)}
 }
 
-// longest returns the summary of the longest beginning of a conversation that has one, and how
-// many messages it sums up. The i-th key stands for the first i+1 messages.
+// longest returns the summary of the longest beginning of a conversation that has one, and the number of
+// messages that it covers. The i-th key identifies the first i+1 messages.
 func (s *summaries) longest(keys []summaryKey) (text string, messages int) {
 	for n := len(keys); n > 0; n-- {
 		if stored, ok := s.kept.Get(keys[n-1]); ok && s.now().Sub(stored.used) <= summaryAge {
@@ -44,7 +45,7 @@ func (s *summaries) longest(keys []summaryKey) (text string, messages int) {
 	return "", 0
 }
 
-// put keeps a summary, and drops those that are too old or too many.
+// put stores a summary, and drops summaries that are too old or exceed the size of the cache.
 func (s *summaries) put(key summaryKey, text string) {
 	now := s.now()
 	s.kept.Put(key, storedSummary{text, now})
@@ -72,7 +73,7 @@ func (t *turn) prefixKeys() []summaryKey {
 	return keys
 }
 
-// writeField writes a text so that it cannot run over into the next one.
+// writeField writes a text with its length, so that adjacent fields cannot run together.
 func writeField(h hash.Hash, s string) {
 	var size [8]byte
 	binary.LittleEndian.PutUint64(size[:], uint64(len(s)))

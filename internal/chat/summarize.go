@@ -11,23 +11,23 @@ import (
 	"parley/internal/llm"
 )
 
-// The limits of a summary, where the request does not set them.
+// The limits of a summary, unless the request sets them.
 const (
-	summaryInput  = 8000 // tokens that are summed up at a time
+	summaryInput  = 8000 // tokens summarized at a time
 	summaryOutput = 400  // tokens of the summary
-	// A model that reasons takes tokens for that beside those of the summary.
+	// additional tokens for a model that reasons
 	summaryReasoning = 1000
 	maxSummaryRunes  = 5 * maxSummaryOutput // shown to the model that rewrites
 )
 
-// summarizes reports whether a model is to sum up what does not fit of the conversation.
+// summarizes reports whether a model summarizes the messages that do not fit.
 func (t *turn) summarizes() bool {
 	return t.summarizer.Model != nil && slices.ContainsFunc(t.older, func(m Message) bool { return m.Role == llm.User })
 }
 
-// runSummarize sums up the messages that are left out. The summary of an earlier turn is extended
-// by what has been left out since, and is used as it is when there is nothing such. When that
-// fails, the earlier summary stands, and all else is left out.
+// runSummarize summarizes the messages that are left out. It extends the summary of an earlier turn by
+// the messages that were left out since, and reuses it unchanged if there are none. If that fails, the
+// earlier summary stays, and the later messages are lost to the model.
 func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, error) {
 	keys := t.prefixKeys()
 	earlier, covered := t.summaries.longest(keys)
@@ -70,8 +70,8 @@ func (t *turn) summaryTokens() int {
 	return summaryOutput
 }
 
-// summaryRequest asks for a summary of messages and of the one before them. Of messages that are
-// too long together it shows the last ones, and says how many.
+// summaryRequest asks for a summary of messages and of the summary before them. If the messages are too
+// long together, it contains the last ones and returns how many.
 func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req llm.Request, shown int, err error) {
 	words := max(t.summaryTokens()*3/4, 1)
 	system, err := t.cfg.Prompts.Summary(t.req.Options.PromptDomain, words)
@@ -83,7 +83,7 @@ func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req
 		budget = summaryInput
 	}
 	budget = w.share(budget, 2)
-	maxRunes := budget // of one message: a token is hardly ever less than a character
+	maxRunes := budget // of one message: a token is rarely shorter than a character
 	from := len(messages)
 	for from > 0 {
 		if budget -= min(t.tokens(&messages[from-1]), maxRunes); budget < 0 && from < len(messages) {

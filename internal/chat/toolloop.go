@@ -14,20 +14,20 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Toolbox is the tools that the server runs itself. A tool runs with the rights of the caller.
+// Toolbox holds the tools that the server runs. A tool runs with the rights of the caller.
 type Toolbox interface {
-	// Offer returns what a model may call in a namespace.
+	// Offer returns the tools that a model may call in a namespace.
 	Offer(namespace string) []llm.Tool
-	// Call runs a tool. The text is for the model to read, and says what went wrong when there is an
-	// error; the passages may be cited.
+	// Call runs a tool. The text is for the model to read; on an error it says what went wrong. The
+	// passages may be cited.
 	Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
 }
 
-// maxToolRounds is how often a model may ask for tools before it has to answer.
+// maxToolRounds is how many rounds of tool calls a model may make before it must answer.
 const maxToolRounds = 4
 
-// offer returns the tools of the server that the model of the turn may call. A client that brings
-// tools of its own runs its own loop.
+// offer returns the server's tools that the model of the turn may call. It returns none for a client
+// with its own tools, which runs its own loop.
 func (t *turn) offer() []llm.Tool {
 	o := &t.req.Options
 	if t.cfg.Tools == nil || !o.UseTools && len(o.MoreTools) == 0 || len(o.Tools) > 0 || t.model.grounded {
@@ -46,10 +46,10 @@ func (t *turn) mayCall(name string) bool {
 	return o.UseTools && !slices.Contains(t.cfg.OnRequest, name) && (o.OnlyTools == nil || slices.Contains(o.OnlyTools, name))
 }
 
-// useTools runs the tools that the model has asked for and has a model answer with what they
-// returned, until it asks for no more. The text of the message goes on where it was. A model that says
-// nothing and calls only what cannot be called is told so: once where the server runs no tools. After the
-// last round there are none to ask for; what the model says then is the answer, whatever it is.
+// useTools runs the tools that the model asked for and lets a model answer with the results, until it
+// asks for no more. The message's text continues. A model that says nothing and makes only invalid calls
+// is told so; when the server runs no tools, it gets one such chance. After the last round it is offered
+// no tools, and its text is the answer, whatever it says.
 func (a *answer) useTools(ctx context.Context) error {
 	for len(a.wanted) > 0 || a.calledInVain() && (a.round == 0 || len(a.offered) > 0) {
 		if a.round++; a.round == maxToolRounds {
@@ -67,7 +67,7 @@ func (a *answer) useTools(ctx context.Context) error {
 	return nil
 }
 
-// lastWord is what the model is told before the completion that is to end the answer.
+// lastWord returns the note to the model before the completion that must end the answer.
 func (a *answer) lastWord() string {
 	if a.round < maxToolRounds {
 		return ""
@@ -75,24 +75,23 @@ func (a *answer) lastWord() string {
 	return "\n\nNo tool can be called any more. Answer now, with what you know."
 }
 
-// nest runs a stage inside the one that generates.
+// nest runs a stage within the generate stage.
 func (a *answer) nest(ctx context.Context, name Stage, run func(context.Context) (StageFinished, error)) error {
 	return a.runStage(ctx, a.out, stage{name: name, run: func(ctx context.Context, _ *output) (StageFinished, error) { return run(ctx) }})
 }
 
-// calledInVain reports whether the completion said nothing and only called what cannot be called.
+// calledInVain reports whether the completion has no text and only calls that cannot run.
 func (a *answer) calledInVain() bool {
 	return a.refusal != "" && len(a.done.ToolCalls) == 0 && a.done.FinishReason != "content_filter" && a.silent(a.last)
 }
 
-// silent reports whether the message says nothing from a place on.
+// silent reports whether the message has no text after an offset.
 func (a *answer) silent(from int) bool {
 	return strings.TrimSpace(a.text.String()[from:]) == "" && len(a.hold.held) == 0
 }
 
-// ownUp says in the answer that the model gave none, where it called tools that nobody runs to the end.
-// A client that offers tools itself gets an error in place of an answer that no model gave, as does one
-// that waits for JSON.
+// ownUp says in the answer that the model gave none because it kept calling tools that do not exist. A
+// client that offers its own tools, or waits for JSON, gets an error instead.
 func (a *answer) ownUp() error {
 	o := &a.req.Options
 	if len(a.behind) == 0 || a.refused == 0 || len(o.Tools) > 0 || o.Schema != nil || a.done.FinishReason == "content_filter" || !a.silent(a.last) {
@@ -102,8 +101,7 @@ func (a *answer) ownUp() error {
 	return a.say("The model went on calling tools and gave no answer.", nil)
 }
 
-// runTools runs the calls of one round, one after the other, and puts them with their results
-// behind the prompt.
+// runTools runs the calls of one round one after the other, and appends calls and results to the prompt.
 func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	calls := a.wanted
 	a.wanted = nil
@@ -141,14 +139,15 @@ func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	return StageFinished{Note: strings.Join(notes, "; ")}, nil
 }
 
-// ranCall is a call that the server has run.
+// ranCall is a call that the server ran.
 type ranCall struct {
 	round int
-	told  string // what the model was told of it
+	told  string // the result as the model read it
 }
 
-// runOnce is runTool for a call that the model may have made before: of equal calls at once only the
-// first is run, and a later one that changes nothing is told so, since models call on and on.
+// runOnce is like runTool for a call that the model may repeat, as models do. Of equal calls in one
+// round only the first runs. Repeating a call in a later round gets a remark if the result has not
+// changed.
 func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
 	key := c.Name + " " + canonical(c.Arguments)
 	before, again := a.ran[key]
@@ -182,7 +181,7 @@ func canonical(text string) string {
 	return string(out)
 }
 
-// runTool runs one call and returns what the model is told of it.
+// runTool runs one call and returns the result for the model.
 func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 	if err := a.out.emit(ToolStarted{ID: a.done.ID, Call: c}); err != nil {
 		return "", err
@@ -202,8 +201,8 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 	})
 }
 
-// tell makes a tool's result what the model reads: lines that cannot pass for a source or a message,
-// and the passages as sources, which can be cited from now on.
+// tell formats a tool's result for the model: as lines that cannot pass for a source or a message, and
+// the passages as sources, which may be cited from then on.
 func (a *answer) tell(text string, passages []retrieval.Passage) string {
 	room := a.toolRoom()
 	var lines []string
@@ -230,7 +229,7 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 	return strings.Join(lines, "\n")
 }
 
-// resultWithin is within for a result, of which nothing is left out while the window is not known.
+// resultWithin shortens a result to room tokens if the window of the model is known.
 func (a *answer) resultWithin(text string, room int) string {
 	if !a.window.declared {
 		return text
@@ -238,7 +237,7 @@ func (a *answer) resultWithin(text string, room int) string {
 	return a.within(text, room)
 }
 
-// synthesize has the model of the stage answer with the results of the tools.
+// synthesize lets the model of the stage answer with the results of the tools.
 func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 	m, err := a.synthesizer()
 	if err != nil {
@@ -271,7 +270,7 @@ func (t *turn) synthesizer() (resolved, error) {
 	return m, nil
 }
 
-// spent returns the usage of the completion that has ended, and begins to count the next one.
+// spent returns the usage of the completion that has ended, and resets the counters for the next one.
 func (a *answer) spent() llm.Usage {
 	u := a.usage
 	if u == nil {

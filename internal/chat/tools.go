@@ -13,7 +13,7 @@ import (
 	"parley/internal/llm"
 )
 
-// The limits of tools, of requests and of models alike.
+// The limits of tools and calls, for requests and models alike.
 const (
 	maxTools         = 128
 	maxToolBytes     = 256 << 10 // of all descriptions and parameters
@@ -24,7 +24,7 @@ const (
 	maxToolName      = 64
 )
 
-// toolName is what providers take for the name of a tool.
+// toolName matches the tool names that providers accept.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkTools checks the tools that a client offers.
@@ -66,10 +66,10 @@ func isObject(raw []byte) bool {
 	return strings.HasPrefix(trimmed, "{") && json.Valid(raw)
 }
 
-// checkCalls checks that every result of a tool answers a call of the message before it, and that
-// the calls are such as a model may be given.
+// checkCalls checks that each tool result answers a call of the preceding message, and that providers
+// will accept the calls.
 func checkCalls(messages []Message) error {
-	open := map[string]bool{} // calls that a result may answer here
+	open := map[string]bool{} // calls that a result may still answer here
 	for i, m := range messages {
 		if m.Role == llm.ToolRole {
 			if !open[m.ToolCallID] {
@@ -104,8 +104,8 @@ func isCallID(id string) bool {
 	return id != "" && len(id) <= maxCallIDBytes && llm.CleanName(id) == id
 }
 
-// pending returns what follows the question when it ends with the results of tools: the calls and
-// their results. Anything else that stands there is not looked at.
+// pending returns the calls and results after the question if the messages end with the result of a
+// tool, or nil. It leaves out other messages.
 func pending(after []Message) []Message {
 	if len(after) == 0 || after[len(after)-1].Role != llm.ToolRole {
 		return nil
@@ -113,7 +113,7 @@ func pending(after []Message) []Message {
 	return slices.DeleteFunc(slices.Clone(after), func(m Message) bool { return !ofTools(m) })
 }
 
-// checkAnswered refuses a turn that goes on although calls have no results yet.
+// checkAnswered returns an error if a call has no result yet.
 func checkAnswered(pending []Message) error {
 	if kept := answered(pending); len(kept) < len(pending) || slices.ContainsFunc(pending, unanswered(pending)) {
 		return invalid("A call of a tool has no result.")
@@ -121,7 +121,7 @@ func checkAnswered(pending []Message) error {
 	return nil
 }
 
-// unanswered returns whether a message has calls that no message behind it answers.
+// unanswered returns a function that reports whether a message has calls without a result in messages.
 func unanswered(messages []Message) func(Message) bool {
 	results := map[string]bool{}
 	for _, m := range messages {
@@ -136,8 +136,9 @@ func unanswered(messages []Message) func(Message) bool {
 
 func ofTools(m Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
 
-// answered returns messages without calls of which not every one has a result behind it, and
-// without their results: the user went on with something else. What was said with them stays.
+// answered returns messages without incomplete tool rounds: it removes calls of which at least one lacks
+// a result, and their results, because the user went on with something else. It keeps text that
+// accompanied the calls.
 func answered(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
 	for i := 0; i < len(messages); {
@@ -159,8 +160,7 @@ func answered(messages []Message) []Message {
 	return out
 }
 
-// toolTokens returns what the tools, and the calls and results behind the question, cost in a
-// prompt.
+// toolTokens returns the number of tokens of the tools and of the calls and results after the question.
 func (t *turn) toolTokens() int {
 	sum := 0
 	for _, tool := range slices.Concat(t.req.Options.Tools, t.offer()) {
@@ -172,9 +172,9 @@ func (t *turn) toolTokens() int {
 	return sum
 }
 
-// call takes over what the model asks to run. Calls of tools that the server runs are put aside for
-// useTools; what is wrong with one is what the model is told in place of a result. Wrong calls of a
-// client's tools are left out: the client would run them, and nobody should store them.
+// call takes the calls of a completion. It keeps calls of server tools for useTools; if such a call is
+// wrong, the model gets the fault as its result. It drops wrong calls of a client's tools, which the
+// client would otherwise run and store.
 func (a *answer) call(calls []llm.ToolCall) error {
 	for _, c := range calls {
 		most := maxToolCalls
@@ -203,7 +203,7 @@ func (a *answer) call(calls []llm.ToolCall) error {
 	return nil
 }
 
-// fault returns what is wrong with a call, in sentences for the model; "" when nothing is.
+// fault returns what is wrong with a call in sentences for the model, or "".
 func (a *answer) fault(c *llm.ToolCall) string {
 	tools := a.tools()
 	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == c.Name })
@@ -226,7 +226,7 @@ func (a *answer) fault(c *llm.ToolCall) string {
 	return ""
 }
 
-// maxSchemaTold is how long a schema may be, in bytes, to be told again to a model that missed it.
+// maxSchemaTold is the largest schema, in bytes, that is repeated to a model that violated it.
 const maxSchemaTold = 4 << 10
 
 func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
@@ -246,8 +246,8 @@ func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
 	return said + " There are only these: " + strings.Join(names, ", ") + "."
 }
 
-// want puts a call aside. One that is not valid is put into a form that every provider takes back, so
-// that the model can be told what was wrong with it.
+// want keeps a call for useTools. It changes an invalid call to a form that every provider accepts back,
+// so that the model can be told what was wrong with it.
 func (a *answer) want(c llm.ToolCall, fault string) {
 	if fault != "" {
 		c.Name = presentable(c.Name)
@@ -268,7 +268,7 @@ func (a *answer) want(c llm.ToolCall, fault string) {
 	a.faults[c.ID] = fault
 }
 
-// presentable returns a name that a provider takes for that of a tool.
+// presentable returns a valid tool name made from name.
 func presentable(name string) string {
 	if toolName.MatchString(name) {
 		return name
@@ -285,15 +285,15 @@ func presentable(name string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// identify gives a call an id where it has none of its own.
+// identify gives a call an id if it has none or one that is taken.
 func (a *answer) identify(c *llm.ToolCall) {
 	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
 	if taken || !isCallID(c.ID) {
-		c.ID = "call_" + rand.Text() // OpenAI takes 40 characters at most
+		c.ID = "call_" + rand.Text() // OpenAI accepts at most 40 characters
 	}
 }
 
-// settleCalls makes the reason for which the answer ended fit the calls that were taken over.
+// settleCalls makes the finish reason fit the calls that were kept.
 func (a *answer) settleCalls() error {
 	if len(a.done.ToolCalls) > 0 {
 		a.done.FinishReason = "tool_calls"

@@ -7,14 +7,14 @@ import (
 	"parley/internal/llm"
 )
 
-// window is how much a model reads and writes in one completion, in tokens.
+// window is the number of tokens that a model reads and writes in one completion.
 type window struct {
 	tokens   int
-	declared bool // by the model or for it; otherwise it is what is assumed of all
+	declared bool // known for this model; otherwise it is the configured value for all
 }
 
-// windowOf returns the window of a model: the smaller one of what is configured for all and what is
-// known of this one.
+// windowOf returns the window of a model: the smaller of the configured limit and the model's known
+// window.
 func (t *turn) windowOf(ctx context.Context, m resolved) window {
 	if t.cfg.Window != nil && !m.grounded {
 		if n := t.cfg.Window(ctx, m.key); n > 0 && n <= t.cfg.ContextTokens {
@@ -24,11 +24,11 @@ func (t *turn) windowOf(ctx context.Context, m resolved) window {
 	return window{tokens: t.cfg.ContextTokens}
 }
 
-// usualOutput is set aside for an answer whose length the request does not limit.
+// usualOutput is reserved for an answer whose length the request does not limit.
 const usualOutput = 1024
 
-// output returns how many tokens an answer may have, which are no more than half of the window; 0 leaves
-// it to the provider.
+// output returns the maximum number of tokens of an answer, which is at most half of the window. 0
+// leaves it to the provider.
 func (w window) output(asked int) int {
 	if !w.declared {
 		return asked
@@ -39,8 +39,8 @@ func (w window) output(asked int) int {
 	return min(asked, w.tokens/2)
 }
 
-// input returns the room for the prompt beside an answer. Of a declared window a twentieth is left free,
-// since models count with vocabularies of their own.
+// input returns the room for the prompt beside an answer. It leaves a twentieth of a known window free,
+// since the model's own vocabulary may count differently.
 func (w window) input(asked int) int {
 	room := w.tokens - w.output(asked)
 	if w.declared {
@@ -49,7 +49,7 @@ func (w window) input(asked int) int {
 	return room
 }
 
-// share returns a limit, or the n-th part of a declared window where that is less.
+// share returns the smaller of a limit and the n-th part of a known window.
 func (w window) share(limit, n int) int {
 	if w.declared {
 		return min(limit, w.tokens/n)
@@ -57,7 +57,7 @@ func (w window) share(limit, n int) int {
 	return limit
 }
 
-// count counts the tokens of a text: with a vocabulary where the window is that of the model.
+// count counts the tokens of a text. It uses the exact counter if the window of the model is known.
 func (t *turn) count(text string) int {
 	if t.window.declared && t.cfg.CountExactly != nil {
 		return t.cfg.CountExactly(text)
@@ -65,13 +65,13 @@ func (t *turn) count(text string) int {
 	return t.cfg.Count(text)
 }
 
-// within returns the beginning of a text that has no more tokens than limit, or all of it.
+// within returns the longest beginning of a text that it finds to have at most limit tokens.
 func (t *turn) within(text string, limit int) string {
 	for n := t.count(text); n > limit; n = t.count(text) {
 		if limit <= 0 {
 			return ""
 		}
-		// A token of a long text is as long as that text's others, more or less.
+		// assumes that the tokens of a text have about the same length throughout
 		runes := min(utf8.RuneCountInString(text)*limit/n, utf8.RuneCountInString(text)*9/10)
 		text = clip(text, runes-2)
 		if runes <= 2 {
@@ -81,8 +81,8 @@ func (t *turn) within(text string, limit int) string {
 	return text
 }
 
-// narrower returns the prompt for a model with a smaller window than the one for which it was made, nil
-// when that is not needed or not possible. Fallbacks are asked with it.
+// narrower returns a function that builds the prompt for a fallback with a smaller window. The function
+// returns nil when the prompt fits already or cannot be made to fit.
 func (a *answer) narrower(ctx context.Context) func(tokens int) []llm.Message {
 	return func(tokens int) []llm.Message {
 		if tokens >= a.window.tokens {
@@ -98,7 +98,8 @@ func (a *answer) narrower(ctx context.Context) func(tokens int) []llm.Message {
 	}
 }
 
-// toolRoom returns how many tokens the next result of a tool may have, so that a model can still answer.
+// toolRoom returns how many tokens the next tool result may have, so that the model still has room to
+// answer.
 func (a *answer) toolRoom() int {
 	room := a.window.input(a.req.Options.MaxOutputTokens)
 	for _, messages := range [][]llm.Message{a.prompt.Messages, a.behind} {
@@ -115,5 +116,5 @@ func (a *answer) toolRoom() int {
 	return room - usualNotes
 }
 
-// usualNotes is what is set aside for what the engine itself tells a model behind a tool's result.
+// usualNotes is reserved for the engine's own notes to a model after a tool result.
 const usualNotes = 64
