@@ -12,17 +12,19 @@ import (
 	"parley/internal/text"
 )
 
-// The limits of requests.
+// The limits of options. Adapters know the exported ones: they either reduce a larger value to the limit or
+// refuse it, naming the option as their protocol does.
 const (
-	maxTop          = 50
-	maxOutputTokens = 32_768
-	maxNameBytes    = 256 // of a namespace or category
-	maxTurns        = 1000
-	maxStopBytes    = 256
-	maxSchemaBytes  = 64 << 10
-	maxSummaryInput = 100_000 // tokens
-	// maxSummaryOutput prevents a summary from filling the prompt.
-	maxSummaryOutput = 4000 // tokens
+	MaxTop           = 50
+	MaxOutputTokens  = 32_768
+	MaxNameBytes     = 256 // of a namespace or category
+	MaxTurns         = 1000
+	MaxSummaryInput  = 100_000 // tokens
+	MaxSummaryOutput = 4000    // tokens; prevents a summary from filling the prompt
+	MaxTemperature   = 2
+	MaxTemplate      = 8 << 10 // bytes
+	maxStopBytes     = 256
+	maxSchemaBytes   = 64 << 10
 )
 
 // builtinProvider is the provider of the models that answer from evidence, without a prompt.
@@ -127,8 +129,8 @@ func (t *turn) checkOptions(o *Options) error {
 		o.Mode = t.cfg.Defaults.Mode
 	}
 	switch {
-	case o.Top < 1 || o.Top > maxTop:
-		return invalid("The number of passages is not between 1 and %d.", maxTop)
+	case o.Top < 1 || o.Top > MaxTop:
+		return invalid("The number of passages is not between 1 and %d.", MaxTop)
 	case o.Mode != retrieval.Text && o.Mode != retrieval.Vectors && o.Mode != retrieval.Hybrid:
 		return invalid("The retrieval mode is not text, vectors or hybrid.")
 	case !within(o.MinScore, 0, 1):
@@ -139,17 +141,17 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The temperature is not between 0 and 2.")
 	case !within(o.TopP, 0, 1):
 		return invalid("The value of top_p is not between 0 and 1.")
-	case o.MaxOutputTokens < 0 || o.MaxOutputTokens > maxOutputTokens:
-		return invalid("The number of output tokens is not between 0 and %d.", maxOutputTokens)
+	case o.MaxOutputTokens < 0 || o.MaxOutputTokens > MaxOutputTokens:
+		return invalid("The number of output tokens is not between 0 and %d.", MaxOutputTokens)
 	case !within(o.Rewrite.Threshold, 0, 1):
 		return invalid("The confidence that a rewritten question needs is not between 0 and 1.")
 	case min(o.Rewrite.Turns, o.Summary.Turns) < NoTurns || o.Rewrite.Gist < 0 ||
-		max(o.Rewrite.Turns, o.Rewrite.Gist, o.Summary.Turns) > maxTurns:
-		return invalid("The number of turns of the conversation is not between 0 and %d.", maxTurns)
-	case o.Summary.Input < 0 || o.Summary.Input > maxSummaryInput:
-		return invalid("The number of tokens to sum up is not between 0 and %d.", maxSummaryInput)
-	case o.Summary.Output < 0 || o.Summary.Output > maxSummaryOutput:
-		return invalid("The number of tokens of the summary is not between 0 and %d.", maxSummaryOutput)
+		max(o.Rewrite.Turns, o.Rewrite.Gist, o.Summary.Turns) > MaxTurns:
+		return invalid("The number of turns of the conversation is not between 0 and %d.", MaxTurns)
+	case o.Summary.Input < 0 || o.Summary.Input > MaxSummaryInput:
+		return invalid("The number of tokens to sum up is not between 0 and %d.", MaxSummaryInput)
+	case o.Summary.Output < 0 || o.Summary.Output > MaxSummaryOutput:
+		return invalid("The number of tokens of the summary is not between 0 and %d.", MaxSummaryOutput)
 	case o.Images != ImagesOff && o.Images != TextAndImages && o.Images != ImagesOnly:
 		return invalid("The image input is not known.")
 	case len(o.PromptTemplate) > t.cfg.MaxTemplateBytes:
@@ -164,8 +166,8 @@ func (t *turn) checkOptions(o *Options) error {
 		return invalid("The reasoning effort is not minimal, low, medium or high.")
 	case len(o.Schema) > maxSchemaBytes || o.Schema != nil && !isObject(o.Schema):
 		return invalid("The schema of the answer is not a JSON object, or is longer than %d bytes.", maxSchemaBytes)
-	case max(len(t.req.Namespace), len(o.IncludeCategory), len(o.ExcludeCategory)) > maxNameBytes:
-		return invalid("A namespace or category is longer than %d bytes.", maxNameBytes)
+	case max(len(t.req.Namespace), len(o.IncludeCategory), len(o.ExcludeCategory)) > MaxNameBytes:
+		return invalid("A namespace or category is longer than %d bytes.", MaxNameBytes)
 	}
 	return checkTools(o)
 }

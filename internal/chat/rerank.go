@@ -32,7 +32,7 @@ func (t *turn) candidates() int {
 	if !o.Rerank {
 		return o.Top
 	}
-	return max(min(o.Top*rerankFactor, maxTop), o.Top)
+	return max(min(o.Top*rerankFactor, MaxTop), o.Top)
 }
 
 // runRerank reorders the passages and keeps as many as the request wants. If no reranker works, the

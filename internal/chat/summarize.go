@@ -17,7 +17,7 @@ const (
 	summaryOutput = 400  // tokens of the summary
 	// additional tokens for a model that reasons
 	summaryReasoning = 1000
-	maxSummaryRunes  = 5 * maxSummaryOutput // shown to the model that rewrites
+	maxSummaryRunes  = 5 * MaxSummaryOutput // shown to the model that rewrites
 )
 
 // summarizes reports whether a model summarizes the messages that do not fit.

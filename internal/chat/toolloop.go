@@ -168,7 +168,7 @@ func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
 	return told, nil
 }
 
-// canonical returns a JSON text without what makes no difference.
+// canonical returns a JSON text in a form that is equal for equal values: {"a":1.0} becomes {"a":1}.
 func canonical(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -38,7 +38,7 @@ func checkTools(o *Options) error {
 		case !toolName.MatchString(tool.Name) || tool.Name == llm.ToolsNone || tool.Name == llm.ToolsRequired:
 			return invalid("The name of tool %d is not made of 1 to 64 letters, digits, _ and -.", i+1)
 		case names[tool.Name]:
-			return invalid("There are two tools of the name %q.", tool.Name)
+			return invalid("There are two tools with the name %q.", tool.Name)
 		case !utf8.ValidString(tool.Description):
 			return invalid("The description of the tool %q is not valid UTF-8.", tool.Name)
 		case tool.Parameters != nil && !isObject(tool.Parameters):

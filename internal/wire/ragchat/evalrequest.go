@@ -73,7 +73,7 @@ func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error
 	if e.keep, err = h.filterFor(e, object); err != nil {
 		return nil, err
 	} else if e.keep != nil {
-		top = maxTop
+		top = chat.MaxTop
 	} else {
 		e.keep = func(*retrieval.Passage) bool { return true }
 	}
@@ -111,16 +111,16 @@ func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) e
 		key string
 		set func(wire.Value) string
 	}{
-		{"top_k", func(v wire.Value) string { return setCount(&e.k, v, maxTop) }},
-		{"k", func(v wire.Value) string { return setCount(&e.k, v, maxTop) }},
+		{"top_k", func(v wire.Value) string { return setCount(&e.k, v, chat.MaxTop) }},
+		{"k", func(v wire.Value) string { return setCount(&e.k, v, chat.MaxTop) }},
 		{"search_mode", func(v wire.Value) string { return setModes(&modes, v) }},
 		{"modes", func(v wire.Value) string { return setModes(&modes, v) }},
 		{"enable_query_rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
 		{"rewrite", func(v wire.Value) string { return setChoice(&rewrite, v) }},
 		{"enable_cross_encoder_rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
 		{"rerank", func(v wire.Value) string { return setChoice(&rerank, v) }},
-		{"reranked_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, maxTop) }},
-		{"cross_encoder_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, maxTop) }},
+		{"reranked_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, chat.MaxTop) }},
+		{"cross_encoder_top_n", func(v wire.Value) string { return setCount(&e.reranked, v, chat.MaxTop) }},
 		{"with_payload", func(v wire.Value) string { return setBool(&e.payload, v) }},
 		{"use_colbert", func(v wire.Value) string { return setBool(&e.colbert, v) }},
 		{"details", func(v wire.Value) string { return setBool(&e.details, v) }},

@@ -179,7 +179,7 @@ func TestEvaluate_AnswersOneQueryAsTheOriginalDoes(t *testing.T) {
 	if len(r.Reranked.Items) != 1 || r.Reranked.Items[0].Index != 0 || *r.Reranked.Model != "test:judge" || !r.Reranked.Enabled {
 		t.Errorf("reranked %+v", r.Reranked)
 	}
-	if o := l.asked[0].Options; o.Top != maxTop || o.MinScore != .35 || r.Echo.TopK != 2 || r.Echo.Mode != "dense" {
+	if o := l.asked[0].Options; o.Top != chat.MaxTop || o.MinScore != .35 || r.Echo.TopK != 2 || r.Echo.Mode != "dense" {
 		t.Errorf("asked %+v, echo %+v", o, r.Echo)
 	}
 	r = lookup{}

@@ -17,11 +17,6 @@ type params struct {
 	pictures pictures
 }
 
-const (
-	maxTop  = chat.MaxTop
-	maxName = chat.MaxNameBytes
-)
-
 // overlay applies parameters to the defaults.
 func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	h.useDefaults(x)
@@ -197,7 +192,7 @@ func setName(to *string, v wire.Value) string {
 	if _, number := v.Number(); !ok && number {
 		text, ok = string(v), true
 	}
-	if !ok || len(text) > maxName || !utf8.ValidString(text) {
+	if !ok || len(text) > chat.MaxNameBytes || !utf8.ValidString(text) {
 		return "a string of at most 256 bytes"
 	}
 	*to = strings.TrimSpace(text)

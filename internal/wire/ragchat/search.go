@@ -63,7 +63,7 @@ func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep 
 		key string
 		set func(wire.Value) string
 	}{
-		{"limit", func(v wire.Value) string { return setCount(&limit, v, maxTop) }},
+		{"limit", func(v wire.Value) string { return setCount(&limit, v, chat.MaxTop) }},
 		{"score_threshold", func(v wire.Value) string { return setNumber(&q.MinScore, v, 1) }},
 		{"active_domain", func(v wire.Value) string { return setName(&namespace, v) }},
 		{"namespace", func(v wire.Value) string { return setName(&namespace, v) }}, // counts where both are given
