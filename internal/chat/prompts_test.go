@@ -70,15 +70,15 @@ func TestLoadPrompts_RefusesWhatCannotWork(t *testing.T) {
 	}{
 		"syntax":        {"default/answer.txt", "one\n{{if}}", ":2: missing value for if"},
 		"unknown field": {"default/answer.txt", "one\ntwo {{.Question}}", ":2:6: executing"},
-		"endless":       {"default/answer.txt", `{{define "a"}}x{{template "a"}}{{end}}{{template "a"}}`, ": more than"},
-		"huge":          {"default/answer.txt", "{{range 100000}}long text{{end}}", ": more than"},
+		"endless":       {"default/answer.txt", `{{define "a"}}x{{template "a"}}{{end}}{{template "a"}}`, ": its output is longer than"},
+		"huge":          {"default/answer.txt", "{{range 100000}}long text{{end}}", ": its output is longer than"},
 		"empty":         {"default/answer.txt", " \n", ": is empty"},
 		"not text":      {"default/answer.txt", "\xff", ": is not valid UTF-8"},
 		"too long":      {"default/answer.txt", strings.Repeat("x", 65<<10), ": is longer than 65536 bytes"},
 		"unknown name":  {"default/anwser.txt", "x", ": there is no such prompt; there are answer.txt, followups.txt, missing.txt, rewrite.txt, clarify.txt, summary.txt, rerank.txt, judge.txt"},
 		"other ending":  {"default/answer", "x", ": there is no such prompt"},
 		"folder":        {"default/answer.txt/x", "x", ": is not a file"},
-		"no domain":     {"answer.txt", "x", ": prompts stand in folders"},
+		"no domain":     {"answer.txt", "x", ": put prompts in folders"},
 		"bad domain":    {"Legal Docs/answer.txt", "x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

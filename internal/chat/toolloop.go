@@ -152,7 +152,7 @@ func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
 	key := c.Name + " " + canonical(c.Arguments)
 	before, again := a.ran[key]
 	if again && before.round == a.round {
-		return "This is the same call as another one. Its result stands there.", nil
+		return "This is the same call as another one. Its result is the same.", nil
 	}
 	told, err := a.runTool(ctx, c)
 	if err != nil {

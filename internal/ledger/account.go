@@ -6,10 +6,10 @@ import (
 	"parley/internal/chat"
 )
 
-// AccountKey names running totals. Its parts are never joined, so that no choice of names makes
-// one account another's. The zero key stands for none.
+// AccountKey identifies running totals. Its parts are compared separately, so that no choice of names
+// makes two accounts equal. The zero key means no account.
 type AccountKey struct {
-	Owner        string // access.Principal.Subject of the caller who names the account
+	Owner        string // access.Principal.Subject of the caller that names the account
 	Stored       bool   // Conversation is the id of a stored conversation, and User is ""
 	User         string
 	Conversation string
@@ -18,8 +18,8 @@ type AccountKey struct {
 // IsZero reports whether the key stands for no account.
 func (k AccountKey) IsZero() bool { return k.User == "" && k.Conversation == "" }
 
-// AccountOf returns the account of a turn. A stored conversation is an account of its own, whatever
-// user its turns name.
+// AccountOf returns the account of a turn. A stored conversation is an account of its own, regardless of
+// the user that its turns name.
 func AccountOf(owner, conversationID string, a chat.Account) AccountKey {
 	if conversationID != "" {
 		return AccountKey{Owner: owner, Stored: true, Conversation: conversationID}
@@ -27,20 +27,20 @@ func AccountOf(owner, conversationID string, a chat.Account) AccountKey {
 	return AccountKey{Owner: owner, User: a.User, Conversation: a.Conversation}
 }
 
-// Totals is what the turns of an account took since it was last cleared: at any moment the exact
-// sum of its settled entries.
+// Totals is the usage of the turns of an account since it was last cleared. At any moment it is the
+// exact sum of the account's settled entries.
 type Totals struct {
 	Turns           int64 // completed
 	EmbeddingTokens int64
 	EmbeddingMicros int64 // millionths of a US dollar
-	InputTokens     int64 // of completions and rankings, as are the next two
+	InputTokens     int64 // of completions and rankings, like the next two
 	OutputTokens    int64
 	Micros          int64
 	Unpriced        int64 // calls whose price is unknown; their cost counts as 0
 	Estimated       int64 // calls whose tokens are an estimate
 }
 
-// Add adds an entry to the totals, or takes it away with a sign of -1.
+// Add adds an entry to the totals, or subtracts it if sign is -1.
 func (t *Totals) Add(e Entry, sign int64) {
 	if e.Embeds() {
 		t.EmbeddingTokens += sign * int64(e.Usage.Input+e.Usage.Output)
@@ -58,7 +58,7 @@ func (t *Totals) Add(e Entry, sign int64) {
 	}
 }
 
-// Dimension is something that a report of usage can be grouped by.
+// Dimension is a key by which a usage report can be grouped.
 type Dimension string
 
 // The dimensions of usage.
@@ -72,32 +72,32 @@ const (
 	ByTurn         Dimension = "turn"
 )
 
-// Dimensions are all there are, in the order of a row.
+// Dimensions are all dimensions, in the order of a row's fields.
 var Dimensions = []Dimension{ByDay, ByNamespace, ByUser, ByConversation, ByModel, ByStage, ByTurn}
 
 // UsageQuery asks for a report of usage.
 type UsageQuery struct {
-	By       []Dimension // none: one row for all, if there is anything
-	From, To time.Time   // of the calls, To exclusive; zero means without an end
-	Owner    *string     // only calls of that caller; nil for all
-	Limit    int         // rows at most; 0 for all
-	Offset   int         // rows to leave out, with Limit
+	By       []Dimension // empty means one row for everything, if there is anything
+	From, To time.Time   // time range of the calls, To exclusive; zero means unlimited
+	Owner    *string     // only calls of this caller; nil means all
+	Limit    int         // maximum number of rows; 0 means all
+	Offset   int         // rows to skip; needs Limit
 }
 
-// UsageRow is one group of a report. The keys by which it was not grouped are zero.
+// UsageRow is one group of a report. Fields by which the report is not grouped are zero.
 type UsageRow struct {
-	Day          time.Time // at midnight UTC
+	Day          time.Time // midnight UTC
 	Namespace    string
-	Owner        string // with User
-	User         string // as the client named it; "" for none
-	Conversation string // id of a stored conversation, or the client's own name for one; "" for none
-	Stored       bool   // which of the two it is
-	Provider     string // with Model
+	Owner        string // set with User
+	User         string // the client's name for its user; "" for none
+	Conversation string // id of a stored conversation, or the client's name for its own; "" for none
+	Stored       bool   // Conversation is the id of a stored conversation
+	Provider     string // set with Model
 	Model        string
 	Stage        chat.Stage
 	Turn         string
 
-	Turns     int64 // that made a call
+	Turns     int64 // turns that made a call
 	Calls     int64
 	Input     int64 // tokens, cached ones included
 	Output    int64 // tokens, reasoning included

@@ -9,46 +9,47 @@ import (
 	"parley/internal/chat"
 )
 
-// Limits are what may be spent in one period. 0 means no limit.
+// Limits say how much may be spent in one period. 0 means no limit.
 type Limits struct {
 	Requests int64 // turns
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
-// BudgetOptions says what may be spent.
+// BudgetOptions configures budgets.
 type BudgetOptions struct {
-	User      Limits // each user: the caller, or the user that an anonymous caller names
-	Namespace Limits // each namespace
-	// Assumed is the price, in millionths of a US dollar for a million tokens, that budgets of money count for
-	// models without a known price. 0 refuses such models where money is limited. The recorded cost stays
-	// unknown.
+	User      Limits // for each user: the caller, or the user that an anonymous caller names
+	Namespace Limits // for each namespace
+	// Assumed is the price, in millionths of a US dollar for a million tokens, at which budgets of money
+	// count models without a known price. If it is 0, a server that limits money refuses such models.
+	// The recorded cost stays unknown.
 	Assumed int64
-	Window  time.Duration    // over which spending is added up; 0 means 24 h, from midnight UTC
+	Window  time.Duration    // length of a period, counted from midnight UTC; 0 means 24 h
 	Now     func() time.Time // nil means time.Now
 }
 
-// Budgets refuse turns when the budget of their user or namespace is used up. A turn reserves an estimate
-// before it makes any call, and reservations count as spent. So a period is overspent by at most the turn
-// that was admitted last, as long as estimates are not too low. Spending from before the process started is
-// read from the ledger once; what other processes spend meanwhile is not seen. Zero limits refuse nothing.
+// Budgets refuse turns when the budget of their user or namespace is used up. A turn reserves an
+// estimate before it makes any call, and reservations count as spent, so a period is overspent by at
+// most the turn that was admitted last, if estimates are not too low. Spending from before the process
+// started is read from the ledger once. Spending of other processes in the meantime is not counted. Zero
+// limits refuse nothing.
 type Budgets struct {
 	store Store
 	opts  BudgetOptions
 
 	mu       sync.Mutex
-	window   time.Time // the beginning of the one that used is of
+	window   time.Time // beginning of the period that used covers
 	used     map[budgetKey]*Amount
 	reserved map[budgetKey]*Amount
 }
 
-// budgetKey names a budget: a namespace's, or a user's.
+// budgetKey identifies the budget of a namespace or a user.
 type budgetKey struct {
 	namespace   string
 	ofUser      bool
-	owner, user string // with ofUser
+	owner, user string // only with ofUser
 }
 
-// Amount is what is counted against Limits.
+// Amount is an amount that counts against Limits.
 type Amount struct{ Requests, Micros int64 }
 
 func (a *Amount) add(o Amount, sign int64) {
@@ -56,7 +57,7 @@ func (a *Amount) add(o Amount, sign int64) {
 	a.Micros += sign * o.Micros
 }
 
-// NewBudgets returns budgets that begin with what the ledger in store has.
+// NewBudgets returns budgets that start from the spending in the ledger of store.
 func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 	if opts.Window == 0 {
 		opts.Window = 24 * time.Hour
@@ -67,14 +68,14 @@ func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*Amount{}}
 }
 
-// limitsMoney reports whether any budget is one of money.
+// limitsMoney reports whether any limit is one of money.
 func (b *Budgets) limitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
 
-// RefusesUnpriced reports whether models without a known price are refused: a budget of money would not
-// limit them, and nothing is assumed of their price.
+// RefusesUnpriced reports whether models without a known price are refused: money is limited, and no
+// price is assumed for them.
 func (b *Budgets) RefusesUnpriced() bool { return b.limitsMoney() && b.opts.Assumed == 0 }
 
-// Micros returns what a call counts against budgets of money.
+// Micros returns how much a call counts against budgets of money.
 func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
 	if cost.Known || provider == Builtin {
 		return cost.Micros
@@ -82,14 +83,14 @@ func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
 	return cost.Micros + assumed(b.opts.Assumed, tokens)
 }
 
-// assumed returns the price of tokens, rounded up.
+// assumed returns the price of a number of tokens, rounded up.
 func assumed(perMillion, tokens int64) int64 { return (perMillion*tokens + 999_999) / 1_000_000 }
 
-// retryReserved is when to ask again if only what others have reserved stands in the way.
+// retryReserved is the retry time when only reservations of other turns exceed the budget.
 const retryReserved = 5 * time.Second
 
-// Reserve admits a turn with an estimate of what it will take, or refuses it with a *chat.Error of kind
-// RateLimited. The caller calls settle once, with what the turn really took.
+// Reserve admits a turn with an estimate of its spending, or refuses it with a *chat.Error of kind
+// RateLimited. The caller must call settle once, with the actual spending.
 func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimate Amount) (settle func(Amount), err error) {
 	if b.opts.User == (Limits{}) && b.opts.Namespace == (Limits{}) {
 		return func(Amount) {}, nil
@@ -135,10 +136,10 @@ func (b *Budgets) limitsOf(scope Scope, user string) map[budgetKey]Limits {
 	return limits
 }
 
-// maxTracked is how many budgets a window keeps apart. Anybody can make up names.
+// maxTracked limits the number of budgets in a period, because anonymous callers can make up names.
 const maxTracked = 100_000
 
-// tracked returns the key, or that of the nameless when there are too many already.
+// tracked returns the key, or a shared key if there are too many budgets already.
 func (b *Budgets) tracked(key budgetKey) budgetKey {
 	if _, ok := b.used[key]; ok || len(b.used) < maxTracked {
 		return key
@@ -146,8 +147,8 @@ func (b *Budgets) tracked(key budgetKey) budgetKey {
 	return budgetKey{ofUser: key.ofUser}
 }
 
-// userKey returns the budget of a user. A caller who has signed in is the user, whatever the
-// request says.
+// userKey returns the budget key of a user. A signed-in caller is the user, whatever user the request
+// names.
 func userKey(owner, user string) budgetKey {
 	if owner != "" {
 		user = ""
@@ -164,8 +165,8 @@ func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	return s
 }
 
-// turnWindow begins a new window when the last one is over. Only the first reads the ledger: of the others this
-// process has seen the beginning.
+// turnWindow begins a new period when the last one is over. It reads the ledger only for the first
+// period: this process has seen all later ones from their beginning.
 func (b *Budgets) turnWindow(ctx context.Context) error {
 	window := b.opts.Now().UTC().Truncate(b.opts.Window)
 	if b.used != nil && !window.After(b.window) {
@@ -177,7 +178,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read what was spent: %w", err)
 		}
-		for _, row := range rows { // of a turn all rows are of one namespace and user
+		for _, row := range rows { // all rows of a turn have the same namespace and user
 			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
 				of(used, key).add(Amount{row.Turns, row.Micros}, 1)
 			}
@@ -192,8 +193,8 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	return nil
 }
 
-// addUnpriced adds what is assumed of models without a price. Of a model only some of whose calls have one,
-// all tokens count.
+// addUnpriced adds the assumed cost of models without a price. If only some calls of a model have a
+// price, it counts the tokens of all of them.
 func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*Amount, from time.Time) error {
 	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser, ByModel}, From: from})
 	if err != nil {
@@ -210,7 +211,7 @@ func (b *Budgets) addUnpriced(ctx context.Context, used map[budgetKey]*Amount, f
 	return nil
 }
 
-// check refuses when what is used and reserved reaches a limit.
+// check refuses a turn when spending and reservations reach a limit.
 func (b *Budgets) check(key budgetKey, limit Limits) error {
 	used := *of(b.used, key)
 	all := used

@@ -1,21 +1,21 @@
-// Package ledger records what calls of models cost, who pays, and who may spend how much.
+// Package ledger records the cost of model calls, who pays for them, and who may spend how much.
 //
 //	l := ledger.New(db.State(), ledger.Options{Price: prices.Of})
 //	model := l.Meter("openai", openai.New(key)) // given to the engine
 //	ctx = ledger.WithTab(ctx, tab)              // a turn's calls go on its tab
 //
-// Before each paid call a meter commits an intent: who asks, for which turn and stage, which model, and
-// an estimate of the input. Afterwards it settles the entry with what the upstream reported, or with an
-// estimate of what was received where the stream was cut. An intent that is still unsettled when a server
-// starts was interrupted by a crash, and Recover settles it with its estimate. Entries outlive their turns
-// and hold no text. Built-in models cost nothing: their entries are committed with the turn, which
-// therefore writes nothing before its first token.
+// Before each paid call a meter commits an intent: the caller, the turn and stage, the model, and an
+// estimate of the input. Afterwards it settles the entry with the usage that the upstream reported, or
+// with an estimate of what arrived if the stream was cut. An intent that is still unsettled when a
+// server starts was interrupted by a crash; Recover settles it with its estimate. Entries outlive their
+// turns and contain no text. Built-in models cost nothing: their entries are committed with the turn,
+// which therefore writes nothing before its first token.
 //
-// Every entry names its account: what the client calls its user and conversation, or the stored
-// conversation. The store keeps the totals of each account in the transactions that settle entries, in
+// Every entry belongs to an account: the client's names for its user and conversation, or the stored
+// conversation. The store updates the totals of an account in the transactions that settle entries, in
 // whole tokens and micro-dollars, so that they are the sum of the ledger at any moment.
 //
-// Budgets refuse a turn before it makes any call when its user or namespace has spent what it may.
+// Budgets refuse a turn before it makes any call when its user or namespace has reached its limit.
 package ledger
 
 import (
@@ -27,25 +27,25 @@ import (
 	"parley/internal/llm"
 )
 
-// Options tunes a Ledger. The zero value is good.
+// Options configures a Ledger. The zero value is valid.
 type Options struct {
 	Log          *slog.Logger     // nil discards
-	Price        Price            // nil knows no price
-	Count        Count            // counts what an upstream did not; nil means llm.EstimateTokens
+	Price        Price            // nil means that no price is known
+	Count        Count            // counts tokens that an upstream did not report; nil means llm.EstimateTokens
 	WriteTimeout time.Duration    // of one write; 0 means 30 s
 	Now          func() time.Time // nil means time.Now
 }
 
-// Price returns what a call costs.
+// Price returns the cost of a call.
 type Price func(provider, model string, u llm.Usage) Cost
 
-// Ledger records what model calls cost. Its methods may be called concurrently.
+// Ledger records the cost of model calls. It is safe for concurrent use.
 type Ledger struct {
 	store Store
 	opts  Options
 }
 
-// New returns a ledger that is kept in store.
+// New returns a ledger that writes to store.
 func New(store Store, opts Options) *Ledger {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -65,12 +65,12 @@ func New(store Store, opts Options) *Ledger {
 	return &Ledger{store: store, opts: opts}
 }
 
-// recoverBatch is how many intents Recover reads at once.
+// recoverBatch is how many intents Recover reads at a time.
 const recoverBatch = 500
 
-// Recover settles what a crash has left unsettled as interrupted, with the estimated input as its
-// usage, and returns how many entries that were. A server calls it once when it starts. A call that
-// another process is still making settles over it.
+// Recover settles entries that a crash left unsettled. It marks them as interrupted, with the estimated
+// input as their usage, and returns their number. A server calls it once when it starts. If another
+// process is still making such a call, that process overwrites the entry when the call ends.
 func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	for total := 0; ; {
 		entries, err := l.store.Unsettled(ctx, recoverBatch)
@@ -90,7 +90,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// settled returns an entry whose usage is known as it is written when its call has ended.
+// settled returns the entry of an ended call as it is stored. The usage of e must be set.
 func (l *Ledger) settled(e Entry, status Status) Entry {
 	e.Status = status
 	e.Cost = Cost{Known: true}
@@ -108,5 +108,5 @@ func (l *Ledger) write(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// trim returns a time as the store keeps it.
+// trim returns a time in the precision of the store.
 func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

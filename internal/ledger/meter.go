@@ -10,18 +10,18 @@ import (
 	"parley/internal/llm"
 )
 
-// Builtin is the provider whose models run in this process and cost nothing.
+// Builtin is the provider of the models that run in this process and cost nothing.
 const Builtin = "builtin"
 
-// Of returns what enters calls of a provider's models in the ledger. The turn and the stage come
+// Of returns the meter that records calls of a provider's models in the ledger. It takes turn and stage
 // from the context (see WithTab).
 //
-// A call is not made when its intent cannot be committed: nothing is spent off the record. A
-// model of Builtin spends nothing: its completions need no intent, and their entries are committed with the
-// turn; what it embeds or reranks is not entered.
+// If the intent cannot be committed, the call is not made: nothing is spent off the record. Completions
+// of Builtin need no intent, and their entries are committed with the turn; embeddings and rankings of
+// Builtin are not recorded.
 func (l *Ledger) Of(provider string) llm.Meter { return meter{l, provider} }
 
-// Meter returns a model that enters each call of m in the ledger, see Of.
+// Meter returns a model that records each call of m in the ledger, see Of.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
 	return llm.Guards{Meter: l.Of(provider)}.Model(m)
 }
@@ -69,8 +69,8 @@ func (m meter) Ranking(ctx context.Context, req *llm.RerankRequest) (llm.Meterin
 	return c, nil
 }
 
-// count returns a usage that an upstream reported, or a better count than an estimate: of the
-// texts, with each of which the query is read.
+// count returns the usage if the upstream reported it. Otherwise it replaces the estimate by a count of
+// the texts, adding the query for each of them.
 func (l *Ledger) count(u llm.Usage, texts []string, query string) llm.Usage {
 	if !u.Estimated {
 		return u
@@ -87,25 +87,25 @@ func (l *Ledger) count(u llm.Usage, texts []string, query string) llm.Usage {
 	return u
 }
 
-// call is a model call that is being made.
+// call is a model call in progress.
 type call struct {
 	ledger   *Ledger
 	tab      *Tab
 	at       place
 	entry    Entry
-	status   Status                    // how it would end now
-	refused  bool                      // the upstream answered with an error and nothing else
-	received bool                      // a chunk has come
-	input    func() int                // counts the prompt; nil for a call that is answered in one piece
-	recount  func(llm.Usage) llm.Usage // of such a call
+	status   Status                    // the status if the call ended now
+	refused  bool                      // the upstream answered only with an error
+	received bool                      // a chunk has arrived
+	input    func() int                // counts the prompt; nil for a call with a reply in one piece
+	recount  func(llm.Usage) llm.Usage // counts the usage of a call with a reply in one piece
 	text     tally
 	thought  tally      // reasoning
-	usage    *llm.Usage // the upstream's last word
-	stale    bool       // text came after it
+	usage    *llm.Usage // the last usage that the upstream reported
+	stale    bool       // text arrived after usage
 }
 
-// begin commits the intent of a call. e says which model is called and how much it reads, and may
-// name a stage for a call outside of a turn.
+// begin commits the intent of a call. e contains the model and the estimated input, and may contain the
+// stage for a call outside of a turn.
 func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	turn := chargeOf(ctx)
 	at := turn.at(turn.agent)
@@ -122,7 +122,7 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
 	if err := l.store.Intend(ctx, e); err != nil {
-		if ctx.Err() != nil { // it may have been committed all the same, and the next start would bill it
+		if ctx.Err() != nil { // the intent may have been committed all the same, and the next start would bill it
 			l.end(ctx, l.settled(e, Cancelled))
 		}
 		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
@@ -130,8 +130,8 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	return c, nil
 }
 
-// Add takes note of a chunk. A usage that cannot be true does not count, so that nobody stores or
-// bills it, and one that the provider has estimated gives way to a better count.
+// Add records a chunk. It ignores a usage that cannot be true, so that nobody stores or bills it, and
+// replaces one that the provider estimated by a better count. It returns the usage.
 func (c *call) Add(chunk llm.Chunk) *llm.Usage {
 	c.received = true
 	c.text.add(chunk.Text)
@@ -155,14 +155,14 @@ func (c *call) Add(chunk llm.Chunk) *llm.Usage {
 	return usage
 }
 
-// Answer takes note of the usage of a call that is answered in one piece.
+// Answer records the usage of a call with a reply in one piece.
 func (c *call) Answer(u llm.Usage) llm.Usage {
 	u = c.recount(u)
 	c.usage = &u
 	return u
 }
 
-// Complete says that the answer is complete.
+// Complete marks the call as completed.
 func (c *call) Complete() { c.status = Completed }
 
 // maxTokens is more than any call can have.
@@ -173,7 +173,7 @@ func plausible(u llm.Usage) bool {
 		u.Cached >= 0 && u.Cached <= u.Input && u.Reasoning >= 0 && u.Reasoning <= u.Output
 }
 
-// Fail says that the call ended with an error.
+// Fail records that the call ended with an error.
 func (c *call) Fail(ctx context.Context, err error) {
 	c.status = Failed
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -183,9 +183,9 @@ func (c *call) Fail(ctx context.Context, err error) {
 	c.refused = ok && e.Status >= 400 && !c.received
 }
 
-// Settle writes the end of the call, or leaves it to the turn, which is saved in a moment: one
-// transaction does for both. The client may be gone, so writing has a context of its own. An entry
-// that cannot be settled stays an intent, which the next start makes an estimate.
+// Settle writes the end of the call, or leaves that to the turn, which is saved soon after in one
+// transaction. Writing has its own context, since the client may be gone. An entry that cannot be
+// settled stays an intent, which the next start settles with an estimate.
 func (c *call) Settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
@@ -195,7 +195,7 @@ func (c *call) Settle(ctx context.Context) {
 	}
 }
 
-// end writes the end of a call.
+// end writes the entry of an ended call, and logs an error.
 func (l *Ledger) end(ctx context.Context, e Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.opts.WriteTimeout)
 	defer cancel()
@@ -205,9 +205,9 @@ func (l *Ledger) end(ctx context.Context, e Entry) {
 	}
 }
 
-// total is the upstream's own figure if it covers all that was received, else an estimate of
-// that. A refused call costs nothing; one that was cut before its first chunk costs its input,
-// since the upstream may have read it.
+// total returns the upstream's usage if it covers everything received, and otherwise an estimate. A
+// refused call costs nothing. A call that was cut before its first chunk costs its input, since the
+// upstream may have read it.
 func (c *call) total() llm.Usage {
 	if c.usage != nil && !c.stale {
 		return *c.usage
@@ -223,8 +223,8 @@ func (c *call) total() llm.Usage {
 	return u
 }
 
-// counter returns what counts the call's texts. What the built-in model takes costs nothing, and is
-// not worth loading a vocabulary.
+// counter returns the function that counts the call's texts. Built-in models cost nothing, so they do
+// not justify loading a vocabulary.
 func (c *call) counter() Count {
 	if c.entry.Provider == Builtin {
 		return llm.EstimateTokens
@@ -232,7 +232,7 @@ func (c *call) counter() Count {
 	return c.ledger.opts.Count
 }
 
-// count returns an estimate of what the call took so far, by the ledger's own count.
+// count returns an estimate of the usage so far, by the ledger's own count.
 func (c *call) count() llm.Usage {
 	count := c.counter()
 	thought := c.thought.tokens(count)

@@ -9,9 +9,9 @@ import (
 	"parley/internal/llm"
 )
 
-// Tab collects the calls of one turn. The runner makes it, notes the turn's stage events in it, and passes it
-// to the models in a context, so the engine between them needs no ledger. It is safe for concurrent use,
-// because an engine may call models concurrently.
+// Tab collects the calls of one turn. The runner creates it, records the stage events of the turn in it,
+// and passes it to the models in a context, so that the engine between them needs no ledger. It is safe
+// for concurrent use, because an engine may call models concurrently.
 type Tab struct {
 	turnID         string
 	conversationID string
@@ -20,38 +20,38 @@ type Tab struct {
 	budgets        *Budgets // nil for none
 
 	mu     sync.Mutex
-	stages []place    // that are running
-	spent  []spending // by stages that have not finished
+	stages []place    // running stages
+	spent  []spending // by unfinished stages
 	total  Amount     // of all calls
-	free   []Entry    // of built-in models
+	free   []Entry    // entries of calls of built-in models
 	ended  []ended    // calls whose end is written with the turn
-	over   bool       // the turn has been saved, or never will be
+	over   bool       // the turn has been saved, or will never be
 }
 
-// ended is a call that has ended, and the ledger in which its end is still to be written.
+// ended is a call that has ended but is not yet written to its ledger.
 type ended struct {
 	ledger *Ledger
 	entry  Entry
 }
 
-// place is a stage of an agent, which is "" where there are no agents.
+// place is a stage of an agent. Without agents, agent is "".
 type place struct {
 	agent string
 	stage chat.Stage
 }
 
-// spending is what a settled call of a stage took.
+// spending is the usage of a settled call in a stage.
 type spending struct {
 	at    place
 	usage llm.Usage
 }
 
-// NewTab returns a tab for a turn. Its calls count against the budgets; nil is none.
+// NewTab returns a tab for a turn. Its calls count against the budgets, which may be nil.
 func NewTab(turnID, conversationID string, scope Scope, account chat.Account, budgets *Budgets) *Tab {
 	return &Tab{turnID: turnID, conversationID: conversationID, scope: scope, account: account, budgets: budgets}
 }
 
-// charge is the tab that a call of a model goes on, and the agent that makes the call.
+// charge is the tab for model calls in a context, and the agent that makes them.
 type charge struct {
 	*Tab
 	agent string
@@ -59,19 +59,18 @@ type charge struct {
 
 type chargeKey struct{}
 
-// WithTab returns a context in which model calls are collected on a tab.
+// WithTab returns a context whose model calls are collected on a tab.
 func WithTab(ctx context.Context, t *Tab) context.Context {
 	return context.WithValue(ctx, chargeKey{}, charge{Tab: t})
 }
 
-// WithAgent returns a context for the work of one agent of a team, so that the calls of agents that run at
-// the same time are entered under the right stage. The agent's stage events must have the same name in
-// Agent.
+// WithAgent returns a context for the work of one agent of a team, so that calls of concurrent agents
+// are recorded under the right stage. The agent's stage events must have the same name in Agent.
 func WithAgent(ctx context.Context, agent string) context.Context {
 	return context.WithValue(ctx, chargeKey{}, charge{chargeOf(ctx).Tab, agent})
 }
 
-// chargeOf returns where calls in ctx go; outside a turn the tab is empty.
+// chargeOf returns the charge of ctx. Outside of a turn its tab is empty.
 func chargeOf(ctx context.Context) charge {
 	if c, ok := ctx.Value(chargeKey{}).(charge); ok {
 		return c
@@ -79,7 +78,7 @@ func chargeOf(ctx context.Context) charge {
 	return charge{Tab: &Tab{}}
 }
 
-// Note follows the turn's stage events: calls are entered under the stage that is running.
+// Note follows the stage events of the turn. Calls are recorded under the running stage.
 func (t *Tab) Note(e chat.Event) {
 	switch e := e.(type) {
 	case chat.StageStarted:
@@ -91,8 +90,8 @@ func (t *Tab) Note(e chat.Event) {
 	}
 }
 
-// leave ends the innermost stage of that name and forgets what it spent, because the event that ended
-// it has the usage.
+// leave ends the innermost stage of that name and drops its spending, because the event that ended the
+// stage contains the usage.
 func (t *Tab) leave(at place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *Tab) leave(at place) {
 	t.spent = slices.DeleteFunc(t.spent, func(sp spending) bool { return sp.at == at })
 }
 
-// at returns the innermost running stage of an agent, without a stage when there is none.
+// at returns the innermost running stage of an agent, or a place without a stage.
 func (t *Tab) at(agent string) place {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +116,7 @@ func (t *Tab) at(agent string) place {
 	return place{agent: agent}
 }
 
-// spend takes note of a call that has ended.
+// spend records a call that has ended.
 func (t *Tab) spend(at place, e Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,8 +132,8 @@ func (t *Tab) spend(at place, e Entry) {
 	}
 }
 
-// keep takes over an entry that is to be written with the turn in one transaction. It returns false
-// when no turn is left to be saved.
+// keep stores an entry that will be written with the turn in one transaction. It returns false when no
+// turn is left to be saved.
 func (t *Tab) keep(l *Ledger, e Entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,8 +144,8 @@ func (t *Tab) keep(l *Ledger, e Entry) bool {
 	return true
 }
 
-// Entries returns what is to be committed with the turn: new entries of calls that cost nothing, and
-// entries of calls that have ended, as for Store.Settle.
+// Entries returns the entries to commit with the turn: new entries of free calls, and entries of ended
+// calls for Store.Settle.
 func (t *Tab) Entries() (free, settled []Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,15 +156,15 @@ func (t *Tab) Entries() (free, settled []Entry) {
 	return slices.Clone(t.free), settled
 }
 
-// Committed says that the entries have been saved with the turn.
+// Committed reports that the entries have been saved with the turn.
 func (t *Tab) Committed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = nil
 }
 
-// Close writes the entries that were not saved with the turn, one by one. Calls that end later are
-// written at once.
+// Close writes the entries that were not saved with the turn one by one. Calls that end later are
+// written immediately.
 func (t *Tab) Close(ctx context.Context) {
 	t.mu.Lock()
 	rest := t.ended
@@ -176,14 +175,14 @@ func (t *Tab) Close(ctx context.Context) {
 	}
 }
 
-// Took returns what the calls of the turn took so far.
+// Took returns the spending of the turn so far.
 func (t *Tab) Took() Amount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.total
 }
 
-// Unfinished returns the sum of the calls in stages that have not finished, and their number.
+// Unfinished returns the usage of the calls in unfinished stages, and their number.
 func (t *Tab) Unfinished() (sum llm.Usage, calls int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +192,7 @@ func (t *Tab) Unfinished() (sum llm.Usage, calls int) {
 	return sum, len(t.spent)
 }
 
-// SpentBy returns the sum of an agent's calls in stages that have not finished.
+// SpentBy returns the usage of an agent's calls in unfinished stages.
 func (t *Tab) SpentBy(agent string) (sum llm.Usage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

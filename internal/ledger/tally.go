@@ -6,24 +6,24 @@ import (
 	"parley/internal/llm"
 )
 
-// blockSize is the size in bytes of the pieces in which text is kept. It grows by pieces, so that what
-// is there already is not copied again and again: there are many streams.
+// blockSize is the size in bytes of the blocks that store text. Growing by blocks avoids copying the
+// existing text again and again for many streams.
 const blockSize = 1 << 10
 
-// Count returns the tokens of a text.
+// Count returns the number of tokens of a text.
 type Count func(text string) int
 
-// How many bytes of a call are counted with Count, which is slow; the rest is estimated. What an
-// upstream said has to be kept for it.
+// The number of bytes of a call that are counted with Count, which is slow. The rest is estimated. Text
+// of the upstream is kept until it is counted.
 const (
 	maxCounted = 256 << 10 // of a prompt
 	maxKept    = 64 << 10  // of an answer, and of its reasoning
 )
 
-// tally is text that is counted once it is known that nobody else will do so.
+// tally keeps text that is counted only if the upstream does not report a usage.
 type tally struct {
 	blocks [][]byte // see blockSize
-	size   int      // of them
+	size   int      // total size of blocks
 	rest   llm.TokenEstimate
 }
 
@@ -44,11 +44,12 @@ func (t *tally) add(s string) {
 }
 
 func (t *tally) tokens(count Count) int {
-	// A space at the end belongs to the token of a word that did not come, and waits in the engine for it.
+	// A trailing space belongs to the token of a word that did not arrive, and the engine holds it back
+	// too.
 	return count(string(bytes.TrimRight(bytes.Join(t.blocks, nil), " "))) + t.rest.Tokens()
 }
 
-// countInput returns the tokens of a request, which no upstream has counted.
+// countInput returns the tokens of a request that no upstream has counted.
 func countInput(req llm.Request, count Count) int {
 	room := maxCounted
 	return llm.CountInput(req, func(text string) int {

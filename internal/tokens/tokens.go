@@ -11,14 +11,14 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// codec is built when the first text is counted; it costs some 20 ms and 7 MB.
+// codec is created when the first text is counted; that takes about 20 ms and 7 MB.
 var codec = sync.OnceValues(func() (tokenizer.Codec, error) {
 	return tokenizer.Get(tokenizer.O200kBase)
 })
 
 // Count counts the tokens of text in o200k_base, the encoding of OpenAI's current models and a fair
-// estimate for others, at some 50 MB/s of prose. If the encoding fails, Count returns the number of
-// bytes, an upper bound. It may be called concurrently.
+// estimate for others, at about 50 MB/s of prose. If the encoding fails, Count returns the number of
+// bytes, an upper bound. It is safe for concurrent use.
 //
 // The encoding splits text by a regular expression, which is slow. Count first splits it into
 // words, at places where the expression always splits, and caches the count of each word, because
@@ -58,7 +58,7 @@ func wordBefore(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
 
-// counts caches the tokens of recent words. It is emptied when it is full.
+// counts caches the token counts of recent words. It is emptied when it is full.
 var counts = struct {
 	sync.RWMutex
 	m map[string]int
@@ -89,7 +89,7 @@ func countWord(word string) int {
 	return n
 }
 
-// encode counts the tokens of a text with the encoding alone.
+// encode counts the tokens of a text without the cache.
 func encode(text string) int {
 	c, err := codec()
 	if err != nil {

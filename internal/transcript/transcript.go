@@ -1,7 +1,7 @@
 // Package transcript describes chats that belong to their clients: messages as raw JSON with the
-// clients' own ids and timestamps, which the server stores and gives back, and never folds into
-// turns. They are the chats of the Chat UI API, the histories of the AI Chat Protocol's front ends, and
-// the responses and conversations of the Responses API, whose messages are items.
+// clients' own ids and timestamps, which the server stores and returns but never interprets as turns.
+// They are the chats of the Chat UI API, the histories of the AI Chat Protocol's front ends, and the
+// responses and conversations of the Responses API, whose messages are items.
 //
 //	chat, err := store.Save(ctx, scope, id, func(t *transcript.Transcript, found bool) error {
 //		if !found {
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the scope has no chat with that id. Ids belong to a scope, so a chat of
-// another owner is not found either.
+// ErrNotFound means that the scope has no chat with that id. Ids belong to a scope, so a chat of another
+// owner is not found either.
 var ErrNotFound = errors.New("no such chat")
 
 // Kind is the protocol of a chat. Chats of different kinds are separate.
@@ -104,7 +104,7 @@ type Store interface {
 	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
 	// Delete deletes a chat, or returns ErrNotFound.
 	Delete(ctx context.Context, scope Scope, id string) error
-	// Expire deletes up to limit chats of a kind, of all owners, that were last updated before a time, and
-	// returns how many.
+	// Expire deletes up to limit chats of a kind, of all owners, whose last update was before a time,
+	// and returns how many.
 	Expire(ctx context.Context, kind Kind, before time.Time, limit int) (int, error)
 }

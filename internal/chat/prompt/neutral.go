@@ -13,49 +13,51 @@ import (
 	"parley/internal/text"
 )
 
-// The characters that end a line for some reader: they become spaces in a source.
+// The characters that end a line for some readers. Neutral replaces them by spaces.
 const (
 	nextLine           = '\u0085'
 	lineSeparator      = '\u2028'
 	paragraphSeparator = '\u2029'
 )
 
-// DocumentExts is a regular expression for the extensions with which the names of documents end.
+// DocumentExts is a regular expression that matches the extensions of document names.
 var DocumentExts = strings.Join(format.OfDocuments(), "|")
 
-// roles are what stands before the colon of a line that begins like a message or a list of sources,
-// beside space and marks of Markdown.
+// roles are the texts before the colon of a line that looks like a message or a list of sources, without
+// space and marks of Markdown around them.
 var roles = []string{"system", "assistant", "user", "human", "developer", "tool", "function", "model", "ai", "source", "sources",
 	"instruction", "response", "system prompt", "system message"}
 
 var (
-	// labelHead is what stands before the colon of a line that begins like a source whose document
-	// has no pages.
+	// labelHead matches the text before the colon of a line that looks like a source whose document has
+	// no pages.
 	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + DocumentExts + `)\s*$`)
-	// pageLabel is the end of any other source's label.
+	// pageLabel matches the end of the label of any other source.
 	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
-	// bracketed is what the user would take for a citation; it holds no other bracket.
+	// bracketed matches a text in brackets that users would take for a citation. It contains no other
+	// bracket.
 	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + DocumentExts + `))\s*)[\]】］]`)
-	// instTag is how some models mark the user's turn.
+	// instTag matches tags with which some models mark turns.
 	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys|system_prompt|tool_calls|tool_results|tool_content|available_tools))\]`)
-	// roleTag is how other models mark turns and calls.
+	// roleTag matches tags with which other models mark turns and calls.
 	roleTag = regexp.MustCompile(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
 )
 
-// Neutral returns a document's text as it stands in the prompt and in data_points: on one line, and
-// without anything that could be taken for a delimiter of the prompt. In detail:
+// Neutral returns a document's text in the form that is used in prompts and data_points: on one line,
+// and without anything that could be taken for a delimiter of the prompt. In detail:
 //
-//   - line breaks of every kind become spaces, other control characters too;
-//   - characters that cannot be seen (zero width, bidirectional controls, tags) are dropped,
-//     except the joiners that Persian, Hindi and emoji need;
-//   - "<<" and ">>", which enclose follow-ups, and "<|" and "|>", in their full width too, get a space
-//     in the middle, and so do tags with which models mark turns and calls;
-//   - a line that begins like a message or a source gets a space before its colon, as does
-//     "#page=N:" anywhere; letters and colons of full width count as what they look like;
-//   - brackets around what looks like a citation become parentheses.
+//   - line breaks of every kind, and other control characters, become spaces;
+//   - invisible characters (zero width, bidirectional controls, tags) are dropped, except the joiners
+//     that Persian, Hindi and emoji need;
+//   - a space goes into the middle of "<<" and ">>", which enclose follow-ups, of "<
 //
-// All else is kept byte for byte, so that a text without such things differs in its line breaks
-// only.
+// " and "
+// >", also in full width, and into tags with which models mark turns and calls;
+//   - a space goes before the colon of a line that begins like a message or a source, and of "#page=N:"
+//     anywhere; letters and colons of full width count as the characters that they look like;
+//   - brackets around a text that looks like a citation become parentheses.
+//
+// Everything else is kept byte for byte. A text without such constructs changes only in its line breaks.
 func Neutral(text string) string {
 	text = neutralLines(Visible(text))
 	if hasPageLabel(text) {
@@ -67,7 +69,7 @@ func Neutral(text string) string {
 	return SplitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
 }
 
-// hasPageLabel reports whether pageLabel may match.
+// hasPageLabel reports whether pageLabel may match. It is cheaper than trying.
 func hasPageLabel(text string) bool {
 	const mark = "#page="
 	for i := strings.IndexByte(text, '#'); i >= 0 && i+len(mark) <= len(text); {
@@ -83,7 +85,7 @@ func hasPageLabel(text string) bool {
 	return false
 }
 
-// neutralLines puts a space before the first colon of each line that begins like a message or a
+// neutralLines inserts a space before the first colon of each line that begins like a message or a
 // source.
 func neutralLines(text string) string {
 	if !strings.ContainsAny(text, ":：") {
@@ -102,7 +104,7 @@ func neutralLines(text string) string {
 	return b.String()
 }
 
-// cutHead returns what stands before the first colon of a line, and the rest from there on.
+// cutHead returns the text before the first colon of a line, and the rest from the colon on.
 func cutHead(line string) (head, rest string) {
 	if i := strings.IndexAny(line, ":："); i >= 0 {
 		return line[:i], line[i:]
@@ -112,18 +114,18 @@ func cutHead(line string) (head, rest string) {
 
 const blanks = "\t\n\f\r "
 
-// isRoleHead reports whether what stands before a colon is the name of a role.
+// isRoleHead reports whether the text before a colon is the name of a role.
 func isRoleHead(head string) bool {
 	head = plainHead(head)
 	head = strings.TrimRight(strings.TrimRight(strings.TrimLeft(head, blanks+"#*>_-"), blanks), "*_")
 	return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(role, head) })
 }
 
-// maxHead is longer than any beginning of a line that is looked at for the name of a role.
+// maxHead is longer than the beginning of any line that is checked for the name of a role.
 const maxHead = 200
 
-// plainHead returns the beginning of a line with letters as what they look like: without full width and
-// other shapes, marks on letters and variants.
+// plainHead returns the beginning of a line with letters replaced by those they look like: without full
+// width and other presentation forms, diacritics and variants.
 func plainHead(head string) string {
 	if len(head) > maxHead || !strings.ContainsFunc(head, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return head
@@ -136,16 +138,16 @@ func plainHead(head string) string {
 	}, norm.NFKD.String(head))
 }
 
-// maxExt is longer than any ending of a name in DocumentExts, however it is folded.
+// maxExt is longer than any extension in DocumentExts, in all its case foldings.
 const maxExt = 16
 
-// isLabelHead is labelHead without a search where there is no ending of a name.
+// isLabelHead reports whether labelHead matches. It skips the match if there is no extension.
 func isLabelHead(head string) bool {
 	dot := strings.LastIndexByte(head, '.')
 	return dot >= 0 && len(strings.TrimRight(head[dot:], blanks)) <= maxExt && labelHead.MatchString(head)
 }
 
-// nextSquare returns where the first bracket of those around citations stands, -1 for nowhere.
+// nextSquare returns the index of the first bracket of the kinds around citations, or -1.
 func nextSquare(text string) int {
 	for i := range len(text) {
 		switch text[i] {
@@ -162,9 +164,9 @@ func nextSquare(text string) int {
 
 func nextAngle(text string) int { return strings.IndexAny(text, "<>") }
 
-// replaceBetween puts before and after around the first group of what a pattern matches, in the place
-// of the match. The pattern begins and ends with a mark, which next finds, and has none between. To match
-// each pair of marks by itself is many times as fast as one search through the text.
+// replaceBetween replaces each match of a pattern by its first group between before and after. The
+// pattern must begin and end with marks that next finds, and have no mark between them. Matching each
+// pair of marks separately is many times as fast as searching the whole text.
 func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, before, after string) string {
 	var b strings.Builder
 	done := 0
@@ -187,7 +189,7 @@ func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, 
 	return b.String() + text[done:]
 }
 
-// Visible turns every line end into "\n" and drops what cannot be seen.
+// Visible turns every line end into "\n" and drops invisible characters.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -204,13 +206,13 @@ func Visible(s string) string {
 	}, s)
 }
 
-// OneLine returns what can be seen of a text, with spaces in the place of line breaks.
+// OneLine returns the visible characters of a text, with spaces instead of line breaks.
 func OneLine(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", " ")
 }
 
-// SplitAngles puts a space between any two of < and > that stand together, and between them and
-// a bar; some models mark turns with bars of full width.
+// SplitAngles inserts a space between adjacent < and > characters, and between them and a bar. It
+// includes the full-width forms, with which some models mark turns.
 func SplitAngles(text string) string {
 	if !strings.ContainsAny(text, "<>＜＞") {
 		return text
@@ -229,8 +231,8 @@ func SplitAngles(text string) string {
 	return b.String()
 }
 
-// HasMarks reports whether a text holds marks with which prompts or models tell messages and sources
-// apart.
+// HasMarks reports whether a text contains marks with which prompts or models separate messages and
+// sources.
 func HasMarks(text string) bool {
 	return SplitAngles(text) != text || roleTag.MatchString(text) || instTag.MatchString(text)
 }

@@ -1,6 +1,6 @@
-// Package prompt has what models are told in the system role, and makes other text safe to put beside
-// it: in a prompt, nothing of a document or a client may pass for an instruction, a message, a source
-// or a citation.
+// Package prompt provides the text of the system role, and makes other text safe to put beside it: in a
+// prompt, no text of a document or a client may pass for an instruction, a message, a source or a
+// citation.
 //
 //	set, err := prompt.Load("./prompts")
 //	system := set.Text("legal", prompt.Answer)
@@ -35,10 +35,10 @@ type Name string
 // The prompts.
 const (
 	Answer    Name = "answer"
-	FollowUps Name = "followups" // follows Answer when follow-ups were asked for
+	FollowUps Name = "followups" // follows Answer when follow-ups are requested
 	Missing   Name = "missing"   // follows Answer while documents are missing
 	Rewrite   Name = "rewrite"
-	Clarify   Name = "clarify" // follows Rewrite when questions may be asked back
+	Clarify   Name = "clarify" // follows Rewrite when the model may ask the user a question
 	Summary   Name = "summary"
 	Rerank    Name = "rerank"
 	Judge     Name = "judge"
@@ -46,11 +46,11 @@ const (
 
 var names = []Name{Answer, FollowUps, Missing, Rewrite, Clarify, Summary, Rerank, Judge}
 
-// data is what templates can use. It holds nothing of clients or documents, so that nothing of them
-// can reach the system role.
+// data holds the values that templates can use. It contains no text of clients or documents, so that
+// none can reach the system role.
 type data struct {
 	Questions int    // to suggest
-	Words     int    // limit of a reply: of a query, or of a summary
+	Words     int    // limit of the reply, which is a query or a summary
 	Missing   string // why documents may be missing, in the server's own sentences
 }
 
@@ -60,7 +60,7 @@ const MaxFollowUps = 3
 // maxQueryWords limits a rewritten question.
 const maxQueryWords = 40
 
-// sampleData is what templates are tried with when they are read.
+// sampleData returns the values with which a template is tried when it is loaded.
 func sampleData(name Name) data {
 	data := data{Questions: MaxFollowUps, Words: maxQueryWords}
 	switch name {
@@ -72,25 +72,25 @@ func sampleData(name Name) data {
 	return data
 }
 
-// Set is the prompts of all domains. It does not change once it is loaded.
+// Set holds the prompts of all domains. It does not change after it is loaded.
 type Set struct {
 	domains map[string]map[Name]prompt
 }
 
-// prompt is a template that has been tried.
+// prompt is a parsed template that has been tried.
 type prompt struct {
-	origin   string // the file it comes from, "built in" for none
+	origin   string // the file of the template, or "built in"
 	source   string
 	template *template.Template
 	sample   data
 	text     string // for sample
 }
 
-// Load returns the built-in prompts, overlaid with those of a folder; "" adds nothing. The folder has
-// a folder for each domain, with any of the files answer.txt, followups.txt, missing.txt, rewrite.txt,
-// clarify.txt, summary.txt, rerank.txt and judge.txt, in the language of text/template. A domain takes
-// what it lacks from the domain "default", which the folder may have too. Names that begin with a dot
-// are skipped. An error names the file and, within a template, the line.
+// Load returns the built-in prompts, overlaid with those of a folder, or without an overlay for "". The
+// folder has a folder for each domain, with any of the files answer.txt, followups.txt, missing.txt,
+// rewrite.txt, clarify.txt, summary.txt, rerank.txt and judge.txt, in the language of text/template. For
+// a missing file, a domain uses that of the domain "default", which the folder may also have. Names that
+// begin with a dot are skipped. An error names the file and, within a template, the line.
 func Load(folder string) (*Set, error) {
 	p := &Set{domains: map[string]map[Name]prompt{}}
 	if err := p.read(embedded, ""); err != nil {
@@ -120,10 +120,10 @@ func BuiltIn() *Set {
 	return p
 }
 
-// domainName matches the names that a domain may have.
+// domainName matches valid names of domains.
 var domainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// read overlays the domains of one folder. Its name is "" for the built-in prompts.
+// read overlays the domains of one folder. The built-in prompts have the folder name "".
 func (p *Set) read(folder fs.FS, name string) error {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Set) read(folder fs.FS, name string) error {
 		if info, err := fs.Stat(folder, e.Name()); err != nil {
 			return fmt.Errorf("read the prompts: %w", err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("%s: prompts stand in folders, one for each domain, such as %s", at, filepath.Join(name, defaultDomain))
+			return fmt.Errorf("%s: put prompts in folders, one for each domain, such as %s", at, filepath.Join(name, defaultDomain))
 		}
 		if !domainName.MatchString(e.Name()) {
 			return fmt.Errorf("%s: name a prompt domain with lowercase letters, digits, - and _", at)
@@ -190,7 +190,7 @@ func promptFiles() string {
 	return strings.Join(files, ", ")
 }
 
-// maxPromptBytes bounds a template, and what comes of it.
+// maxPromptBytes limits the size of a template, and of its output.
 const maxPromptBytes = 64 << 10
 
 func readPrompt(folder fs.FS, file string) (string, error) {
@@ -214,8 +214,8 @@ func readPrompt(folder fs.FS, file string) (string, error) {
 	return string(b), nil
 }
 
-// newPrompt parses a template and tries it. Errors of text/template begin with the name of the
-// template, which is its file, and the line.
+// newPrompt parses a template and tries it. Errors of text/template begin with the name of the template,
+// which is its file, and the line.
 func newPrompt(file string, name Name, text string) (prompt, error) {
 	t, err := template.New(file).Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -243,12 +243,12 @@ func (p *prompt) execute(data data) (string, error) {
 	return strings.TrimSpace(out.text.String()), nil
 }
 
-// boundedText stops a template that writes without end.
+// boundedText stops a template that writes too much.
 type boundedText struct{ text strings.Builder }
 
 func (b *boundedText) Write(p []byte) (int, error) {
 	if b.text.Len()+len(p) > maxPromptBytes {
-		return 0, fmt.Errorf("more than %d bytes come of it", maxPromptBytes)
+		return 0, fmt.Errorf("its output is longer than %d bytes", maxPromptBytes)
 	}
 	return b.text.Write(p)
 }
@@ -259,10 +259,10 @@ func (p *Set) Domains() []string { return slices.Sorted(maps.Keys(p.domains)) }
 // Has reports whether there is a domain; "" is the default one.
 func (p *Set) Has(domain string) bool { return domain == "" || p.domains[domain] != nil }
 
-// Text returns a prompt of a domain that exists.
+// Text returns a prompt of an existing domain.
 func (p *Set) Text(domain string, name Name) string { return p.find(domain, name).text }
 
-// Summary returns the prompt for a summary of at most so many words.
+// Summary returns the prompt for a summary of at most words words.
 func (p *Set) Summary(domain string, words int) (string, error) {
 	s := p.find(domain, Summary)
 	if words == s.sample.Words {
@@ -288,11 +288,11 @@ func (p *Set) find(domain string, name Name) prompt {
 	return p.domains[domain][name]
 }
 
-// Effective is a prompt as it is in effect.
+// Effective is a prompt that is in effect.
 type Effective struct {
 	Domain string
-	Name   string // of its file, without the ending
-	Origin string // the file it comes from, "built in" for none
+	Name   string // file name without the extension
+	Origin string // the file of the template, or "built in"
 	Source string // the template
 }
 
