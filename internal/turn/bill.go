@@ -10,25 +10,25 @@ import (
 	"parley/internal/ledger"
 )
 
-// Bill charges several runs of an engine together that are not a turn, such as those of an evaluation.
-// The ledger has their model calls under one id, like those of a turn. Budgets admit each run, so at most
-// one run overspends them, and count all runs as one request. Nothing else is saved. A Bill is safe for
-// concurrent use.
+// Bill runs an engine several times and charges the runs together, without turns, for example for an
+// evaluation. The ledger has their model calls under one id, like those of a turn. Budgets admit each
+// run separately, so at most one run overspends them, and count all runs as one request. Nothing else is
+// saved. A Bill is safe for concurrent use.
 type Bill struct {
 	runner *Runner
 	engine chat.Runner
 	id     string
 
 	mu      sync.Mutex
-	counted bool // a run has been counted as the request
+	counted bool // some run has been counted as the request
 }
 
-// NewBill returns a bill for runs of an engine, which may be another one than the Runner's.
+// NewBill returns a bill for runs of an engine, which may differ from the Runner's.
 func (r *Runner) NewBill(engine chat.Runner) *Bill {
 	return &Bill{runner: r, engine: engine, id: ident.At(r.opts.Now())}
 }
 
-// ID returns the id of the calls in the ledger.
+// ID returns the id under which the ledger has the calls.
 func (b *Bill) ID() string { return b.id }
 
 // Run runs the engine in the caller's goroutine, as Runner.Run does, but saves no turn.
@@ -75,7 +75,7 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 	}
 }
 
-// count reports whether this run counts as the request: the first one does.
+// count reports whether this run counts as the request. Only the first one does.
 func (b *Bill) count() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +84,7 @@ func (b *Bill) count() bool {
 	return first
 }
 
-// uncount takes back what count reported for a run that was refused.
+// uncount undoes count for a run that was refused.
 func (b *Bill) uncount(first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,13 +1,13 @@
-// Package turn runs turns: it takes them from the engine, saves them, and gives each a tab in the
-// ledger. The engine (package chat) neither saves nor bills.
+// Package turn runs turns: it runs them on the engine, saves them, and gives each a tab in the ledger.
+// The engine (package chat) neither saves nor bills.
 //
 //	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log})
 //	for event, err := range runner.Run(ctx, req) { … }
 //
 // # What is saved
 //
-// Every turn whose stream began is saved once, with the question, the answers as far as they
-// came, their citations, the usage, the models, the stages and the durations:
+// Every turn whose stream began is saved once, with the question, the answers as far as they arrived,
+// their citations, the usage, the models, the stages and the durations:
 //
 //   - completed: the engine finished it. It is committed before TurnFinished is passed on, so
 //     a client that has seen the end of a turn will find it after a crash. When it cannot be
@@ -39,19 +39,19 @@
 //
 // # Keys
 //
-// Keys turn requests with the same Idempotency-Key into one turn: what it said is committed with it, and a
-// repeated request gets the same.
+// Keys runs requests with the same Idempotency-Key as one turn. The events of the turn are committed
+// with it, and a repeated request gets the same events.
 //
 // # Steering and policy
 //
-// Steering says how a turn is run: the request's key, and what happens when the client leaves. A turn usually
-// runs in the goroutine that ranges over it and is cancelled when that goroutine stops, so that nothing
-// more is paid for an answer that nobody can fetch. With Options.Keep, turns of conversations, and those that ask for it, run in
-// goroutines of the Runner and go on; the caller then follows the turn's log.
+// Steering says how a turn is run: under which key, and what happens when the client leaves. A turn
+// usually runs in the goroutine that ranges over it and is cancelled when that goroutine stops, so that
+// nobody pays for an answer that nobody can fetch. With Options.Keep, turns of conversations, and others
+// on request, run in goroutines of the Runner and continue; the caller then follows the turn's log.
 //
 // # Logs
 //
-// Every turn has one log (Log). Any number of readers may follow it from any position, and it can stop the
-// turn. What clients may see of it is saved with the turn (Said) and deleted after a day. Views that a
-// protocol shows of a turn, such as processing steps, are read from its log.
+// Every turn has one log (Log). Any number of readers may follow it from any position, and it can stop
+// the turn. The part that clients may see is saved with the turn (Said) and deleted after a day.
+// Protocols derive views of a turn, such as processing steps, from its log.
 package turn

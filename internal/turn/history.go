@@ -8,10 +8,10 @@ import (
 	"parley/internal/llm"
 )
 
-// alternate returns messages with strictly alternating roles, user first and assistant last: the
-// answers of several agents to one question become one message, and a question without an answer
-// is left out. Messages without text count for nothing. Calls of tools and their results stay as they
-// are between a question and its answer; the results of calls that are not there are left out.
+// alternate returns messages with strictly alternating roles, user first and assistant last. The answers
+// of several agents to one question become one message. A question without an answer and messages
+// without text are left out. Tool calls and their results stay between a question and its answer;
+// results without a call are left out.
 func alternate(messages []chat.Message) []chat.Message {
 	var all []chat.Message
 	for _, m := range messages {
@@ -40,7 +40,7 @@ func alternate(messages []chat.Message) []chat.Message {
 
 func ofTools(m chat.Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
 
-// isCalled reports whether the last message that is not a tool's result calls a tool with that id.
+// isCalled reports whether the last message other than a tool result has a call with that id.
 func isCalled(messages []chat.Message, id string) bool {
 	for _, m := range slices.Backward(messages) {
 		if m.Role != llm.ToolRole {
@@ -54,7 +54,7 @@ func hasImage(m chat.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Image != "" })
 }
 
-// join returns the answers of two agents as one message.
+// join merges the answers of two agents into one message.
 func join(a, b chat.Message) chat.Message {
 	a.Parts = []llm.Part{{Text: a.Text() + "\n\n" + b.Text()}}
 	a.Tokens += b.Tokens
@@ -76,9 +76,9 @@ func join(a, b chat.Message) chat.Message {
 	return a
 }
 
-// suffix returns the longest end of messages, from a user message on, with at most limit bytes of
-// text. The engine chooses by tokens from that; this keeps a long conversation from becoming a
-// request that is too large.
+// suffix returns the longest end of messages that begins with a user message and has at most limit bytes
+// of text. The engine then selects by tokens; this limit keeps a long conversation from making the
+// request too large.
 func suffix(messages []chat.Message, limit int) []chat.Message {
 	from := len(messages)
 	for i, m := range slices.Backward(messages) {

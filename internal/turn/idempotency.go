@@ -13,7 +13,7 @@ import (
 	"parley/internal/chat"
 )
 
-// Key is what a client sends with a request so that a repetition of it does not run again (the header
+// Key identifies a request, so that a repetition of the request does not run again (the header
 // Idempotency-Key).
 type Key struct {
 	Owner string // access.Principal.Subject
@@ -21,12 +21,12 @@ type Key struct {
 	Value string
 }
 
-// Answered is a key whose request was answered by a completed turn.
+// Answered is a key whose request a completed turn has answered.
 type Answered struct {
 	Key
 	Body   [sha256.Size]byte // hash of the request's body
 	TurnID string
-	Events []byte // what the turn said; see packer
+	Events []byte // the events of the turn; see packer
 	At     time.Time
 }
 
@@ -35,18 +35,18 @@ const KeyLifetime = 24 * time.Hour
 
 const maxKeyBytes = 255
 
-// Keys makes requests with the same key one turn: of several at the same time one runs while the others
-// wait, and a later one gets what the first got. A key is stored in the transaction that saves its turn,
-// so that a crash cannot come between the two. The key of a turn that did not complete is free again.
+// Keys makes one turn of all requests with the same key: one request runs while concurrent ones wait,
+// and all others get its result. A key is stored in the transaction that saves its turn, so that a crash
+// cannot separate the two. If the turn does not complete, its key becomes free again.
 type Keys struct {
 	store Store
 	now   func() time.Time
 
 	mu   sync.Mutex
-	busy map[Key]chan struct{} // closed when the request with that key has ended
+	busy map[Key]chan struct{} // closed when the request with that key ends
 }
 
-// NewKeys returns the keys that are kept in store. A nil now means time.Now.
+// NewKeys returns Keys that are stored in store. A nil now means time.Now.
 func NewKeys(store Store, now func() time.Time) *Keys {
 	if now == nil {
 		now = time.Now
@@ -54,18 +54,18 @@ func NewKeys(store Store, now func() time.Time) *Keys {
 	return &Keys{store: store, now: now, busy: map[Key]chan struct{}{}}
 }
 
-// Errors of Claim that are about the key itself.
+// Errors of Claim about the key itself.
 var (
 	errKey = &chat.Error{Kind: chat.Invalid,
 		Msg: "The Idempotency-Key must be 1 to 255 bytes of printable text."}
-	// ErrKeyReused says that the key was used with another body.
+	// ErrKeyReused means that the key was used with another body.
 	ErrKeyReused = errors.New("the key was used with another body")
 )
 
-// Claim waits until no other request with the key runs, and returns a claim for Steering: the turn
-// is remembered under the key, or, when the key has been answered, repeats what was answered. The
-// caller calls Release when the request has ended; the key is in use until the turn has ended, too.
-// The error is ErrKeyReused, or a *chat.Error.
+// Claim waits until no other request with the key runs, and returns a claim for Steering. The turn is
+// then stored under the key or, if the key has been answered, repeats the stored events. The caller must
+// call Release when the request ends; the key stays in use until the turn ends, too. The error is
+// ErrKeyReused, or a *chat.Error.
 func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (*Claim, error) {
 	if !validKey(key.Value) {
 		return nil, errKey
@@ -149,10 +149,10 @@ func (k *Keys) Purge(ctx context.Context) (int, error) {
 // Claim is the key of one request. Keys.Claim returns it.
 type Claim struct {
 	answered Answered
-	again    bool // the key has been answered
+	again    bool // the key was answered before
 	taken    atomic.Bool
-	users    atomic.Int32 // the request, and the turn where it outlives that
-	free     func()       // lets the next request with the key in
+	users    atomic.Int32 // the request, and the turn if it may outlive the request
+	free     func()       // lets the next request with the key proceed
 }
 
 // Release ends the request's use of the key. Call it once.
@@ -162,7 +162,7 @@ func (c *Claim) Release() {
 	}
 }
 
-// take returns the claim to the first caller, nil to the others: a claim is for one turn.
+// take returns the claim to the first caller and nil to others, because a claim is for one turn.
 func (c *Claim) take() *Claim {
 	if c == nil || !c.taken.CompareAndSwap(false, true) {
 		return nil
@@ -170,5 +170,5 @@ func (c *Claim) take() *Claim {
 	return c
 }
 
-// repeats reports whether the turn only repeats what answered the key.
+// repeats reports whether the turn only repeats the events that answered the key.
 func (c *Claim) repeats() bool { return c != nil && c.again }

@@ -10,7 +10,7 @@ import (
 	"parley/internal/chat"
 )
 
-// keepTime bounds a turn that goes on without its client.
+// keepTime limits a turn that continues without its client.
 const keepTime = 10 * time.Minute
 
 var (
@@ -19,12 +19,12 @@ var (
 	errPanicked    = &chat.Error{Kind: chat.Internal}
 )
 
-// keeper holds the goroutines of turns that go on when their clients leave.
+// keeper runs turns that continue when their clients leave.
 type keeper struct {
 	mu     sync.Mutex
 	closed bool
 	turns  sync.WaitGroup
-	base   context.Context // ends all turns
+	base   context.Context // cancelling it ends all turns
 	cancel context.CancelCauseFunc
 }
 
@@ -34,8 +34,8 @@ func newKeeper() *keeper {
 	return k
 }
 
-// start runs a turn in a goroutine of its own, and reports false when the keeper is closed. The
-// context of the turn is detached from the client's, which may leave.
+// start runs a turn in a new goroutine. It returns false when the keeper is closed. The context of the
+// turn is detached from the client's, so that the client may leave.
 func (k *keeper) start(ctx context.Context, run func(context.Context)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,8 +53,8 @@ func (k *keeper) start(ctx context.Context, run func(context.Context)) bool {
 	return true
 }
 
-// Drain waits until all turns that Options.Keep keeps have ended. Those that still run when ctx
-// ends are cancelled with a cause, which their clients are told. No such turn starts any more.
+// Drain waits until all kept turns (Options.Keep) have ended. It cancels those that still run when ctx
+// ends, with a cause that is shown to their clients. It prevents new turns of this kind.
 func (r *Runner) Drain(ctx context.Context, cause error) {
 	k := r.keeper
 	k.mu.Lock()
@@ -64,7 +64,7 @@ func (r *Runner) Drain(ctx context.Context, cause error) {
 	k.turns.Wait()
 }
 
-// follow starts a turn that goes on when its client leaves, and passes on what its log says.
+// follow starts a turn that continues when its client leaves, and yields the events of its log.
 func (r *Runner) follow(ctx context.Context, req *chat.Request, c *Claim, l *Log, yield func(chat.Event, error) bool) {
 	if c != nil {
 		c.users.Add(1)
@@ -101,5 +101,5 @@ func (r *Runner) finish(ctx context.Context, req *chat.Request, c *Claim, l *Log
 		}
 		return true
 	})
-	l.End(errUnfinished) // which it has by now, if it was a turn
+	l.End(errUnfinished) // no effect on a turn that has run: its log has ended by now
 }

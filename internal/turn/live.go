@@ -8,13 +8,14 @@ import (
 	"parley/internal/chat"
 )
 
-// Errors that end a turn before the engine does. They are cancellations, and say so to clients.
+// Errors that end a turn before the engine does. They wrap context.Canceled, and have a message for
+// clients.
 var (
 	errStopped = &chat.Error{Kind: chat.Conflict, Msg: "The turn was stopped.", Err: context.Canceled}
 	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
 )
 
-// why is reason for readers of the log, who are told that the client left.
+// why is like reason, but tells readers of the log when the client left.
 func why(ctx context.Context, err error) error {
 	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
 		return errLeft
@@ -22,8 +23,7 @@ func why(ctx context.Context, err error) error {
 	return err
 }
 
-// reason returns why a turn ended with err: the cause of its cancellation, where that is meant for
-// clients.
+// reason returns the cause of a cancellation if it is meant for clients, and otherwise err.
 func reason(ctx context.Context, err error) error {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return err
@@ -34,13 +34,13 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// live is the set of turns that are under way. The zero value is empty.
+// live is the set of running turns. The zero value is empty.
 type live struct {
 	mu   sync.Mutex
 	logs map[string]*Log
 }
 
-// enter adds a turn that cancel ends. The caller calls leave when it has ended.
+// enter adds a turn, which cancel can end. The caller must call leave when the turn has ended.
 func (l *live) enter(log *Log, scope Scope, cancel context.CancelCauseFunc) (leave func()) {
 	log.mu.Lock()
 	log.scope, log.stop = scope, cancel
@@ -58,7 +58,7 @@ func (l *live) enter(log *Log, scope Scope, cancel context.CancelCauseFunc) (lea
 	}
 }
 
-// find returns the log of a turn that is under way, nil for none.
+// find returns the log of a running turn, or nil.
 func (l *live) find(id string) *Log {
 	l.mu.Lock()
 	defer l.mu.Unlock()

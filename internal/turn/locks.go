@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// conversationKey names a conversation for the locks. It has the scope in it, so that nobody
-// can hold up somebody else's conversation by naming its id.
+// conversationKey identifies a conversation for the locks. It includes the scope, so that nobody can
+// block another owner's conversation by using its id.
 type conversationKey struct {
 	scope Scope
 	id    string
 }
 
-// locks is a set of locks by conversation; the zero value is ready. Who waits gets in first come,
-// first served, and may stop waiting.
+// locks is a set of locks, one for each conversation; the zero value is ready for use. Waiters get a
+// lock in the order of their arrival, and may stop waiting.
 type locks struct {
 	mu   sync.Mutex
 	held map[conversationKey]*conversationLock
@@ -21,10 +21,10 @@ type locks struct {
 
 type conversationLock struct {
 	slot  chan struct{} // of capacity 1; full while the lock is held
-	users int           // who holds it or waits for it
+	users int           // holders and waiters
 }
 
-// lock waits for the conversation until ctx ends. The caller calls unlock once.
+// lock waits for the conversation until ctx ends. The caller must call unlock once.
 func (l *locks) lock(ctx context.Context, key conversationKey) (unlock func(), err error) {
 	c := l.join(key)
 	select {

@@ -13,58 +13,59 @@ import (
 	"parley/internal/llm"
 )
 
-// Log is what a turn has said so far. Its methods may be called concurrently, and readers never hold up the
-// turn.
+// Log holds the events of a turn so far. It is safe for concurrent use. Readers never block the turn.
 //
-// Each event has a position: the sum of what it and the events before it count. A delta counts its bytes; any
-// other event, and the error that ends a turn, counts one. So deltas can be stored and sent merged, and a
-// client that has seen a position still gets exactly what follows it.
+// Each event has a position: the sum of its own length and the lengths of all events before it. The
+// length of a delta is its number of bytes; the length of any other event, and of the error that ends a
+// turn, is one. Deltas can thus be stored and sent merged, and a client that has seen a position still
+// gets exactly what follows it.
 type Log struct {
 	id    string
 	scope Scope
-	stop  func(error) // cancels the turn with a cause; nil for one that has ended
+	stop  func(error) // cancels the turn with a cause; nil when the turn has ended
 
 	mu      sync.Mutex
 	entries []entry
 	at      int // the position of the last entry
-	bytes   int // about what the entries take
+	bytes   int // approximate size of the entries in memory
 	begun   bool
 	ended   bool
-	err     error         // with which the turn ended
-	changed chan struct{} // closed at the next change; nil when nobody waits
+	err     error         // the error that ended the turn
+	changed chan struct{} // closed at the next change; nil when no reader waits
 }
 
-// entry is an event, or a run of deltas of one message.
+// entry is an event, or a sequence of deltas of one message.
 type entry struct {
 	event   chat.Event // nil for deltas
-	at      int64      // of an event: when it came, in microseconds of Unix time
-	thought bool       // of deltas: they are reasoning
-	message string     // of deltas: its id
+	at      int64      // for an event: its time, in microseconds of Unix time
+	thought bool       // for deltas: they are reasoning
+	message string     // for deltas: the id of the message
 	vendor  *llm.Vendor
-	text    []byte // of deltas
-	end     int    // position
+	text    []byte // for deltas
+	end     int    // position of the end of the entry
 }
 
-// The bounds of a log, in bytes: of the whole, and of a delta that is run together.
+// Limits in bytes: of a log, and of a merged delta.
 const (
 	maxLog   = 16 << 20
 	maxDelta = 64 << 10
 )
 
-// blockSize is the size of the pieces in which the text of a turn that runs is kept, in bytes. It grows by
-// pieces, so that what is there already is not copied again and again: there are many streams.
+// blockSize is the size in bytes of the blocks that store the text of a running turn. Growing by blocks
+// avoids copying the existing text again and again for many streams.
 const blockSize = 1 << 10
 
 var errTooLong = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
 
 func newLog(id string, scope Scope) *Log { return &Log{id: id, scope: scope} }
 
-// NewLog returns the log of a turn that has not begun, for Logged.
+// NewLog returns the log of a turn that has not begun, for use with Logged.
 func NewLog(id string) *Log { return newLog(id, Scope{}) }
 
-// Logged runs a turn whose log is the given one, so that a protocol can show it while the turn runs. A Runner
-// writes to it what it would write to a log of its own; of any other runner Logged writes the events, with
-// the times of now. The log of a turn that is not kept (Options.Keep) has ended when the sequence has.
+// Logged runs a turn that writes to the given log, so that a protocol can show the turn while it runs. A
+// Runner writes to it instead of a log of its own. For any other runner, Logged itself writes the
+// events, with the times that now returns. Unless the turn is kept (Options.Keep), the log has ended
+// when the sequence ends.
 func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log, now func() time.Time) iter.Seq2[chat.Event, error] {
 	if r, ok := runner.(*Runner); ok {
 		return r.runInto(ctx, req, log)
@@ -88,10 +89,10 @@ func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log
 	}
 }
 
-// Scope says whose turn it is.
+// Scope returns the owner of the turn.
 func (l *Log) Scope() Scope { return l.scope }
 
-// add appends an event that came at a time, and reports whether there was room for it.
+// add appends an event with its time. It reports whether there was room for the event.
 func (l *Log) add(e chat.Event, at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *Log) add(e chat.Event, at time.Time) bool {
 	return true
 }
 
-// addText appends a delta, to the one before it if that is alike.
+// addText appends a delta. It merges it with the previous entry if that is of the same kind.
 func (l *Log) addText(delta entry, text string) {
 	l.at += len(text)
 	if n := len(l.entries); n > 0 && l.entries[n-1].joins(delta) && l.entries[n-1].extend(text, l.at) {
@@ -121,12 +122,13 @@ func (l *Log) addText(delta entry, text string) {
 	l.entries = append(l.entries, delta)
 }
 
-// joins reports whether a delta can be run together with those of e.
+// joins reports whether a delta can be merged with e.
 func (e *entry) joins(delta entry) bool {
 	return e.event == nil && delta.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
 }
 
-// extend appends a text where its block has room for it, which a block gets with its second text.
+// extend appends a text if the entry's block has room for it. An entry gets a block with its second
+// text.
 func (e *entry) extend(text string, end int) bool {
 	size := len(e.text) + len(text)
 	if size > max(blockSize, cap(e.text)) {
@@ -139,7 +141,7 @@ func (e *entry) extend(text string, end int) bool {
 	return true
 }
 
-// text returns what a message has said.
+// text returns the text of a message so far.
 func (l *Log) text(message string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +154,7 @@ func (l *Log) text(message string) string {
 	return b.String()
 }
 
-// length returns how many positions the entry takes.
+// length returns the number of positions that the entry covers.
 func (e *entry) length() int {
 	if e.event != nil {
 		return 1
@@ -160,15 +162,15 @@ func (e *entry) length() int {
 	return len(e.text)
 }
 
-// begin says that the turn has begun, so that Refuse is too late.
+// begin marks the turn as begun. Refuse has no effect afterwards.
 func (l *Log) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begun = true
 }
 
-// Refuse ends the log with an error if its turn has not begun. A turn that has ends its log itself, which may
-// be long after its client left.
+// Refuse ends the log with an error if its turn has not begun. A turn that has begun ends its log
+// itself, which may be long after its client left.
 func (l *Log) Refuse(err error) {
 	l.mu.Lock()
 	begun := l.begun
@@ -178,7 +180,7 @@ func (l *Log) Refuse(err error) {
 	}
 }
 
-// End ends the log with the error that ended the turn, nil for none. Only the first call counts.
+// End ends the log with the error that ended the turn, or nil. Only the first call has an effect.
 func (l *Log) End(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,7 +190,7 @@ func (l *Log) End(err error) {
 	}
 }
 
-// wake wakes the waiting readers. The caller holds l.mu.
+// wake wakes the waiting readers. The caller must hold l.mu.
 func (l *Log) wake() {
 	if l.changed != nil {
 		close(l.changed)
@@ -208,16 +210,16 @@ func (l *Log) Stop() bool {
 	return running
 }
 
-// Over reports whether the turn has ended and nothing follows a position.
+// Over reports whether the turn has ended and nothing follows the position after.
 func (l *Log) Over(after int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended && (after > l.at || after == l.at && l.err == nil)
 }
 
-// Follow yields the events after a position, numbered by their own, until the turn has ended. A slow
-// reader gets fewer, longer deltas. With idle set, a nil event says that nothing has happened for that
-// long. An error is the last item: the turn's, with its number, or that of ctx, without one.
+// Follow yields the events after a position until the turn has ended. A slow reader gets fewer, longer
+// deltas. If idle is not 0, a nil event means that nothing happened for that long. An error is the last
+// item: either the turn's error with its number, or that of ctx without one.
 func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Seq2[chat.Numbered, error] {
 	return func(yield func(chat.Numbered, error) bool) {
 		for {
@@ -247,7 +249,7 @@ func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Se
 	}
 }
 
-// wait waits for a change, and says that it is late when there was none for long.
+// wait waits for a change. It returns late when there was none for the duration idle.
 func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (late bool, err error) {
 	var expired <-chan time.Time
 	if idle > 0 {
@@ -265,8 +267,8 @@ func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (lat
 	}
 }
 
-// Behind returns the event after a position without waiting. Without one it returns the error with which
-// the turn ended, or a channel that is closed at the next change; nil when there will be no change.
+// Behind returns the event after a position without waiting. If there is none, it returns the error that
+// ended the turn, or a channel that is closed at the next change, or neither when the turn has ended.
 func (l *Log) Behind(after int) (n chat.Numbered, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,8 +290,8 @@ func (l *Log) Behind(after int) (n chat.Numbered, changed <-chan struct{}, err e
 	return n, nil, nil
 }
 
-// behind returns the part of the entry after a position, at most as long as one delta may be. A position
-// that no client was given may be inside a character; that character is left out.
+// behind returns the part of the entry after a position, up to the maximum length of a delta. A position
+// that was not handed out may be inside a character; that character is left out.
 func (e *entry) behind(after int) (n chat.Numbered, ok bool) {
 	if e.event != nil {
 		return chat.Numbered{Seq: e.end, Event: e.event, At: time.UnixMicro(e.at).UTC()}, true
@@ -319,7 +321,7 @@ func (e *entry) behind(after int) (n chat.Numbered, ok bool) {
 	return n, true
 }
 
-// sizeOf returns about what an event takes, in bytes.
+// sizeOf returns the approximate size of an event in memory, in bytes.
 func sizeOf(e chat.Event) int {
 	const least = 256
 	switch e := e.(type) {

@@ -7,16 +7,16 @@ import (
 	"parley/internal/chat"
 )
 
-// Observer watches one turn, for metrics. Its methods are called by one goroutine at a time.
+// Observer watches one turn, for metrics. Only one goroutine calls its methods at a time.
 type Observer interface {
 	Event(e chat.Event)
 	End(status chat.Status) // called once, last
 }
 
-// Refused is the status, for an Observer, of a turn that ended with an error before any event.
+// Refused is the status that an Observer gets for a turn that ended with an error before any event.
 const Refused chat.Status = "refused"
 
-// watched is the consumer of a turn and its observer.
+// watched combines the consumer of a turn with its observer.
 type watched struct {
 	ctx      context.Context
 	yield    func(chat.Event, error) bool
@@ -25,7 +25,7 @@ type watched struct {
 	status   chat.Status // of the turn, as far as it is known
 }
 
-// pass hands on an event, and reports whether the consumer wants more.
+// pass passes an event on, and reports whether the consumer wants more.
 func (w *watched) pass(e chat.Event) bool {
 	w.begun = true
 	if w.observer != nil {
@@ -38,13 +38,13 @@ func (w *watched) pass(e chat.Event) bool {
 	return more
 }
 
-// fail hands on the error that ends the turn.
+// fail passes on the error that ends the turn.
 func (w *watched) fail(err error) {
 	switch {
 	case w.ctx.Err() != nil:
 	case !w.begun:
 		w.status = Refused
-	case !errors.Is(err, context.Canceled): // else somebody stopped it
+	case !errors.Is(err, context.Canceled): // if it was cancelled, somebody stopped it
 		w.status = chat.StatusFailed
 	}
 	w.yield(nil, err)

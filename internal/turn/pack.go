@@ -15,20 +15,19 @@ import (
 	"parley/internal/chat"
 )
 
-// packer collects the events of a turn, one JSON text per line, without the turn's id. The zero value is
-// empty.
+// packer collects the events of a turn as lines of JSON, without the turn's id. The zero value is empty.
 type packer struct {
 	lines []byte
 	err   error
 }
 
-// packers are kept, because each turn needs one that is as large as what it said, for a moment.
+// packers are pooled, because each turn needs one for a moment that is as large as all its events.
 var packers = sync.Pool{New: func() any { return &packer{lines: make([]byte, 0, usualLines)} }}
 
-// usualLines is about what the events of an ordinary turn take, in bytes.
+// usualLines is the approximate size of the events of an ordinary turn, in bytes.
 const usualLines = 16 << 10
 
-// putBack empties a packer for the next turn, unless it has become large.
+// putBack returns a packer to the pool, unless it has become too large.
 func (p *packer) putBack() {
 	if cap(p.lines) <= compressOver {
 		p.lines, p.err = p.lines[:0], nil
@@ -36,7 +35,7 @@ func (p *packer) putBack() {
 	}
 }
 
-// add packs an event with the time at which it came, if that is not zero.
+// add adds an event with its time, which may be zero.
 func (p *packer) add(seq int, e chat.Event, at time.Time) {
 	if p.err != nil {
 		return
@@ -45,11 +44,11 @@ func (p *packer) add(seq int, e chat.Event, at time.Time) {
 	p.lines = append(p.lines, '\n')
 }
 
-// compressOver is the size from which on events are compressed. To compress those of an ordinary turn
-// would take longer than to write them.
+// compressOver is the size in bytes above which events are compressed. Compressing those of an ordinary
+// turn would take longer than writing them.
 const compressOver = 32 << 10
 
-// bytes returns what was packed. Nothing can be added after it.
+// bytes returns the packed events. Nothing may be added afterwards.
 func (p *packer) bytes() ([]byte, error) {
 	if p.err != nil || len(p.lines) <= compressOver {
 		return p.lines, p.err
@@ -67,18 +66,18 @@ func (p *packer) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deflaters are kept, because one takes far more memory than what it packs.
+// deflaters are pooled, because one needs far more memory than what it compresses.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		panic(err) // the level is none
+		panic(err) // impossible: the level is valid
 	}
 	return w
 }}
 
-// linesOf returns a reader of packed lines. Those that are compressed cannot begin like JSON: the
-// lowest bit of what package flate writes says that another block follows (RFC 1951, section 3.2.3),
-// and that of a brace says the opposite.
+// linesOf returns a reader of packed lines. Compressed data never begins like JSON: the lowest bit of
+// the first byte that package flate writes is 0, because another block follows (RFC 1951, section
+// 3.2.3), and the lowest bit of a brace is 1.
 func linesOf(packed []byte) *bufio.Reader {
 	if len(packed) == 0 || packed[0] == '{' {
 		return bufio.NewReader(bytes.NewReader(packed))

@@ -2,21 +2,22 @@ package turn
 
 import "sync"
 
-// places are those of the turns in progress. One origin (access.Origin) has three quarters of them at most, so
-// that whoever asks most leaves some to others; "", which is this machine or a proxy on it, may have all.
+// places limits the number of turns in progress. One origin (access.Origin) gets at most three quarters
+// of them, so that it cannot lock out others. The origin "", which is this machine or a proxy on it, may
+// use all.
 type places struct {
 	most, share int
 
 	mu    sync.Mutex
 	taken int
-	of    map[string]int // taken, by origins
+	of    map[string]int // number taken, by origin
 }
 
 func newPlaces(most int) *places {
 	return &places{most: most, share: most - most/4, of: map[string]int{}}
 }
 
-// take takes a place if there is one for the origin. The caller calls leave once, at the end.
+// take takes a place if one is free for the origin. The caller must call leave once when the turn ends.
 func (p *places) take(origin string) (leave func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

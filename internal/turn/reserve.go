@@ -10,17 +10,16 @@ import (
 	"parley/internal/llm"
 )
 
-// What a turn takes beside its messages and its answer, in tokens, for the estimate from which
-// budgets are reserved: each passage, the instructions, and that earlier stages read the
-// conversation as well.
+// Tokens that a turn uses besides its messages and its answer, for the estimate that is reserved from
+// budgets: for each passage and for the instructions. Earlier stages also read the conversation.
 const (
 	passageTokens     = 400
 	instructionTokens = 1000
 	readings          = 2
-	answerTokens      = 1024 // where the request sets no limit
+	answerTokens      = 1024 // when the request sets no limit
 )
 
-// estimate returns what a turn will about take; it is meant to be too high rather than too low.
+// estimate returns the approximate spending of a turn. It errs on the high side.
 func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	u := llm.Usage{Input: instructionTokens + passageTokens*req.Options.Top, Output: req.Options.MaxOutputTokens}
 	for _, m := range req.Messages {
@@ -37,8 +36,8 @@ func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	return took
 }
 
-// reserve admits a turn to the budgets. Where nothing is assumed of models whose price is not known, a
-// budget of money would not limit them, so they are refused there.
+// reserve admits a turn to the budgets. It refuses models of unknown price if money is limited and no
+// price is assumed, because the budget would not limit them.
 func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate ledger.Amount) (settle func(ledger.Amount), err error) {
 	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.RefusesUnpriced() {
 		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
@@ -47,7 +46,7 @@ func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, est
 	return r.opts.Budgets.Reserve(ctx, t.record.Scope, req.Account.User, estimate)
 }
 
-// unpriced returns the first of the models that has no known price, "" for none.
+// unpriced returns the first of the models that has no known price, or "".
 func (r *Runner) unpriced(m *chat.Models) string {
 	for _, key := range []string{m.Inference, m.Rewrite, m.Rerank, m.Summary, m.Judge, m.Synthesis} {
 		provider, model, _ := strings.Cut(key, ":")

@@ -17,37 +17,37 @@ import (
 	"parley/internal/llm"
 )
 
-// Options tunes a Runner. The zero value is good.
+// Options configures a Runner. The zero value is valid.
 type Options struct {
 	Log          *slog.Logger          // nil discards
 	Count        func(text string) int // tokens of a text; nil means llm.EstimateTokens
-	Namespace    string                // of requests that name none; "" means "default"
-	HistoryTurns int                   // completed turns given to the engine; 0 means 100
-	HistoryBytes int                   // of text in them; 0 means 256 KiB
+	Namespace    string                // for requests that name none; "" means "default"
+	HistoryTurns int                   // maximum number of completed turns given to the engine; 0 means 100
+	HistoryBytes int                   // maximum size of their text; 0 means 256 KiB
 	SaveTimeout  time.Duration         // 0 means 30 s
-	Budgets      *ledger.Budgets       // nil refuses nothing
-	Price        ledger.Price          // of a call, to reserve from budgets of money; nil knows no price
+	Budgets      *ledger.Budgets       // nil means no budgets
+	Price        ledger.Price          // prices of calls, to reserve from budgets of money; nil means that no price is known
 	Now          func() time.Time      // nil means time.Now
 
 	Allow    chat.Allowlist  // the models that requests may name
-	MaxTurns int             // turns in progress at one time, above which turns are refused, of one origin above 3/4; 0 means any number
-	Keep     bool            // turns go on when their clients leave, as their Policy says; Drain waits for them
-	Observe  func() Observer // called for each turn that is asked for, refused ones included. Optional.
+	MaxTurns int             // maximum number of turns in progress, of which one origin gets 3/4; more are refused; 0 means no limit
+	Keep     bool            // turns continue when their clients leave, depending on their Policy; Drain waits for them
+	Observe  func() Observer // called for each requested turn, including refused ones. Optional.
 	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.
 }
 
-// Runner runs turns and saves them. Its methods may be called concurrently.
+// Runner runs turns and saves them. It is safe for concurrent use.
 type Runner struct {
 	engine chat.Runner
 	store  Store
 	opts   Options
-	places *places // nil: any number
+	places *places // nil means no limit
 	keeper *keeper
 	locks  locks
 	live   live
 }
 
-// NewRunner returns a runner of the engine's turns that saves them in store.
+// NewRunner returns a runner that runs turns on engine and saves them in store.
 func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -83,14 +83,14 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	return r
 }
 
-// Run runs one turn, as the Steering of ctx says. The turn ends with the sequence: breaking out of
-// the range, cancelling ctx, or Log.Stop cancels it, and it has been saved by then. With
-// Options.Keep a turn may instead go on when the caller leaves.
+// Run runs one turn as the Steering of ctx says. The turn ends with the sequence: breaking out of the
+// range, cancelling ctx, or Log.Stop cancels it, and it has been saved by then. With Options.Keep a turn
+// may instead continue when the caller leaves.
 func (r *Runner) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return r.runInto(ctx, req, nil)
 }
 
-// runInto is Run with the log to write to; nil for a new one.
+// runInto is like Run, with the log to write to, or nil for a new one.
 func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		own := *req
@@ -115,12 +115,12 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 			r.follow(ctx, &own, claim, log, yield)
 			return
 		}
-		defer log.End(errUnfinished) // which it has by now
+		defer log.End(errUnfinished) // no effect on a turn that has run: its log has ended by now
 		r.admit(ctx, &own, claim, log, yield)
 	}
 }
 
-// errNoNamespace answers alike for namespaces that the caller may not use, whether they exist or not.
+// errNoNamespace is the same for all namespaces that the caller may not use, whether they exist or not.
 var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 
 var errBusy = &chat.Error{
@@ -128,7 +128,7 @@ var errBusy = &chat.Error{
 	Msg:  "The server is working on as many answers as it may. Please try again in a moment.",
 }
 
-// admit runs a turn if there is a place for it, or repeats the one that answered its key.
+// admit runs a turn if there is a place for it, or repeats the turn that answered its key.
 func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log *Log, yield func(chat.Event, error) bool) {
 	w := &watched{ctx: ctx, yield: yield, status: chat.StatusCancelled}
 	if r.opts.Observe != nil {
@@ -162,7 +162,7 @@ func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log
 	r.run(ctx, req, claim, log, w)
 }
 
-// run runs a turn that was not answered before.
+// run runs a turn that does not repeat an earlier one.
 func (r *Runner) run(ctx context.Context, req *chat.Request, claim *Claim, log *Log, w *watched) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,8 +178,8 @@ func (r *Runner) run(ctx context.Context, req *chat.Request, claim *Claim, log *
 	}
 }
 
-// prepared runs a turn once its conversation and its budgets let it, and returns the error that
-// ends it.
+// prepared runs a turn once its conversation is free and its budgets admit it. It returns the error that
+// ended the turn.
 func (r *Runner) prepared(ctx context.Context, req *chat.Request, t *running, w *watched) error {
 	leave, err := r.enter(ctx, t.record.home(), req.ConversationID)
 	if err != nil {
@@ -198,12 +198,12 @@ func (r *Runner) prepared(ctx context.Context, req *chat.Request, t *running, w 
 		return err
 	}
 	defer t.tab.Close(ctx)
-	// Whatever is not saved further down ends here: a consumer that has left or panicked.
+	// This saves a turn that was not saved below, because its consumer left or panicked.
 	defer r.abandon(ctx, t)
 	return r.pump(ledger.WithTab(ctx, t.tab), req, t, w)
 }
 
-// pump ranges over the engine until the turn ends or the consumer leaves.
+// pump ranges over the engine's events until the turn ends or the consumer leaves.
 func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, w *watched) error {
 	for e, err := range r.engine.Run(ctx, req) {
 		if err != nil {
@@ -235,7 +235,8 @@ var errUnfinished = errors.New("the engine's stream ended without TurnFinished")
 // maxConversationID is the longest conversation id in bytes.
 const maxConversationID = 256
 
-// enter waits until no other turn of the conversation runs. The caller calls leave at the end.
+// enter waits until no other turn of the conversation runs. The caller must call leave when its turn
+// ends.
 func (r *Runner) enter(ctx context.Context, scope Scope, id string) (leave func(), err error) {
 	if id == "" {
 		return func() {}, nil
@@ -273,7 +274,7 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	}
 	t.record.Seen = c.Completed
 	if len(t.record.Results) > 0 {
-		req.Messages = t.record.Results // what else the client sent with them is stored
+		req.Messages = t.record.Results // everything else that the client sent is stored already
 	}
 	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
 	return nil
@@ -282,7 +283,7 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 // fail saves a turn that ended with an error, and returns the error to pass on.
 func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 	if !t.started {
-		t.saved = true // a rejection: there is no turn
+		t.saved = true // a rejection is not a turn, so it is not saved
 		return err
 	}
 	err = reason(ctx, err)
@@ -291,11 +292,11 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 	} else {
 		t.end(chat.StatusFailed, chat.KindOf(err))
 	}
-	_ = r.save(ctx, t, nil, why(ctx, err)) // it has logged its error; the turn's own is what the caller wants
+	_ = r.save(ctx, t, nil, why(ctx, err)) // save logs its error; the caller needs that of the turn
 	return err
 }
 
-// complete saves a turn that the engine has finished with its last event.
+// complete saves a turn that the engine has completed, with its last event.
 func (r *Runner) complete(ctx context.Context, t *running, last chat.TurnFinished) error {
 	t.end(chat.StatusCompleted, chat.Internal)
 	err := t.answer(r.opts.Now())
@@ -317,7 +318,7 @@ func (r *Runner) complete(ctx context.Context, t *running, last chat.TurnFinishe
 		return &chat.Error{Kind: chat.Unavailable,
 			Msg: "The answer could not be saved. Please try again.", Err: err}
 	}
-	// The answer was paid for: it stays on record, outside the history of the conversation.
+	// The answer was paid for, so it stays on record, but not in the history of the conversation.
 	t.record.Answered = nil
 	t.end(chat.StatusFailed, refused.Kind)
 	refused.Err = errors.Join(err, r.save(ctx, t, nil, refused))
@@ -331,13 +332,13 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 	}
 	t.end(chat.StatusCancelled, chat.Internal)
 	err := why(ctx, errLeft)
-	_ = r.save(ctx, t, nil, err) // it has logged its error, and the client is gone
+	_ = r.save(ctx, t, nil, err) // save logs its error, and the client is gone
 	t.log.End(err)
 }
 
-// save commits the turn, once, with its last event or the error that ended it. Its context is detached from
-// the client's, which may be gone: what was answered and paid for must be on record all the same. It logs
-// its error, because not every caller can report one.
+// save commits the turn, once, with its last event or the error that ended it. Its context is detached
+// from the client's, which may be gone: an answer that was paid for must be on record all the same. It
+// logs its error, because not every caller can report one.
 func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended error) error {
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
@@ -349,7 +350,7 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 		r.opts.Log.ErrorContext(ctx, "keep what a turn said", "turn_id", rec.ID, "error", err)
 	}
 	rec.Said = said
-	defer func() { rec.Said = nil }() // it goes with the packer
+	defer func() { rec.Said = nil }() // it is valid only as long as the packer
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
 	defer cancel()
 	about := []any{"turn_id", rec.ID, "conversation_id", rec.ConversationID,
@@ -367,11 +368,11 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 	return nil
 }
 
-// purgeBatch is how many turns one transaction deletes, so that it does not hold up others.
+// purgeBatch is how many turns one transaction deletes, so that it does not block others for long.
 const purgeBatch = 500
 
-// Purge deletes stateless turns that finished longer ago than retention, and returns how many.
-// Conversations and the ledger stay.
+// Purge deletes stateless turns that finished longer ago than retention, and returns how many. It does
+// not touch conversations or the ledger.
 func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error) {
 	before := r.opts.Now().Add(-retention)
 	for total := 0; ; {
@@ -402,7 +403,7 @@ func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (i
 	}
 }
 
-// results returns the results of tools with which messages end.
+// results returns the tool results at the end of messages.
 func results(messages []chat.Message) []chat.Message {
 	from := len(messages)
 	for from > 0 && messages[from-1].Role == llm.ToolRole {

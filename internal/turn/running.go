@@ -10,21 +10,20 @@ import (
 	"parley/internal/llm"
 )
 
-// running is a turn that is under way: the fold of the events so far. It is used by one
-// goroutine.
+// running is a turn in progress: the fold of the events so far. Only one goroutine uses it.
 type running struct {
 	record  Record
 	tab     *ledger.Tab
-	started bool // an event has come, so this is a turn and no rejection
+	started bool // an event has arrived, so this is a turn and not a rejection
 	saved   bool
 	turn    chat.Turn
-	began   []time.Time // of turn.Messages
-	total   *llm.Usage  // of TurnFinished
+	began   []time.Time // times at which turn.Messages began
+	total   *llm.Usage  // usage of TurnFinished
 	log     *Log
-	claim   *Claim    // of the request's key; nil for none
-	packed  *packer   // of a turn with a claim
-	seq     int       // of what is packed last
-	seen    time.Time // when the last event came
+	claim   *Claim    // for the request's key; nil without one
+	packed  *packer   // events of a turn with a claim
+	seq     int       // number of the last packed event
+	seen    time.Time // time of the last event
 }
 
 // begin returns the fold of a turn before its first event.
@@ -48,7 +47,7 @@ func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	}
 }
 
-// identify gives a message that came with the request what it needs to be stored.
+// identify adds the id and the time that a message of the request needs to be stored.
 func identify(m *chat.Message, now time.Time) {
 	if m.ID == "" {
 		m.ID = ident.At(now)
@@ -81,7 +80,7 @@ func (t *running) add(e chat.Event, now time.Time) {
 	}
 }
 
-// fold folds an event, without what the log has of it already: the text.
+// fold folds an event, but without text, which the log has already.
 func (t *running) fold(e chat.Event) {
 	switch e := e.(type) {
 	case chat.TextDelta:
@@ -92,7 +91,7 @@ func (t *running) fold(e chat.Event) {
 	}
 }
 
-// took returns what the turn took from budgets. A request that was rejected took nothing.
+// took returns what the turn took from budgets. A rejected request took nothing.
 func (t *running) took() ledger.Amount {
 	if !t.started {
 		return ledger.Amount{}
@@ -102,7 +101,7 @@ func (t *running) took() ledger.Amount {
 	return total
 }
 
-// answer completes the record of the request's key, where there is one.
+// answer completes the record of the request's key, if there is one.
 func (t *running) answer(now time.Time) error {
 	if t.claim == nil {
 		return nil
@@ -117,7 +116,7 @@ func (t *running) answer(now time.Time) error {
 	return nil
 }
 
-// end says how the turn ended, and so the answers that are still open.
+// end sets the status of the turn and of answers that are still open.
 func (t *running) end(status chat.Status, kind chat.Kind) {
 	t.record.Status, t.record.ErrorKind = status, kind
 	for i := range t.turn.Messages {
@@ -128,7 +127,7 @@ func (t *running) end(status chat.Status, kind chat.Kind) {
 	t.turn.End(status)
 }
 
-// finish brings the record up to date for saving. It may be called again.
+// finish updates the record for saving. It may be called again.
 func (t *running) finish(now time.Time, count func(string) int) {
 	rec := &t.record
 	rec.FinishedAt = trim(now)
@@ -159,7 +158,7 @@ func (t *running) finish(now time.Time, count func(string) int) {
 	rec.Free, rec.Ended = t.tab.Entries()
 }
 
-// tokensOf counts an answer with the calls of tools in it.
+// tokensOf counts the tokens of an answer, including its tool calls.
 func tokensOf(m chat.MessageFinished, count func(string) int) int {
 	n := count(m.Text)
 	for _, c := range m.ToolCalls {
@@ -168,9 +167,9 @@ func tokensOf(m chat.MessageFinished, count func(string) int) int {
 	return n
 }
 
-// usage is what the turn took: what the engine says of a finished one, and the metered calls of
-// agents that failed in it; else the sum of its finished stages, of the metered calls in the
-// others, and of the text of answers that no meter watched.
+// usage returns the usage of the turn. For a completed turn that is the engine's total plus the metered
+// calls of agents that failed. Otherwise it is the sum of the finished stages, of the metered calls in
+// unfinished stages, and of the text of answers that no meter watched.
 func (t *running) usage() llm.Usage {
 	metered, calls := t.tab.Unfinished()
 	if t.total != nil {
@@ -191,5 +190,5 @@ func (t *running) usage() llm.Usage {
 	return sum
 }
 
-// trim returns a time as the store keeps it.
+// trim returns a time in the precision of the store.
 func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

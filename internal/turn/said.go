@@ -13,21 +13,21 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Said is the log of a turn as it is stored.
+// Said is the log of a turn in its stored form.
 type Said struct {
 	Scope  Scope
-	Events []byte      // what clients may see, and the prompt for the turn's owner; see packer
-	Err    *chat.Error // that ended the turn, without its cause; nil for a completed turn
+	Events []byte      // the events that clients may see, and the prompt, which only the turn's owner may see; see packer
+	Err    *chat.Error // the error that ended the turn, without its cause; nil for a completed turn
 }
 
-// SaidLifetime is how long what a turn said is stored. Its messages stay for longer.
+// SaidLifetime is how long Said is stored. The messages of the turn are stored longer.
 const SaidLifetime = 24 * time.Hour
 
-// maxSaid bounds what is stored of one turn, in bytes.
+// maxSaid limits the stored events of one turn, in bytes.
 const maxSaid = 4 << 20
 
-// Public returns the part of an event that clients may see, the same in every protocol. It leaves out the
-// prompt, who owns the documents and who may see them, and what concerns only a provider.
+// Public returns the part of an event that clients may see, which is the same in every protocol. It
+// omits the prompt, the owners and readers of documents, and data that concerns only a provider.
 func Public(e chat.Event) chat.Event {
 	switch e := e.(type) {
 	case chat.PromptBuilt:
@@ -66,8 +66,8 @@ func Public(e chat.Event) chat.Event {
 	return e
 }
 
-// kept returns the part of an event that is stored: what clients may see, and the messages of the prompt,
-// which the turn's owner may read. Pictures are left out: the documents have them.
+// kept returns the part of an event that is stored: the public part, and the messages of the prompt,
+// which the turn's owner may read. It omits pictures, which are in the documents.
 func kept(e chat.Event) chat.Event {
 	built, ok := e.(chat.PromptBuilt)
 	if !ok {
@@ -88,11 +88,11 @@ func kept(e chat.Event) chat.Event {
 	return built
 }
 
-// PictureLeftOut stands for a picture in the stored messages of a prompt.
+// PictureLeftOut replaces a picture in the stored messages of a prompt.
 const PictureLeftOut = "data:,"
 
-// said packs what the turn has said, with its last event if that is not nil, for the store. It is valid for
-// as long as p is not used again.
+// said packs the events of the turn for the store, and then last unless it is nil. The result is valid
+// until p is used again.
 func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	said := &Said{Scope: t.record.Scope, Err: told(ended)}
 	if last != nil {
@@ -109,7 +109,7 @@ func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	return said, nil
 }
 
-// told returns the part of an error that a client may see.
+// told returns the part of an error that clients may see.
 func told(err error) *chat.Error {
 	if err == nil {
 		return nil
@@ -121,8 +121,8 @@ func told(err error) *chat.Error {
 	return e
 }
 
-// pack returns the events that are stored, with deltas run together, and last behind them
-// where it is not nil, which came at a time. It packs them with p.
+// pack packs the events for the store with p. It merges deltas, and appends last, with its time, unless
+// it is nil.
 func (l *Log) pack(p *packer, last chat.Event, at time.Time) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,8 +144,7 @@ func (l *Log) pack(p *packer, last chat.Event, at time.Time) ([]byte, error) {
 	return p.bytes()
 }
 
-// run returns the entry at i with the n-1 ones behind it that differ in what belongs to a provider
-// alone.
+// run returns the entry at i, merged with the n-1 entries after it that differ only in provider data.
 func (l *Log) run(i int) (e entry, n int) {
 	e = l.entries[i]
 	e.vendor = nil
@@ -180,8 +179,8 @@ func unpackLog(id string, said Said) (*Log, error) {
 	return l, nil
 }
 
-// Log returns the log of a turn: from memory while it runs, from the store afterwards. The error is
-// ErrNotFound for an unknown turn, one that is too old, and another owner's.
+// Log returns the log of a turn: from memory while the turn runs, and from the store afterwards. The
+// error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
 func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	if l := r.live.find(id); l != nil {
 		if l.scope.Owner != owner {

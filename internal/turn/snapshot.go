@@ -7,14 +7,14 @@ import (
 	"parley/internal/ident"
 )
 
-// Snapshot is what a turn has said up to a point in time.
+// Snapshot holds the events of a turn up to a point in time.
 type Snapshot struct {
-	Events []chat.Event // deltas run together
+	Events []chat.Event // deltas are merged
 	Ended  bool
-	Err    error // that ended it; nil for a completed turn
+	Err    error // the error that ended the turn; nil for a completed turn
 }
 
-// Snapshot returns what the turn has said so far, without waiting.
+// Snapshot returns the events of the turn so far, without waiting.
 func (l *Log) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,7 +32,7 @@ func (l *Log) Snapshot() Snapshot {
 	return s
 }
 
-// Began returns the time that is part of a turn's id; zero for an id of another form.
+// Began returns the time that a turn's id contains, or zero for an id of another form.
 func Began(id string) time.Time {
 	began, _ := ident.Time(id)
 	return began

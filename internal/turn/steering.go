@@ -6,26 +6,26 @@ import (
 	"parley/internal/chat"
 )
 
-// Policy says what happens to a turn when its client leaves. The zero value means Finish in a conversation,
-// whose history needs the answer, and Cancel for a stateless turn.
+// Policy says what happens to a turn when its client leaves. The zero value means Finish in a
+// conversation, whose history needs the answer, and Cancel for a stateless turn.
 type Policy string
 
 // The policies.
 const (
-	Cancel Policy = "cancel" // it is cancelled
-	Finish Policy = "finish" // it runs to its end
+	Cancel Policy = "cancel" // the turn is cancelled
+	Finish Policy = "finish" // the turn runs to its end
 )
 
-// Steering says how the turn of a request is run. It travels in a context, because the protocol adapters
-// between a request and its turn need not know it.
+// Steering says how the turn of a request is run. It is passed in a context, because the protocol
+// adapters between a request and its turn need not know it.
 type Steering struct {
 	Policy Policy
-	Claim  *Claim // of the request's Idempotency-Key; nil for none
+	Claim  *Claim // for the request's Idempotency-Key; nil without one
 }
 
 type steeringKey struct{}
 
-// Steer returns a context in which turns are run as s says. The claim is for the first of them.
+// Steer returns a context in which turns run as s says. Only the first of them gets the claim.
 func Steer(ctx context.Context, s Steering) context.Context {
 	return context.WithValue(ctx, steeringKey{}, s)
 }
@@ -35,13 +35,13 @@ func steeringOf(ctx context.Context) Steering {
 	return s
 }
 
-// finishes reports whether the turn goes on when its client leaves.
+// finishes reports whether the turn continues when its client leaves.
 func (s Steering) finishes(req *chat.Request) bool {
 	return s.Policy == Finish || s.Policy == "" && req.ConversationID != ""
 }
 
-// IDOf returns the id for the turn of a request: that of the turn that has answered the request's key, else
-// a fresh one.
+// IDOf returns the id for the turn of a request: the id of the turn that answered the request's key, or
+// a new one from fresh.
 func IDOf(ctx context.Context, fresh func() string) string {
 	if c := steeringOf(ctx).Claim; c != nil && c.again {
 		return c.answered.TurnID
