@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,16 +133,7 @@ func (k *Keys) enter(ctx context.Context, key Key) (release func(), err error) {
 // Purge deletes keys that are older than KeyLifetime, and returns how many.
 func (k *Keys) Purge(ctx context.Context) (int, error) {
 	before := k.now().Add(-KeyLifetime)
-	for total := 0; ; {
-		n, err := k.store.Forget(ctx, before, purgeBatch)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("forget keys: %w", err)
-		}
-		if n < purgeBatch {
-			return total, nil
-		}
-	}
+	return inBatches("forget keys", func() (int, error) { return k.store.Forget(ctx, before, purgeBatch) })
 }
 
 // Claim is the key of one request. Keys.Claim returns it.

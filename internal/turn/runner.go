@@ -375,27 +375,23 @@ const purgeBatch = 500
 // not touch conversations or the ledger.
 func (r *Runner) Purge(ctx context.Context, retention time.Duration) (int, error) {
 	before := r.opts.Now().Add(-retention)
-	for total := 0; ; {
-		n, err := r.store.Purge(ctx, before, purgeBatch)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("purge turns: %w", err)
-		}
-		if n < purgeBatch {
-			return total, nil
-		}
-	}
+	return inBatches("purge turns", func() (int, error) { return r.store.Purge(ctx, before, purgeBatch) })
 }
 
 // Expire deletes conversations of a kind whose last turn finished longer ago than idle, and returns how
 // many.
 func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (int, error) {
 	before := r.opts.Now().Add(-idle)
-	for total := 0; ; {
-		n, err := r.store.Expire(ctx, kind, before, purgeBatch)
+	return inBatches("expire conversations", func() (int, error) { return r.store.Expire(ctx, kind, before, purgeBatch) })
+}
+
+// inBatches calls remove, which removes up to purgeBatch rows, until none are left, and returns their number.
+func inBatches(what string, remove func() (int, error)) (total int, err error) {
+	for {
+		n, err := remove()
 		total += n
 		if err != nil {
-			return total, fmt.Errorf("expire conversations: %w", err)
+			return total, fmt.Errorf("%s: %w", what, err)
 		}
 		if n < purgeBatch {
 			return total, nil

@@ -201,14 +201,5 @@ func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 // Forget deletes logs that are older than SaidLifetime, and returns how many.
 func (r *Runner) Forget(ctx context.Context) (int, error) {
 	before := r.opts.Now().Add(-SaidLifetime)
-	for total := 0; ; {
-		n, err := r.store.ForgetSaid(ctx, before, purgeBatch)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("forget what turns said: %w", err)
-		}
-		if n < purgeBatch {
-			return total, nil
-		}
-	}
+	return inBatches("forget what turns said", func() (int, error) { return r.store.ForgetSaid(ctx, before, purgeBatch) })
 }
