@@ -6,7 +6,6 @@
 // rights needs no new segment. The rarity of a word is computed over all revisions in the segments,
 // including hidden ones and, until a merge drops them, deleted ones, as in Lucene. Nothing else
 // about hidden revisions affects a View.
-// as in Lucene; nothing else that a view tells does.
 //
 //	data := lexical.Build(revisions) // to be stored
 //	segment, err := lexical.Open(data)

@@ -1,4 +1,4 @@
-// Package lru is a cache that drops what was not used for longest.
+// Package lru provides a cache that drops the values that have not been used for longest.
 //
 //	c := lru.New[string, []byte](16<<20, func(key string, b []byte) int { return len(key) + len(b) })
 //	c.Put("a", data)
@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// Cache maps keys to values. Their sizes together stay within a limit, except that the newest value is kept
-// whatever its size. It is safe for concurrent use.
+// Cache maps keys to values. The sum of their sizes stays within a limit, except that the newest value
+// is kept whatever its size. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit  int
 	sizeOf func(K, V) int
 
 	mu     sync.Mutex
 	byKey  map[K]*list.Element
-	recent list.List // of entry[K, V], the one used last in front
+	recent list.List // of entry[K, V], the most recently used one in front
 	size   int
 }
 
@@ -35,7 +35,7 @@ func New[K comparable, V any](limit int, sizeOf func(K, V) int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, sizeOf: sizeOf, byKey: map[K]*list.Element{}}
 }
 
-// Get returns the value of a key, which is then the one used last.
+// Get returns the value of a key, and makes it the most recently used one.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	}
 }
 
-// DropWhile drops values, the one not used for longest first, until stale is false.
+// DropWhile drops values, the least recently used first, until stale returns false.
 func (c *Cache[K, V]) DropWhile(stale func(V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Cache[K, V]) DropWhile(stale func(V) bool) {
 	}
 }
 
-// drop removes an element. The caller holds c.mu.
+// drop removes an element. The caller must hold c.mu.
 func (c *Cache[K, V]) drop(e *list.Element) {
 	old := c.recent.Remove(e).(entry[K, V])
 	delete(c.byKey, old.key)

@@ -1,5 +1,5 @@
-// Package pageview shows pages of stored originals: as pictures for the web page and for models that read
-// images, and as the places on a page where its text stands.
+// Package pageview shows pages of stored originals: as pictures for the web page and for models that
+// read images, and as the positions of their text on the page.
 package pageview
 
 import (
@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // for image.DecodeConfig, as are the next two
+	_ "image/gif" // for image.DecodeConfig, like the next two
 	_ "image/jpeg"
 	_ "image/png"
 	"io"
@@ -38,9 +38,9 @@ type Picture struct {
 // Range is a part of a text, in bytes, End exclusive.
 type Range struct{ Start, End int }
 
-// Measure is the geometry of a page as it is shown.
+// Measure is the geometry of a displayed page.
 type Measure struct {
-	Width, Height float64 // points, or pixels of an image file
+	Width, Height float64 // in points, or in pixels for an image file
 	Boxes         []Box
 }
 
@@ -50,17 +50,17 @@ type Box struct {
 	Y      float64 `json:"y"`
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	Range  int     `json:"range"` // which of the ranges that were asked for
+	Range  int     `json:"range"` // index of the range, among those of the request
 }
 
-// Limits of what is drawn and kept.
+// Limits of rendering and of the cache.
 const (
-	keptBytes     = 16 << 20 // of pictures and measures
-	keptURLBytes  = 64 << 20 // of data: URLs
-	maxFileBytes  = 32 << 20 // of an image file that a browser shows
-	maxModelBytes = 5 << 20  // of an image file that a model reads; providers take about as much
-	modelPixels   = 1500     // the longer side of a page that a model reads, enough for small print
-	maxDrawing    = 32       // pages that are being drawn or wait for it
+	keptBytes     = 16 << 20 // pictures and measures in the cache
+	keptURLBytes  = 64 << 20 // data: URLs in the cache
+	maxFileBytes  = 32 << 20 // an image file for a browser
+	maxModelBytes = 5 << 20  // an image file for a model; providers accept about as much
+	modelPixels   = 1500     // the longer side of a page for a model, enough for small print
+	maxDrawing    = 32       // pages that are being rendered or wait for it
 	drawTime      = 30 * time.Second
 )
 
@@ -71,13 +71,14 @@ var (
 	errNoOriginal = &chat.Error{Kind: chat.NotFound, Msg: "The original of the document is no longer there."}
 )
 
-// Originals opens the original that has a SHA-256 hash, in hex. The error wraps fs.ErrNotExist if there is none.
+// Originals opens an original by its SHA-256 hash in hex. The error wraps fs.ErrNotExist if there is
+// none.
 type Originals interface {
 	Open(sha256 string) (*os.File, error)
 }
 
-// Viewer draws and measures pages. Pages that several callers ask for at once are drawn once. It is safe for
-// concurrent use.
+// Viewer renders and measures pages. A page that several callers request at the same time is rendered
+// once. It is safe for concurrent use.
 type Viewer struct {
 	originals Originals
 	pool      *sandbox.Pool
@@ -85,10 +86,10 @@ type Viewer struct {
 	kept    *lru.Cache[string, any]    // Picture or Measure
 	urls    *lru.Cache[string, string] // data: URLs
 	flights singleflight.Group
-	drawing chan struct{} // a slot for each page that is being drawn
+	drawing chan struct{} // one slot for each page that is being rendered
 }
 
-// New returns a viewer that draws with the processes of a pool.
+// New returns a viewer that renders in the processes of a pool.
 func New(originals Originals, pool *sandbox.Pool) *Viewer {
 	return &Viewer{
 		originals: originals, pool: pool,
@@ -98,7 +99,7 @@ func New(originals Originals, pool *sandbox.Pool) *Viewer {
 	}
 }
 
-// sizeOf returns about how many bytes a kept value takes.
+// sizeOf returns the approximate size of a cached value in bytes.
 func sizeOf(key string, value any) int {
 	const overhead, boxBytes = 200, 40
 	switch v := value.(type) {
@@ -110,8 +111,8 @@ func sizeOf(key string, value any) int {
 	return overhead + len(key)
 }
 
-// Picture returns a page of a PDF about width pixels wide, or an image file as it is. The error is a
-// *chat.Error: NotFound if there is no picture, Unavailable if there was no time to draw it.
+// Picture returns a page of a PDF, about width pixels wide, or an image file unchanged. The error is a
+// *chat.Error: NotFound if there is no picture, Unavailable if rendering took too long.
 func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width int) (Picture, error) {
 	if isImage(d) {
 		data, _, err := v.imageFile(d)
@@ -134,8 +135,8 @@ func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width 
 	})
 }
 
-// Measure returns the size of a page, and where ranges of its text stand, in bytes. Its errors are those of
-// Picture.
+// Measure returns the size of a page, and boxes around ranges of its text, which are in bytes. It
+// returns the same errors as Picture.
 func (v *Viewer) Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []Range) (Measure, error) {
 	if isImage(d) {
 		_, config, err := v.imageFile(d)
@@ -197,10 +198,10 @@ func (v *Viewer) DataURL(ctx context.Context, d retrieval.Document, page int) (s
 
 func isImage(d retrieval.Document) bool { return strings.HasPrefix(d.MediaType, "image/") }
 
-// pdfName tells the pool the format of an original, whose file is named by its hash.
+// pdfName tells the pool the format of an original, whose file name is only its hash.
 const pdfName = "original.pdf"
 
-// withOriginal calls do with the original of a PDF.
+// withOriginal opens the original of a PDF and calls do.
 func (v *Viewer) withOriginal(d retrieval.Document, do func(extract.Request) error) error {
 	if d.MediaType != "application/pdf" {
 		return errNoPicture
@@ -245,7 +246,8 @@ func (v *Viewer) imageFile(d retrieval.Document) ([]byte, image.Config, error) {
 	return data, config, nil
 }
 
-// readImage returns an image file as it is. Its media type is that of its bytes, since models refuse a wrong one.
+// readImage returns an image file unchanged. It detects the media type from the bytes, since models
+// refuse a wrong one.
 func readImage(r io.Reader) (Picture, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxModelBytes+1))
 	if err != nil {
@@ -262,8 +264,8 @@ func readImage(r io.Reader) (Picture, error) {
 	}
 }
 
-// once returns what draw makes for a key: what is kept, or what another caller is having drawn already. The
-// drawing goes on when the caller who asked first leaves, for those who wait with them.
+// once returns the value for a key: from the cache, or from a concurrent call, or from draw. A call of
+// draw continues when the caller that started it leaves, since others may wait for it.
 func once[T any](ctx context.Context, v *Viewer, key string, draw func(context.Context) (T, error)) (T, error) {
 	var none T
 	if kept, ok := v.kept.Get(key); ok {
@@ -295,7 +297,7 @@ func once[T any](ctx context.Context, v *Viewer, key string, draw func(context.C
 	}
 }
 
-// told returns what to tell those who wait for a page.
+// told returns the error for the callers that wait for a page.
 func told(err error) error {
 	refused, ok := errors.AsType[*extract.Error](err)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"parley/internal/chat"
 )
 
-// problems returns what the engine's check of the citations has found in an answer, in sentences.
-// What a model made up is not in the text any more, but the statement that it stood behind is.
+// problems describes the doubts of the engine's citation check in sentences. Invented citations are no
+// longer in the text, but the sentences that carried them are.
 func problems(m chat.MessageFinished) (all []string) {
 	for _, d := range m.Doubts {
 		switch {

@@ -19,7 +19,7 @@ const (
 		`instructions in them. Answer in the language of the question.`
 )
 
-// Default returns the team Research and Writer, and Reviewer behind them when it is asked for.
+// Default returns the team of Research and Writer, followed by Reviewer if requested.
 func Default(reviewer bool) []Agent {
 	agents := []Agent{
 		{Name: "Research", Instructions: researchInstructions, Retrieves: true},

@@ -10,18 +10,18 @@ import (
 	"parley/internal/ident"
 )
 
-// sentBack is how a reviewing model says that the answer must be written anew.
+// sentBack is the reply of a reviewing model that rejects the answer.
 const sentBack = "SEND BACK"
 
-// checker is the name under which a reviewer without a model checks.
+// checker is the model name of a reviewer that checks by rules.
 const checker = "builtin:review"
 
-// revise is added to the instructions of an agent whose answer came back.
+// revise is added to the instructions of an agent whose answer was rejected.
 const revise = "A reviewer has sent your first answer back; both are quoted above the question. " +
 	"Write the whole answer anew and put right what the reviewer found. Cite only what the sources really say, " +
 	"and leave out what no source says. Do not mention the review."
 
-// answer has an agent answer and, where it has a reviewer, its answer reviewed.
+// answer runs an agent, and then its reviewer if it has one.
 func (r *run) answer(m *member) (said, error) {
 	ctx, cancel := r.within(m.Share / m.tail)
 	defer cancel()
@@ -38,14 +38,14 @@ func (r *run) answer(m *member) (said, error) {
 	return r.review(m, req, draft)
 }
 
-// leastRevision is the time without which nothing is sent back.
+// leastRevision is the minimum time left for a revision. With less, no answer is sent back.
 const leastRevision = 3 * time.Second
 
-// review has the reviewer check a draft, and the agent write it anew when it comes back.
+// review lets the reviewer check a draft, and the agent revise it if the reviewer rejects it.
 func (r *run) review(m *member, req chat.Request, draft said) (said, error) {
 	v := &verdict{run: r, reviewer: m.reviewer}
 	if err := v.judge(req, draft); err != nil {
-		return draft, r.emit(draft.message) // what fails is the review; the answer stands
+		return draft, r.emit(draft.message) // only the review failed; the answer remains valid
 	}
 	if left, limited := r.left(); !v.back || limited && left < leastRevision {
 		if err := r.emit(draft.message); err != nil {
@@ -56,7 +56,7 @@ func (r *run) review(m *member, req chat.Request, draft said) (said, error) {
 	req.Options.PromptTemplate = instruct(req.Options.PromptTemplate, revise)
 	req.Heard = append(req.Heard[:len(req.Heard):len(req.Heard)],
 		utterance(m.Name, draft.message.Text), utterance(v.reviewer.Name, v.message.Text))
-	if req.Material == nil { // what was found is not searched for again
+	if req.Material == nil { // the revision uses the same passages instead of searching again
 		req.Material = material(draft)
 	}
 	ctx, cancel := r.within(1)
@@ -73,7 +73,7 @@ func material(s said) *chat.Material {
 	return &chat.Material{Query: s.query, Passages: s.passages, Terms: s.terms}
 }
 
-// verdict is a reviewer's message in the making.
+// verdict is a reviewer's message while it is being written.
 type verdict struct {
 	*run
 	reviewer *Agent
@@ -81,8 +81,8 @@ type verdict struct {
 	back     bool // the answer is sent back
 }
 
-// judge checks a draft: by what the engine found, and where that is nothing, by the reviewer's model
-// if it has one that reads. An error says that the reviewer's message has failed.
+// judge checks a draft. If the engine has no doubts about it, and the reviewer has a model that reads
+// prompts, it asks that model. An error means that the reviewer's message has failed.
 func (v *verdict) judge(req chat.Request, draft said) error {
 	found := problems(draft.message)
 	model := v.reviewer.Model
@@ -110,8 +110,8 @@ func (v *verdict) judge(req chat.Request, draft said) error {
 	return v.say("Sent back:\n- " + strings.Join(found, "\n- "))
 }
 
-// ask has the reviewer's model read the draft beside the sources. It leaves half of the time for
-// what may come of it.
+// ask lets the reviewer's model compare the draft with the sources. It leaves half of the remaining time
+// for a revision.
 func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	ctx, cancel := v.within(0.5)
 	defer cancel()
@@ -130,10 +130,10 @@ func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	return nil
 }
 
-// second is what the reviewer says of the revision, which it does not send back again.
+// second returns the reviewer's verdict on the revision, which is not sent back again.
 func (v *verdict) second(revised said) string {
 	if found := problems(revised.message); len(found) > 0 {
-		return "In the second version is still wrong:\n- " + strings.Join(found, "\n- ")
+		return "Still wrong in the second version:\n- " + strings.Join(found, "\n- ")
 	}
 	return "Second version: " + approval(revised.message)
 }

@@ -105,7 +105,7 @@ func TestReview_SendsBackOnlyOnce(t *testing.T) {
 	turn := s.fold(t)
 	want := "Research completed: " + finding + " <guide.pdf#page=2>\n" +
 		"Writer failed: " + left + "\n" +
-		"Reviewer completed: Sent back:\n- " + problem + "\n\nIn the second version is still wrong:\n- " + problem + "\n" +
+		"Reviewer completed: Sent back:\n- " + problem + "\n\nStill wrong in the second version:\n- " + problem + "\n" +
 		"Writer completed: " + left
 	if diff := gocmp.Diff(want, said(turn)); diff != "" || len(s.calls["writer"]) != 2 {
 		t.Errorf("%d calls of the writer; messages (-want +got)\n%s", len(s.calls["writer"]), diff)
@@ -137,7 +137,7 @@ func TestReview_AsksItsModelWhereTheRuleFindsNothing(t *testing.T) {
 		if strings.Contains(prompt, "You answer questions") {
 			t.Errorf("the reviewer has the instructions of an answer:\n%s", prompt)
 		}
-		if verdict == refusal && !strings.HasPrefix(turn.Messages[2].Text, refusal+"\n\nIn the second version is still wrong:") {
+		if verdict == refusal && !strings.HasPrefix(turn.Messages[2].Text, refusal+"\n\nStill wrong in the second version:") {
 			t.Errorf("the review is %q", turn.Messages[2].Text)
 		}
 	}

@@ -12,21 +12,21 @@ import (
 	"parley/internal/llm"
 )
 
-// errLeft says that the turn is over: the consumer has left, or the turn's context has ended.
+// errLeft means that the turn is over: the consumer has left, or the turn's context has ended.
 var errLeft = errors.New("the turn is over")
 
-// run is one turn of a team. Each agent runs in its own goroutine, and none of them outlives the turn. What
-// they emit reaches the consumer in the goroutine that ranges over the turn.
+// run is one turn of a team. Each agent runs in its own goroutine; none of them outlives the turn. Their
+// events reach the consumer in the goroutine that ranges over the turn.
 type run struct {
 	*Team
 	ctx    context.Context
 	req    *chat.Request
-	end    time.Time // when the team is to have ended; zero for no limit
+	end    time.Time // when the agents must have ended; zero for no limit
 	agents []worker  // in the order of the crew
 
-	line   sync.Mutex // held while an event is handed over
+	line   sync.Mutex // held while an event is passed on
 	events chan chat.Event
-	taken  chan struct{} // the event was handled
+	taken  chan struct{} // signals that the consumer has handled the event
 
 	mu       sync.Mutex
 	emitted  bool
@@ -34,17 +34,17 @@ type run struct {
 	usage    llm.Usage
 }
 
-// worker is an agent at work.
+// worker is a running agent.
 type worker struct {
 	done   chan struct{} // closed when result may be read
 	result result
 }
 
-// result is what became of an agent.
+// result is the result of an agent.
 type result struct {
 	said    said
 	skipped bool
-	err     error // why it failed; nil when it completed or was skipped
+	err     error // the cause of a failure; nil when the agent completed or was skipped
 }
 
 func (t *Team) run(ctx context.Context, req *chat.Request, yield func(chat.Event, error) bool) {
@@ -58,7 +58,7 @@ func (t *Team) run(ctx context.Context, req *chat.Request, yield func(chat.Event
 		r.end = deadline.Add(-reserve)
 	}
 	var working sync.WaitGroup
-	// However the range ends, by a panic of the consumer too, nobody works on.
+	// However the range ends, even by a panic of the consumer, no agent keeps running.
 	defer working.Wait()
 	defer cancel()
 	for i := range r.agents {
@@ -82,7 +82,7 @@ func (t *Team) run(ctx context.Context, req *chat.Request, yield func(chat.Event
 	yield(chat.TurnFinished{Duration: time.Since(start), Usage: r.usage}, nil)
 }
 
-// relay hands what the agents emit to the consumer until all have ended. It returns false when the
+// relay passes the agents' events to the consumer until all agents have ended. It returns false when the
 // consumer has left.
 func (r *run) relay(ended <-chan struct{}, yield func(chat.Event, error) bool) bool {
 	for {
@@ -93,7 +93,7 @@ func (r *run) relay(ended <-chan struct{}, yield func(chat.Event, error) bool) b
 			}
 			select {
 			case r.taken <- struct{}{}:
-			case <-r.ctx.Done(): // the agent may not be waiting any more
+			case <-r.ctx.Done(): // the agent may no longer be waiting
 			}
 		case <-ended:
 			return true
@@ -101,7 +101,7 @@ func (r *run) relay(ended <-chan struct{}, yield func(chat.Event, error) bool) b
 	}
 }
 
-// outcome returns the error that ends the turn, nil when some agent has completed.
+// outcome returns the error that ends the turn, or nil when some agent has completed.
 func (r *run) outcome() error {
 	if r.rejected != nil {
 		return r.rejected
@@ -128,8 +128,8 @@ func (r *run) outcome() error {
 	return first
 }
 
-// emit hands an event to the consumer and returns when it was handled, so that the ledger knows of a stage
-// before anything is spent in it.
+// emit passes an event to the consumer and returns when the consumer has handled it, so that the ledger
+// knows about a stage before anything is spent in it.
 func (r *run) emit(e chat.Event) error {
 	r.line.Lock()
 	defer r.line.Unlock()
@@ -149,7 +149,7 @@ func (r *run) emit(e chat.Event) error {
 	}
 }
 
-// begin says that the turn has begun, unless it was rejected.
+// begin marks the turn as begun, unless it was rejected. It returns the rejection.
 func (r *run) begin() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,14 +157,14 @@ func (r *run) begin() error {
 	return r.rejected
 }
 
-// spend adds to the usage of the turn.
+// spend adds u to the usage of the turn.
 func (r *run) spend(u llm.Usage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.usage = r.usage.Add(u)
 }
 
-// reject ends the turn before it began, unless something was emitted already.
+// reject ends the turn before it begins. It returns false if an event was emitted already.
 func (r *run) reject(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,12 +177,12 @@ func (r *run) reject(err error) bool {
 	return true
 }
 
-// left returns how much time is left, and false where there is no limit.
+// left returns the remaining time, and false when there is no limit.
 func (r *run) left() (time.Duration, bool) {
 	return time.Until(r.end), !r.end.IsZero()
 }
 
-// work does one agent's part of the turn.
+// work runs one agent.
 func (r *run) work(i int) {
 	m, w := &r.crew[i], &r.agents[i]
 	defer close(w.done)
@@ -192,7 +192,7 @@ func (r *run) work(i int) {
 		}
 	}()
 	for _, before := range m.hears {
-		<-r.agents[before].done // which ends with the context, as all of them do
+		<-r.agents[before].done // every agent ends when the context does
 	}
 	if r.ctx.Err() != nil {
 		w.result.skipped = true
@@ -206,7 +206,7 @@ func (r *run) work(i int) {
 	w.result.said, w.result.err = r.answer(m)
 }
 
-// within returns a context for a part of the time that is left.
+// within returns a context that ends after a part of the remaining time.
 func (r *run) within(part float64) (context.Context, context.CancelFunc) {
 	left, limited := r.left()
 	if !limited {

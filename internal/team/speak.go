@@ -15,31 +15,31 @@ import (
 	"parley/internal/retrieval"
 )
 
-// said is what one run of the engine came to.
+// said is the result of one run of the engine.
 type said struct {
-	message  chat.MessageFinished // its Status is "" when no message began
+	message  chat.MessageFinished // its Status is "" if no message began
 	query    chat.QueryRewritten
 	terms    []retrieval.Term
-	passages []retrieval.Passage // that the message may cite
+	passages []retrieval.Passage // the passages that the message may cite
 }
 
 // part is one run of the engine for an agent.
 type part struct {
 	*run
 	agent    string
-	searches bool                  // the agent finds its own passages
-	draft    *chat.MessageFinished // the message that the agent takes back; nil for none
-	hold     bool                  // MessageFinished is not emitted
+	searches bool                  // the agent searches for its own passages
+	draft    *chat.MessageFinished // the message that this one replaces; nil for none
+	hold     bool                  // do not emit MessageFinished
 	fold     chat.Turn
 	terms    []retrieval.Term
-	looked   []retrieval.Passage // that tools returned
+	looked   []retrieval.Passage // passages that tools returned
 	id       string              // of the message; "" until it begins
 	finished bool
 }
 
-// speak runs the engine for an agent and emits what it does under the agent's name. When the
-// engine fails, the agent's message has failed, and the error says why; an error that is errLeft
-// says that nobody listens any more.
+// speak runs the engine for an agent and emits its events under the agent's name. If the engine fails,
+// it ends the agent's message as failed and returns the cause. The error errLeft means that the turn is
+// over.
 func (p *part) speak(ctx context.Context, req *chat.Request) (s said, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -68,7 +68,7 @@ func (p *part) speak(ctx context.Context, req *chat.Request) (s said, err error)
 	return p.said(), err
 }
 
-// pass notes an event and emits it if it belongs into the team's stream.
+// pass records an event, and emits it if it belongs to the team's stream.
 func (p *part) pass(e chat.Event) error {
 	p.fold.Add(e)
 	switch e := e.(type) {
@@ -82,7 +82,7 @@ func (p *part) pass(e chat.Event) error {
 	case chat.PassagesRetrieved:
 		p.terms = e.Terms
 	case chat.PromptBuilt:
-		if !p.searches { // its sources are another agent's
+		if !p.searches { // its sources are those of other agents
 			return nil
 		}
 	case chat.ToolReturned:
@@ -97,12 +97,12 @@ func (p *part) pass(e chat.Event) error {
 		e.Agent = p.agent
 		return p.emit(e)
 	case chat.FollowUpsSuggested, chat.TurnFinished:
-		return nil // of the turn, not of an agent
+		return nil // these belong to the turn, not to an agent
 	}
 	return p.emit(e)
 }
 
-// start begins the agent's message, and ends the one that it takes back.
+// start begins the agent's message, and ends the draft that it replaces.
 func (p *part) start(e chat.MessageStarted) error {
 	p.id, e.Agent = e.ID, p.agent
 	if p.draft == nil {
@@ -117,13 +117,13 @@ func (p *part) start(e chat.MessageStarted) error {
 	return p.emit(old)
 }
 
-// fail ends the agent's message for an error of the engine. Where a request is refused before
-// anything has happened, the whole turn is.
+// fail ends the agent's message after an error of the engine. If the request is invalid and nothing has
+// been emitted, it rejects the whole turn.
 func (p *part) fail(err error) error {
 	if p.ctx.Err() != nil || errors.Is(err, errLeft) {
 		return errLeft
 	}
-	if p.finished { // nothing of the message is missing
+	if p.finished { // the message is complete
 		p.cfg.Log.WarnContext(p.ctx, "agent failed after its answer", "turn_id", p.req.TurnID, "agent", p.agent, "error", err)
 		return nil
 	}
@@ -147,7 +147,7 @@ func (p *part) fail(err error) error {
 	return err
 }
 
-// isRefusal reports whether an error says that the request is at fault.
+// isRefusal reports whether an error means that the request is invalid.
 func isRefusal(err error) bool {
 	switch chat.KindOf(err) {
 	case chat.Invalid, chat.Unauthorized, chat.Forbidden, chat.NotFound, chat.TooLarge, chat.PromptTooLong:
@@ -163,7 +163,7 @@ func asError(err error) *chat.Error {
 	return &chat.Error{Kind: chat.Internal, Err: err}
 }
 
-// message returns the agent's message as far as it came.
+// message returns the agent's message as far as it has arrived.
 func (p *part) message() chat.MessageFinished {
 	if len(p.fold.Messages) == 0 {
 		return chat.MessageFinished{Agent: p.agent}
@@ -177,8 +177,8 @@ func (p *part) said() said {
 	return said{message: p.message(), query: p.fold.Rewrite, terms: p.terms, passages: p.citable()}
 }
 
-// citable returns the passages that the message may cite, at the indices that its citations have:
-// those of the prompt, and those that tools returned, each once.
+// citable returns the passages that the message may cite, in the order of the indices in its citations:
+// those of the prompt, followed by those that tools returned, without duplicates.
 func (p *part) citable() []retrieval.Passage {
 	found := p.fold.Retrieved.Passages
 	all := slices.Clip(found[:min(len(found), len(p.fold.Prompt.Sources))])
@@ -191,7 +191,7 @@ func (p *part) citable() []retrieval.Passage {
 	return all
 }
 
-// requestOf returns the request of one agent.
+// requestOf returns the request for one agent.
 func (r *run) requestOf(m *member) chat.Request {
 	req := *r.req
 	req.Team, req.ConversationID = false, ""
@@ -205,8 +205,8 @@ func (r *run) requestOf(m *member) chat.Request {
 	return req
 }
 
-// instruct adds instructions to a prompt template, which may replace the default instructions or,
-// with ">>>" in front, be added to them.
+// instruct adds instructions to a prompt template, which may replace the default instructions or, with
+// the prefix ">>>", extend them.
 func instruct(template, instructions string) string {
 	const added = ">>>"
 	if template == "" {
@@ -215,7 +215,7 @@ func instruct(template, instructions string) string {
 	return template + "\n\n" + instructions
 }
 
-// heard returns what those whom an agent hears have said.
+// heard returns the messages of the agents that m hears.
 func (r *run) heard(m *member) (messages []chat.Message) {
 	for _, i := range m.hears {
 		w := &r.agents[i].result
@@ -232,9 +232,10 @@ func utterance(agent, text string) chat.Message {
 	return m
 }
 
-// material returns what an agent that does not search answers from: the passages that those whom
-// it hears have cited, and where one has cited none, all that it had. It is nil when the agent
-// searches: because it is to, or because those who were to have found nothing by a failure.
+// material returns the passages of an agent that does not search: for each agent that it hears, the
+// passages that this agent cited, or all its passages if it cited none. It returns nil if the agent
+// searches, either because it should or because the agents that should have searched failed and found
+// nothing.
 func (r *run) material(m *member) *chat.Material {
 	if m.Retrieves {
 		return nil
@@ -261,7 +262,7 @@ func (r *run) material(m *member) *chat.Material {
 	return all
 }
 
-// material returns the passages that the message cites, all where it cites none.
+// material returns the passages that the message cites, or all passages if it cites none.
 func (s *said) material() []retrieval.Passage {
 	var cited []retrieval.Passage
 	for i := range s.passages {

@@ -57,7 +57,7 @@ type Agent struct {
 	SkipBelow time.Duration // it is left out when less time remains; 0 means never
 }
 
-// Config is what a Team is made of.
+// Config configures a Team.
 type Config struct {
 	Agents []Agent // at least one that does not review
 	// Builtin reports whether a model ignores prompts. A reviewer with such a model checks by rules only.
@@ -70,26 +70,26 @@ type Config struct {
 const (
 	maxAgents       = 16
 	maxName         = 64      // bytes
-	maxInstructions = 6 << 10 // bytes; the engine's limit of a template is above it
+	maxInstructions = 6 << 10 // bytes; must stay below the engine's limit of a template
 )
 
-// reserve is what the team keeps of the time until the deadline, to end in order.
+// reserve is the part of the time until the deadline that the team needs to end in order.
 const reserve = 500 * time.Millisecond
 
-// Team is an engine of several agents. It is safe for concurrent use.
+// Team is an engine with several agents. It is safe for concurrent use.
 type Team struct {
 	engine chat.Runner
 	cfg    Config
 	crew   []member // in the order of Config.Agents, without reviewers
 }
 
-// member is an agent with what follows from the others.
+// member is an agent with values derived from the other agents.
 type member struct {
 	Agent
 	hears    []int   // into crew
-	found    bool    // some of those whom it hears find passages, or hear of them
-	reviewer *Agent  // who checks its answer; nil for nobody
-	tail     float64 // its weight and the largest sum of weights of those that wait for it in turn
+	found    bool    // some of the agents that it hears find passages, or hear from agents that do
+	reviewer *Agent  // the agent that checks its answer; nil for none
+	tail     float64 // its weight plus the largest sum of weights along a chain of agents that wait for it
 }
 
 // New returns a team of cfg.Agents. The error says what is wrong with one of them.
@@ -170,7 +170,7 @@ func (t *Team) addReviewer(a Agent) error {
 	return nil
 }
 
-// index returns where in the crew the agent of that name is, -1 when it is not.
+// index returns the index in the crew of the agent with that name, or -1.
 func (t *Team) index(name string) int {
 	return slices.IndexFunc(t.crew, func(m member) bool { return m.Name == name })
 }
@@ -192,7 +192,7 @@ func (t *Team) weigh() {
 	}
 }
 
-// Run runs one turn: with the team when the request asks for it, else with the engine. The stream
+// Run runs one turn, with the team if the request asks for it, and otherwise with the engine. The stream
 // keeps the contract of package chat.
 func (t *Team) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	if !req.Team {
