@@ -11,7 +11,7 @@ import (
 // What a request to a shared path was expected to be, for the sentences of refusals.
 const (
 	expectedBody = `a JSON object with a string "message" (Chat-with-RAG), ` +
-		`with "messages" (AI Chat Protocol 2024-05-29), ` +
+		`with "messages" or "input" (AI Chat Protocol 2024-05-29), ` +
 		`or with "messages" and "stream" (AI Chat Protocol 2024-01-28)`
 	expectedName = azure0529 + ", " + azure0128 + " or " + ragChat
 )
@@ -74,7 +74,7 @@ func byBody(r *wire.Request) (string, error) {
 		return ragChat, nil
 	case p.HasMessages && p.HasStream:
 		return azure0128, nil
-	case p.HasMessages:
+	case p.HasMessages, p.HasInput && !p.HasMessage:
 		return azure0529, nil
 	}
 	return "", wire.Invalidf("expected %s", expectedBody)

@@ -66,6 +66,11 @@ func TestDispatch_TakesTheFirstRowThatMatches(t *testing.T) {
 		{"5 stream null", `{"stream":null,` + messages + `}`, nil, v0128, 200},
 		{"6 no stream", `{` + messages + `}`, nil, v0529, 200},
 		{"6 a nested stream does not count", `{` + messages + `,"context":{"stream":true}}`, nil, v0529, 200},
+		{"6 input and no messages", `{"input":[{"role":"user","content":"q"}]}`, nil, v0529, 200},
+		{"6 input, whatever stream says", `{"input":"q","stream":true}`, nil, v0529, 200},
+		{"6 input beside messages", `{"input":"q",` + messages + `}`, nil, v0529, 200},
+		{"5 input beside messages and stream", `{"input":"q",` + messages + `,"stream":true}`, nil, v0128, 200},
+		{"7 input beside a message that is no string", `{"input":"q","message":{}}`, nil, none, 400},
 		{"7 message is an object", `{"message":{}}`, nil, none, 400},
 		{"7 stream alone", `{"stream":true}`, nil, none, 400},
 		{"7 empty object", `{}`, nil, none, 400},
@@ -130,7 +135,7 @@ func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
 		adapter := &catcher{}
 		w := do(newServer(t, options{wrap: adapter.wrap}), http.MethodPost, path, form.String(),
 			"Content-Type", mw.FormDataContentType())
-		if strings.Contains(path, "0128") {
+		if strings.Contains(path, "0128") || strings.Contains(path, "/p/responses/") {
 			if w.Code != http.StatusUnsupportedMediaType || adapter.got != nil {
 				t.Errorf("%s: status %d, adapter %+v", path, w.Code, adapter.got)
 			}
@@ -150,6 +155,7 @@ func TestDispatch_HandsMultipartToTheAdapterOf0529Only(t *testing.T) {
 func TestRoutes_OfOneProtocolDoNotLookAtTheBody(t *testing.T) {
 	for _, path := range []string{
 		"/chat/stream", "/p/azure-0529/chat", "/p/azure-0529/chat/stream", "/p/azure-0128/chat", "/api/chat", "/api/chat/stream",
+		"/p/responses/chat", "/p/responses/chat/stream",
 	} {
 		for _, path := range slashed(path) {
 			if path == "/api/chat" {

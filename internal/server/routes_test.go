@@ -13,6 +13,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		return slices.DeleteFunc(paths, isChatUI)
 	}
 	wantPost := slashed("/chat_history", "/ask", "/chat", "/chat/stream", "/p/azure-0128/chat", "/p/azure-0529/chat", "/p/azure-0529/chat/stream",
+		"/p/responses/chat", "/p/responses/chat/stream",
 		"/p/ragchat/chat", "/search", "/retrieval-evals/run", "/p/ragchat/retrieval-evals/run", "/api/chat/stream",
 		"/speech", "/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
 	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")

@@ -134,7 +134,7 @@ func (o *Option) setText(field reflect.Value, v Value, loosely bool) string {
 		if loosely {
 			text = strings.ToLower(strings.TrimSpace(text))
 		}
-		if !slices.Contains(o.Choices, text) {
+		if !ok || !slices.Contains(o.Choices, text) {
 			return oneOf(o.Choices)
 		}
 	case !ok:

@@ -5,6 +5,7 @@ type Probe struct {
 	HasMessage      bool // the key "message" is there
 	MessageIsString bool // and its value is a string
 	HasMessages     bool // the key "messages" is there
+	HasInput        bool // the key "input" is there
 	HasStream       bool // the key "stream" is there, whatever its value
 }
 
@@ -17,10 +18,12 @@ func (r *Request) Probe() (Probe, error) {
 	var b struct {
 		Message  Value `json:"message"`
 		Messages Value `json:"messages"`
+		Input    Value `json:"input"`
 		Stream   Value `json:"stream"`
 	}
 	object.Read(&b)
 	return Probe{
-		HasMessage: b.Message != nil, MessageIsString: b.Message.first() == '"', HasMessages: b.Messages != nil, HasStream: b.Stream != nil,
+		HasMessage: b.Message != nil, MessageIsString: b.Message.first() == '"', HasMessages: b.Messages != nil,
+		HasInput: b.Input != nil, HasStream: b.Stream != nil,
 	}, nil
 }

@@ -1,6 +1,7 @@
 // Package azurechat speaks the AI Chat Protocol in both of its versions: 2024-05-29 (message and
 // delta) and 2024-01-28 (choices), with the forms that their clients in the field need: the
-// Microsoft SDK's sessionState and multipart, and the JavaScript sample's web component.
+// Microsoft SDK's sessionState and multipart, the JavaScript sample's web component, and the shapes
+// that Microsoft's samples use since April 2026, which no document describes.
 //
 // A turn goes one way only: the body becomes a chat.Request, the Runner's events become lines
 // through a format, and a reply that is not streamed is the fold of the same events. README.md
@@ -75,6 +76,7 @@ type Version uint8
 const (
 	V0529 Version = iota // 2024-05-29
 	V0128                // 2024-01-28
+	VLate                // 2024-05-29 with the replies of Microsoft's samples since April 2026
 )
 
 // Streaming says whether a mount streams.
@@ -94,6 +96,7 @@ type Form struct {
 	Stream  Streaming
 	SDK     bool // the SDK's sample endpoint /api/chat/: sessionState, error objects, application/jsonl
 	Both    bool // a 2024-05-29 reply that is not streamed has "choices" too, for clients that read 2024-01-28
+	Sniffs  bool // a 2024-05-29 request may come from a client of the later samples; see isLate
 }
 
 // exchange is one request with what its answer depends on.
@@ -101,6 +104,7 @@ type exchange struct {
 	form         Form
 	objectErrors bool // errors are {"error":{"code","message"}}
 	webComponent bool // the JavaScript sample's dialect of 2024-01-28
+	late         bool // the client may be of either era: a reply has the members of both
 	streamed     bool
 	state        state
 	req          chat.Request
@@ -110,7 +114,9 @@ type exchange struct {
 func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) (err error) {
 		x := &exchange{form: form, objectErrors: form.SDK || r.IsForm}
-		x.form.Both = form.Both && !r.IsForm && r.Header.Get(wire.ProtocolHeader) == "" // else the client reads this version
+		if r.IsForm || r.Header.Get(wire.ProtocolHeader) != "" {
+			x.form.Both, x.form.Sniffs = false, false // the client reads this version
+		}
 		r.Fail = x.fail
 		var files []file
 		if r.IsForm {
@@ -134,6 +140,9 @@ func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error
 
 // format returns what writes this exchange's lines.
 func (h *Handler) format(x *exchange) format {
+	if x.form.Version == VLate || x.late {
+		return &formatLate{early: format0529{state: x.state, choices: x.form.Both}, both: x.late}
+	}
 	if x.form.Version == V0529 {
 		return &format0529{state: x.state, choices: x.form.Both}
 	}

@@ -9,11 +9,14 @@ import (
 
 // BenchmarkDelta measures what one token costs from its event to the flushed line.
 func BenchmarkDelta(b *testing.B) {
-	for name, version := range map[string]Version{"0529": V0529, "0128": V0128} {
+	for name, of := range map[string]exchange{
+		"0529": {}, "0128": {form: Form{Version: V0128}}, "late": {form: Form{Version: VLate}}, "both": {late: true},
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			h := handlerOf(nil, nil)
-			x := &exchange{form: Form{Version: version}, state: state{snake: null}}
+			x := &of
+			x.state = state{snake: null}
 			s := &session{x: x, stream: wire.NDJSON(wiretest.NewDiscard(), "x"), format: h.format(x)}
 			if err := s.run(b.Context(), wiretest.Tokens(b.N)); err != nil {
 				b.Fatal(err)

@@ -16,16 +16,26 @@ import (
 // replyContext is the "context" of a reply. Where the documents show the order of keys, it is
 // that of their streamed examples.
 type replyContext struct {
-	DataPoints  *dataPoints `json:"data_points,omitempty"`
-	Thoughts    any         `json:"thoughts,omitempty"` // []thought, or one string for the web component
-	FollowUps   []string    `json:"followup_questions,omitempty"`
-	Unsupported []string    `json:"unsupported_citations,omitempty"` // labels in the answer whose pages do not bear it out
+	DataPoints  any      `json:"data_points,omitempty"` // *dataPoints or *lateDataPoints
+	Thoughts    any      `json:"thoughts,omitempty"`    // []thought, or one string for the web component
+	FollowUps   []string `json:"followup_questions,omitempty"`
+	Unsupported []string `json:"unsupported_citations,omitempty"` // labels in the answer whose pages do not bear it out
 }
 
 type dataPoints struct {
 	Text      []string    `json:"text"`
 	Images    []imageData `json:"images,omitempty"`
 	Citations []string    `json:"citations"` // every page that the passages span; later front ends need it
+}
+
+// lateDataPoints is dataPoints as later front ends read them.
+type lateDataPoints struct {
+	Text      []string `json:"text"`
+	Images    []string `json:"images"` // URLs
+	Citations []string `json:"citations"`
+
+	External []struct{} `json:"external_results_metadata"` // of the web and of SharePoint: there are none
+	Activity struct{}   `json:"citation_activity_details"` // of agents that searched: there are none
 }
 
 type imageData struct {
@@ -95,7 +105,14 @@ func (c replyContext) render() (json.RawMessage, error) {
 	return raw, nil
 }
 
-func (x *exchange) dataPointsOf(t *chat.Turn) *dataPoints {
+func (x *exchange) dataPointsOf(t *chat.Turn) any {
+	if x.knowsLater() {
+		late := &lateDataPoints{Text: notNil(t.Prompt.Sources), Images: []string{}, Citations: notNil(t.Prompt.Labels), External: []struct{}{}}
+		for _, image := range x.sourceImages(t) {
+			late.Images = append(late.Images, image.URL)
+		}
+		return late
+	}
 	return &dataPoints{
 		Text:      notNil(t.Prompt.Sources),
 		Images:    x.sourceImages(t),

@@ -2,6 +2,7 @@ package azurechat
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"parley/internal/chat"
@@ -12,6 +13,7 @@ import (
 // body is a request, in both versions; a nil Value was not sent.
 type body struct {
 	Messages     wire.Value `json:"messages"`
+	Input        wire.Value `json:"input"` // what later samples call the messages
 	Context      wire.Value `json:"context"`
 	Stream       wire.Value `json:"stream"` // 2024-01-28
 	SessionState wire.Value `json:"session_state"`
@@ -47,13 +49,19 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	if x.streamed, err = wantsStream(r, x.form, b.Stream); err != nil {
 		return err
 	}
-	if x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages); err != nil {
+	x.late = x.form.Sniffs && isLate(b, settings)
+	if b.Messages == nil && b.Input != nil && (x.late || x.form.Version == VLate) {
+		x.req.Messages, err = inputOf(b.Input, h.cfg.MaxMessages)
+	} else {
+		x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages)
+	}
+	if err != nil {
 		return err
 	}
 	if err := h.attach(x.req.Messages, files); err != nil {
 		return err
 	}
-	if x.req.Options, err = overlay(h.cfg.Defaults, settings, at, h.cfg.Vision); err != nil {
+	if x.req.Options, err = h.optionsOf(x, settings, at); err != nil {
 		return err
 	}
 	x.req.Namespace = h.cfg.Namespace
@@ -95,7 +103,7 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 }
 
 func wantsStream(r *wire.Request, form Form, v wire.Value) (bool, error) {
-	if form.Version == V0529 {
+	if form.Version != V0128 {
 		return form.Stream == StreamAlways, nil
 	}
 	asked, ok := v.Bool()
@@ -113,14 +121,19 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	if !ok {
 		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
 	}
+	return listOfMessages(elements, "messages", most, messageOf)
+}
+
+// listOfMessages reads the messages of a member called name, of which the last one of the user is the question.
+func listOfMessages(elements iter.Seq[wire.Value], name string, most int, read func(v wire.Value, at string) (chat.Message, error)) ([]chat.Message, error) {
 	count, ok := wire.AtMost(most, elements)
 	if !ok {
-		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
+		return nil, wire.Invalidf(`%q may hold %d messages at most`, name, most)
 	}
 	messages := make([]chat.Message, 0, count)
 	question := ""
 	for v := range elements {
-		m, err := messageOf(v, fmt.Sprintf("messages[%d]", len(messages)))
+		m, err := read(v, fmt.Sprintf("%s[%d]", name, len(messages)))
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +143,7 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 		messages = append(messages, m)
 	}
 	if strings.TrimSpace(question) == "" {
-		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
+		return nil, wire.Invalidf(`%q has no question: the last message with the role "user" is missing or empty`, name)
 	}
 	return messages, nil
 }
@@ -140,15 +153,22 @@ func messageOf(v wire.Value, at string) (chat.Message, error) {
 	if !v.Read(&m) {
 		return chat.Message{}, wire.Invalidf("%q must be an object", at)
 	}
-	name, _ := m.Role.Text()
-	switch llm.Role(name) {
-	case llm.User, llm.Assistant, llm.System:
-	default:
-		return chat.Message{}, wire.Invalidf(`"%s.role" must be "user", "assistant" or "system"`, at)
+	role, err := roleOf(m.Role, at)
+	if err != nil {
+		return chat.Message{}, err
 	}
 	text, ok := m.Content.Text()
 	if !ok {
 		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string`, at)
 	}
-	return chat.TextMessage(llm.Role(name), text), nil
+	return chat.TextMessage(role, text), nil
+}
+
+func roleOf(v wire.Value, at string) (llm.Role, error) {
+	name, _ := v.Text()
+	switch role := llm.Role(name); role {
+	case llm.User, llm.Assistant, llm.System:
+		return role, nil
+	}
+	return "", wire.Invalidf(`"%s.role" must be "user", "assistant" or "system"`, at)
 }

@@ -198,6 +198,8 @@ func FuzzServe(f *testing.F) {
 	f.Add("/chat", []byte(`{"messages":[{"role":"user","content":"x"}],"context":{"overrides":{"top":"3"}},"session_state":{"a":[1, 2]}}`))
 	f.Add("/chat/stream", []byte(`{"messages":[{"role":"user","content":"x"}],"context":{"approach":"rrr"},"stream":true}`))
 	f.Add("/api/chat/", []byte(`{"messages":[{"role":"user","content":"x"}],"sessionState":"01J0000000000000000000000A"}`))
+	f.Add("/chat/stream", []byte(`{"messages":[{"role":"user","content":"x"}],"context":{"overrides":{"send_text_sources":true,"use_web_source":false}}}`))
+	f.Add("/p/responses/chat/stream", []byte(`{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}]}`))
 	f.Add("/p/azure-0128/chat?stream=true", []byte(`{"messages":[],"stream":1}`))
 	steps := wiretest.Script(f, "include short.events\ninclude answer.events\ninclude finished.events")
 	f.Fuzz(func(t *testing.T, path string, body []byte) {

@@ -27,8 +27,8 @@ var named = []wire.Named{
 // overlay puts the settings of a request over the defaults. at is the path of the settings, for
 // error messages. An unknown key is ignored and null means the default; a value that a known key
 // cannot have is refused.
-func overlay(defaults chat.Options, settings wire.Object, at string, vision bool) (chat.Options, error) {
-	o := overrides{Options: defaults, images: chat.TextAndImages, texts: true, textVectors: true}
+func overlay(defaults chat.Options, settings wire.Object, at string, vision, late bool) (chat.Options, error) {
+	o := overrides{Options: defaults, late: late, images: chat.TextAndImages, texts: true, textVectors: true}
 	for key, v := range settings.Members() {
 		if v.IsNull() {
 			continue
@@ -44,6 +44,7 @@ func overlay(defaults chat.Options, settings wire.Object, at string, vision bool
 // overrides is the options with what only has a meaning together.
 type overrides struct {
 	chat.Options
+	late   bool            // from a client that knows the settings of later samples
 	vision bool            // use_gpt4v, send_image_sources
 	images chat.ImageInput // gpt4v_input
 	texts  bool            // send_text_sources
@@ -84,25 +85,14 @@ func (o *overrides) set(key string, v wire.Value) string {
 	if i := slices.IndexFunc(named, func(n wire.Named) bool { return n.Name == key }); i >= 0 {
 		return named[i].Set(&o.Options, v)
 	}
-	o.setLater(key, v)
-	return ""
-}
-
-// setLater takes what later front ends send. The documents do not know these keys, so a value that they
-// cannot have is ignored, as an unknown key is.
-func (o *overrides) setLater(key string, v wire.Value) {
-	on, isBool := v.Bool()
-	switch {
-	case key == "reasoning_effort":
-		_ = wire.Effort.Set(&o.Options, v)
-	case !isBool:
-	case key == "send_text_sources":
-		o.texts = on
-	case key == "send_image_sources":
-		o.vision = o.vision || on
-	case key == "search_text_embeddings":
-		o.textVectors = on
+	set, known := laterSettings[key]
+	if !known {
+		return ""
 	}
+	if want := set(o, v); o.late {
+		return want
+	}
+	return "" // the documents do not know these keys: a value that they cannot have is ignored, as an unknown key is
 }
 
 // setTop takes any whole number: one that is too small means the least.

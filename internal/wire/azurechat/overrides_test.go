@@ -31,7 +31,7 @@ func TestOverlay_TakesTheNamesOfLaterFrontEnds(t *testing.T) {
 		{`{"send_image_sources":"yes","send_text_sources":1,"search_text_embeddings":"no","reasoning_effort":"extreme"}`, false, usual},
 	} {
 		settings, _ := wire.Value(c.settings).Object()
-		got, err := overlay(usual, settings, "context.overrides", !c.blind)
+		got, err := overlay(usual, settings, "context.overrides", !c.blind, false)
 		if err != nil {
 			t.Errorf("%s: %v", c.settings, err)
 		}

@@ -20,10 +20,12 @@ func (h *Handler) Protocol() wire.Protocol {
 	withBody := plain
 	withBody.Body = wire.JSON
 	routes := wire.Slashed(
-		h.turn("POST /chat/stream", Form{Stream: StreamAlways}),
+		h.turn("POST /chat/stream", Form{Stream: StreamAlways, Sniffs: true}),
 		h.turn("POST /p/azure-0529/chat", Form{Stream: StreamNever}),
 		h.turn("POST /p/azure-0529/chat/stream", Form{Stream: StreamAlways}),
 		h.turn("POST /p/azure-0128/chat", Form{Version: V0128}),
+		h.turn("POST /p/responses/chat", Form{Version: VLate, Stream: StreamNever}),
+		h.turn("POST /p/responses/chat/stream", Form{Version: VLate, Stream: StreamAlways}),
 		h.turn("POST /api/chat/{$}", Form{SDK: true, Stream: StreamNever}),
 		h.turn("POST /api/chat/stream", Form{SDK: true, Stream: StreamAlways}),
 		withBody.At("POST /chat_history", h.save),
@@ -33,8 +35,8 @@ func (h *Handler) Protocol() wire.Protocol {
 		withBody.At("POST /speech", speech),
 	)
 	shared := wire.Slashed(
-		h.turn("POST /chat", Form{}),
-		h.turn("POST /ask", Form{Stream: StreamNever, Both: true}),
+		h.turn("POST /chat", Form{Sniffs: true}),
+		h.turn("POST /ask", Form{Stream: StreamNever, Both: true, Sniffs: true}),
 		h.turn("POST /chat", Form{Version: V0128}),
 		// Clients of 2024-01-28 leave "stream" out where nothing is streamed.
 		h.turn("POST /ask", Form{Version: V0128, Stream: StreamNever}),

@@ -16,10 +16,11 @@ type session struct {
 	x      *exchange
 	stream *wire.Stream
 	format format
-	turn   chat.Turn // what the first and the last line are made of
-	begun  bool      // the line that says that a model answers was sent
-	ended  bool      // the turn was seen to its end
-	cut    cutter    // for the web component
+	early  format0529 // writes each piece a second time, for a client that may be of either era
+	turn   chat.Turn  // what the first and the last line are made of
+	begun  bool       // the line that says that a model answers was sent
+	ended  bool       // the turn was seen to its end
+	cut    cutter     // for the web component
 }
 
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
@@ -103,8 +104,10 @@ func (s *session) first(e chat.MessageStarted) {
 
 // started sends its line once: a message may take several completions, one after each tool.
 func (s *session) started(e chat.CompletionStarted) error {
-	line := s.format.started(s.stream.Line(), e)
-	if s.begun {
+	line := s.stream.Line()
+	empty := len(line)
+	line = s.format.started(line, e)
+	if s.begun || len(line) == empty {
 		return nil
 	}
 	s.begun = true
@@ -112,6 +115,11 @@ func (s *session) started(e chat.CompletionStarted) error {
 }
 
 func (s *session) text(text string, v *llm.Vendor) error {
+	if s.x.late {
+		if err := s.stream.SendWithNext(s.early.delta(s.stream.Line(), text, v)); err != nil {
+			return err
+		}
+	}
 	if !s.x.webComponent {
 		return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, v))
 	}

@@ -1,0 +1,210 @@
+package azurechat
+
+import (
+	"encoding/json"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+)
+
+// lateTop is how many passages the later samples search for unless a request says otherwise.
+const lateTop = 5
+
+// isLate recognises a client of the samples as they are since April 2026, or one of the year before, which sends
+// the same settings but still reads 2024-05-29. Documents know neither member.
+func isLate(b body, settings wire.Object) bool {
+	if b.Messages == nil && b.Input != nil {
+		return true
+	}
+	v, _ := settings.Get("send_text_sources")
+	_, isBool := v.Bool()
+	return isBool
+}
+
+// knowsLater reports whether the client knows the settings of later samples.
+func (x *exchange) knowsLater() bool { return x.late || x.form.Version == VLate }
+
+// optionsOf lays the settings of a request over the defaults.
+func (h *Handler) optionsOf(x *exchange, settings wire.Object, at string) (chat.Options, error) {
+	defaults := h.cfg.Defaults
+	if x.knowsLater() {
+		defaults.Top = lateTop
+	}
+	return overlay(defaults, settings, at, h.cfg.Vision, x.knowsLater())
+}
+
+// inputOf reads the messages of later samples: a question, or a list of messages whose content is a text or a list
+// of its parts.
+func inputOf(v wire.Value, most int) ([]chat.Message, error) {
+	if question, ok := v.Text(); ok {
+		if strings.TrimSpace(question) == "" {
+			return nil, wire.Invalidf(`"input" is empty`)
+		}
+		return []chat.Message{chat.TextMessage(llm.User, question)}, nil
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, wire.Invalidf(`"input" must be a question, or a list of messages, each with "role" and "content"`)
+	}
+	return listOfMessages(elements, "input", most, inputMessageOf)
+}
+
+func inputMessageOf(v wire.Value, at string) (chat.Message, error) {
+	var m struct {
+		Type    wire.Value `json:"type"`
+		Role    wire.Value `json:"role"`
+		Content wire.Value `json:"content"`
+	}
+	if !v.Read(&m) {
+		return chat.Message{}, wire.Invalidf("%q must be an object", at)
+	}
+	if kind, _ := m.Type.Text(); m.Type != nil && kind != "message" {
+		return chat.Message{}, wire.Invalidf(`"%s.type" must be "message"`, at)
+	}
+	role, err := roleOf(m.Role, at)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	if text, ok := m.Content.Text(); ok {
+		return chat.TextMessage(role, text), nil
+	}
+	text, ok := textOfParts(m.Content)
+	if !ok {
+		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string, or a list of parts, each with the type "input_text" or "output_text" and "text"`, at)
+	}
+	return chat.TextMessage(role, text), nil
+}
+
+// textOfParts joins the texts of a content that is a list of parts.
+func textOfParts(v wire.Value) (string, bool) {
+	parts, ok := v.Elements()
+	if !ok {
+		return "", false
+	}
+	var joined strings.Builder
+	for v := range parts {
+		var part struct {
+			Type wire.Value `json:"type"`
+			Text wire.Value `json:"text"`
+		}
+		if !v.Read(&part) {
+			return "", false
+		}
+		kind, _ := part.Type.Text()
+		text, ok := part.Text.Text()
+		if !ok || kind != "input_text" && kind != "output_text" {
+			return "", false
+		}
+		joined.WriteString(text)
+	}
+	return joined.String(), true
+}
+
+// laterSettings are the settings that only later samples have. Each function returns "" or what the value should
+// have been.
+var laterSettings = map[string]func(o *overrides, v wire.Value) string{
+	"reasoning_effort":           func(o *overrides, v wire.Value) string { return wire.Effort.Set(&o.Options, v) },
+	"send_text_sources":          func(o *overrides, v wire.Value) string { return setFlag(&o.texts, v) },
+	"send_image_sources":         func(o *overrides, v wire.Value) string { return tighten(&o.vision, v) },
+	"search_text_embeddings":     func(o *overrides, v wire.Value) string { return setFlag(&o.textVectors, v) },
+	"search_image_embeddings":    ignoredFlag, // there are no vectors of images
+	"query_rewriting":            ignoredFlag, // by Azure's search service
+	"language":                   ignoredText, // an answer has the language of its question
+	"retrieval_reasoning_effort": retrievalEffort,
+	"use_advanced_flow":          advancedFlow,
+	"use_agentic_knowledgebase":  refused("this server has no agentic retrieval"),
+	"use_web_source":             refused("this server does not search the web for this protocol"),
+	"use_sharepoint_source":      refused("this server has no SharePoint source"),
+}
+
+func ignoredFlag(_ *overrides, v wire.Value) string {
+	var on bool
+	return setFlag(&on, v)
+}
+
+func ignoredText(_ *overrides, v wire.Value) string {
+	if _, ok := v.Text(); !ok {
+		return "a string"
+	}
+	return ""
+}
+
+// retrievalEffort is of agentic retrieval, without which it means nothing.
+func retrievalEffort(_ *overrides, v wire.Value) string {
+	switch name, _ := v.Text(); name {
+	case "minimal", "low", "medium":
+		return ""
+	}
+	return `"minimal", "low" or "medium"`
+}
+
+// advancedFlow is what rag-postgres-openai-python calls it when a follow-up question is rewritten before the search.
+func advancedFlow(o *overrides, v wire.Value) string {
+	on := true
+	want := setFlag(&on, v)
+	o.Rewrite.Off = o.Rewrite.Off || !on
+	return want
+}
+
+// refused takes false only: the server cannot do what true asks for.
+func refused(reason string) func(*overrides, wire.Value) string {
+	return func(_ *overrides, v wire.Value) string {
+		if on, ok := v.Bool(); !ok || on {
+			return "false: " + reason
+		}
+		return ""
+	}
+}
+
+// formatLate is 2024-05-29 with the replies of the later samples: lines with a type, each piece of the answer
+// bare, and the whole answer in output_text. For a client that may be of either era each line is written so that
+// one of the earlier samples reads it too, or ignores it.
+type formatLate struct {
+	early format0529
+	both  bool
+}
+
+const (
+	contextLine = `{"type":"response.context",`
+	textLine    = `{"type":"response.output_text.delta","delta":`
+)
+
+// context opens a line with a context. Earlier samples expect a role beside it.
+func (f *formatLate) context(dst []byte, context json.RawMessage) []byte {
+	dst = append(dst, contextLine...)
+	if f.both {
+		dst = append(dst, roleDelta+`},`...)
+	}
+	return append(append(dst, `"context":`...), context...)
+}
+
+func (f *formatLate) first(dst []byte, context json.RawMessage, _ string) []byte {
+	return append(f.early.state.append(f.context(dst, context)), '}')
+}
+
+// started appends nothing: no client reads that line.
+func (f *formatLate) started(dst []byte, _ chat.CompletionStarted) []byte { return dst }
+
+func (f *formatLate) delta(dst []byte, text string, _ *llm.Vendor) []byte {
+	return append(wire.AppendString(append(dst, textLine...), text), '}')
+}
+
+func (f *formatLate) last(dst []byte, _ chat.MessageFinished, context json.RawMessage) []byte {
+	if context == nil {
+		return dst
+	}
+	return append(f.context(dst, context), '}')
+}
+
+func (f *formatLate) reply(dst []byte, m chat.MessageFinished, text string, context json.RawMessage, requested string) []byte {
+	dst = append(wire.AppendString(append(dst, `{"output_text":`...), text), ',')
+	if f.both {
+		from := len(dst)
+		dst = f.early.reply(dst, m, text, context, requested)
+		return append(dst[:from], dst[from+1:]...) // without its brace
+	}
+	dst = append(append(dst, `"context":`...), context...)
+	return append(f.early.state.append(dst), '}')
+}
