@@ -8,6 +8,10 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/auth/apikey"
+	"parley/internal/auth/oidc"
+	"parley/internal/auth/session"
+	"parley/internal/wire"
+	"parley/internal/wire/signin"
 )
 
 // Values of settings that decide for themselves unless told.
@@ -57,28 +61,48 @@ func hasLoopbackHost(publicURL string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// newGate returns what decides who may do what. It refuses to serve an address to which nobody could sign in.
-func (p *program) newGate(ctx context.Context, in *instance, listening net.Addr) (*auth.Gate, *apikey.Book, error) {
-	keys := apikey.NewBook(in.db.APIKeys(), p.log, time.Now)
-	anonymous := p.config.allowsAnonymous(listening)
-	cfg := auth.Config{Keys: keys, Anonymous: anonymous, Changes: p.config.changes(listening)}
+// entrance is how callers become somebody.
+type entrance struct {
+	*auth.Gate
+	keys      *apikey.Book
+	sessions  *session.Book
+	providers *oidc.Verifier // nil without any
+	site      session.Site
+	anonymous bool // one may ask without signing in
+}
+
+// newEntrance refuses to serve an address to which nobody could sign in.
+func (p *program) newEntrance(ctx context.Context, in *instance, listening net.Addr) (*entrance, error) {
+	e := &entrance{keys: apikey.NewBook(in.db.APIKeys(), p.log, time.Now), anonymous: p.config.allowsAnonymous(listening),
+		site: session.Site{PublicURL: p.config.PublicURL}}
+	cfg := auth.Config{Keys: e.keys, Anonymous: e.anonymous, Changes: p.config.changes(listening), Site: e.site}
+	var recalls session.Providers // nil, and not a nil *oidc.Verifier
 	if p.config.AuthOIDC != "" {
-		tokens, err := p.config.AuthOIDC.verifier()
+		verifier, err := p.config.AuthOIDC.verifier(p.lookupEnv)
 		if err != nil {
-			return nil, nil, usageError{err}
+			return nil, usageError{err}
 		}
-		cfg.Tokens = tokens
+		e.providers, cfg.Tokens, recalls = verifier, verifier, verifier
 	}
-	if !anonymous && cfg.Tokens == nil {
-		some, err := keys.Any(ctx)
+	e.sessions = session.NewBook(in.db.Sessions(), recalls, time.Duration(p.config.AuthSession), time.Now)
+	cfg.Sessions = e.sessions
+	if !e.anonymous && cfg.Tokens == nil {
+		some, err := e.keys.Any(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !some {
-			return nil, nil, p.nobodyCanSignIn()
+			return nil, p.nobodyCanSignIn()
 		}
 	}
-	return auth.New(cfg), keys, nil
+	e.Gate = auth.New(cfg)
+	return e, nil
+}
+
+// protocol returns the routes by which people sign in on the web page.
+func (e *entrance) protocol(lasts duration) wire.Protocol {
+	return signin.New(signin.Config{Sessions: e.sessions, Keys: e.keys, Providers: e.providers, Site: e.site,
+		Lasts: time.Duration(lasts), Anonymous: e.anonymous}).Protocol()
 }
 
 // nobodyCanSignIn says how to choose between sign-in and anonymous use.

@@ -62,11 +62,11 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 		t.Fatal(err)
 	}
 	admin := newKey(t, in, apikey.Key{Role: access.Administrator})
-	gate, _, err := p.newGate(t.Context(), in, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	entry, err := p.newEntrance(t.Context(), in, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, gate: gate,
+	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, entry: entry,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
 	srv := s.server()

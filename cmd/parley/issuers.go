@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -11,8 +12,13 @@ import (
 
 // issuer is an OpenID Connect provider of the configuration; see oidc.Provider.
 type issuer struct {
+	Title           string `yaml:"title" json:"title,omitempty"`
+	ClientID        string `yaml:"client_id" json:"client_id,omitempty"`
+	ClientSecretEnv string `yaml:"client_secret_env" json:"client_secret_env,omitempty"` // the environment variable with the secret
+	Scopes          texts  `yaml:"scopes" json:"scopes,omitempty"`
+
 	Issuer         string            `yaml:"issuer" json:"issuer"`
-	Audience       texts             `yaml:"audience" json:"audience"`
+	Audience       texts             `yaml:"audience" json:"audience,omitempty"`
 	Clients        texts             `yaml:"clients" json:"clients,omitempty"`
 	Subject        string            `yaml:"subject" json:"subject,omitempty"`
 	Email          string            `yaml:"email" json:"email,omitempty"`
@@ -40,25 +46,35 @@ type issuers structured
 
 // UnmarshalText reads a YAML mapping.
 func (s *issuers) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]issuer](text, "expected names of providers, each with issuer, audience and, if needed, "+
-		"clients, subject, email, groups, prefix, require, editors and administrators")
+	list, err := readStructured[map[string]issuer](text, "expected names of providers, each with issuer, audience or client_id and, if needed, "+
+		"title, client_secret_env, scopes, clients, subject, email, groups, prefix, require, editors and administrators")
 	*s = issuers(list)
 	return err
 }
 
 // check reports settings that would let strangers in.
 func (s issuers) check() error {
-	_, err := s.verifier()
+	_, err := s.verifier(nil)
 	return err
 }
 
-// verifier returns what verifies tokens of the providers.
-func (s issuers) verifier() (*oidc.Verifier, error) {
+// verifier returns what verifies tokens of the providers, and signs people in there with the secrets that lookup
+// finds; nil for checks, which need none.
+func (s issuers) verifier(lookup func(string) (string, bool)) (*oidc.Verifier, error) {
 	list := content[map[string]issuer](s)
 	var all []oidc.Provider
 	for _, name := range sortedNames(list) {
-		i := list[name]
+		i, secret := list[name], ""
+		if i.ClientSecretEnv != "" && lookup != nil {
+			if secret, _ = lookup(i.ClientSecretEnv); secret == "" {
+				return nil, fmt.Errorf("auth.oidc: %s: the variable %s, which client_secret_env names, is not set", name, i.ClientSecretEnv)
+			}
+		}
+		if i.ClientID == "" && i.ClientSecretEnv != "" {
+			return nil, fmt.Errorf("%s: client_secret_env is for signing in on the web page, which needs a client_id", name)
+		}
 		all = append(all, oidc.Provider{
+			Name: name, Title: i.Title, ClientID: i.ClientID, ClientSecret: secret, Scopes: i.Scopes,
 			Issuer: i.Issuer, Audience: i.Audience, Clients: i.Clients, Subject: i.Subject, Email: i.Email, Groups: i.Groups,
 			Prefix: i.Prefix, Require: i.Require, Editors: i.Editors, Administrators: i.Administrators,
 		})

@@ -141,13 +141,18 @@ func (c keysRevokeCmd) Run(ctx context.Context, p *program) error {
 }
 
 // withKeys opens the data folder for a command.
-func (p *program) withKeys(ctx context.Context, do func(*store.APIKeys) error) (err error) {
+func (p *program) withKeys(ctx context.Context, do func(*store.APIKeys) error) error {
+	return p.withStore(ctx, func(db *store.DB) error { return do(db.APIKeys()) })
+}
+
+// withStore opens the data folder for a command.
+func (p *program) withStore(ctx context.Context, do func(*store.DB) error) (err error) {
 	db, err := store.Open(ctx, p.config.Data, p.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return do(db.APIKeys())
+	return do(db)
 }
 
 func joinedOr(all []string, none string) string {

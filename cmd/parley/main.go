@@ -69,22 +69,23 @@ type commandLine struct {
 	ConfigFile string           `name:"config" env:"PARLEY_CONFIG" placeholder:"FILE" help:"YAML file with settings. Flags win over the environment, which wins over the file."`
 	PrintV     kong.VersionFlag `name:"version" help:"Print the version."`
 
-	Serve   serveCmd   `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
-	Ingest  ingestCmd  `cmd:"" help:"Ingest files, folders and web sites."`
-	Reindex reindexCmd `cmd:"" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
-	Ask     askCmd     `cmd:"" help:"Answer a question on the terminal, with citations."`
-	Eval    evalCmd    `cmd:"" help:"Measure retrieval and answers on a data set."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
-	Jobs    jobsCmd    `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
-	Keys    keysCmd    `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
-	Usage   usageCmd   `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
-	Backup  backupCmd  `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
-	Restore restoreCmd `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`
-	Doctor  doctorCmd  `cmd:"" help:"Check this deployment, and say what to change."`
-	Models  modelsCmd  `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
-	Prompts promptsCmd `cmd:"" help:"List the prompts, or print one of them."`
-	Show    configCmd  `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
+	Ingest   ingestCmd   `cmd:"" help:"Ingest files, folders and web sites."`
+	Reindex  reindexCmd  `cmd:"" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
+	Ask      askCmd      `cmd:"" help:"Answer a question on the terminal, with citations."`
+	Eval     evalCmd     `cmd:"" help:"Measure retrieval and answers on a data set."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
+	Keys     keysCmd     `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
+	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`
+	Usage    usageCmd    `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
+	Backup   backupCmd   `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
+	Restore  restoreCmd  `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`
+	Doctor   doctorCmd   `cmd:"" help:"Check this deployment, and say what to change."`
+	Models   modelsCmd   `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
+	Prompts  promptsCmd  `cmd:"" help:"List the prompts, or print one of them."`
+	Show     configCmd   `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 func main() {

@@ -1,38 +1,16 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // A certified provider's tokens sign in at the binary.
 func TestServe_TakesTheTokensOfARealProvider(t *testing.T) {
-	dir := requireSDK(t, "oidc-provider")
-	cmd := exec.Command("node", "oidc.mjs")
-	cmd.Dir = dir
-	var complaints strings.Builder
-	cmd.Stderr = &complaints
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait() })
 	var provider struct{ Issuer, Good, Foreign, Opaque string }
-	if err := json.NewDecoder(stdout).Decode(&provider); err != nil {
-		t.Fatalf("start the provider: %v: %s", err, complaints.String())
-	}
+	startProvider(t, "oidc.mjs", &provider)
 	setting := fmt.Sprintf("{test: {issuer: %q, audience: parley, clients: [app], editors: writers}}", provider.Issuer)
 	p := startServe(t, []string{"PARLEY_AUTH_OIDC=" + setting}, "--data", filepath.Join(t.TempDir(), "data"))
 	if err := awaitReady(p.addr); err != nil {

@@ -42,6 +42,7 @@ var idOf = []struct{ path, kind string }{
 	{"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
+	{"/sign-in/{provider}", "provider"},
 }
 
 // second are the placeholders after the first one.
@@ -116,6 +117,7 @@ func (m *matrix) own() {
 	}
 	m.ids["file"] = file.ID
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
+	m.ids["provider"] = "corp"
 }
 
 func formOf(t *testing.T, name string) (body, contentType string) {
@@ -260,7 +262,7 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 
 func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	m := newMatrix(t)
-	notOwned := []string{"key", "model", "asset", "completion"}
+	notOwned := []string{"key", "model", "asset", "completion", "provider"}
 	objects := 0
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")

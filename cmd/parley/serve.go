@@ -66,7 +66,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return &listenError{p.config.Addr, err}
 	}
 	url := serverURL(p.config, listener.Addr())
-	gate, keys, err := p.newGate(ctx, in, listener.Addr())
+	entry, err := p.newEntrance(ctx, in, listener.Addr())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -82,13 +82,13 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
 	})
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
-		uploads: uploads, gate: gate}
+		uploads: uploads, entry: entry}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
 	b := s.startBeside(ctx, stop, from, c.Watch || p.config.IngestWatch)
 	paceCollector(os.LookupEnv, &s.atWork)
 	srv := s.server()
 	b.Go(func() { s.keepRoom(ctx) })
-	b.Go(func() { keys.Run(ctx) })
+	b.Go(func() { entry.keys.Run(ctx) })
 	err = srv.Serve(ctx, listener)
 	stop()
 	b.Wait()
@@ -197,7 +197,7 @@ type serving struct {
 	metrics *server.Metrics
 	display *display
 	url     string
-	gate    *auth.Gate
+	entry   *entrance
 	uploads bool // documents may come in over the network
 
 	mu         sync.Mutex
@@ -216,7 +216,7 @@ func (s *serving) server() *server.Server {
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
 		Protocols: s.protocols(), Documents: originals{s.db}, Status: s,
-		Admit: s.gate.Admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
+		Admit: s.entry.Admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
 	})
 }
 
@@ -277,6 +277,7 @@ func (s *serving) protocols() []wire.Protocol {
 		files.Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
+		s.entry.protocol(s.cfg.AuthSession),
 	}
 }
 
@@ -454,6 +455,9 @@ func (s *serving) keepHouse(ctx context.Context) {
 			return 0, s.documents.SweepReplaced(ctx)
 		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
+		s.house(ctx, "forget sessions", func(ctx context.Context) (int, error) {
+			return s.db.Sessions().ForgetSessions(ctx, time.Now())
+		})
 		s.house(ctx, "delete old texts of turns", s.runner.Forget)
 		select {
 		case <-tick.C:

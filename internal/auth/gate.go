@@ -1,7 +1,8 @@
 // Package auth decides who sends a request, and whether they may do what they ask for.
 //
-// Callers sign in with an API key (package apikey), with a token of an OpenID Connect provider, or not at all
-// where that is allowed. What a request says of itself anywhere else gives no rights.
+// Callers sign in with an API key (package apikey), with a token of an OpenID Connect provider (package oidc), with the
+// cookie of the web page (package session), or not at all where that is allowed. What a request says of itself
+// anywhere else gives no rights.
 //
 //	gate := auth.New(auth.Config{Keys: apikey.NewBook(store, log, time.Now), Anonymous: true})
 //	server.New(cfg, server.Deps{Admit: gate.Admit, …})
@@ -17,6 +18,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
 	"parley/internal/auth/oidc"
+	"parley/internal/auth/session"
 	"parley/internal/chat"
 	"parley/internal/wire"
 )
@@ -38,11 +40,13 @@ const (
 	ByAll             // also by callers who have not
 )
 
-// Config says who is let in. Tokens may be nil.
+// Config says who is let in. Tokens and Sessions may be nil.
 type Config struct {
 	Keys      *apikey.Book
 	Tokens    Tokens
-	Anonymous bool // callers who have not signed in may ask
+	Sessions  *session.Book
+	Site      session.Site // whose cookies count
+	Anonymous bool         // callers who have not signed in may ask
 	Changes   Changes
 }
 
@@ -77,7 +81,13 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
+	cookie := ""
+	if credential == "" && g.cfg.Sessions != nil {
+		cookie = g.cfg.Site.TextOf(r)
+	}
 	switch {
+	case cookie != "":
+		return g.bySession(r.Context(), cookie)
 	case credential == "" && g.cfg.Anonymous:
 		return caller{}, nil
 	case credential == "":
@@ -98,8 +108,26 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	return caller{}, unauthorized("This is neither a key nor a token of this server.", nil)
 }
 
+// bySession returns who holds a session. One that began with a key ends with the key.
+func (g *Gate) bySession(ctx context.Context, text string) (caller, error) {
+	f, err := g.cfg.Sessions.Find(ctx, text)
+	switch {
+	case errors.Is(err, session.ErrEnded):
+		return caller{}, unauthorized("Your session has ended. Please sign in again.", nil)
+	case err != nil:
+		return caller{}, fmt.Errorf("look up a session: %w", err)
+	case f.Key != "":
+		return found(g.cfg.Keys.FindID(ctx, f.Key))
+	}
+	return caller{f.Who, nil}, nil
+}
+
 func (g *Gate) byKey(ctx context.Context, credential string) (caller, error) {
-	k, err := g.cfg.Keys.Find(ctx, credential)
+	return found(g.cfg.Keys.Find(ctx, credential))
+}
+
+// found returns the caller with a key, or why it does not sign anybody in.
+func found(k apikey.Key, err error) (caller, error) {
 	switch {
 	case errors.Is(err, apikey.ErrWrong):
 		return caller{}, unauthorized("This key is not valid.", nil)

@@ -3,7 +3,7 @@
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
-//	  state.db     conversations, turns, messages, ledger, transcripts, jobs, keys
+//	  state.db     conversations, turns, messages, ledger, transcripts, jobs, keys, sessions
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
 // Corpus and state are separate databases, and no transaction spans both, so that a bulk ingestion
@@ -39,6 +39,7 @@ type DB struct {
 	transcripts *Transcripts
 	jobs        *Jobs
 	keys        *APIKeys
+	sessions    *Sessions
 	shelf       *Shelf
 }
 
@@ -68,7 +69,7 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
-		jobs: &Jobs{state}, keys: &APIKeys{state}, shelf: &Shelf{state}}, nil
+		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, shelf: &Shelf{state}}, nil
 }
 
 // RestoreReady is the folder in a data folder that exists while a restored backup takes the place of
@@ -89,6 +90,9 @@ func (d *DB) Jobs() *Jobs { return d.jobs }
 
 // APIKeys returns the store of keys; it implements apikey.Store.
 func (d *DB) APIKeys() *APIKeys { return d.keys }
+
+// Sessions returns the store of people who are signed in; it implements session.Store.
+func (d *DB) Sessions() *Sessions { return d.sessions }
 
 // Shelf returns the store of clients' files and vector stores; it implements library.Items.
 func (d *DB) Shelf() *Shelf { return d.shelf }

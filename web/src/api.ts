@@ -153,6 +153,14 @@ function retrySeconds(header: string | null): number {
   return Number.isNaN(at) ? 0 : Math.max(0, Math.ceil((at - Date.now()) / 1000));
 }
 
+/** Caller is who asks, as the server knows them. */
+export interface Caller {
+  subject: string;
+  name: string;
+  session: boolean; // one can sign out
+  can_sign_in: boolean;
+}
+
 const query = (values: Record<string, string | number | undefined>): string => {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -165,6 +173,8 @@ const query = (values: Record<string, string | number | undefined>): string => {
 const segment = encodeURIComponent;
 
 export const api = {
+  me: () => json<Caller>("/api/me"),
+  signOut: async () => (await json<{ location: string }>("/sign-out", { method: "POST" })).location,
   config: () => json<ServerConfig>("/api/ui/config"),
   namespaces: () => json<NamespaceRecord[]>("/api/namespaces"),
   models: async () => {

@@ -8,6 +8,7 @@ export async function reach(path: string, init: RequestInit = {}): Promise<Respo
   try {
     const response = await fetch(path, { credentials: "same-origin", ...init });
     reachable.value = true;
+    if (response.status === 401) signIn();
     return response;
   } catch (error) {
     if (!wasAborted(init.signal)) reachable.value = false;
@@ -18,3 +19,14 @@ export async function reach(path: string, init: RequestInit = {}): Promise<Respo
 /** wasAborted reports whether a signal was aborted by somebody, and not by its time limit. */
 const wasAborted = (signal: AbortSignal | null | undefined) =>
   signal?.aborted === true && (signal.reason as { name?: unknown } | null)?.name !== "TimeoutError";
+
+/** signInPath returns the address at which people sign in and come back to where they are. */
+export const signInPath = () => `/sign-in?back=${encodeURIComponent(location.pathname + location.search + location.hash)}`;
+
+let leaving = false;
+
+/** The server does not know who asks. The page that lets them sign in is the server's own. */
+function signIn(): void {
+  if (!leaving) location.assign(signInPath());
+  leaving = true;
+}

@@ -200,6 +200,12 @@ export const strings = {
     notExported: "The conversation could not be exported.",
   },
 
+  account: {
+    signIn: "Sign in",
+    signOut: (name: string) => `Sign out ${name}`,
+    notSignedOut: "You could not be signed out. Please try again.",
+  },
+
   palette: {
     title: "Find anything",
     search: "Conversations and commands",

@@ -62,15 +62,34 @@ func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	if errors.Is(err, ErrNotFound) {
 		k, err = Key{Hash: sha256.Sum256(hash[:])}, nil // which no secret opens, in the same time
 	}
-	now := b.now()
-	switch {
-	case err != nil:
+	if err != nil {
 		return Key{}, err
-	case !k.opens(hash):
+	}
+	if !k.opens(hash) {
 		return Key{}, ErrWrong
-	case k.State(now) == "revoked":
+	}
+	return b.use(k)
+}
+
+// FindID returns the key with an id, for whoever has shown its secret before.
+func (b *Book) FindID(ctx context.Context, id string) (Key, error) {
+	k, err := b.read(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return Key{}, ErrWrong
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	return b.use(k)
+}
+
+// use notes that a key was used, if it can be.
+func (b *Book) use(k Key) (Key, error) {
+	now := b.now()
+	switch k.State(now) {
+	case "revoked":
 		return Key{}, ErrRevoked
-	case k.State(now) == "expired":
+	case "expired":
 		return Key{}, ErrExpired
 	}
 	b.mu.Lock()

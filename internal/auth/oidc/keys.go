@@ -36,10 +36,23 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
+	said    discovery
 	read    time.Time     // when keys were read; zero before
 	tried   time.Time     // when the last attempt began
 	failed  error         // of the last attempt
 	loading chan struct{} // closed when the attempt in progress ends; nil without one
+}
+
+// discovery is what a provider says of itself (OpenID Connect Discovery section 3).
+type discovery struct {
+	Issuer    string   `json:"issuer"`
+	Keys      string   `json:"jwks_uri"`
+	Authorize string   `json:"authorization_endpoint"`
+	Token     string   `json:"token_endpoint"`
+	UserInfo  string   `json:"userinfo_endpoint"`
+	End       string   `json:"end_session_endpoint"`
+	Methods   []string `json:"token_endpoint_auth_methods_supported"`
+	NamesSelf bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
 func newKeySet(issuer string, transport http.RoundTripper, now func() time.Time) *keySet {
@@ -92,14 +105,49 @@ func (s *keySet) lookUp(kid string, alg jose.SignatureAlgorithm) (*jose.JSONWebK
 	if key != nil && now.Sub(s.read) < keysAge {
 		return key, nil
 	}
+	loading := s.renew(now)
+	if key != nil {
+		return key, nil // the next caller gets the new one
+	}
+	return nil, loading
+}
+
+// renew begins to ask the provider unless that was tried a moment ago, and returns the attempt in progress, nil for
+// none. The caller holds s.mu.
+func (s *keySet) renew(now time.Time) chan struct{} {
 	if s.loading == nil && now.Sub(s.tried) >= retryAfter {
 		s.tried, s.loading = now, make(chan struct{})
 		go s.load(s.loading) // which ends with fetchTimeout
 	}
-	if key != nil {
-		return key, nil // the next caller gets the new one
+	return s.loading
+}
+
+// discover returns what the provider says of itself.
+func (s *keySet) discover(ctx context.Context) (discovery, error) {
+	s.mu.Lock()
+	now := s.now()
+	said, age := s.said, now.Sub(s.read)
+	var loading chan struct{}
+	if age >= keysAge {
+		loading = s.renew(now)
 	}
-	return nil, s.loading
+	s.mu.Unlock()
+	if age <= keysLast {
+		return said, nil
+	}
+	if loading != nil {
+		select {
+		case <-loading:
+		case <-ctx.Done():
+			return discovery{}, fmt.Errorf("wait for %s: %w", s.issuer, context.Cause(ctx))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Sub(s.read) > keysLast {
+		return discovery{}, fmt.Errorf("%s cannot be asked about itself: %w", s.issuer, s.failed)
+	}
+	return s.said, nil
 }
 
 func (s *keySet) known(kid string, alg jose.SignatureAlgorithm) *jose.JSONWebKey {
@@ -115,38 +163,33 @@ func (s *keySet) known(kid string, alg jose.SignatureAlgorithm) *jose.JSONWebKey
 func (s *keySet) load(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 	defer cancel()
-	keys, err := s.fetch(ctx)
+	said, keys, err := s.fetch(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed = err; err == nil {
-		s.keys, s.read = keys, s.now()
+		s.said, s.keys, s.read = said, keys, s.now()
 	}
 	s.loading = nil
 	close(done)
 }
 
-// fetch asks the provider for its keys that can verify signatures.
-func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
-	var found struct {
-		Issuer string `json:"issuer"`
-		Keys   string `json:"jwks_uri"`
+// fetch asks the provider about itself and for its keys that can verify signatures.
+func (s *keySet) fetch(ctx context.Context) (said discovery, usable []jose.JSONWebKey, err error) {
+	if err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+"/.well-known/openid-configuration", "", &said); err != nil {
+		return said, nil, err
 	}
-	if err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+"/.well-known/openid-configuration", &found); err != nil {
-		return nil, err
+	if said.Issuer != s.issuer {
+		return said, nil, fmt.Errorf("the provider at %s calls itself %q: name that as the issuer", s.issuer, said.Issuer)
 	}
-	if found.Issuer != s.issuer {
-		return nil, fmt.Errorf("the provider at %s calls itself %q: name that as the issuer", s.issuer, found.Issuer)
-	}
-	if err := checkAddress(found.Keys, s.issuer); err != nil {
-		return nil, fmt.Errorf("jwks_uri: %w", err)
+	if err := checkAddress(said.Keys, s.issuer); err != nil {
+		return said, nil, fmt.Errorf("jwks_uri: %w", err)
 	}
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := s.get(ctx, found.Keys, &set); err != nil {
-		return nil, err
+	if err := s.get(ctx, said.Keys, "", &set); err != nil {
+		return said, nil, err
 	}
-	var usable []jose.JSONWebKey
 	for _, raw := range set.Keys {
 		var k jose.JSONWebKey
 		if json.Unmarshal(raw, &k) != nil || !verifies(k) {
@@ -155,9 +198,9 @@ func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		usable = append(usable, k)
 	}
 	if len(usable) == 0 {
-		return nil, fmt.Errorf("%s has no keys that verify signatures", found.Keys)
+		return said, nil, fmt.Errorf("%s has no keys that verify signatures", said.Keys)
 	}
-	return usable, nil
+	return said, usable, nil
 }
 
 // verifies reports whether a key is a public one for signatures.
@@ -172,12 +215,16 @@ func verifies(k jose.JSONWebKey) bool {
 	return !secret
 }
 
-func (s *keySet) get(ctx context.Context, address string, into any) error {
+// get reads a JSON document, with an access token unless that is "".
+func (s *keySet) get(ctx context.Context, address, token string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Accept", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return err

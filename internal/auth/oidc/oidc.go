@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -24,8 +26,13 @@ import (
 	"parley/internal/lru"
 )
 
-// Provider is one whose tokens are accepted. Issuer and Audience are required.
+// Provider is one whose tokens are accepted. Issuer is required, and Audience or ClientID.
 type Provider struct {
+	Name           string            // in addresses; required with ClientID
+	Title          string            // for people; "" means Name
+	ClientID       string            // with which the web page signs people in; "" means that it does not
+	ClientSecret   string            // "" for a public client
+	Scopes         []string          // that the page asks for; nil means openid, profile and email
 	Issuer         string            // URL, exactly as in the claim iss
 	Audience       []string          // of which the token must name one in aud
 	Clients        []string          // applications that may bring tokens (azp, client_id or appid); nil means all
@@ -91,6 +98,8 @@ type provider struct {
 	keys   *keySet
 }
 
+var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
 // New returns a verifier. It connects to no provider yet.
 func New(providers []Provider, transport http.RoundTripper, now func() time.Time) (*Verifier, error) {
 	v := &Verifier{providers: map[string]*provider{}, now: now, recent: lru.New[[sha256.Size]byte, verified](remembered, nil)}
@@ -128,8 +137,14 @@ func (p *Provider) check() error {
 	if err := checkAddress(p.Issuer, p.Issuer); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
-	if len(p.Audience) == 0 || slices.Contains(p.Audience, "") {
+	if len(p.Audience) == 0 && p.ClientID == "" || slices.Contains(p.Audience, "") {
 		return fmt.Errorf("%s: audience is empty: name what the provider writes into aud for Parley", p.Issuer)
+	}
+	if p.ClientID != "" && !providerName.MatchString(p.Name) {
+		return fmt.Errorf("%q is not a valid provider name: use lowercase letters, digits and dashes", p.Name)
+	}
+	if p.ClientID == "" && (p.ClientSecret != "" || p.Scopes != nil) {
+		return fmt.Errorf("%s: a secret and scopes are for signing in on the web page, which needs a client_id", p.Issuer)
 	}
 	if strings.HasPrefix(apikey.SubjectPrefix, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, apikey.SubjectPrefix) {
 		return fmt.Errorf("%s: the prefix %q is that of keys", p.Issuer, p.Prefix)
@@ -168,36 +183,45 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Principal, 
 
 // verify returns the caller of a token, and when the token expires.
 func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (who access.Principal, expires time.Time, err error) {
-	signed, err := jwt.ParseSigned(token, algorithms)
-	if err != nil {
-		return who, expires, errInvalid("parse: %w", err)
-	}
-	kid, alg, err := headerOf(signed)
+	p, claims, all, err := v.open(ctx, token)
 	if err != nil {
 		return who, expires, err
 	}
-	var unverified jwt.Claims
-	if err := signed.UnsafeClaimsWithoutVerification(&unverified); err != nil {
-		return who, expires, errInvalid("read the issuer: %w", err)
-	}
-	p := v.providers[unverified.Issuer]
-	if p == nil {
-		return who, expires, errInvalid("its issuer is not a provider of this server")
-	}
-	key, err := p.keys.find(ctx, kid, alg)
-	if err != nil {
+	if err := p.validate(claims, all, p.Audience, now); err != nil {
 		return who, expires, err
 	}
-	var claims jwt.Claims
-	var all claimSet
-	if err := signed.Claims(key, &claims, &all); err != nil {
-		return who, expires, errInvalid("verify: %w", err)
-	}
-	if err := p.validate(claims, all, now); err != nil {
+	if err := p.checkClient(all); err != nil {
 		return who, expires, err
 	}
 	who, err = p.principal(all)
 	return who, claims.Expiry.Time(), err
+}
+
+// open checks the signature of a token.
+func (v *Verifier) open(ctx context.Context, token string) (p *provider, claims jwt.Claims, all claimSet, err error) {
+	signed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return nil, claims, nil, errInvalid("parse: %w", err)
+	}
+	kid, alg, err := headerOf(signed)
+	if err != nil {
+		return nil, claims, nil, err
+	}
+	var unverified jwt.Claims
+	if err := signed.UnsafeClaimsWithoutVerification(&unverified); err != nil {
+		return nil, claims, nil, errInvalid("read the issuer: %w", err)
+	}
+	if p = v.providers[unverified.Issuer]; p == nil {
+		return nil, claims, nil, errInvalid("its issuer is not a provider of this server")
+	}
+	key, err := p.keys.find(ctx, kid, alg)
+	if err != nil {
+		return nil, claims, nil, err
+	}
+	if err := signed.Claims(key, &claims, &all); err != nil {
+		return nil, claims, nil, errInvalid("verify: %w", err)
+	}
+	return p, claims, all, nil
 }
 
 // headerOf returns the id of the key and the algorithm of a token.
@@ -221,12 +245,15 @@ func headerOf(t *jwt.JSONWebToken) (kid string, alg jose.SignatureAlgorithm, err
 // claimSet holds the claims of a token, as decoded from JSON.
 type claimSet map[string]any
 
-// validate checks the claims of a token whose signature is good.
-func (p *provider) validate(c jwt.Claims, all claimSet, now time.Time) error {
+// validate checks the claims of a token whose signature is good, and which must be for one of an audience.
+func (p *provider) validate(c jwt.Claims, all claimSet, audience []string, now time.Time) error {
 	if c.Expiry == nil {
 		return errInvalid("it has no exp")
 	}
-	err := c.ValidateWithLeeway(jwt.Expected{Issuer: p.Issuer, AnyAudience: p.Audience, Time: now}, Skew)
+	if len(audience) == 0 {
+		return errInvalid("this server takes no tokens of its issuer")
+	}
+	err := c.ValidateWithLeeway(jwt.Expected{Issuer: p.Issuer, AnyAudience: audience, Time: now}, Skew)
 	if errors.Is(err, jwt.ErrExpired) {
 		return refuse("The token has expired. Sign in again.", nil)
 	}
@@ -238,22 +265,27 @@ func (p *provider) validate(c jwt.Claims, all claimSet, now time.Time) error {
 			return errInvalid("it has the claim %s, so it is no bearer token", claim)
 		}
 	}
+	return nil
+}
+
+// checkClient checks which application a token was issued to.
+func (p *provider) checkClient(all claimSet) error {
 	if p.Clients != nil && !slices.ContainsFunc([]string{"azp", "client_id", "appid"}, func(claim string) bool {
 		client, _ := all[claim].(string)
 		return slices.Contains(p.Clients, client)
 	}) {
 		return errInvalid("it was issued to another application")
 	}
-	for claim, want := range p.Require {
-		if !slices.Contains(textsOf(all[claim]), want) {
-			return &Error{Msg: "Your account is not meant to use this server.", Forbidden: true, Err: fmt.Errorf("the claim %s is not as required", claim)}
-		}
-	}
 	return nil
 }
 
 // principal returns the caller that the claims describe.
 func (p *provider) principal(all claimSet) (who access.Principal, err error) {
+	for claim, want := range p.Require {
+		if !slices.Contains(textsOf(all[claim]), want) {
+			return who, &Error{Msg: "Your account is not meant to use this server.", Forbidden: true, Err: fmt.Errorf("the claim %s is not as required", claim)}
+		}
+	}
 	subject, _ := all[p.Subject].(string)
 	if subject == "" || len(subject) > 256 || strings.ContainsFunc(subject, unicode.IsControl) {
 		return who, errInvalid("the claim %s does not name a user", p.Subject)
@@ -266,6 +298,7 @@ func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 		return who, errInvalid("its subject begins like those of another provider")
 	}
 	who.Name, _ = all[p.Email].(string)
+	who.Name = plainName(who.Name)
 	who.Role = access.Reader
 	for _, claim := range p.Groups {
 		if tooMany(all, claim) {
@@ -285,6 +318,21 @@ func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 		}
 	}
 	return who, nil
+}
+
+// plainName returns a name without control characters, and not longer than names are.
+func plainName(name string) string {
+	const most = 200 // characters
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, name)
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most])
+	}
+	return name
 }
 
 // isAnothers reports whether a name begins with the prefix of another provider, or of keys.

@@ -9,6 +9,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { strings } from "../strings.ts";
 import type { ChatEntry } from "../types.ts";
+import { Account } from "./account.tsx";
 
 const s = strings.sidebar;
 
@@ -34,6 +35,7 @@ export function Sidebar() {
         <ul class="places">
           <Place icon="files" href="#/documents" label={s.documents} current={view.name === "documents"} />
           <Place icon="gear" href="#/settings" label={s.settings} current={view.name === "settings"} />
+          <Account />
           <li class="theme-place"><ThemeSwitch /></li>
         </ul>
       </nav>

@@ -1,0 +1,28 @@
+// Who has signed in, and the way in and out.
+import { useEffect, useState } from "preact/hooks";
+import * as app from "../app.ts";
+import { api, type Caller } from "../api.ts";
+import { Icon } from "../parts/controls.tsx";
+import { signInPath } from "../reach.ts";
+import { strings } from "../strings.ts";
+
+export function Account() {
+  const [me, setMe] = useState<Caller | null>(null);
+  useEffect(() => {
+    api.me().then(setMe, () => setMe(null)); // nothing is shown of a caller who is not known
+  }, []);
+  if (me?.can_sign_in) {
+    return <li><a href={signInPath()}><Icon name="account" />{strings.account.signIn}</a></li>;
+  }
+  if (!me?.session) return null;
+  const leave = () => {
+    api.signOut().then((to) => location.assign(to), () => app.tell(strings.account.notSignedOut, true));
+  };
+  return (
+    <li>
+      <button type="button" class="place" title={me.name || me.subject} onClick={leave}>
+        <Icon name="account" /><span class="place-text">{strings.account.signOut(me.name || me.subject)}</span>
+      </button>
+    </li>
+  );
+}
