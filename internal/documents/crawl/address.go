@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxURL bounds an address in bytes.
+// maxURL is the maximum length of an address in bytes.
 const maxURL = 2048
 
-// The mistakes in an address.
+// The faults of an address.
 var (
 	errNotWeb   = errors.New("it is not an http or https address")
 	errTooLong  = errors.New("it is too long for an address")
@@ -85,8 +85,8 @@ func normaliseHost(u *url.URL, scheme string) (string, error) {
 	return name + ":" + port, nil
 }
 
-// normaliseEscapes unescapes what needs no escape (RFC 3986, section 6.2.2), and writes the other
-// escapes in capitals. Invalid ones stay.
+// normaliseEscapes unescapes characters that need no escape (RFC 3986, section 6.2.2), and writes other
+// escapes in upper case. It keeps invalid escapes.
 func normaliseEscapes(s string) string {
 	for strings.Contains(s, "%") {
 		next := unescapeOnce(s)
@@ -167,7 +167,7 @@ func normaliseQuery(query string) string {
 	return b.String()
 }
 
-// withoutSessions drops the parameter of a path that Java servers keep sessions with.
+// withoutSessions drops the path parameter in which Java servers keep session ids.
 func withoutSessions(escaped string) string {
 	const name = ";jsessionid="
 	for i := 0; i+len(name) <= len(escaped); i++ {
@@ -183,7 +183,7 @@ func withoutSessions(escaped string) string {
 	return escaped
 }
 
-// Name returns the name of a page in citations: its address without the scheme, as a clean relative path.
+// Name returns the citation name of a page: its address without the scheme, as a clean relative path.
 func Name(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -206,13 +206,13 @@ func Name(address string) string {
 	return name
 }
 
-// scope is the part of a site that is read: a host, and on it a path with all below it.
+// scope is the part of a site that is read: a host, and a path on it with everything below.
 type scope struct {
 	host, path, query string
 }
 
-// newScope returns the scope that a site's prefix means, an address or a path on the host of the
-// first page; or without one the folder of the first page, of a wiki all its articles.
+// newScope returns the scope of a site. A prefix is an address, or a path on the host of the first page.
+// Without a prefix, the scope is the folder of the first page, or all articles of a wiki.
 func newScope(first string, site Site) (scope, error) {
 	base, err := url.Parse(first)
 	switch {
@@ -231,7 +231,7 @@ func newScope(first string, site Site) (scope, error) {
 	return scope{host: u.Host, path: u.EscapedPath(), query: u.RawQuery}, nil
 }
 
-// around is the scope of a site without a prefix whose first page is u.
+// around returns the scope of a site without a prefix whose first page is u.
 func (s Site) around(u *url.URL) scope {
 	if s.MediaWiki {
 		return articlesOf(u)
@@ -239,8 +239,8 @@ func (s Site) around(u *url.URL) scope {
 	return folderOf(u)
 }
 
-// folderOf is the scope of a page. A last part without an extension is taken for a folder, so that
-// /docs means what lies below it and not the whole host.
+// folderOf returns the scope of a page. It takes a last part without an extension for a folder, so that
+// /docs means the pages below it and not the whole host.
 func folderOf(u *url.URL) scope {
 	p := u.EscapedPath()
 	if dir, last := path.Split(p); strings.Contains(last, ".") {
@@ -249,8 +249,8 @@ func folderOf(u *url.URL) scope {
 	return scope{host: u.Host, path: p}
 }
 
-// holds reports whether an address in its normal form lies in the scope. The scheme does not
-// count: a site is the same with and without encryption.
+// holds reports whether a normalised address is in the scope. It ignores the scheme, because a site is
+// the same with and without encryption.
 func (s scope) holds(u *url.URL) bool {
 	if u.Host != s.host {
 		return false
@@ -262,7 +262,7 @@ func (s scope) holds(u *url.URL) bool {
 	return p == s.path || strings.HasPrefix(p, s.path) && (strings.HasSuffix(s.path, "/") || p[len(s.path)] == '/')
 }
 
-// neverText are the extensions of files that no page of text has, and that are not asked for.
+// neverText lists extensions of files without text. They are not requested.
 var neverText = []string{
 	".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".ico", ".bmp", ".avif", ".tif", ".tiff",
 	".css", ".js", ".mjs", ".map", ".wasm", ".woff", ".woff2", ".ttf", ".otf", ".eot",
@@ -271,7 +271,7 @@ var neverText = []string{
 	".exe", ".msi", ".dmg", ".pkg", ".iso", ".bin", ".apk", ".sig", ".asc", ".sha256",
 }
 
-// mayBeText reports whether an address that stands in a page is worth asking for.
+// mayBeText reports whether a linked address is worth requesting.
 func mayBeText(u *url.URL) bool {
 	return !slices.Contains(neverText, strings.ToLower(path.Ext(u.Path)))
 }

@@ -20,10 +20,10 @@ import (
 // Site is the part of a web site to walk over.
 type Site struct {
 	URL       string // of the first page
-	Prefix    string // only addresses that lie at or below it; "" for the folder of the first page, or the articles of its wiki
-	Depth     int    // how many links away from the first page; 0 for that one alone
-	Pages     int    // most pages; 0 for 200
-	MediaWiki bool   // the pages are articles of a MediaWiki, whose source is asked for
+	Prefix    string // only addresses at or below it; "" for the folder of the first page, or the articles of its wiki
+	Depth     int    // maximum number of links from the first page; 0 reads only the first page
+	Pages     int    // maximum number of pages; 0 means 200
+	MediaWiki bool   // the pages are articles of a MediaWiki, whose source is requested
 }
 
 // Check returns an error for people if the site cannot be walked over at all.
@@ -45,13 +45,13 @@ var _ Getter = (*fetch.Client)(nil)
 
 // Options tunes a Crawler. Zero fields mean the default.
 type Options struct {
-	Agent string        // the name by which robots.txt may call it; "parley"
-	Delay time.Duration // between two requests; 500 ms; less than 0 for none
-	// MostDelay bounds what a robots.txt may ask for instead; 30 s.
+	Agent string        // the crawler's name in robots.txt; "parley"
+	Delay time.Duration // between two requests; 500 ms; negative for none
+	// MostDelay limits the delay that a robots.txt may request; 30 s.
 	MostDelay time.Duration
-	Time      time.Duration // of a walk; 1 h, or more for many pages: see walk.limit
-	// Accept reports whether a page of a media type is wanted; nil takes all. The first page of a
-	// walk is asked for by name, so that its type is not looked at.
+	Time      time.Duration // limit of a walk; 1 h, or more for many pages: see walk.limit
+	// Accept reports whether a page of a media type is wanted; nil accepts all. It is not called for the
+	// first page of a walk, which the user named.
 	Accept func(mediaType, url string) bool
 }
 
@@ -77,14 +77,14 @@ type Outcome int
 
 // The outcomes.
 const (
-	Fetched   Outcome = iota // Page holds the body
-	Unchanged                // it is as it was remembered
-	Duplicate                // its content belongs to another page, To
-	Gone                     // the server says that there is nothing any more (404, 410)
-	Refused                  // it must not or cannot be used, which will stay so
-	Failed                   // it could not be had at the moment
-	Noted                    // robots.txt or a sitemap, which has changed: remember State
-	Stopped                  // the walk has ended early; nothing is known of what was not visited
+	Fetched   Outcome = iota // Page has the body
+	Unchanged                // the page is as remembered
+	Duplicate                // the content belongs to another page, To
+	Gone                     // the server reports that the page no longer exists (404, 410)
+	Refused                  // the page must not or cannot be used, permanently
+	Failed                   // the page could not be read at the moment
+	Noted                    // a robots.txt or a sitemap that has changed: remember State
+	Stopped                  // the walk ended early; nothing is known about pages not visited
 )
 
 // Reason is a code for why an address gave no page. docs/ingestion.md explains each.
@@ -92,18 +92,18 @@ type Reason string
 
 // The reasons.
 const (
-	ByRobots    Reason = "robots"          // robots.txt forbids it
+	ByRobots    Reason = "robots"          // robots.txt forbids the page
 	NoIndex     Reason = "noindex"         // the page asks not to be indexed
 	NotFound    Reason = "not-found"       // 404 or 410
 	ByStatus    Reason = "status"          // another status that is an error
 	Unreachable Reason = "unreachable"     // no such host, no connection, no answer in time
-	Private     Reason = "private-address" // it leads into a network that is not public
-	Redirect    Reason = "redirect"        // it leads out of the site, or in a circle
-	TooLarge    Reason = "too-large"       // the body is over the limit
+	Private     Reason = "private-address" // the address is in a network that is not public
+	Redirect    Reason = "redirect"        // the page redirects out of the site, or in a circle
+	TooLarge    Reason = "too-large"       // the body exceeds the limit
 	Unsupported Reason = "unsupported"     // a media type that is not read
-	IsDuplicate Reason = "duplicate"       // it has the same content as another address
-	OutOfSite   Reason = "out-of-site"     // it was within the prefix once
-	Limit       Reason = "limit"           // the walk has reached its limit on pages or time
+	IsDuplicate Reason = "duplicate"       // the page has the same content as another address
+	OutOfSite   Reason = "out-of-site"     // the page was within the prefix once
+	Limit       Reason = "limit"           // the walk has reached its limit of pages or time
 )
 
 // Visit is the visit of one address. A walk visits an address once, or twice if the page that it seemed to
@@ -112,26 +112,26 @@ type Visit struct {
 	URL     string // in its normal form
 	Outcome Outcome
 	Page    *fetch.Page // with Fetched
-	SHA256  string      // of the body, with Fetched and Duplicate; "" when it came without one
+	SHA256  string      // of the body, with Fetched and Duplicate; "" for a duplicate without a body
 	Title   string      // of an article of a MediaWiki
 	Wiki    bool        // the body is MediaWiki markup
-	To      string      // with Duplicate
-	State   State       // to be remembered
+	To      string      // the other address, with Duplicate
+	State   State       // to remember for the next walk
 	Reason  Reason      // with Refused, Failed, Gone and Stopped
-	Detail  string      // the same in one sentence for people
-	First   bool        // it is the first page of the walk
-	Linked  bool        // something led to it in this walk
-	Found   int         // addresses known so far
+	Detail  string      // the reason in one sentence for people
+	First   bool        // this is the first page of the walk
+	Linked  bool        // a link or a redirect led to it in this walk
+	Found   int         // number of addresses known so far
 
-	moved bool // the server redirects from it
+	moved bool // the server redirects this address
 }
 
 // State is what the next walk needs to know of an address.
 type State struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"modified,omitempty"`
-	Links        []string `json:"links,omitempty"`  // on its host, relative to it
-	To           string   `json:"to,omitempty"`     // the address that it leads to or repeats
+	Links        []string `json:"links,omitempty"`  // on its host, as relative addresses
+	To           string   `json:"to,omitempty"`     // the address to which it redirects or whose content it repeats
 	Same         bool     `json:"same,omitempty"`   // it has the same body as To
 	Robots       string   `json:"robots,omitempty"` // the text of a robots.txt
 }
@@ -140,10 +140,10 @@ type State struct {
 type Remembered struct {
 	State  State
 	SHA256 string // of its body
-	Detail string // of its Visit, when it gave no page
+	Detail string // Visit.Detail, when the visit gave no page
 	Live   bool   // it is a page of the corpus
-	Stale  bool   // its body is wanted even when it has not changed
-	Skip   bool   // it must not be asked for, but what it links to may
+	Stale  bool   // its body is wanted even if it has not changed
+	Skip   bool   // it must not be requested, but its links may be followed
 }
 
 // Walk visits the first page of a site and the pages that it leads to, nearer ones first, and then remembered

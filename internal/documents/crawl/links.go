@@ -10,23 +10,24 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Of one page, maxLinks addresses are followed, and maxReferences are looked at for them.
+// For each page, at most maxLinks addresses are followed, and maxReferences references are examined for
+// them.
 const (
 	maxLinks      = 1000
 	maxReferences = 20 * maxLinks
 )
 
-// head is what a page says to crawlers.
+// head is what the head and links of a page tell a crawler.
 type head struct {
-	links     []*url.URL // in their order, normalised, each once
-	canonical *url.URL   // nil when it names none
-	refresh   *url.URL   // where it sends its readers at once; nil for nowhere
+	links     []*url.URL // in document order, normalised, without duplicates
+	canonical *url.URL   // nil if the page names none
+	refresh   *url.URL   // the target of an immediate refresh; nil for none
 	noIndex   bool
 	noFollow  bool
 }
 
-// readHead reads the links of a web page and what it says to crawlers. It reads tokens and builds
-// no tree, so that what a hostile page costs is bounded by its length.
+// readHead reads the links and the crawler directives of a web page. It reads tokens and builds no tree,
+// so that the cost of a hostile page is limited by its length.
 func readHead(page *url.URL, body []byte, agent string) head {
 	s := scanner{base: page, agent: agent, seen: map[string]bool{}}
 	z := html.NewTokenizer(bytes.NewReader(body))
@@ -45,7 +46,7 @@ func readHead(page *url.URL, body []byte, agent string) head {
 	}
 }
 
-// attributes returns those of an element that count here.
+// attributes returns the relevant attributes of an element.
 func attributes(z *html.Tokenizer, more bool) map[string]string {
 	all := map[string]string{}
 	for range 64 {
@@ -63,14 +64,14 @@ func attributes(z *html.Tokenizer, more bool) map[string]string {
 	return all
 }
 
-// scanner gathers the head of a page.
+// scanner collects the head of a page.
 type scanner struct {
 	head
 	base  *url.URL
 	based bool
 	agent string
 	seen  map[string]bool
-	tried int // references
+	tried int // references examined
 }
 
 func (s *scanner) element(tag atom.Atom, attr map[string]string) {
@@ -105,7 +106,7 @@ func (s *scanner) link(href string) {
 	}
 }
 
-// resolve returns the address that a reference of the page means; nil for none of the web.
+// resolve returns the address of a reference in the page, or nil if it is not a web address.
 func (s *scanner) resolve(href string) *url.URL {
 	href = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(strings.TrimSpace(href))
 	if href == "" {
@@ -138,7 +139,7 @@ func (s *scanner) meta(attr map[string]string) {
 	}
 }
 
-// directives reads what a robots meta element says.
+// directives reads the content of a robots meta element.
 func (h *head) directives(content string) {
 	for word := range strings.SplitSeq(content, ",") {
 		switch strings.ToLower(strings.TrimSpace(word)) {
@@ -152,8 +153,8 @@ func (h *head) directives(content string) {
 	}
 }
 
-// header reads what a header X-Robots-Tag says. Its directives may stand behind the name of the
-// crawler for which they are.
+// header reads the header X-Robots-Tag. Directives may follow the name of the crawler to which they
+// apply.
 func (h *head) header(value, agent string) {
 	other := false
 	for word := range strings.SplitSeq(value, ",") {
@@ -174,7 +175,7 @@ func (h *head) header(value, agent string) {
 	}
 }
 
-// hasWord reports whether a list of words separated by white space holds one.
+// hasWord reports whether a list of words separated by white space contains word.
 func hasWord(list, word string) bool {
 	for w := range strings.FieldsSeq(list) {
 		if strings.EqualFold(w, word) {

@@ -11,7 +11,7 @@ import (
 	"parley/internal/fetch"
 )
 
-// exhausted reports whether a limit is reached, and ends the walk then.
+// exhausted reports whether a limit has been reached, and then ends the walk.
 func (w *walk) exhausted() bool {
 	switch {
 	case w.pages >= w.site.Pages:
@@ -26,14 +26,14 @@ func (w *walk) exhausted() bool {
 	return true
 }
 
-// The time for a walk, unless Options say otherwise: leastTime, or so long for each page, or twice the
-// delay between two requests.
+// The time limit of a walk, unless Options set one: leastTime, or more for many pages. A page counts
+// pageTime, or twice the delay between requests if that is more.
 const (
 	leastTime = time.Hour
 	pageTime  = 2 * time.Second
 )
 
-// limit returns how long the walk may take.
+// limit returns the time limit of the walk.
 func (w *walk) limit() time.Duration {
 	if w.crawler.opts.Time > 0 {
 		return w.crawler.opts.Time
@@ -41,7 +41,7 @@ func (w *walk) limit() time.Duration {
 	return max(leastTime, time.Duration(w.site.Pages)*max(pageTime, 2*w.crawler.opts.Delay))
 }
 
-// pause waits until the next request may go out.
+// pause waits until the next request is due.
 func (w *walk) pause(ctx context.Context, r robots) error {
 	delay := max(w.crawler.opts.Delay, min(r.delay, w.crawler.opts.MostDelay))
 	wait := time.Until(w.last.Add(delay))
@@ -58,10 +58,11 @@ func (w *walk) pause(ctx context.Context, r robots) error {
 	return ctx.Err()
 }
 
-// longestWait is how long a walk waits for a server that asks for it.
+// longestWait is the longest time that a walk waits at a server's request.
 const longestWait = time.Minute
 
-// patiently asks once more where the server says when to (RFC 9110, section 10.2.3), if that is soon.
+// patiently calls ask again after the time that the server requests (RFC 9110, section 10.2.3), unless
+// that is too long.
 func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (*fetch.Page, error) {
 	page, err := ask()
 	e, ok := errors.AsType[*fetch.Error](err)
@@ -83,12 +84,12 @@ func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (
 // robotsFile is the robots.txt of a host.
 type robotsFile struct {
 	rules  robots
-	failed error // why it could not be read; nothing may be requested then
+	failed error // why the file could not be read; nothing may be requested then
 }
 
-// robotsOf returns the robots.txt of an address's host, asking for it once a walk (RFC 9309,
-// section 2.3): a missing file allows everything, one that cannot be read
-// forbids everything. The error is ctx's.
+// robotsOf returns the robots.txt of an address's host. It requests the file once for each walk (RFC
+// 9309, section 2.3). A missing file allows everything; an unreadable one forbids everything. The error
+// is ctx's.
 func (w *walk) robotsOf(ctx context.Context, u *url.URL) (robotsFile, error) {
 	host := u.Scheme + "://" + u.Host
 	if file, ok := w.robots[host]; ok {

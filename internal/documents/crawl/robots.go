@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// maxRobots is how much of a robots.txt is read (RFC 9309, section 2.5).
+// maxRobots is how many bytes of a robots.txt are read (RFC 9309, section 2.5).
 const maxRobots = 500 << 10
 
-// robots is what a robots.txt says to one crawler (RFC 9309), with the extensions Crawl-delay and
-// Sitemap.
+// robots is the part of a robots.txt that applies to one crawler (RFC 9309), with the extensions
+// Crawl-delay and Sitemap.
 type robots struct {
 	rules    []robotsRule
-	delay    time.Duration // 0 when it says none
-	sitemaps []string      // as they stand there
+	delay    time.Duration // 0 if not given
+	sitemaps []string      // as written in the file
 }
 
 type robotsRule struct {
-	pattern string // with "*" and "$", its escapes in their normal form
+	pattern string // with "*" and "$", and with normalised escapes
 	allow   bool
 }
 
-// parseRobots reads the rules of a robots.txt for the crawler with a product token: all groups that
-// name it, or if none does, the groups for "*". Lines that make no sense are skipped.
+// parseRobots reads the rules of a robots.txt for the crawler with a product token: all groups that name
+// it, or if there are none, the groups for "*". It skips lines that it does not understand.
 func parseRobots(text, agent string) robots {
 	text = strings.TrimPrefix(text[:min(len(text), maxRobots)], "\ufeff")
 	p := robotsParser{agent: strings.ToLower(agent)}
@@ -43,15 +43,15 @@ func parseRobots(text, agent string) robots {
 	return group
 }
 
-// robotsParser gathers the groups that concern a crawler.
+// robotsParser collects the groups that apply to a crawler.
 type robotsParser struct {
 	agent         string
 	own, everyone robots
 	named         bool     // a group names the crawler
-	sitemaps      []string // which belong to no group
+	sitemaps      []string // belong to no group
 
-	forOwn, forEveryone bool // what the group that is open is for
-	ruled               bool // it has a rule, so that the next user-agent line opens another
+	forOwn, forEveryone bool // what the current group applies to
+	ruled               bool // the current group has a rule, so that the next user-agent line starts another group
 }
 
 func (p *robotsParser) line(key, value string) {
@@ -92,7 +92,7 @@ func (p *robotsParser) put(to func(*robots)) {
 	}
 }
 
-// productToken is the name at the start of a user agent (RFC 9309, section 2.2.1).
+// productToken returns the name at the start of a user agent (RFC 9309, section 2.2.1).
 func productToken(s string) string {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
@@ -103,7 +103,7 @@ func productToken(s string) string {
 	return s[:end]
 }
 
-// escapeRaw escapes the bytes of a pattern that an address cannot hold, as it would be there.
+// escapeRaw escapes the bytes of a pattern that an address would contain only in escaped form.
 func escapeRaw(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -117,8 +117,8 @@ func escapeRaw(s string) string {
 	return b.String()
 }
 
-// allows reports whether the crawler may ask for an address: the longest pattern that matches
-// decides, and of two equally long ones the one that allows (RFC 9309, section 2.2.2).
+// allows reports whether the crawler may request an address: the longest matching pattern decides, and
+// among equally long patterns one that allows (RFC 9309, section 2.2.2).
 func (r robots) allows(u *url.URL) bool {
 	target := normaliseEscapes(u.EscapedPath())
 	if target == "" {

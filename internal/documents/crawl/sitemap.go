@@ -12,16 +12,16 @@ import (
 	"parley/internal/fetch"
 )
 
-// The bounds of sitemaps (https://www.sitemaps.org/protocol.html allows more).
+// The limits of sitemaps (https://www.sitemaps.org/protocol.html allows more).
 const (
 	maxSitemaps     = 10
 	maxSitemapLinks = 10_000
-	maxSitemapBytes = 10 << 20 // of a sitemap that is decompressed, as of any page
+	maxSitemapBytes = 10 << 20 // of a decompressed sitemap, as of any page
 )
 
-// unpacked returns a sitemap without the compression that sitemap.xml.gz has. Its bytes tell: names
-// and media types differ from server to server. What is decompressed is read as it comes, and no
-// further than the bound.
+// unpacked returns a reader of a sitemap, decompressed if necessary. It decides by the first bytes,
+// since names and media types differ from server to server. It decompresses while reading, up to the
+// limit.
 func unpacked(body []byte) io.Reader {
 	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		return bytes.NewReader(body)
@@ -33,8 +33,8 @@ func unpacked(body []byte) io.Reader {
 	return io.LimitReader(z, maxSitemapBytes)
 }
 
-// readSitemap returns the addresses that a sitemap names: of pages, or of further sitemaps. Of one that
-// is broken or too large they are those before that.
+// readSitemap returns the addresses in a sitemap: pages, or further sitemaps. If the sitemap is broken
+// or too large, it returns the addresses before that place.
 func readSitemap(body []byte) (pages, sitemaps []string) {
 	d := xml.NewDecoder(unpacked(body))
 	d.Strict = false
@@ -66,7 +66,7 @@ func readSitemap(body []byte) (pages, sitemaps []string) {
 	return pages, sitemaps
 }
 
-// addSitemaps puts the pages that a site's sitemaps name on the walk's list.
+// addSitemaps adds the pages of a site's sitemaps to the walk's list.
 func (w *walk) addSitemaps(ctx context.Context, declared []string) error {
 	read := map[string]bool{}
 	for len(declared) > 0 && len(read) < maxSitemaps {
@@ -95,12 +95,12 @@ func (w *walk) onHost(address string) bool {
 	return err == nil && u.Host == w.scope.host
 }
 
-// sitemap reads one sitemap. One that cannot be had is none. Links to further sitemaps are
+// sitemap reads one sitemap. If that fails, it returns no addresses. Links to further sitemaps are
 // remembered with an exclamation mark before them.
 func (w *walk) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
 	remembered := w.memory[address].State
 	if len(remembered.Links) == 0 {
-		remembered = State{} // it may have been read by a version that could not decompress it
+		remembered = State{} // an earlier version may have read it without decompressing it
 	}
 	if err := w.pause(ctx, robots{}); err != nil {
 		return nil, nil, err

@@ -14,7 +14,7 @@ import (
 	"parley/internal/fetch"
 )
 
-// visit asks for one address. It returns ctx's error only.
+// visit requests one address. The only error is ctx's.
 func (w *walk) visit(ctx context.Context, it item) error {
 	v := Visit{URL: it.url.String(), Linked: it.linked}
 	m := w.memory[v.URL]
@@ -32,7 +32,7 @@ func (w *walk) visit(ctx context.Context, it item) error {
 	}
 	if file.failed != nil {
 		w.fail(it, v, file.failed)
-		return nil //nolint:nilerr // it was told
+		return nil // the visit reports the error
 	}
 	var page *fetch.Page
 	err = errForbidden
@@ -65,11 +65,11 @@ func (w *walk) visit(ctx context.Context, it item) error {
 	return nil
 }
 
-// errForbidden says that robots.txt forbids all ways to a page.
+// errForbidden means that robots.txt forbids all addresses of a page.
 var errForbidden = errors.New("forbidden by robots.txt")
 
-// targets are the addresses at which a page can be had, the best one first: the source of an
-// article, and where a wiki keeps that for itself, the article as its readers see it.
+// targets returns the addresses at which a page can be requested, best first: the source of an article,
+// and then, for wikis that do not serve the source, the article as readers see it.
 func (w *walk) targets(page *url.URL) []*url.URL {
 	if w.site.MediaWiki {
 		return []*url.URL{rawAddress(page), page}
@@ -77,13 +77,13 @@ func (w *walk) targets(page *url.URL) []*url.URL {
 	return []*url.URL{page}
 }
 
-// isRefusal holds for errors that say nothing about other addresses of the same page.
+// isRefusal reports whether an error says nothing about other addresses of the same page.
 func isRefusal(err error) bool {
 	e, ok := errors.AsType[*fetch.Error](err)
 	return errors.Is(err, errForbidden) || ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden)
 }
 
-// ask asks for a page at target, unless it is as it is remembered.
+// ask requests a page at target, conditionally if it is remembered.
 func (w *walk) ask(ctx context.Context, it item, v Visit, target *url.URL, m Remembered) (*fetch.Page, error) {
 	var known fetch.Known
 	if !m.Stale && !it.own {
@@ -120,7 +120,7 @@ func withoutRaw(u *url.URL) *url.URL {
 	return &out
 }
 
-// leadTo takes an address for a duplicate of the one to which it sends its readers.
+// leadTo treats an address as a duplicate of the address to which it redirects.
 func (w *walk) leadTo(it item, v Visit, to *url.URL, how string) {
 	target := to.String()
 	if v.URL == w.entry && w.site.Prefix == "" && !w.scope.holds(to) {
@@ -157,7 +157,7 @@ func (w *walk) refuse(v Visit, reason Reason, detail string) {
 	w.tell(v)
 }
 
-// unchanged continues with the remembered state of a page.
+// unchanged continues with the remembered state of an unchanged page.
 func (w *walk) unchanged(it item, v Visit, m Remembered) {
 	w.pages++
 	w.failures = 0
@@ -177,7 +177,7 @@ func (w *walk) unchanged(it item, v Visit, m Remembered) {
 	w.tell(v)
 }
 
-// fetched looks at what a page says of itself.
+// fetched examines a page that was read.
 func (w *walk) fetched(it item, v Visit, page *fetch.Page) {
 	w.pages++
 	w.failures = 0
@@ -226,7 +226,7 @@ func (w *walk) fetched(it item, v Visit, page *fetch.Page) {
 	w.tell(v)
 }
 
-// relative writes an address as short as it can be remembered with a page of its host.
+// relative returns the shortest form of u for the state of a page, relative to the page's host.
 func relative(page, u *url.URL) string {
 	if u.Scheme != page.Scheme {
 		return u.String()
@@ -237,8 +237,8 @@ func relative(page, u *url.URL) string {
 	return u.EscapedPath()
 }
 
-// fail tells why an address could not be had. What is remembered to be there stays alive, unless
-// the server says that it is gone.
+// fail reports why an address could not be read. A remembered page stays alive, unless the server
+// reports that it is gone.
 func (w *walk) fail(it item, v Visit, err error) {
 	m := w.memory[v.URL]
 	e, ok := errors.AsType[*fetch.Error](err)
@@ -280,12 +280,12 @@ func (w *walk) fail(it item, v Visit, err error) {
 	}
 }
 
-// isOverload holds for what a server says that wants to be left alone.
+// isOverload reports whether a server's error means that it wants fewer requests.
 func isOverload(e *fetch.Error) bool {
 	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
 }
 
-// sentence makes the message of an error the rest of a line.
+// sentence turns the message of an error into the end of a sentence.
 func sentence(msg string) string {
 	msg = strings.TrimSuffix(msg, ".")
 	if msg == "" {

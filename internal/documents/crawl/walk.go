@@ -11,9 +11,9 @@ import (
 
 const (
 	defaultPages = 200
-	maxHops      = 5       // redirects behind each other
+	maxHops      = 5       // consecutive redirects
 	maxFound     = 100_000 // addresses on the list of a walk
-	// manyFailures behind each other end a walk: the host is down, or has had enough.
+	// manyFailures consecutive failures end a walk: the host is down, or wants no more requests.
 	manyFailures = 3
 )
 
@@ -22,7 +22,7 @@ type item struct {
 	url    *url.URL
 	depth  int
 	hops   int  // redirects that led to it
-	linked bool // something leads to it
+	linked bool // a link or a redirect leads to it
 	own    bool // treat it as a separate page, even if it redirects to or repeats another
 }
 
@@ -36,7 +36,7 @@ type walk struct {
 
 	scope    scope
 	first    string
-	entry    string // where redirects have led from the first address so far
+	entry    string // where redirects have led from the first address
 	began    time.Time
 	last     time.Time // of the last request
 	queue    []item
@@ -44,13 +44,13 @@ type walk struct {
 	robots   map[string]robotsFile // by scheme and host
 	requests int
 	pages    int
-	failures int // behind each other
+	failures int // consecutive failures
 	stopped  bool
 
 	alive  map[string]string // SHA-256 of the bodies of the pages of this walk
 	bodies map[string]string // the address of a page by the SHA-256 of its body
-	failed map[string]Reason // addresses that could not be had
-	held   map[string]Visit  // what seems to repeat another page, by its address
+	failed map[string]Reason // addresses that could not be read
+	held   map[string]Visit  // visits of addresses that seem to repeat another page, by address
 }
 
 func newWalk(c *Crawler, site Site, memory map[string]Remembered, yield func(Visit, error) bool) *walk {
@@ -107,7 +107,7 @@ func (w *walk) all(ctx context.Context) error {
 	return w.settle(ctx)
 }
 
-// enter adds what the site itself lists of its pages, once the first one is visited.
+// enter adds the pages that the site lists in sitemaps, after the visit of the first page.
 func (w *walk) enter(ctx context.Context, first *url.URL) error {
 	if w.site.Depth == 0 || w.site.MediaWiki || w.over() {
 		return nil
@@ -119,7 +119,7 @@ func (w *walk) enter(ctx context.Context, first *url.URL) error {
 	return w.addSitemaps(ctx, file.rules.sitemaps)
 }
 
-// over reports whether the walk must not go on.
+// over reports whether the walk must stop.
 func (w *walk) over() bool { return w.left || w.stopped }
 
 // lookAfter visits remembered addresses to which no link leads any more. A page counts as gone only
@@ -148,7 +148,7 @@ func (w *walk) lookAfter(ctx context.Context) error {
 	return nil
 }
 
-// reached reports whether the first page was there, so that the scope is known.
+// reached reports whether the first page exists, so that the scope is known.
 func (w *walk) reached() bool {
 	_, ok := w.resolve(w.first)
 	return ok
@@ -170,7 +170,7 @@ func (w *walk) settle(ctx context.Context) error {
 		}
 		u, err := url.Parse(address)
 		switch {
-		case err != nil || w.stopped: // nobody knows
+		case err != nil || w.stopped: // unknown
 		case v.moved:
 			w.tellMoved(v)
 		default:
@@ -182,7 +182,7 @@ func (w *walk) settle(ctx context.Context) error {
 	return nil
 }
 
-// tellMoved tells of a redirect that leads to no page.
+// tellMoved reports a redirect that leads to no page.
 func (w *walk) tellMoved(v Visit) {
 	end := v
 	for range maxHops {
@@ -199,7 +199,7 @@ func (w *walk) tellMoved(v Visit) {
 	w.tell(v)
 }
 
-// resolve follows duplicates to the page that they repeat.
+// resolve follows duplicates to the page whose content they repeat.
 func (w *walk) resolve(address string) (string, bool) {
 	at := address
 	for range maxHops + 1 {
@@ -215,21 +215,21 @@ func (w *walk) resolve(address string) (string, bool) {
 	return "", false
 }
 
-// push puts an address on the list, if it is new and within the site.
+// push adds an address to the list, if it is new and within the site.
 func (w *walk) push(it item) {
 	key := it.url.String()
 	if w.seen[key] || len(w.seen) >= maxFound || it.depth > w.site.Depth || !w.scope.holds(it.url) || !mayBeText(it.url) {
 		return
 	}
 	w.seen[key] = true
-	if it.hops > 0 { // a redirect is followed before the walk goes on
+	if it.hops > 0 { // a redirect is followed before anything else
 		w.queue = append([]item{it}, w.queue...)
 		return
 	}
 	w.queue = append(w.queue, it)
 }
 
-// follow puts remembered links on the list.
+// follow adds remembered links to the list.
 func (w *walk) follow(it item, links []string) {
 	for _, link := range links {
 		if u, err := it.url.Parse(link); err == nil {

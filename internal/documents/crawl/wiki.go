@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawAddress is where a MediaWiki gives the source of an article: its own address with action=raw
-// (https://www.mediawiki.org/wiki/Manual:Parameters_to_index.php#Raw).
+// rawAddress returns the address of the source of an article in a MediaWiki: the article's address with
+// action=raw (https://www.mediawiki.org/wiki/Manual:Parameters_to_index.php#Raw).
 func rawAddress(article *url.URL) *url.URL {
 	u := *article
 	if u.RawQuery != "" {
@@ -18,12 +18,12 @@ func rawAddress(article *url.URL) *url.URL {
 	return &u
 }
 
-// isWikitext reports whether an answer is the source of an article, and not a page about it.
+// isWikitext reports whether a response is the source of an article, and not a page about it.
 func isWikitext(mediaType string) bool {
 	return mediaType == "text/x-wiki" || mediaType == "text/plain" || mediaType == "text/x-wiki-markup"
 }
 
-// wikiTitle is the title that the address of an article holds.
+// wikiTitle returns the title in the address of an article.
 func wikiTitle(article *url.URL) string {
 	title := article.Query().Get("title")
 	if title == "" {
@@ -35,7 +35,7 @@ func wikiTitle(article *url.URL) string {
 	return strings.TrimSpace(strings.ReplaceAll(title, "_", " "))
 }
 
-// cutTitle cuts the path of an article before its title, which may hold slashes.
+// cutTitle splits the path of an article before its title, which may contain slashes.
 func cutTitle(article *url.URL) (dir, title string) {
 	const articles = "/wiki/"
 	if i := strings.Index(article.Path, articles); i >= 0 {
@@ -45,7 +45,7 @@ func cutTitle(article *url.URL) (dir, title string) {
 	return article.Path[:i+1], article.Path[i+1:]
 }
 
-// articlesOf is the scope of the articles of a wiki.
+// articlesOf returns the scope of the articles of a wiki.
 func articlesOf(article *url.URL) scope {
 	if article.Query().Has("title") {
 		return scope{host: article.Host, path: article.EscapedPath(), query: "title="}
@@ -54,7 +54,8 @@ func articlesOf(article *url.URL) scope {
 	return scope{host: article.Host, path: (&url.URL{Path: dir}).EscapedPath()}
 }
 
-// articleAddress is where the wiki of an article has another one; nil for a title that none has.
+// articleAddress returns the address of another article of the same wiki, or nil for a title that cannot
+// exist.
 func articleAddress(from *url.URL, title string) *url.URL {
 	title = strings.ReplaceAll(strings.Join(strings.Fields(strings.ReplaceAll(title, "_", " ")), " "), " ", "_")
 	first, n := utf8.DecodeRuneInString(title)
@@ -81,7 +82,7 @@ var (
 	wikiRedirect = regexp.MustCompile(`^\s*#\pL+\s*:?\s*\[\[([^\[\]|#\n]{1,255})[^\n]*\]\]`)
 )
 
-// readWikiHead reads the links of an article, and where it sends its readers.
+// readWikiHead reads the links of an article and its redirect.
 func readWikiHead(article *url.URL, source []byte) head {
 	var h head
 	if m := wikiRedirect.FindSubmatch(source); m != nil {
