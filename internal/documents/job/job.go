@@ -27,10 +27,10 @@ type State string
 const (
 	Queued    State = "queued"
 	Running   State = "running"
-	Done      State = "done"      // all of it
-	Partial   State = "partial"   // some of its files could not be indexed
-	Failed    State = "failed"    // none of them could, or something else went wrong: see Error
-	Cancelled State = "cancelled" // somebody asked for it; what was done until then stays
+	Done      State = "done"      // all files succeeded
+	Partial   State = "partial"   // some files could not be indexed
+	Failed    State = "failed"    // no file could be indexed, or another error occurred: see Error
+	Cancelled State = "cancelled" // on request; the work done until then stays
 )
 
 // Final reports whether the job has ended.
@@ -43,10 +43,10 @@ type FileState string
 const (
 	FileQueued    FileState = "queued"
 	FileIndexed   FileState = "indexed"
-	FileUnchanged FileState = "unchanged" // it was indexed before, with this very content
-	FileSkipped   FileState = "skipped"   // there is nothing in it to index
+	FileUnchanged FileState = "unchanged" // indexed before with the same content
+	FileSkipped   FileState = "skipped"   // the file has nothing to index
 	FileFailed    FileState = "failed"
-	FileCancelled FileState = "cancelled" // not looked at
+	FileCancelled FileState = "cancelled" // not examined
 )
 
 // File is a file or web page that a job indexes.
@@ -55,7 +55,7 @@ type File struct {
 	State      FileState `json:"state"`
 	Reason     string    `json:"reason,omitempty"` // of docs/ingestion.md's list; "" when all is well
 	Detail     string    `json:"detail,omitempty"` // one sentence for people
-	Partly     bool      `json:"partly,omitempty"` // it is indexed, but a part of it could not be read: Detail says which
+	Partly     bool      `json:"partly,omitempty"` // indexed, but a part could not be read: see Detail
 	DocumentID string    `json:"document_id,omitempty"`
 }
 
@@ -69,21 +69,21 @@ type Counts struct {
 // Job is one piece of work.
 type Job struct {
 	ID        string // see package ident
-	Kind      string // what it does, in the words of whoever adds it
+	Kind      string // what the job does, as defined by the caller of Add
 	Namespace string
-	Owner     string          // the subject who asked for it and alone may see it; "" means everybody
-	Origin    string          // from where the owner asked, see access.Origin
+	Owner     string          // the subject who requested the job and alone may see it; "" means everybody
+	Origin    string          // the origin of the request, see access.Origin
 	Request   json.RawMessage // for the Executor
 	State     State
-	Message   string // for people: what it is doing, waiting for, or has done
-	Error     string // why it failed, for people; "" unless State is Failed
+	Message   string // for people: what the job is doing, waiting for, or has done
+	Error     string // why the job failed, for people; "" unless State is Failed
 	Counts    Counts
 	Files     []File
-	Runs      int // how often it was started
+	Runs      int // number of starts
 
 	CreatedAt, QueuedAt time.Time // QueuedAt is later than CreatedAt for a retry
 	StartedAt, EndedAt  time.Time // zero before
-	Asked               bool      // somebody asked to cancel it
+	Asked               bool      // cancellation was requested
 }
 
 // settle sets the final state of the job from those of its files. Files that were not reached become cancelled.
@@ -166,16 +166,16 @@ func (j *Job) Count() {
 	j.Counts = c
 }
 
-// ErrNotFound says that there is no such job of that owner.
+// ErrNotFound means that the owner has no such job.
 var ErrNotFound = errors.New("no such job")
 
-// ErrState says that the state of a job does not allow a change: a retry before it has ended, or a cancellation
-// after that.
+// ErrState means that the state of a job does not allow a change: a retry before the job has ended, or a
+// cancellation afterwards.
 var ErrState = errors.New("not in this state")
 
-// QueueError says that no more jobs are accepted until some have ended.
+// QueueError means that no more jobs are accepted until some have ended.
 type QueueError struct {
-	Limit int  // jobs that may be unfinished
+	Limit int  // the most unfinished jobs
 	All   bool // it is the limit for everybody, not for one caller
 }
 
@@ -185,7 +185,7 @@ func (e *QueueError) Error() string { return fmt.Sprintf("%d jobs have not ended
 type List struct {
 	Owner     string
 	Namespace string // "" for all
-	Before    string // id of the last job of the page before; "" for the first page
+	Before    string // id of the last job of the previous page; "" for the first page
 	Limit     int
 }
 
@@ -193,22 +193,24 @@ type List struct {
 type Store interface {
 	// Add stores a new job.
 	Add(ctx context.Context, j Job) error
-	// Save stores what the Runner has changed of a job, and reports whether somebody asked to
-	// cancel it, which Save leaves alone. A job that has ended is ErrNotFound.
+	// Save stores the Runner's changes of a job, except Asked, and reports whether cancellation was
+	// requested. The error is ErrNotFound if the job has ended.
 	Save(ctx context.Context, j Job) (asked bool, err error)
 	// Job returns a job of an owner, or ErrNotFound.
 	Job(ctx context.Context, owner, id string) (Job, error)
 	// Jobs returns an owner's jobs without Files, newest first.
 	Jobs(ctx context.Context, l List) ([]Job, error)
-	// Unfinished returns the jobs that have not ended, whoever's, the one first that waits longest. It is asked
-	// every few seconds, so it returns only ID, Kind, Namespace, Owner, Origin, State and QueuedAt.
+	// Unfinished returns the jobs of all owners that have not ended, beginning with the one that has
+	// waited longest. It is called every few seconds, so it returns only ID, Kind, Namespace, Owner,
+	// Origin, State and QueuedAt.
 	Unfinished(ctx context.Context) ([]Job, error)
-	// CountUnfinished returns how many jobs have not ended: of everybody, and of an owner at an origin.
+	// CountUnfinished returns the number of jobs that have not ended: of everybody, and of an owner at
+	// an origin.
 	CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error)
-	// Ask asks to cancel a job, or returns ErrState when it has ended. One that is queued is
-	// cancelled by that.
+	// Ask requests the cancellation of a job. A queued job is cancelled immediately. The error is
+	// ErrState if the job has ended.
 	Ask(ctx context.Context, owner, id string, now time.Time) (Job, error)
-	// Retry queues a job again that has ended without being done, else it returns ErrState.
+	// Retry queues a job again that has ended without being done. Otherwise the error is ErrState.
 	Retry(ctx context.Context, owner, id string, now time.Time) (Job, error)
 }
 

@@ -32,18 +32,18 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
-// The pace of a Runner.
+// The intervals of a Runner.
 const (
-	pollInterval = 2 * time.Second        // between two looks for jobs and cancellations of other processes
-	waitInterval = 500 * time.Millisecond // between two looks at what a job waits for
+	pollInterval = 2 * time.Second        // between two checks for jobs and cancellations of other processes
+	waitInterval = 500 * time.Millisecond // between two checks of the reason why a job waits
 	saveInterval = time.Second            // between two saves of progress
 	tellInterval = 200 * time.Millisecond // between two events of a watcher
 )
 
-// maxRuns is how often a job is started that ends together with its process.
+// maxRuns is how often a job is started whose process ends during the run.
 const maxRuns = 5
 
-// The largest numbers of unfinished jobs: of one caller, who is an owner at an origin, and of all.
+// The maximum numbers of unfinished jobs: of one caller, which is an owner at an origin, and of all.
 const (
 	maxOfCaller = 200
 	maxOfAll    = 1000
@@ -57,15 +57,15 @@ const parallel = 4
 // concurrently. If Run was not called, another process has to run the jobs.
 type Runner struct {
 	opts Options
-	wake chan struct{} // has a value when there is something to look at
+	wake chan struct{} // has a value when there is something to do
 
-	admission sync.Mutex // held while a job becomes one that waits
+	admission sync.Mutex // held while a job is added to the queue
 
 	mu      sync.Mutex
-	tasks   []*Task          // being carried out, the one first that began first
-	served  map[string]int64 // when owners, and callers, had their last turn, counted in turns
+	tasks   []*Task          // running jobs, in the order of their start
+	served  map[string]int64 // when owners and callers had their last turn, counted in turns
 	turns   int64
-	changed chan struct{} // closed, and made anew, when a job has changed
+	changed chan struct{} // closed and replaced when a job changes
 	drained chan struct{}
 	once    sync.Once
 }
@@ -106,7 +106,8 @@ func (r *Runner) Add(ctx context.Context, j Job) (Job, error) {
 	return j, nil
 }
 
-// admit returns a *QueueError when a caller may have no more jobs. The caller holds admission.
+// admit returns a *QueueError if the caller may have no more jobs. The caller of admit must hold
+// admission.
 func (r *Runner) admit(ctx context.Context, owner, origin string) error {
 	all, own, err := r.opts.Store.CountUnfinished(ctx, owner, origin)
 	switch {
@@ -219,7 +220,8 @@ func (r *Runner) Watch(ctx context.Context, owner, id string, idle time.Duration
 	}
 }
 
-// await waits for a change or a time, but no less than tellInterval, and reports whether to go on.
+// await waits until something changes or the time most has passed, but at least tellInterval. It reports
+// whether the watch continues.
 func (r *Runner) await(ctx context.Context, changed <-chan struct{}, most time.Duration) bool {
 	least, timer := time.After(tellInterval), time.NewTimer(most)
 	defer timer.Stop()
@@ -245,7 +247,7 @@ func (r *Runner) await(ctx context.Context, changed <-chan struct{}, most time.D
 	}
 }
 
-// same reports whether watchers need not be told of the difference.
+// same reports whether watchers need no notification of the difference.
 func same(a, b Job) bool {
 	return a.ID == b.ID && a.State == b.State && a.Message == b.Message && a.Counts == b.Counts && a.Asked == b.Asked
 }
@@ -259,7 +261,7 @@ func (r *Runner) changes() <-chan struct{} {
 	return r.changed
 }
 
-// tell wakes the watchers.
+// tell notifies the watchers.
 func (r *Runner) tell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -267,7 +269,7 @@ func (r *Runner) tell() {
 	r.changed = make(chan struct{})
 }
 
-// stir wakes the watchers and Run.
+// stir notifies the watchers and Run.
 func (r *Runner) stir() {
 	r.tell()
 	select {
@@ -319,9 +321,9 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// start begins the jobs whose turn it is.
+// start starts the jobs whose turn it is.
 func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
-	busy := r.busy() // before the jobs are read: whoever's job ends meanwhile is looked at next time
+	busy := r.busy() // read before the jobs, so that a job that ends meanwhile is considered next time
 	all, err := r.opts.Store.Unfinished(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -335,7 +337,7 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 	for _, j := range r.choose(all, busy) {
 		j, err := r.opts.Store.Job(ctx, j.Owner, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && j.State.Final() {
-			continue // it was cancelled a moment ago
+			continue // it was cancelled meanwhile
 		}
 		if err != nil {
 			r.opts.Logger.Error("read a job", "job_id", j.ID, "error", err)
@@ -348,7 +350,7 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 			defer r.finished(t)
 			heard := r.carryOut(ctx, inner, t)
 			cancel(nil)
-			if !heard { // it comes again
+			if !heard { // it will be started again
 				select {
 				case <-time.After(pollInterval):
 				case <-ctx.Done():
@@ -358,14 +360,13 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 	}
 }
 
-// choose returns the jobs to begin, of those that have not ended, as many as there is room for: one of
-// each owner who is not busy, whose caller's last turn was longest ago, and of that caller's the
-// one that waits longest.
+// choose returns the jobs to start, as many as there is room for: at most one for each idle owner. It
+// prefers the caller whose last turn was longest ago, and of its jobs the one that has waited longest.
 func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var next []Job
-	places := map[string]int{} // in next, of owners
+	places := map[string]int{} // indexes in next, by owner
 	waiting := map[string]bool{}
 	for _, j := range all {
 		waiting[j.Owner], waiting[callerOf(j)] = true, true
@@ -379,8 +380,8 @@ func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 			next[at] = j
 		}
 	}
-	// Those who do not wait are remembered for a while, so that whoever comes with one job at a time
-	// is not always first.
+	// Callers without waiting jobs are remembered for a while, so that a caller that adds one job at a
+	// time is not always first.
 	maps.DeleteFunc(r.served, func(who string, turn int64) bool { return !waiting[who] && r.turns-turn > maxOfAll })
 	slices.SortStableFunc(next, func(a, b Job) int { return cmp.Compare(r.served[a.Owner], r.served[b.Owner]) })
 	next = next[:min(len(next), max(0, parallel-len(r.tasks)))]
@@ -402,14 +403,13 @@ func (r *Runner) busy() map[string]bool {
 	return owners
 }
 
-// callerOf is the owner of a job at an origin, as a key of Runner.served.
+// callerOf identifies the owner of a job at an origin, as a key of Runner.served.
 func callerOf(j Job) string { return j.Owner + "\x00" + j.Origin }
 
-// ErrCancelled is the cause with which the context of a cancelled job ends.
+// ErrCancelled is the cause of the context of a cancelled job.
 var ErrCancelled = errors.New("cancelled")
 
-// carryOut does one job, whose own context is inner, and reports whether the store has heard what became
-// of it.
+// carryOut runs one job, whose own context is inner. It reports whether the result was stored.
 func (r *Runner) carryOut(ctx, inner context.Context, t *Task) bool {
 	if begun, err := t.begin(ctx); err != nil || !begun {
 		return err == nil
@@ -441,7 +441,7 @@ func (r *Runner) finished(t *Task) {
 	r.stir()
 }
 
-// execute calls the Executor; that it panics is the job's failure, not the server's.
+// execute calls the Executor. It turns a panic into an error of the job.
 func (r *Runner) execute(ctx context.Context, t *Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -452,5 +452,5 @@ func (r *Runner) execute(ctx context.Context, t *Task) (err error) {
 	return r.opts.Execute(ctx, t)
 }
 
-// now is the time as stores keep it.
+// now returns the time in the precision of stores.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -18,7 +18,7 @@ type Task struct {
 
 	mu      sync.Mutex
 	job     Job
-	unsaved bool // there are changes that the store does not know
+	unsaved bool // there are changes that are not stored yet
 }
 
 // Job returns a copy of the current state of the job.
@@ -68,8 +68,8 @@ func (t *Task) Doing(what string) {
 	})
 }
 
-// begin stores that the job runs, and reports whether it does: one that nobody wants any more, or
-// that was begun too often, is ended here.
+// begin stores that the job runs, and reports whether it does. It ends a job whose cancellation was
+// requested, or that was started too often.
 func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 	t.mu.Lock()
 	t.job.Runs++
@@ -84,7 +84,7 @@ func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 	}
 	asked, err := t.runner.opts.Store.Save(ctx, j)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil // it was cancelled this very moment
+		return false, nil // it was cancelled meanwhile
 	}
 	if err != nil {
 		t.runner.opts.Logger.Error("begin a job", "job_id", t.id, "error", err)
@@ -96,7 +96,8 @@ func (t *Task) begin(ctx context.Context) (begun bool, err error) {
 	return true, nil
 }
 
-// heed saves progress and heeds the wish to cancel that another process has stored, until ctx ends.
+// heed saves progress, and cancels the job when another process has stored the request for it, until ctx
+// ends.
 func (t *Task) heed(ctx context.Context) {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
@@ -116,7 +117,7 @@ func (t *Task) heed(ctx context.Context) {
 	}
 }
 
-// save stores progress if there is any, and reports whether somebody wants the job to end.
+// save stores progress if there is any, and reports whether cancellation was requested.
 func (t *Task) save(ctx context.Context) (asked bool, err error) {
 	t.mu.Lock()
 	unsaved := t.unsaved
@@ -130,16 +131,15 @@ func (t *Task) save(ctx context.Context) (asked bool, err error) {
 	return j.Asked, err
 }
 
-// What becomes of a job must reach the store also when the server stops, or the disk is full for a
-// moment.
+// The result of a job must reach the store even if the server stops, or the disk is full for a moment.
 const (
 	endTries = 5
 	endWait  = time.Second
-	endTime  = 5 * time.Second // for one try
+	endTime  = 5 * time.Second // for one attempt
 )
 
-// end stores what became of the job, and only then tells of it. With an error the store still takes
-// the job for running, so that it will be begun again.
+// end stores the result of the job, and then notifies watchers. After an error the job is still running
+// for the store, so that it will be started again.
 func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
 	j := t.Job()
 	if err != nil && !cancelled && ctx.Err() == nil {
@@ -147,7 +147,7 @@ func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
 	}
 	j.conclude(err, cancelled, ctx.Err() != nil)
 	for i := 1; ; i++ {
-		// The end of a job must be known though the server stops.
+		// The result must be stored even if the server stops.
 		save, stop := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		_, err := t.runner.opts.Store.Save(save, j)
 		stop()
@@ -157,7 +157,7 @@ func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
 			t.mu.Unlock()
 			return nil
 		}
-		t.runner.opts.Logger.Error("store what became of a job", "job_id", t.id, "error", err)
+		t.runner.opts.Logger.Error("store the result of a job", "job_id", t.id, "error", err)
 		if i == endTries || ctx.Err() != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (t *Task) end(ctx context.Context, err error, cancelled bool) error {
 	}
 }
 
-// conclude sets the state in which a run has left the job.
+// conclude sets the state that results from a run.
 func (j *Job) conclude(err error, cancelled, stopping bool) {
 	switch {
 	case stopping && !cancelled:
@@ -202,7 +202,7 @@ func (j *Job) fail(err error) {
 	}
 }
 
-// summary says in a sentence what became of a job.
+// summary describes the result of a job in a sentence.
 func (j *Job) summary() string {
 	if j.Error != "" {
 		return j.Error

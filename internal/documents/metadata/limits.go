@@ -2,11 +2,11 @@ package metadata
 
 import "encoding/json"
 
-// Limits are what is left out of a document. The row of a file keeps them for a rebuild, since what has said
-// them may be out of reach then.
+// Limits say what is left out of a document. The row of a file keeps them for a rebuild, since the place
+// that set them may be out of reach by then.
 type Limits struct {
 	SkipSections []string `json:"skip_sections,omitempty"` // headings whose sections are left out
-	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks; 0 for no limit
+	MaxChunks    int      `json:"max_chunks,omitempty"`    // maximum number of chunks; 0 for no limit
 }
 
 // Most returns how many of n chunks are kept.
@@ -17,7 +17,7 @@ func (l Limits) Most(n int) int {
 	return n
 }
 
-// Encode returns what the row of a file keeps; "" for no limits.
+// Encode returns the text for the row of a file; "" for no limits.
 func (l Limits) Encode() (string, error) {
 	if len(l.SkipSections) == 0 && l.MaxChunks == 0 {
 		return "", nil
@@ -26,7 +26,7 @@ func (l Limits) Encode() (string, error) {
 	return string(data), err
 }
 
-// DecodeLimits reads what Encode wrote. Text that cannot be read gives no limits.
+// DecodeLimits reads the result of Encode. Invalid text gives no limits.
 func DecodeLimits(text string) (l Limits) {
 	if text == "" || json.Unmarshal([]byte(text), &l) != nil {
 		return Limits{}

@@ -1,6 +1,6 @@
-// Package metadata reads what is said of a document: its title, address, category, namespace, access list,
-// and what is left out of it. It can be said in several places. Each of them gives Fields, and a later one
-// in this order replaces what an earlier one says:
+// Package metadata reads what is said about a document: its title, address, category, namespace, access
+// list, and what is left out of it. This can be said in several places. Each of them gives Fields, and a
+// later place in this order replaces the fields of an earlier one:
 //
 //  1. the parley.yaml of a folder, for all files below it; inner folders win
 //  2. the document itself: front matter, <meta> elements, or the title of a web page
@@ -27,7 +27,7 @@ import (
 	"parley/internal/text"
 )
 
-// Fields is what one place says of a document. A nil field was not said.
+// Fields holds what one place says about a document. A nil field is not set.
 type Fields struct {
 	Title     *string      `json:",omitempty"`
 	URL       *string      `json:",omitempty"`
@@ -40,7 +40,7 @@ type Fields struct {
 	MaxChunks    int      `json:",omitempty"`
 }
 
-// over returns l, replaced by what another place says.
+// over returns l, with the fields that by sets replaced.
 func (l Fields) over(by Fields) Fields {
 	if by.Title != nil {
 		l.Title = by.Title
@@ -67,23 +67,23 @@ func (l Fields) over(by Fields) Fields {
 	return l
 }
 
-// Inherited returns what files inside a file take over from it.
+// Inherited returns the fields that apply to files inside the file as well.
 func (l Fields) Inherited() Fields {
 	l.Title, l.URL = nil, nil
 	return l
 }
 
-// Said is what is said of a file outside of it.
+// Said holds what other places than the document itself say about a file.
 type Said struct {
-	Defaults Fields // replaced by what the document says of itself
-	Says     Fields // replaces what the document says of itself
+	Defaults Fields // replaced by the document's own fields
+	Says     Fields // replace the document's own fields
 	Sidecar  Fields `json:"-"` // the sidecar's part of Says
 }
 
-// Read gathers what is said of a file at a path relative to the root: by the rules of its folders, and by
-// its sidecar, which lies beside the file in t. Around are the paths of the files that it lies in, outermost
-// first. Name is the file's name in t, "" if it has no sidecar. The hash changes with what is said, and with
-// what is wrong with it; it is Unreadable when a place cannot be read.
+// Read collects what is said about a file at a path relative to the root: by the rules of its folders,
+// and by its sidecar, which is beside the file in t. around holds the paths of the files that contain
+// it, outermost first. name is the file's name in t, or "" if it has no sidecar. The hash changes with
+// everything that is said, and with errors in it; it is Unreadable if a place cannot be read.
 func Read(r *Rules, t Tree, file string, around []string, name string) (s Said, hash string, err error) {
 	s, err = r.about(file, around)
 	if err == nil && name != "" {
@@ -100,10 +100,10 @@ func Read(r *Rules, t Tree, file string, around []string, name string) (s Said, 
 	return s, s.hash(), nil
 }
 
-// Unreadable is the hash of what cannot be read. It is never stored.
+// Unreadable is the hash if a place cannot be read. It is never stored.
 const Unreadable = "unreadable"
 
-// hash returns a hash of what is said, "" if nothing is.
+// hash returns a hash of what is said, or "" if nothing is.
 func (s Said) hash() string {
 	data, err := json.Marshal(s)
 	if err != nil || string(data) == `{"Defaults":{},"Says":{}}` {
@@ -113,7 +113,7 @@ func (s Said) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// OfPage returns what is said of a web page: its address, and a title in case it has none.
+// OfPage returns the metadata of a web page: its address, and a title in case the page has none.
 func OfPage(url, title string) Said {
 	return Said{Says: Fields{URL: &url}, Defaults: Fields{Title: given(title)}}
 }
@@ -123,7 +123,7 @@ func (s Said) Passwords() []string {
 	return append(append([]string(nil), s.Says.Passwords...), s.Defaults.Passwords...)
 }
 
-// Namespace returns the namespace that is said of the file outside of it; nil for none.
+// Namespace returns the namespace that other places than the file set; nil for none.
 func (s Said) Namespace() *string { return s.Defaults.over(s.Says).Namespace }
 
 // Limits returns what is left out of the file.
@@ -194,7 +194,7 @@ func isWebURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// addressBelow returns the address of a file whose folder has one.
+// addressBelow returns the address of a file in a folder that has an address.
 func addressBelow(base, rel string) string {
 	parts := strings.Split(path.Clean(rel), "/")
 	for i, p := range parts {

@@ -15,33 +15,33 @@ import (
 	"parley/internal/text"
 )
 
-// FolderFiles are the names of the file in a folder that describes the files below it. The second one is read
-// for the same reason as that of sidecars.
+// FolderFiles are the names of the file in a folder that describes the files below it. The second
+// spelling is read for the same reason as that of sidecars.
 var FolderFiles = []string{"parley.yaml", "parley.yml"}
 
-// IsFolderFile reports whether a name is one of FolderFiles. Case does not count.
+// IsFolderFile reports whether a name is one of FolderFiles, ignoring case.
 func IsFolderFile(name string) bool {
 	return slices.ContainsFunc(FolderFiles, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Rules are what the parley.yaml of a folder says, on top of those of the folders around it.
+// Rules are the contents of a folder's parley.yaml, on top of those of the enclosing folders.
 type Rules struct {
 	dir      string // relative to the root
 	around   *Rules // nil at the root
 	defaults Fields
 	entries  []*entry
-	err      error // the file is not valid; nothing below it may be indexed
+	err      error // the file is invalid; nothing below it may be indexed
 }
 
-// entry is what the file of a folder says of some of the files below it.
+// entry is what a folder's file says about some of the files below it.
 type entry struct {
 	pattern string
 	matches *regexp.Regexp
 	layer   Fields
-	used    atomic.Bool // it matched a file
+	used    atomic.Bool // it has matched a file
 }
 
-// folderKeys are what the file of a folder may say.
+// folderKeys are the keys of a folder's file.
 type folderKeys struct {
 	URL       *string   `yaml:"url"`
 	Category  *string   `yaml:"category"`
@@ -66,7 +66,7 @@ func (r *Rules) At(dir string) *Rules {
 // Dir returns the folder, relative to the root.
 func (r *Rules) Dir() string { return r.dir }
 
-// ReadRules reads the file of a folder. Without one it returns the rules around it.
+// ReadRules reads the file of a folder. If there is none, it returns the rules around it.
 func ReadRules(t Tree, dir string, around *Rules) *Rules {
 	own := around
 	for _, name := range FolderFiles {
@@ -114,7 +114,7 @@ func (r *Rules) parse(data []byte) error {
 		return nil
 	}
 	if k.Files.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: files must be a mapping of names to what holds for them", k.Files.Line)
+		return fmt.Errorf("line %d: files must be a mapping of names to their metadata", k.Files.Line)
 	}
 	for i := 0; i+1 < len(k.Files.Content); i += 2 {
 		e, err := newEntry(k.Files.Content[i], k.Files.Content[i+1])
@@ -131,7 +131,7 @@ func newEntry(name, value *yaml.Node) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", name.Line, err)
 	}
-	// A node decodes into a struct without a look at unknown keys, its text does not.
+	// Decoding a node into a struct ignores unknown keys; decoding its text does not.
 	text, err := yaml.Marshal(value)
 	if err != nil {
 		return nil, yamlError(err)
@@ -143,12 +143,11 @@ func newEntry(name, value *yaml.Node) (*entry, error) {
 	return &entry{pattern: name.Value, matches: matches, layer: l}, nil
 }
 
-// asterisks mean the same as two of them, and cost more.
+// asterisks matches runs of asterisks that mean the same as two of them, but cost more.
 var asterisks = regexp.MustCompile(`\*{3,}`)
 
-// patternOf makes a pattern of names an expression on paths below the folder: * stands for any
-// characters but /, ** for any, ? for one. A pattern without / is matched with the last part of the
-// path.
+// patternOf converts a file name pattern to an expression for paths below the folder: * matches any
+// characters except /, ** any, and ? one. A pattern without / is matched with the last part of the path.
 func patternOf(pattern string) (*regexp.Regexp, error) {
 	clean := asterisks.ReplaceAllString(strings.TrimPrefix(pattern, "./"), "**")
 	if clean == "" || strings.HasPrefix(clean, "/") || slices.Contains(strings.Split(clean, "/"), "..") {
@@ -186,10 +185,10 @@ func patternOf(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
-// about returns what all rules say of the file at a path relative to the root; files around it
-// are those that it lies in, outermost first. Inner folders have the last word, and of the entries
-// of a folder the last one. What an entry says of an archive holds for the files inside as what
-// the file of a folder says does, but for title and address.
+// about returns what all rules say about the file at a path relative to the root. around holds the files
+// that contain it, outermost first. Inner folders take precedence, and within a folder later entries. An
+// entry for an archive applies to the files inside it like the folder's own fields, except for title and
+// address.
 func (r *Rules) about(file string, around []string) (Said, error) {
 	if r == nil {
 		return Said{}, nil
@@ -221,8 +220,8 @@ func (r *Rules) about(file string, around []string) (Said, error) {
 	return a, nil
 }
 
-// rel returns a path relative to the root as one relative to the rules' folder; "" when it does not
-// lie below that.
+// rel returns a path relative to the root as a path relative to the rules' folder, or "" if it is not
+// below that folder.
 func (r *Rules) rel(file string) string {
 	if r.dir == "." {
 		return file

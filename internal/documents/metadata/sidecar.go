@@ -14,8 +14,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// SidecarSuffixes are the endings of sidecars: report.pdf.parley.yaml describes report.pdf. The second one is
-// read because its author means it as one, perhaps to restrict access.
+// SidecarSuffixes are the endings of sidecars: report.pdf.parley.yaml describes report.pdf. The second
+// spelling is read because its author means a sidecar, perhaps to restrict access.
 var SidecarSuffixes = []string{".parley.yaml", ".parley.yml"}
 
 // SidecarOf returns the name of the file that a sidecar describes.
@@ -28,7 +28,7 @@ func SidecarOf(name string) (string, bool) {
 	return "", false
 }
 
-// keys are what a sidecar, or an entry in the file of a folder, may say.
+// keys are the keys of a sidecar, or of an entry in a folder's file.
 type keys struct {
 	Title     *string   `yaml:"title"`
 	URL       *string   `yaml:"url"`
@@ -43,7 +43,7 @@ type keys struct {
 	MaxChunks    *int      `yaml:"max_chunks"`
 }
 
-// Sidecar returns the text of a sidecar that leaves sections and chunks out of a file.
+// Sidecar returns the text of a sidecar that sets limits.
 func Sidecar(l Limits) []byte {
 	said := struct {
 		SkipSections []string `yaml:"skip_sections,omitempty"`
@@ -56,7 +56,7 @@ func Sidecar(l Limits) []byte {
 	return text
 }
 
-// fields checks the keys.
+// fields checks and converts the keys.
 func (k keys) fields() (Fields, error) {
 	l := Fields{Title: k.Title, URL: k.URL, Category: k.Category}
 	users, err := namesIn(k.Users, "users")
@@ -94,21 +94,21 @@ func (k keys) fields() (Fields, error) {
 	return l, nil
 }
 
-// MaxSize is the most bytes of a sidecar, and of the file of a folder.
+// MaxSize is the maximum size in bytes of a sidecar or a folder's file.
 const MaxSize = 64 << 10
 
-// Tree is where a file and its sidecars lie: a folder, or the files inside a file.
+// Tree contains a file and its sidecars: a folder, or the files inside a file.
 type Tree interface {
 	// Open opens a file. The error is fs.ErrNotExist if there is none.
 	Open(path string) (io.ReadCloser, error)
 }
 
-// UnreadError says that a place could not be read. The next run may succeed.
+// UnreadError means that a place could not be read. The next run may succeed.
 type UnreadError struct{ what, why string }
 
 func (e *UnreadError) Error() string { return e.what + " cannot be read: " + e.why }
 
-// Cause says in a few words why something could not be read.
+// Cause says briefly why something could not be read.
 func Cause(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return "no permission to read it"
@@ -120,7 +120,7 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// readSidecar reads the sidecar of a file, which says nothing when there is none.
+// readSidecar reads the sidecar of a file. Without a sidecar, the fields are empty.
 func readSidecar(t Tree, file string) (l Fields, err error) {
 	found := false
 	for _, suffix := range SidecarSuffixes {
@@ -142,7 +142,7 @@ func readSidecar(t Tree, file string) (l Fields, err error) {
 	return l, nil
 }
 
-// readSmall reads a file of metadata, and one byte more than it may have.
+// readSmall reads a metadata file, up to one byte more than the limit.
 func readSmall(t Tree, path string) ([]byte, error) {
 	f, err := t.Open(path)
 	if err != nil {
@@ -160,7 +160,7 @@ func parseSidecar(data []byte) (Fields, error) {
 	return k.fields()
 }
 
-// decodeStrictly reads one YAML document: an unknown key may be a misspelt restriction.
+// decodeStrictly decodes one YAML document. It rejects unknown keys, which may be misspelt restrictions.
 func decodeStrictly(data []byte, into any) error {
 	if len(data) > MaxSize {
 		return fmt.Errorf("it has more than %d bytes", MaxSize)
@@ -181,13 +181,13 @@ func decodeStrictly(data []byte, into any) error {
 	return nil
 }
 
-// yamlError makes a decoder's error one line.
+// yamlError returns a decoder's error on one line.
 func yamlError(err error) error {
 	return errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 }
 
-// namesIn returns a list of names, or a single one. A key without a name is an error: it is not
-// for us to guess whether it means everyone or no one.
+// namesIn returns a list of names, or a single name as a list. A key without a name is an error, since
+// it may mean everyone or no one.
 func namesIn(n yaml.Node, key string) ([]string, error) {
 	var nodes []*yaml.Node
 	switch n.Kind {
@@ -202,7 +202,7 @@ func namesIn(n yaml.Node, key string) ([]string, error) {
 	for _, n := range nodes {
 		name := strings.TrimSpace(n.Value)
 		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || name == "" {
-			return nil, fmt.Errorf("line %d: %s must be names", n.Line, key)
+			return nil, fmt.Errorf("line %d: %s must be a name or a list of names", n.Line, key)
 		}
 		names = append(names, name)
 	}
@@ -212,10 +212,10 @@ func namesIn(n yaml.Node, key string) ([]string, error) {
 	return names, nil
 }
 
-// namespaceIn returns the name of a namespace; nil when there is none.
+// namespaceIn returns the name of a namespace; nil if not set.
 func namespaceIn(n yaml.Node) (*string, error) {
 	if n.Kind == 0 {
-		return nil, nil //nolint:nilnil // nothing was said, which is no mistake
+		return nil, nil // not being set is no error
 	}
 	name := strings.TrimSpace(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
@@ -227,10 +227,10 @@ func namespaceIn(n yaml.Node) (*string, error) {
 	return &name, nil
 }
 
-// maxPasswords bounds how many passwords are tried on a file.
+// maxPasswords limits the number of passwords that are tried on a file.
 const maxPasswords = 20
 
-// passwordsIn returns a list of passwords, or a single one, exactly as written.
+// passwordsIn returns a list of passwords, or a single one as a list, exactly as written.
 func passwordsIn(n yaml.Node) ([]string, error) {
 	nodes := []*yaml.Node{&n}
 	switch n.Kind {

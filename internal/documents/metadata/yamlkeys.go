@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// checkKeys says in the words of whoever wrote a file which of its keys is wrong, which the decoder
-// would say in those of this program. What it finds nothing wrong with may still not decode.
+// checkKeys reports a wrong key in terms of the file, where the decoder's error would name types of this
+// program. A file that passes may still fail to decode.
 func checkKeys(data []byte, into any) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
