@@ -56,8 +56,9 @@ func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address s
 	return s.cfg.Store.DocumentsAt(ctx, f, spellings(address))
 }
 
-// spellings returns the forms in which an address may be stored: in normal form, as pages are, or without its
-// fragment, with and without a slash at its end. Some servers and proxies merge two slashes into one.
+// spellings returns the forms in which an address may be stored: normalised, as pages are, or without
+// its fragment, with and without a slash at its end. Some servers and proxies merge two slashes into
+// one.
 func spellings(address string) []string {
 	for _, scheme := range []string{"http:/", "https:/"} {
 		if rest, ok := strings.CutPrefix(address, scheme); ok && !strings.HasPrefix(rest, "/") {

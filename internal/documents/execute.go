@@ -40,7 +40,7 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 	j := t.Job()
 	at, w := scopeOf(j), newUploadWatch(t)
 	if len(w.waiting) == 0 {
-		return nil // a run before has come to all of them
+		return nil // an earlier run has processed all of them
 	}
 	published, err := s.publish(t, at, w)
 	if err != nil {
@@ -65,7 +65,8 @@ func (s *Service) readUploads(ctx context.Context, t *job.Task) error {
 	return s.files.Accept(j.ID)
 }
 
-// waiter returns what waits for another ingestion to end, and then says what the job does.
+// waiter returns a function that waits for another ingestion to end, and reports what the job does
+// afterwards.
 func waiter(ctx context.Context, t *job.Task, doing string) func() error {
 	return func() error {
 		err := t.Wait(ctx, "Waiting for another ingestion to end.")
@@ -93,7 +94,7 @@ func (s *Service) publish(t *job.Task, at upload.Scope, w *uploadWatch) (int, er
 	return n, nil
 }
 
-// tryAgain marks the files of a job that failed before, so that they are read again.
+// tryAgain marks the files that failed in an earlier run of a job, so that they are read again.
 func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *uploadWatch) error {
 	rows, err := s.cfg.Store.Files(ctx, at.Namespace, ingest.UploadsRoot(at.Owner))
 	if err != nil {
@@ -120,8 +121,8 @@ func (s *Service) tryAgain(ctx context.Context, at upload.Scope, w *uploadWatch)
 	return nil
 }
 
-// withdraw takes back the files that a cancelled job has not reached, and restores earlier versions of them.
-// The next job then does not index them, and this one can be retried.
+// withdraw takes back the files that a cancelled job has not reached, and restores earlier versions of
+// them. The next job then does not index them, and this job can be retried.
 func (s *Service) withdraw(at upload.Scope, id string, w *uploadWatch) error {
 	var failed error
 	for name := range w.left() {
@@ -155,7 +156,8 @@ type members struct {
 func newUploadWatch(t *job.Task) *uploadWatch {
 	w := &uploadWatch{task: t, waiting: map[string]int{}, inside: map[string]*members{}, opened: map[string]bool{}}
 	t.Update(func(j *job.Job) {
-		// A file in which one has to be tried again is read again, and what failed in it comes anew.
+		// If a nested file must be retried, the outermost file is read again, and the failures inside it
+		// are found again.
 		again := map[string]bool{}
 		for _, f := range j.Files {
 			if name, _, _ := strings.Cut(f.Name, "/"); f.State == job.FileQueued {
@@ -188,7 +190,7 @@ func (w *uploadWatch) set(name string, f job.File) {
 	w.task.Update(func(j *job.Job) { j.Files[w.waiting[name]] = f })
 }
 
-// outcome enters the outcome of a file.
+// outcome records the outcome of a file.
 func (w *uploadWatch) outcome(o ingest.Outcome) {
 	name, _, inside := strings.Cut(o.Path, "/")
 	if !w.has(name) {
@@ -199,7 +201,7 @@ func (w *uploadWatch) outcome(o ingest.Outcome) {
 		return
 	}
 	if o.Reason == "" && o.DocumentID == "" {
-		w.opened[name] = true // what became of the files inside it decides
+		w.opened[name] = true // the outcomes of the nested files decide
 		if partly(o) {
 			w.task.Update(func(j *job.Job) {
 				f := &j.Files[w.waiting[name]]
@@ -220,7 +222,8 @@ func (w *uploadWatch) outcome(o ingest.Outcome) {
 	})
 }
 
-// member enters the outcome of a file inside a file. The job lists only those that failed, even partly.
+// member records the outcome of a nested file. The job lists only nested files that failed, even in
+// part.
 func (w *uploadWatch) member(name string, o ingest.Outcome) {
 	m := w.inside[name]
 	if m == nil {
@@ -262,14 +265,14 @@ func (w *uploadWatch) left() map[string]bool {
 	return left
 }
 
-// settle enters the outcomes of files that hold others.
+// settle records the outcomes of files that contain others.
 func (w *uploadWatch) settle() {
 	w.task.Update(func(j *job.Job) {
 		for name, m := range w.inside {
 			f, inside := &j.Files[w.waiting[name]], fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
 			if f.Detail == "" {
 				f.Detail = inside
-			} else { // why it was not read to its end
+			} else { // why it was not read completely
 				f.Detail = strings.TrimSuffix(f.Detail, ".") + ". " + inside
 			}
 		}
@@ -290,7 +293,7 @@ func (w *uploadWatch) settle() {
 	})
 }
 
-// finish ends the files of which the ingestion did not speak: they were deleted meanwhile.
+// finish ends the files without an outcome: they were deleted meanwhile.
 func (w *uploadWatch) finish() {
 	w.settle()
 	for name := range w.left() {

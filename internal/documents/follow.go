@@ -100,7 +100,7 @@ func (f *following) follow(ctx context.Context, roots diskRoots) error {
 // rootsInterval is how often the ingested roots are compared with those that are followed.
 const rootsInterval = 5 * time.Second
 
-// awaitOthers returns when the ingested files and folders are no longer these, or ctx has ended.
+// awaitOthers returns when the set of ingested files and folders differs from roots, or ctx ends.
 func (f *following) awaitOthers(ctx context.Context, roots diskRoots) {
 	for sleep(ctx, rootsInterval) {
 		now, err := f.diskRoots(ctx)

@@ -11,14 +11,14 @@ import (
 
 // Quota limits the bytes of uploads, including waiting ones; 0 means no limit.
 type Quota struct {
-	All   int64 // of everybody
+	All   int64 // of all owners together
 	Owner int64 // of each owner, in all namespaces
 }
 
 // QuotaError says that an upload would exceed a quota.
 type QuotaError struct {
 	Limit int64 // in bytes
-	All   bool  // it is that of everybody
+	All   bool  // the limit of all owners together was exceeded
 }
 
 func (e *QuotaError) Error() string {
@@ -105,8 +105,8 @@ func (q *quotaReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// admit checks the quotas again when a batch becomes a job, since other uploads may have arrived meanwhile. The
-// caller holds admission.
+// admit checks the quotas again when a batch becomes a job, since other uploads may have arrived
+// meanwhile. The caller must hold admission.
 func (b *Batch) admit(ctx context.Context) error {
 	left, over, err := b.service.left(ctx, b.at.Owner, b.id)
 	if err != nil || over == nil {

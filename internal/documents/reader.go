@@ -20,38 +20,38 @@ import (
 
 // Reader reads documents into the corpus. A Service has its own; tests may replace it.
 type Reader interface {
-	// Read makes the corpus follow what w names. A *ingest.LockedError says that another ingestion is
+	// Read brings the corpus up to date with w. A *ingest.LockedError means that another ingestion is
 	// running.
 	Read(ctx context.Context, w Work) (ingest.Report, error)
-	// Survey says what reading a path or sites would take, and changes nothing.
+	// Survey estimates the cost of reading a path or sites, and changes nothing.
 	Survey(ctx context.Context, w Work) (Estimate, error)
 	// Forget deletes the documents of an address and returns how many there were.
 	Forget(ctx context.Context, namespace, url string) (int, error)
 }
 
-// Work names what is to be read: the folder of a scope's uploads, a file of an ingested folder, or web
+// Work names the sources to read: the folder of a scope's uploads, a file of an ingested folder, or web
 // sites.
 type Work struct {
 	upload.Scope
 	Uploads string // the folder of the scope's uploads
-	Files   int    // roughly how many of its files are to be read
+	Files   int    // approximate number of its files to read
 	Path    string // a file
 	Sites   []ingest.Site
 	Outcome func(ingest.Outcome) // called for each file and page; may be nil
 }
 
-// Estimate is what indexing something would take.
+// Estimate is the cost of indexing something.
 type Estimate struct {
 	Documents, Chunks int
 	Tokens            int                 // of the chunks
 	ToEmbed           int                 // tokens of the chunks that have no vector yet; 0 without an embedding model
-	Refused           []ingest.FileResult // what would give no document
+	Refused           []ingest.FileResult // files that would give no document
 }
 
 // reader is the Reader of a Service.
 type reader struct{ cfg Config }
 
-// ingester returns what reads into a namespace with the processes of a pool.
+// ingester returns an Ingester for a namespace that uses the processes of a pool.
 func (r *reader) ingester(namespace string, pool *sandbox.Pool) *ingest.Ingester {
 	return ingest.New(r.config(namespace, pool))
 }
@@ -68,7 +68,7 @@ func (r *reader) config(namespace string, pool *sandbox.Pool) ingest.Config {
 	}
 }
 
-// ofScope is config for a scope, whose documents only its owner may see.
+// ofScope returns the configuration for a scope, whose documents only its owner may see.
 func (r *reader) ofScope(w Work, pool *sandbox.Pool) ingest.Config {
 	c := r.config(w.Namespace, pool)
 	c.Owner, c.Outcome = w.Owner, w.Outcome
@@ -82,7 +82,7 @@ func (r *reader) ofScope(w Work, pool *sandbox.Pool) ingest.Config {
 // to be committed.
 const blobAge = time.Hour
 
-// supports reports whether a file is ingested. Images help only models that see.
+// supports reports whether a file is ingested. Images help only models that read images.
 func (r *reader) supports(name string, head []byte) bool {
 	return extract.Supports(name, head) && (r.cfg.Images || format.NameOf(name) != "image")
 }
@@ -95,7 +95,7 @@ func (r *reader) mayName(namespace string) bool {
 	})
 }
 
-// mostWorkers is how many processes read files unless the configuration says otherwise.
+// mostWorkers is the default maximum number of processes that read files.
 const mostWorkers = 4
 
 func (r *reader) workers() int {
@@ -105,7 +105,7 @@ func (r *reader) workers() int {
 	return min(runtime.NumCPU(), mostWorkers)
 }
 
-// pool returns a pool of processes that read files. Ahead starts all of them with the first file.
+// pool returns a pool of processes that read files. ahead starts all of them with the first file.
 func (r *reader) pool(workers int, ahead bool) *sandbox.Pool {
 	return sandbox.NewPool(sandbox.Options{Workers: workers, Ahead: ahead, CacheDir: r.cache(), Limits: r.cfg.Extract})
 }
@@ -117,7 +117,7 @@ func (r *reader) cache() string {
 	return filepath.Join(r.cfg.Data, "cache")
 }
 
-// manyFiles is the number of files for which all processes are started at once.
+// manyFiles is the number of files from which on all processes are started at once.
 const manyFiles = 4
 
 // Read implements Reader.
@@ -149,7 +149,7 @@ func (r *reader) Survey(ctx context.Context, w Work) (e Estimate, err error) {
 	pool := r.pool(r.workers(), false)
 	defer pool.Close()
 	c := r.ofScope(w, pool)
-	c.DataDir = ""  // a staged upload lies in there
+	c.DataDir = ""  // it contains staged uploads
 	c.MayName = nil // as in Read
 	add := func(put retrieval.Put) error {
 		e.Documents++

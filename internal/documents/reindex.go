@@ -58,7 +58,7 @@ func isSite(root string) bool {
 	return strings.HasPrefix(root, "http://") || strings.HasPrefix(root, "https://")
 }
 
-// readAnew reads a file as if it had changed, with the files that it lies in.
+// readAnew reads a file as if it had changed, together with the files that contain it.
 func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 	j := t.Job()
 	var request reindexRequest
@@ -101,8 +101,8 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 	return err
 }
 
-// lookAgain marks a file and those that it lies in, so that the next run reads them again. It returns the path
-// of the outermost one, which is the one on the disk.
+// lookAgain marks a file and the files that contain it, so that the next run reads them again. It
+// returns the path of the outermost one, which is on the disk.
 func (s *Service) lookAgain(ctx context.Context, namespace string, request reindexRequest) (outermost string, err error) {
 	rows, err := s.cfg.Store.Files(ctx, namespace, request.Root)
 	if err != nil {

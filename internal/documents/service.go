@@ -84,10 +84,10 @@ type Disk interface {
 
 // Config is what a Service works with. A zero field means the default.
 type Config struct {
-	Data       string // data folder: it holds the uploads and the locks, and is never ingested
+	Data       string // data folder, which contains the uploads and the locks, and is never ingested
 	Cache      string // folder of compiled parsers; by default in Data
-	Namespace  string // into which Ingest puts documents
-	ConfigFile string // of the program, which is not the parley.yaml of a folder; "" without one
+	Namespace  string // namespace into which Ingest puts documents
+	ConfigFile string // the program's own, which is not the parley.yaml of a folder; "" for none
 
 	Store   Store
 	Corpus  ingest.Aside
@@ -101,18 +101,18 @@ type Config struct {
 	Extract             extract.Limits
 	Workers             int                 // processes that read files; by default one for each CPU, at most four
 	Images              bool                // image files are documents
-	Names               []string            // namespaces that files may name; * at the end stands for any text
+	Names               []string            // namespaces that files may name; a final * matches any text
 	Split               ingest.SplitOptions // how documents are cut into chunks
 	Embedding           string              // model of the vectors; "" for none
-	EmbeddingDimensions int                 // of the vectors; 0 for the model's own
+	EmbeddingDimensions int                 // of the vectors; 0 means the model's own
 
 	Quota     Quota         // of uploads
-	Retention time.Duration // how long jobs are kept after their end; 0 for ever
+	Retention time.Duration // how long jobs are kept after their end; 0 means for ever
 	Logger    *slog.Logger  // nil discards
-	Reader    Reader        // reads for jobs in place of the Service; for tests
+	Reader    Reader        // reads for jobs instead of the Service; for tests
 }
 
-// Service brings documents into the corpus. Its methods may be called concurrently.
+// Service brings documents into the corpus. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
 	files   *upload.Store
@@ -121,8 +121,8 @@ type Service struct {
 	reader  Reader  // for jobs
 
 	admission sync.Mutex   // held while a received upload becomes a job
-	forgotten forgotten    // pages that the run during which they were deleted may store again
-	deletions atomic.Int64 // of uploads so far, so that a job notices one
+	forgotten forgotten    // pages deleted during a run that may store them again
+	deletions atomic.Int64 // number of deleted uploads, so that a job notices a deletion
 }
 
 // New returns a Service.
@@ -194,7 +194,7 @@ func (s *Service) add(ctx context.Context, j job.Job) (job.Job, error) {
 	return j, s.full(err)
 }
 
-// full wraps an error in ErrFull if it says that the disk is full.
+// full wraps an error in ErrFull if it means that the disk is full.
 func (s *Service) full(err error) error {
 	if err != nil && s.cfg.Disk.IsFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
@@ -202,7 +202,7 @@ func (s *Service) full(err error) error {
 	return err
 }
 
-// stateOf returns the state of a file for the reason why it gave no document.
+// stateOf returns the state of a file that gave no document for a reason.
 func stateOf(reason extract.Reason) job.FileState {
 	switch {
 	case reason == "":

@@ -25,7 +25,7 @@ const MaxSites = 100
 // siteRequest is the Request of a job that reads the web.
 type siteRequest struct {
 	Sites []ingest.Site `json:"sites"`
-	Force bool          `json:"force"` // of all, which a Site does not keep
+	Force bool          `json:"force"` // of all sites, because Site does not store it
 }
 
 // AddSites adds a job that reads web sites. The names of its files are their addresses in normal form. A
@@ -44,13 +44,13 @@ func (s *Service) AddSites(ctx context.Context, at upload.Scope, kind string, si
 	}
 	if j, err = s.add(ctx, j); err == nil {
 		for _, site := range sites {
-			s.forgotten.remove(page{at.Namespace, site.URL}) // it is wanted again
+			s.forgotten.remove(page{at.Namespace, site.URL}) // the page is wanted again
 		}
 	}
 	return j, err
 }
 
-// checkSite brings the address of a site into normal form.
+// checkSite normalises the address of a site.
 func checkSite(site *ingest.Site) error {
 	if err := site.Check(); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s *Service) readSites(ctx context.Context, t *job.Task) error {
 	pages, again := listedPages(j, len(request.Sites))
 	for i, site := range request.Sites {
 		if i >= len(j.Files) || j.Files[i].State != job.FileQueued && !again {
-			continue // a run before has come to it
+			continue // an earlier run has processed it
 		}
 		site.Force = request.Force
 		w := &siteWatch{task: t, index: i, site: site.URL, before: j.Files[i], pages: pages}
@@ -149,7 +149,7 @@ func (s *Service) readSite(ctx context.Context, at upload.Scope, site ingest.Sit
 	}
 }
 
-// fromReport returns the outcome of the first page of a site for which there was none.
+// fromReport returns the outcome of a site's first page from a report, for a page that had no outcome.
 func fromReport(r ingest.Report) job.File {
 	for _, f := range append(r.Failed, r.Skipped...) {
 		return job.File{State: stateOf(f.Reason), Reason: string(f.Reason), Detail: f.Detail}
@@ -166,18 +166,18 @@ func fromReport(r ingest.Report) job.File {
 // maxPages is how many pages of its sites a job lists.
 const maxPages = 5000
 
-// siteWatch enters the outcomes of the pages of a site into a job.
+// siteWatch records the outcomes of the pages of a site in a job.
 type siteWatch struct {
 	task   *job.Task
 	index  int // of the site in Job.Files
 	site   string
-	before job.File       // its entry before this run
-	pages  map[string]int // index in Job.Files of the pages beside the first ones
-	first  job.File       // what is known of the first page; without a State nothing is
+	before job.File       // the site's entry before this run
+	pages  map[string]int // index in Job.Files of the pages other than first ones
+	first  job.File       // the outcome of the first page; without a State it is unknown
 }
 
-// outcome enters the outcome of a page. Other pages than the first are listed only if they were indexed or
-// failed.
+// outcome records the outcome of a page. Pages other than the first are listed only if they were indexed
+// or failed.
 func (w *siteWatch) outcome(o ingest.Outcome) {
 	f := job.File{Name: o.Path, State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 	if f.State == job.FileIndexed && o.Unchanged {
@@ -201,8 +201,8 @@ func (w *siteWatch) outcome(o ingest.Outcome) {
 	})
 }
 
-// sameJob returns the entry of a file that one job has read twice: what it indexed the first time stays
-// indexed, although it was unchanged the second time.
+// sameJob returns the entry of a file that one job has read twice: a file that was indexed the first
+// time stays indexed, although it was unchanged the second time.
 func sameJob(before, now job.File) job.File {
 	if before.State == job.FileIndexed && now.State == job.FileUnchanged {
 		now.State = job.FileIndexed

@@ -13,19 +13,19 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Sources are what somebody names to ingest.
+// Sources are the files, folders and web sites to ingest.
 type Sources struct {
 	Paths   []string
 	Sites   []ingest.Site
-	AsKnown bool // a site that was ingested before is read with the options of that time
+	AsKnown bool // a known site is read with the options of its earlier ingestion
 }
 
-// Empty reports whether nothing is named.
+// Empty reports whether there are no sources.
 func (f Sources) Empty() bool { return len(f.Paths)+len(f.Sites) == 0 }
 
-// Ingest makes the namespace of the Service follow sources, files before web sites, which take longer.
-// A *ingest.PathError or *ingest.SiteError says that one of them cannot be ingested at all. Progress,
-// which may be nil, is called from Ingest's goroutine.
+// Ingest brings the namespace of the Service up to date with sources, files before web sites, which take
+// longer. A *ingest.PathError or *ingest.SiteError means that a source cannot be ingested at all.
+// progress, which may be nil, is called from Ingest's goroutine.
 func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest.Progress)) (ingest.Report, error) {
 	pool := s.reading.pool(s.reading.workers(), true)
 	defer pool.Close()
@@ -35,8 +35,8 @@ func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest
 		func(sites []ingest.Site) (ingest.Report, error) { return in.RunSites(ctx, sites, progress) })
 }
 
-// Survey reports what Ingest would do, and changes nothing. Visit gets the documents that Ingest would
-// store, one at a time.
+// Survey reports what Ingest would do, and changes nothing. It calls visit with the documents that
+// Ingest would store, one at a time.
 func (s *Service) Survey(ctx context.Context, from Sources, visit func(retrieval.Put) error, progress func(ingest.Progress)) (ingest.Report, error) {
 	pool := s.reading.pool(s.reading.workers(), true)
 	defer pool.Close()
@@ -46,7 +46,7 @@ func (s *Service) Survey(ctx context.Context, from Sources, visit func(retrieval
 		func(sites []ingest.Site) (ingest.Report, error) { return in.SurveySites(ctx, sites, visit, progress) })
 }
 
-// eachKind adds up what is done with the paths of sources, and then with their sites.
+// eachKind processes the paths of sources, and then their sites, and adds up the results.
 func eachKind(ctx context.Context, in *ingest.Ingester, from Sources,
 	paths func() (ingest.Report, error), sites func([]ingest.Site) (ingest.Report, error)) (report ingest.Report, err error) {
 	if len(from.Paths) > 0 {
@@ -66,7 +66,7 @@ func eachKind(ctx context.Context, in *ingest.Ingester, from Sources,
 	return report, err
 }
 
-// sites returns the sites as they are to be read.
+// sites returns the sites with the options to use.
 func (f Sources) sites(ctx context.Context, in *ingest.Ingester) ([]ingest.Site, error) {
 	known, err := in.Sites(ctx)
 	if err != nil || !f.AsKnown {
@@ -103,8 +103,8 @@ func (s *Service) Known(ctx context.Context) (Sources, error) {
 	return from, err
 }
 
-// Rebuild makes all documents of the namespace anew from their stored originals, as
-// ingest.Ingester.Rebuild does, and removes the old ones.
+// Rebuild makes all documents of the namespace again from their stored originals, see
+// ingest.Ingester.Rebuild, and removes the old ones.
 func (s *Service) Rebuild(ctx context.Context, progress func(ingest.Progress)) (report ingest.RebuildReport, err error) {
 	if err := s.SweepReplaced(ctx); err != nil {
 		return report, err
@@ -117,7 +117,8 @@ func (s *Service) Rebuild(ctx context.Context, progress func(ingest.Progress)) (
 	return report, s.SweepReplaced(ctx)
 }
 
-// sweepStep is how many documents one transaction removes, so that other writers get their turn.
+// sweepStep is how many documents one transaction removes, so that other writers are not blocked for
+// long.
 const sweepStep = 20
 
 // SweepReplaced removes the documents that a Rebuild has replaced.
@@ -149,5 +150,5 @@ func IsURL(source string) bool {
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
 }
 
-// onDisk reports whether a root is a file or folder of this disk.
+// onDisk reports whether a root is a file or folder on this disk.
 func onDisk(root retrieval.Root) bool { return filepath.IsAbs(root.Path) }

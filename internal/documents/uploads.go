@@ -24,22 +24,23 @@ type Batch struct {
 	service *Service
 	at      upload.Scope
 	kind    string
-	id      string // of the job to be
+	id      string // of the future job
 	files   []job.File
 
 	bytes   int64 // of the files
-	freed   int64 // by the files that they take the places of
-	counted bool  // how many it may have was looked up
-	left    int64 // the most bytes that it may have, if over is set
+	freed   int64 // bytes of the files that they replace
+	counted bool  // left and over are set
+	left    int64 // maximum number of bytes, if over is set
 	over    *QuotaError
 }
 
-// Begin begins an upload. The caller ends it with Commit or Discard.
+// Begin starts an upload. The caller must end it with Commit or Discard.
 func (s *Service) Begin(at upload.Scope, kind string) *Batch {
 	return &Batch{service: s, at: at, kind: kind, id: job.NewID()}
 }
 
-// Add stores a file under the name that upload.Clean makes of the client's. It is not visible before Commit.
+// Add stores a file under the name that upload.Clean makes of the client's. The file is not visible
+// before Commit.
 func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	name, err := upload.Clean(name)
 	if err != nil {
@@ -48,7 +49,7 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	if len(b.files) == MaxFiles {
 		return ErrTooMany
 	}
-	// Names that a file system may take for the same.
+	// A file system may ignore case.
 	if slices.ContainsFunc(b.files, func(f job.File) bool { return strings.EqualFold(f.Name, name) }) {
 		return fmt.Errorf("%w: %s", ErrTwice, name)
 	}
@@ -65,8 +66,8 @@ func (b *Batch) Add(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// Settle sets the scope and the file name of a batch of one file, and what to leave out of it: sections, by
-// their headings, and all but the first maxChunks chunks, unless that is 0.
+// Settle sets the scope and the file name of a batch of one file, and its limits: the headings of
+// sections to leave out, and the maximum number of chunks unless maxChunks is 0.
 func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxChunks int) error {
 	name, err := upload.Clean(name)
 	if err != nil {
@@ -86,13 +87,13 @@ func (b *Batch) Settle(at upload.Scope, name string, skipSections []string, maxC
 	return nil
 }
 
-// ID is the id of the job that Commit makes.
+// ID returns the id of the job that Commit adds.
 func (b *Batch) ID() string { return b.id }
 
-// Len is the number of files so far.
+// Len returns the number of files so far.
 func (b *Batch) Len() int { return len(b.files) }
 
-// Estimate returns what indexing the first file would take. Paths in it begin with the name of the file.
+// Estimate estimates the cost of indexing the first file. Paths in it begin with the name of the file.
 func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 	name := b.files[0].Name
 	e, err := b.service.reader.Survey(ctx, Work{
@@ -191,7 +192,7 @@ func (s *Service) DeleteUpload(ctx context.Context, at upload.Scope, name string
 	if err != nil {
 		return err
 	}
-	// A job that is reading the folder may have read the file already: it looks again.
+	// A running job may have read the file already: this makes it look again.
 	s.deletions.Add(1)
 	n, err := s.dropFile(ctx, at.Namespace, retrieval.FileKey{Root: ingest.UploadsRoot(at.Owner), Path: name})
 	if err != nil {
@@ -227,8 +228,8 @@ func (s *Service) unstage(ctx context.Context, at upload.Scope, name string) (fo
 	return found, nil
 }
 
-// dropFile deletes the documents of a file and of the files inside it, with their rows, and returns
-// how many rows there were.
+// dropFile deletes the documents and rows of a file and of the files nested inside it, and returns the
+// number of rows.
 func (s *Service) dropFile(ctx context.Context, namespace string, key retrieval.FileKey) (int, error) {
 	rows, err := s.cfg.Store.Files(ctx, namespace, key.Root)
 	if err != nil {
@@ -253,7 +254,7 @@ func (s *Service) dropFile(ctx context.Context, namespace string, key retrieval.
 	return len(b.DropFiles), nil
 }
 
-// isOf reports whether a path names a file or one inside it.
+// isOf reports whether a path is a file or nested inside it.
 func isOf(path, file string) bool {
 	rest, ok := strings.CutPrefix(path, file)
 	return ok && (rest == "" || rest[0] == '/')
@@ -278,8 +279,8 @@ func (s *Service) refreshUploads(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// follow ingests the folder of a scope, again when something was deleted from it meanwhile. While
-// another ingestion is running it calls wait, whose error ends it.
+// follow ingests the folder of a scope, and repeats that if something was deleted from it meanwhile.
+// While another ingestion is running it calls wait, whose error ends it.
 func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcome func(ingest.Outcome), wait func() error) error {
 	if err := s.files.Make(at); err != nil {
 		return s.full(err)
@@ -295,7 +296,7 @@ func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcom
 	}
 }
 
-// read reads what w names. While another ingestion is running it calls wait, whose error ends it.
+// read reads w. While another ingestion is running it calls wait, whose error ends it.
 func (s *Service) read(ctx context.Context, w Work, wait func() error) error {
 	for {
 		_, err := s.reader.Read(ctx, w)

@@ -8,27 +8,27 @@ import (
 	"parley/internal/retrieval"
 )
 
-// The bounds of files inside each other; a zero of Config means these.
+// The limits of nested files; a zero field of Config means these.
 const (
 	defaultParts      = 10_000
 	defaultPartsBytes = 1 << 30
-	maxDepth          = 4 // of archives and mails inside each other
+	maxDepth          = 4 // of nesting of archives and mails
 )
 
-// What an outermost file may cost grows with its size, from what no small file needs. A log in a ZIP
-// archive gives 10 bytes of text for each of its bytes, a table of 50 rows that repeat themselves 100
-// (TestRun_HasRoomForHonestFilesThatRepeatThemselves); bombs begin at 1,000.
+// An outermost file may cost a floor, which every small file needs, plus a share that grows with its
+// size. A log in a ZIP archive gives 10 bytes of text for each of its bytes, and a table of 50 repeating
+// rows gives 100 (TestRun_HasRoomForHonestFilesThatRepeatThemselves); bombs begin at 1,000.
 const (
-	textFloor, textShare     = 1 << 20, 100 // bytes of text
-	storedShare              = 3            // bytes of chunks for one of text: they repeat headings and overlap
-	chunksFloor, chunksShare = 1000, 5      // chunks; bytes of the file for one more
-	partsFloor, partsShare   = 1000, 16     // files inside it; bytes of the file for one more
-	unpackFloor, unpackShare = 8 << 20, 200 // bytes of these
+	textFloor, textShare     = 1 << 20, 100 // bytes of text; bytes of text for each byte of the file
+	storedShare              = 3            // bytes of chunks for each byte of text: chunks repeat headings and overlap
+	chunksFloor, chunksShare = 1000, 5      // chunks; bytes of the file for each further chunk
+	partsFloor, partsShare   = 1000, 16     // files inside it; bytes of the file for each further one
+	unpackFloor, unpackShare = 8 << 20, 200 // bytes of files inside it; for each byte of the file
 	timeFloor                = 20 * time.Second
-	timeShare                = 20 * time.Second // for each MiB
+	timeShare                = 20 * time.Second // for each MiB of the file
 )
 
-// budget is what an outermost file and the files inside it, at whatever depth, may still cost.
+// budget is what an outermost file and all files nested inside it may still cost.
 type budget struct {
 	of     int64 // size of the outermost file
 	parts  int
@@ -37,13 +37,13 @@ type budget struct {
 	stored int64 // bytes of chunks
 	chunks int64
 
-	maxChunks int64          // what chunks was at first
-	time      time.Duration  // of a processor
-	spent     *extract.Error // why nothing more is read; nil while there is room
+	maxChunks int64          // the initial value of chunks
+	time      time.Duration  // processor time
+	spent     *extract.Error // why nothing more is read; nil while the budget lasts
 }
 
-// newBudget is what a file of a size may cost, within what the configuration allows any file. Chunks
-// smaller than the default may be more in proportion.
+// newBudget returns the budget of a file of a size, within the limits that the configuration sets for
+// any file. If chunks are smaller than the default, there may be proportionally more.
 func newBudget(size int64, cfg Config) *budget {
 	text := textFloor + textShare*size
 	chunks := chunksFloor + size/chunksShare
@@ -64,8 +64,8 @@ func (b *budget) limit(r *extract.Request) {
 	r.Parts, r.PartsBytes, r.TextBytes, r.Time = b.parts, b.bytes, max(b.text, 1), max(b.time, time.Millisecond)
 }
 
-// settle takes off what reading a file has cost, whether it gave a document or an error. Inside says
-// that it is not the outermost file.
+// settle deducts the cost of reading a file, whether it gave a document or an error. inside says that
+// the file is not the outermost one.
 func (b *budget) settle(result *extract.Result, err *extract.Error, inside bool) {
 	if result != nil {
 		b.time -= result.Took
@@ -91,7 +91,7 @@ func (b *budget) settle(result *extract.Result, err *extract.Error, inside bool)
 	}
 }
 
-// keep takes off what a document's chunks are, and returns an error when there are too many.
+// keep deducts a document's chunks, and returns an error when there are too many.
 func (b *budget) keep(chunks []retrieval.Chunk) error {
 	b.chunks -= int64(len(chunks))
 	for _, c := range chunks {
@@ -111,7 +111,7 @@ func (b *budget) keep(chunks []retrieval.Chunk) error {
 	return b.spent
 }
 
-// exceeded notes what there is too much of. The first time counts.
+// exceeded records which part of the budget is exceeded. Only the first call has an effect.
 func (b *budget) exceeded(format string, args ...any) {
 	if b.spent == nil {
 		b.spent = &extract.Error{Reason: extract.TooLarge, Spent: true, Detail: fmt.Sprintf(
@@ -126,7 +126,7 @@ func (b *budget) outOfTime() {
 	}
 }
 
-// amount is a number of bytes for people.
+// amount formats a number of bytes for people.
 func amount(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d bytes", n)

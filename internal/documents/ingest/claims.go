@@ -5,32 +5,32 @@ import (
 	"sync"
 )
 
-// claimed are the names that the runs of each data folder have given out.
+// claimed holds the names that the runs of each data folder have assigned.
 var claimed = struct {
 	sync.Mutex
 	folders map[string]*ledger // by path
 }{folders: map[string]*ledger{}}
 
-// ledger holds the names that runs beside each other have given out, and that the others may not have
-// seen in the store: a name stays in it until all runs have ended that began before its own run ended.
+// ledger holds the names that concurrent runs have assigned and that other runs may not have seen in the
+// store. A name stays in it until all runs have ended that began before the run that assigned it ended.
 type ledger struct {
 	mu    sync.Mutex
-	now   int64             // counts beginnings and ends of runs
-	runs  map[*claims]int64 // those at work, with their beginnings
+	now   int64             // counts starts and ends of runs
+	runs  map[*claims]int64 // running runs, with the time of their start
 	names map[claimedName]*claims
 }
 
 type claimedName struct{ namespace, name string }
 
-// claims are the names that one run has given out. Nil has none.
+// claims are the names that one run has assigned. A nil *claims has none.
 type claims struct {
 	ledger *ledger
-	ended  int64                  // 0 while the run is at work
-	roots  map[claimedName]string // for which names were given
+	ended  int64                  // 0 while the run is in progress
+	roots  map[claimedName]string // the roots for which names were assigned
 }
 
-// claim begins the claims of a run over a data folder; end ends them. A run without a data folder has no
-// other beside it.
+// claim starts the claims of a run over a data folder; end ends them. A run without a data folder has no
+// concurrent runs.
 func claim(dataDir string) *claims {
 	if dataDir == "" {
 		return nil
@@ -51,7 +51,7 @@ func claim(dataDir string) *claims {
 	return c
 }
 
-// end drops what no run needs to know any more.
+// end drops the claims that no run needs any longer.
 func (c *claims) end() {
 	if c == nil {
 		return
@@ -72,7 +72,7 @@ func (c *claims) end() {
 	}
 }
 
-// lock keeps other runs from giving out names until the returned function is called.
+// lock prevents other runs from assigning names until the returned function is called.
 func (c *claims) lock() (unlock func()) {
 	if c == nil {
 		return func() {}
@@ -81,8 +81,8 @@ func (c *claims) lock() (unlock func()) {
 	return c.ledger.mu.Unlock
 }
 
-// taken reports whether another run has given out a name for another root. A root has one run at a
-// time, which has seen in the store what the one before has done. The caller holds the lock.
+// taken reports whether another run has assigned a name to another root. Runs of one root follow each
+// other, and each has seen the result of the previous one in the store. The caller must hold the lock.
 func (c *claims) taken(namespace, name, root string) bool {
 	if c == nil {
 		return false
@@ -92,7 +92,7 @@ func (c *claims) taken(namespace, name, root string) bool {
 	return by != nil && by != c && by.roots[key] != root
 }
 
-// take notes a name that was given out. The caller holds the lock.
+// take records a name that was assigned. The caller must hold the lock.
 func (c *claims) take(namespace, name, root string) {
 	if c == nil {
 		return

@@ -11,16 +11,16 @@ import (
 	"parley/internal/retrieval"
 )
 
-// The limits of one batch, whichever is reached first.
+// The limits of one batch. It is committed when it reaches one of them.
 const (
 	maxBatchDocuments = 64
 	maxBatchText      = 4 << 20 // bytes
 	maxBatchAge       = 500 * time.Millisecond
 )
 
-// index reads the pending files with several workers and commits what they give. Run's own
-// goroutine is the only one that writes. Both channels are bounded, so that no more texts are
-// held than there are workers, and a batch.
+// index reads the pending files with several workers and commits the results. Only Run's own goroutine
+// writes. Both channels are bounded, so that no more texts are in memory than those of the workers and
+// of one batch.
 func (r *run) index(ctx context.Context) error {
 	if len(r.pending) == 0 {
 		return nil
@@ -34,11 +34,11 @@ func (r *run) index(ctx context.Context) error {
 	})
 }
 
-// producer finds files. It passes each to read, or reports its result to done. When either returns
-// false, it stops.
+// producer finds files. It passes each file to read, or its result to done. When either returns false,
+// it stops.
 type producer func(ctx context.Context, read func(*candidate) bool, done func(result) bool)
 
-// work reads what a producer finds with several workers and commits what they give.
+// work reads the files of a producer with several workers and commits the results.
 func (r *run) work(ctx context.Context, workers int, produce producer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,8 +50,8 @@ func (r *run) work(ctx context.Context, workers int, produce producer) error {
 	return err
 }
 
-// startWorkers reads what a producer finds. The returned channel is closed when all is read, or
-// soon after ctx has ended.
+// startWorkers reads the files of a producer. The returned channel is closed when everything has been
+// read, or soon after ctx has ended.
 func (r *run) startWorkers(ctx context.Context, n int, produce producer) <-chan result {
 	jobs, results := make(chan *candidate), make(chan result)
 	send := func(res result) bool {
@@ -127,7 +127,7 @@ func (r *run) write(ctx context.Context, results <-chan result) error {
 	}
 }
 
-// abort commits what was read before an error that ends the run.
+// abort commits the results so far after an error that ends the run.
 func (r *run) abort(ctx context.Context, w *writer, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -138,12 +138,12 @@ func (r *run) abort(ctx context.Context, w *writer, err error) error {
 	return err
 }
 
-// writer gathers results for the next batch.
+// writer collects results for the next batch.
 type writer struct {
 	run     *run
 	results []result
 	text    int       // bytes of their pages
-	oldest  time.Time // when the first one came
+	oldest  time.Time // when the first one arrived
 }
 
 func (w *writer) add(res result) {
@@ -162,7 +162,7 @@ func (w *writer) full() bool {
 	return len(w.results) >= maxBatchDocuments || w.text >= maxBatchText
 }
 
-// flush commits the gathered results in one batch, and counts them once that is done.
+// flush commits the collected results in one batch, and then counts them.
 func (w *writer) flush(ctx context.Context) error {
 	if len(w.results) == 0 {
 		return nil
@@ -223,7 +223,7 @@ func (r *run) count(res result) {
 	r.meter.done(r.effort(res.from), pages, chunks)
 }
 
-// tally counts a result by what became of the file.
+// tally counts a result by its outcome.
 func (r *run) tally(res result) {
 	known := res.from.known
 	if res.gone {

@@ -30,12 +30,12 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Corpus takes the batches. It sets revisions and segments itself.
+// Corpus accepts the batches. It sets revisions and segments itself.
 type Corpus interface {
 	Apply(ctx context.Context, b retrieval.Batch) error
 }
 
-// Store is what a run reads of the corpus's store.
+// Store is the part of the corpus's store that a run reads.
 type Store interface {
 	// Roots returns the ingested roots of a namespace in the order in which they were added.
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
@@ -43,11 +43,11 @@ type Store interface {
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
 	// AllDocuments returns up to limit documents with names after the given one, sorted by name.
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
-	// FilesOf returns the rows of the files that gave a document of a namespace.
+	// FilesOf returns the rows of the files from which a document of a namespace was made.
 	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
 
-// Blobs keeps the originals. They are durable once Put has returned.
+// Blobs stores the originals. They are durable when Put returns.
 type Blobs interface {
 	Put(ctx context.Context, r io.Reader) (sha256 string, size int64, err error)
 	// Open returns a file whose Name is its path.
@@ -69,34 +69,33 @@ type Config struct {
 	Extractor Extractor
 	Namespace string
 
-	DataDir string                                 // where the lock lies; never ingested; "" for no lock
-	Sweep   func(ctx context.Context) (int, error) // removes originals without a document; nil for none
-	// Supports reports whether a file is worth reading, by its name and by its first bytes once
-	// these are known; nil reads all.
+	DataDir string                                 // location of the lock; never ingested; "" means no lock
+	Sweep   func(ctx context.Context) (int, error) // removes originals without a document; optional
+	// Supports reports whether a file is worth reading, by its name and, once they are known, its first
+	// bytes. Nil means all files.
 	Supports func(name string, head []byte) bool
 	Owner    string // Document.Owner
-	Workers  int    // files at the same time; 0 for one per processor
-	MaxBytes int64  // of one file; 0 for 200 MiB
-	// MaxParts and MaxPartsBytes bound the files inside one file, at whatever depth; 0 for 10,000
-	// and 1 GiB.
+	Workers  int    // number of files read at the same time; 0 means one for each processor
+	MaxBytes int64  // of one file; 0 means 200 MiB
+	// MaxParts and MaxPartsBytes limit the files nested inside one file; 0 means 10,000 and 1 GiB.
 	MaxParts      int
 	MaxPartsBytes int64
 	Split         SplitOptions   // how documents are cut into chunks
-	Crawler       *crawl.Crawler // reads web sites; nil when there is none
-	ConfigFile    string         // the program's, which is not the parley.yaml of a folder; "" for none
+	Crawler       *crawl.Crawler // reads web sites; may be nil if there are none
+	ConfigFile    string         // the program's own, which is not the parley.yaml of a folder; "" for none
 	Logger        *slog.Logger   // nil discards
-	// MayName reports whether metadata may put a document into a namespace other than Namespace. Nil means
-	// that it may not.
+	// MayName reports whether metadata may put a document into a namespace other than Namespace. Nil
+	// means that it may not.
 	MayName func(namespace string) bool
 
-	// Uploads is the one folder that may be ingested although it lies in DataDir: the files that
-	// Owner has uploaded. It is known as UploadsRoot(Owner), wherever it lies. "" for none.
+	// Uploads is the one folder inside DataDir that may be ingested: the files that Owner has uploaded.
+	// Its root is named UploadsRoot(Owner), wherever it is. "" means none.
 	Uploads string
-	Access  access.List   // who may see the documents, whatever their metadata says; zero: what that says
-	Outcome func(Outcome) // called from Run's goroutine for each file, once its outcome is committed; optional
+	Access  access.List   // who may see the documents, regardless of their metadata; zero means that the metadata decides
+	Outcome func(Outcome) // called from Run's goroutine for each file after its outcome is committed; optional
 
 	generation string                                     // of Split
-	pause      func(context.Context, time.Duration) error // before a file is tried again for which the machine had no time; nil waits
+	pause      func(context.Context, time.Duration) error // waits before a retry of a file for which the machine had no time; nil waits for real
 }
 
 // Ingester ingests into one namespace of a corpus, and files that name another namespace into that one. It is
@@ -143,7 +142,7 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	if err != nil {
 		return Report{}, err
 	}
-	key := "folders" // one may lie in another
+	key := "folders" // one folder may be inside another
 	if in.cfg.Uploads != "" {
 		key = UploadsRoot(in.cfg.Owner) + "\x00" + in.cfg.Namespace
 	}
@@ -152,8 +151,8 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	})
 }
 
-// locked runs f with the lock of the data folder, see lockShared, and a folder for the files inside files.
-// Concurrent runs have different roots, and give out different names.
+// locked runs f with the lock of the data folder, see lockShared, and a folder for nested files.
+// Concurrent runs have different roots, and assign different names.
 func (in *Ingester) locked(key string, f func(spools string) (Report, error)) (Report, error) {
 	unlock, first, err := lockShared(in.cfg.DataDir, "ingest.lock", "ingesting into", key)
 	if err != nil {
@@ -168,8 +167,8 @@ func (in *Ingester) locked(key string, f func(spools string) (Report, error)) (R
 	return f(spools)
 }
 
-// makeSpools makes a folder for the files inside files, in the data folder if there is one. The first
-// removes what a run left there that was killed.
+// makeSpools creates a folder for nested files, in the data folder if there is one. The first run
+// removes what a killed run left there.
 func makeSpools(dataDir, name string, first bool) (string, error) {
 	if dataDir == "" {
 		dir, err := os.MkdirTemp("", "parley-spool-")
@@ -196,8 +195,8 @@ func makeSpools(dataDir, name string, first bool) (string, error) {
 	return dir, nil
 }
 
-// run brings the corpus up to date with the targets that choose makes of paths. The files inside files
-// lie below spools while they are read.
+// run brings the corpus up to date with the targets that choose finds for paths. Nested files are stored
+// below spools while they are read.
 func (in *Ingester) run(
 	ctx context.Context, choose func(*run, context.Context, []string) error, paths []string, spools string, progress func(Progress),
 ) (report Report, err error) {
@@ -231,8 +230,8 @@ type run struct {
 	claims  *claims
 	pending []*candidate // files to read, in order
 	report  Report
-	spools  string       // folder of spools
-	spooled atomic.Int64 // spools so far
+	spools  string       // the folder that contains the spools
+	spooled atomic.Int64 // number of spools so far
 }
 
 func (r *run) close() {
@@ -306,7 +305,7 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 	return gone, nil
 }
 
-// attach moves the stored rows of the candidates, and of the files inside them, from known to the
+// attach moves the stored rows of the candidates, and of the files nested inside them, from known to the
 // candidates.
 func (t *target) attach(known map[string]knownFile) {
 	byKey := map[string]*candidate{}
@@ -322,7 +321,7 @@ func (t *target) attach(known map[string]knownFile) {
 			}
 			if c := byKey[key[:i]]; c != nil {
 				f := known[key].File
-				f.Path = key // under another root it is another one
+				f.Path = key // under another root it is another file
 				c.inside = append(c.inside, f)
 				delete(known, key)
 				break
@@ -331,7 +330,7 @@ func (t *target) attach(known map[string]knownFile) {
 	}
 }
 
-// effort is what progress is measured by: the bytes of a file that has to be read.
+// effort returns the bytes of a file if it has to be read. Progress is measured by it.
 func (r *run) effort(c *candidate) int64 {
 	if c.size > r.cfg.MaxBytes || c.part != nil || c.page != nil || !r.cfg.Supports(c.path, nil) {
 		return 0
@@ -339,7 +338,7 @@ func (r *run) effort(c *candidate) int64 {
 	return c.size
 }
 
-// keep counts a file that is as the last run left it.
+// keep counts a file that has not changed since the last run.
 func (r *run) keep(c *candidate) {
 	r.meter.inside(len(c.inside))
 	for _, f := range append([]retrieval.File{c.known.File}, c.inside...) {
@@ -352,8 +351,8 @@ func (r *run) keep(c *candidate) {
 	}
 }
 
-// settle deletes the documents of gone files, which frees their names, records new roots, and names
-// every file that will be read for the first time.
+// settle deletes the documents of gone files, which frees their names, records new roots, and assigns
+// names to all files that will be read for the first time.
 func (r *run) settle(ctx context.Context, gone []retrieval.File) error {
 	if err := r.forget(ctx, gone); err != nil {
 		return err
@@ -407,5 +406,5 @@ func (r *run) forget(ctx context.Context, gone []retrieval.File) error {
 	return nil
 }
 
-// maxBatchDeletes bounds one transaction that only deletes.
+// maxBatchDeletes limits a transaction that only deletes.
 const maxBatchDeletes = 500

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// LockedError says that another process, or another run of this one, does the same.
+// LockedError means that another process, or another run of this process, is doing the same.
 type LockedError struct {
 	DataDir string
 	Doing   string // "ingesting into"
-	PID     int    // 0 when not known
-	Host    string // on which that process runs; "" when not known
-	URL     string // of a server; "" when not known
+	PID     int    // 0 if unknown
+	Host    string // the host of that process; "" if unknown
+	URL     string // of a server; "" if unknown
 }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is %s %s at the moment; try again when it is done", e.Who(), e.Doing, e.DataDir)
 }
 
-// Who names the process that holds the lock. In containers every process may have the same id, so the
-// host counts too.
+// Who names the process that holds the lock. It includes the host, since every container may use the
+// same process id.
 func (e *LockedError) Who() string {
 	elsewhere := e.Host != "" && e.Host != hostname()
 	switch {
@@ -40,7 +40,7 @@ func (e *LockedError) Who() string {
 }
 
 func hostname() string {
-	name, _ := os.Hostname() // the message is good enough without
+	name, _ := os.Hostname() // without the name, the message is still good enough
 	return name
 }
 
@@ -59,8 +59,8 @@ func lockIngestion(dataDir string) (unlock func(), err error) {
 	return unlock, err
 }
 
-// sharing are the locks of data folders that runs of this process hold together. The locks of the
-// system are between processes, and so they are held once for all.
+// sharing holds the locks of data folders that runs of this process share. The system's locks work only
+// between processes, so the process holds each of them once for all its runs.
 var sharing = struct {
 	sync.Mutex
 	locks map[string]*sharedLock // by path
@@ -69,15 +69,16 @@ var sharing = struct {
 type sharedLock struct {
 	unlock func()
 	keys   map[string]bool // of the runs that hold it
-	wanted time.Time       // when a run that shares it with none was refused last
+	wanted time.Time       // when a run that needs the lock alone was last refused
 }
 
-// yieldTime is how long others make room for a run that shares the lock with none: it tries again
-// every second or so.
+// yieldTime is how long runs make room for a run that needs the lock alone. That run retries about every
+// second.
 const yieldTime = 5 * time.Second
 
-// lockShared takes a lock of a data folder for a run, which shares it with the runs of this process that
-// have another key; "" shares it with none. It reports whether it is the first to hold it.
+// lockShared takes a lock of a data folder for a run, and shares it with the runs of this process that
+// have other keys. With the key "" the run needs the lock alone. first reports whether no other run
+// holds it.
 func lockShared(dataDir, name, doing, key string) (unlock func(), first bool, err error) {
 	if dataDir == "" {
 		return func() {}, true, nil
@@ -110,14 +111,15 @@ func lockShared(dataDir, name, doing, key string) (unlock func(), first bool, er
 	}), first, nil
 }
 
-// LockEmbedding takes the lock for embedding the documents of a data folder, so that two processes do not pay
-// for the same texts. It returns what releases it. A *LockedError says that another process has it.
+// LockEmbedding takes the lock for embedding the documents of a data folder, so that two processes do
+// not pay for the same texts. The returned function releases it. A *LockedError means that another
+// process holds it.
 func LockEmbedding(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "embed.lock", "embedding the documents of")
 }
 
-// LockJobs takes the lock for running the jobs of a data folder, and returns what releases it. A *LockedError
-// says that another process has it.
+// LockJobs takes the lock for running the jobs of a data folder. The returned function releases it. A
+// *LockedError means that another process holds it.
 func LockJobs(dataDir string) (unlock func(), err error) {
 	return lock(dataDir, "jobs.lock", "carrying out the jobs of")
 }
@@ -135,7 +137,7 @@ func LockServing(dataDir string) (announce func(url string) error, unlock func()
 }
 
 // LockAll takes all locks of a data folder, so that no other process serves it, changes its documents or
-// carries out its jobs. A *LockedError says which one does.
+// runs its jobs. A *LockedError names the process that does.
 func LockAll(dataDir string) (unlock func(), err error) {
 	var held []func()
 	unlock = func() {
@@ -157,8 +159,8 @@ func LockAll(dataDir string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// lock takes a lock of a data folder and returns what gives it back. The system gives it back
-// too when the process dies, so the file that stays behind means nothing.
+// lock takes a lock of a data folder. The returned function releases it, as does the system when the
+// process dies, so a remaining file means nothing.
 func lock(dataDir, name, doing string) (unlock func(), err error) {
 	if dataDir == "" {
 		return func() {}, nil
@@ -167,7 +169,7 @@ func lock(dataDir, name, doing string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { f.Close() }, nil // closing gives the lock back
+	return func() { f.Close() }, nil // closing releases the lock
 }
 
 // openLock takes a lock that lasts until the file is closed.
@@ -192,7 +194,8 @@ func openLock(dataDir, name, doing string) (*os.File, error) {
 	return nil, locked
 }
 
-// writeHolder writes down who holds a lock: the process id, the host, and the URL of a server.
+// writeHolder writes the holder of a lock to its file: the process id, the host, and the URL of a
+// server.
 func writeHolder(f *os.File, url string) error {
 	if err := f.Truncate(0); err != nil {
 		return err
@@ -201,7 +204,7 @@ func writeHolder(f *os.File, url string) error {
 	return err
 }
 
-// readHolder reads what writeHolder has written. What cannot be read is not known.
+// readHolder reads what writeHolder wrote. Values that it cannot read are zero.
 func readHolder(f *os.File) (pid int, host, url string) {
 	const most = 4096 // bytes
 	text, _ := io.ReadAll(io.LimitReader(f, most))

@@ -17,27 +17,28 @@ import (
 	"parley/internal/retrieval"
 )
 
-// part is a file inside a file on its way to becoming a document: an entry of an archive, or an
-// attachment. Its path is the path of the enclosing file, followed by its name in there.
+// part is a file nested inside another file: an entry of an archive, or an attachment. Its path is the
+// path of the enclosing file, followed by its own name.
 type part struct {
 	spool  *spool
 	index  int
-	name   string   // in the file around it
-	around []string // paths of the files around it, outermost first
+	name   string   // in the enclosing file
+	around []string // paths of the enclosing files, outermost first
 	budget *budget
-	// namespace is where the file goes, whatever it says itself; "" when what it says counts.
+	// namespace is the namespace for the file's document, regardless of its metadata; "" if the metadata
+	// decides.
 	namespace string
-	// inFolder says that the file around it is an archive, which may hold a sidecar beside it.
+	// inFolder says that the enclosing file is an archive, which may contain a sidecar for this file.
 	inFolder bool
 }
 
-// spool is the folder into which a worker has put the files inside a file. What a worker says of
-// them is not believed.
+// spool is the folder into which a worker puts the files nested inside a file. What the worker says
+// about them is not trusted.
 type spool struct {
 	dir     string
 	root    *os.Root // nil until the first part is opened
 	parts   []extract.Part
-	indexes map[string]int // of the parts by name
+	indexes map[string]int // indexes of the parts by name
 }
 
 func (s *spool) close() error {
@@ -67,7 +68,7 @@ func (s *spool) openPart(i int) (*os.File, error) {
 	return f, nil
 }
 
-// Open makes the spool the tree in which the sidecars of its files lie.
+// Open implements metadata.Tree for the sidecars of the files in the spool.
 func (s *spool) Open(name string) (io.ReadCloser, error) {
 	i, ok := s.indexes[name]
 	if !ok {
@@ -76,9 +77,9 @@ func (s *spool) Open(name string) (io.ReadCloser, error) {
 	return s.openPart(i)
 }
 
-// take reads a file and the files inside it, and sends the result of each. The file's own result comes
-// last, so that a run that is interrupted before it starts with the file again. It ends early when send
-// returns false.
+// take reads a file and the files nested inside it, and sends the result of each. The file's own result
+// comes last, so that an interrupted run starts again with the file. It ends early when send returns
+// false.
 func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bool {
 	res, s := r.read(ctx, c)
 	defer func() {
@@ -113,12 +114,12 @@ func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bo
 	return send(res)
 }
 
-// kept makes the result of a file inside a file that is as it was.
+// kept returns the result of an unchanged nested file.
 func (r *run) kept(c *candidate, f retrieval.File) result {
 	return result{from: r.row(c, f), file: f, same: true}
 }
 
-// row is the candidate for which a row was written.
+// row returns the candidate for which a row was written.
 func (r *run) row(c *candidate, f retrieval.File) *candidate {
 	return &candidate{
 		target: c.target, path: f.Path, key: f.Path, size: f.Size, modTime: f.ModTime,
@@ -126,7 +127,7 @@ func (r *run) row(c *candidate, f retrieval.File) *candidate {
 	}
 }
 
-// takeParts takes the files inside a file, and returns the keys of those that are there.
+// takeParts takes the files nested inside a file, and returns the keys of those that exist.
 func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool, send func(result) bool) (map[string]bool, bool) {
 	seen := map[string]bool{}
 	inner := r.innerRules(c, res, s)
@@ -135,7 +136,7 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 		if m := r.member(c, res, s, i, inner); m != nil && !seen[m.key] {
 			seen[m.key] = true
 			for _, f := range m.inside {
-				seen[f.Path] = true // its own business
+				seen[f.Path] = true // a nested file decides about its own row
 			}
 			members = append(members, m)
 		}
@@ -168,7 +169,7 @@ func (r *run) takeParts(ctx context.Context, c *candidate, res result, s *spool,
 	return seen, true
 }
 
-// refused makes the result of a file that could not be taken out of the file around it.
+// refused returns the result of a file that could not be extracted from the enclosing file.
 func (r *run) refused(m *candidate, why *extract.Error) result {
 	res := result{from: m, format: why.Format, file: retrieval.File{
 		FileKey: retrieval.FileKey{Root: m.target.root.Path, Path: m.key}, Namespace: r.cfg.Namespace,
@@ -177,7 +178,7 @@ func (r *run) refused(m *candidate, why *extract.Error) result {
 	return res.failed(why.Reason, why.Detail)
 }
 
-// member makes a candidate of a file inside a file; nil for what a walk would pass over.
+// member returns a candidate for a nested file; nil for a file that a walk would ignore.
 func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string]*metadata.Rules) *candidate {
 	p := &s.parts[i]
 	name := p.Name
@@ -200,7 +201,7 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 		part: &part{spool: s, index: i, name: p.Name, around: around, budget: res.budget, inFolder: isFolder(res)},
 	}
 	if c.page != nil || c.part != nil && c.part.namespace != "" || !isFolder(res) {
-		m.part.namespace = res.namespace // of strangers: see place
+		m.part.namespace = res.namespace // written by strangers: see place
 	}
 	m.inside, m.known = inside(c.inside, m.key)
 	m.known.adopted = c.known.adopted
@@ -212,7 +213,7 @@ func isMemberMetadata(name string) bool {
 	return isSidecar || metadata.IsFolderFile(path.Base(name))
 }
 
-// inside returns, of rows sorted by path, those below a key and the one with that key.
+// inside returns the rows below a key and the row with that key. The rows must be sorted by path.
 func inside(rows []retrieval.File, key string) (below []retrieval.File, own knownFile) {
 	at := func(path string) int {
 		i, _ := slices.BinarySearchFunc(rows, path, func(f retrieval.File, p string) int { return cmp.Compare(f.Path, p) })
@@ -224,8 +225,8 @@ func inside(rows []retrieval.File, key string) (below []retrieval.File, own know
 	return rows[at(key+"/"):at(key+"0")], own // "0" is the character after "/"
 }
 
-// isFolder holds for archives, whose files lie in folders with rules of their own. What is attached
-// to a mail says nothing of the other attachments.
+// isFolder reports whether a file is an archive, whose files are in folders with their own rules.
+// Attachments of a mail say nothing about each other.
 func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive") }
 
 // innerRules returns the rules for the folders inside a file: the rules of the file itself with its
@@ -259,13 +260,13 @@ func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*metadat
 	return all
 }
 
-// spoolDir names a folder for the files inside the next file.
+// spoolDir returns the path of a folder for the files nested inside the next file.
 func (r *run) spoolDir() string {
 	return filepath.Join(r.spools, fmt.Sprintf("%d", r.spooled.Add(1)))
 }
 
-// noteParts keeps what a worker says of the files inside a file. Those that lie too deep, or come when
-// the budget is spent, have no content.
+// noteParts stores what a worker reports about nested files. Files that are nested too deeply, or exceed
+// the budget, get no content.
 func (r *run) noteParts(s *spool, doc *extract.Document, spooling bool) {
 	s.parts = doc.Parts
 	s.indexes = make(map[string]int, len(s.parts))

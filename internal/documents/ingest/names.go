@@ -15,10 +15,10 @@ import (
 	"parley/internal/text"
 )
 
-// citationName makes a path usable as a citation and as an URL path: the characters that end a
-// citation or mean something in an URL become "_" (a front end splits a source from its label at
-// the first colon), as do characters that are not seen and bytes that are not UTF-8. It is in Unicode's form NFC, as people
-// and models write it, whatever the file system does.
+// citationName makes a path usable as a citation and as a URL path. Characters that end a citation or
+// have a meaning in a URL become "_" (a front end splits a source from its label at the first colon), as
+// do invisible characters and invalid UTF-8. The name is in Unicode's form NFC, as people and models
+// write it, whatever the file system does.
 func citationName(p string) string {
 	p = norm.NFC.String(strings.ToValidUTF8(p, "_"))
 	return strings.Map(func(r rune) rune {
@@ -29,9 +29,9 @@ func citationName(p string) string {
 	}, p)
 }
 
-// catalog knows the documents of a namespace by id and who holds which name.
+// catalog holds the document ids of a namespace, and the owners of its names.
 type catalog struct {
-	mu     sync.Mutex           // for assign, which workers call for the files inside a file
+	mu     sync.Mutex           // for assign, which workers call for nested files
 	names  map[string]string    // by document id
 	owners map[string]nameOwner // by name
 
@@ -39,7 +39,7 @@ type catalog struct {
 	claims    *claims
 }
 
-// nameOwner is who holds a name: a document that exists, or a file of this run.
+// nameOwner is the owner of a name: an existing document, or a file of this run.
 type nameOwner struct {
 	documentID string
 	target     *target
@@ -65,7 +65,7 @@ func loadCatalog(ctx context.Context, s Store, namespace string) (*catalog, erro
 	}
 }
 
-// catalogs holds the catalogs of the namespaces that a run touches.
+// catalogs holds the catalogs of the namespaces that a run uses.
 type catalogs struct {
 	store  Store
 	claims *claims
@@ -77,7 +77,7 @@ func newCatalogs(s Store, c *claims) *catalogs {
 	return &catalogs{store: s, claims: c, all: map[string]*catalog{}}
 }
 
-// of returns the catalog of a namespace, which it reads when it is first asked for.
+// of returns the catalog of a namespace. The first call loads it.
 func (c *catalogs) of(ctx context.Context, namespace string) (*catalog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *catalogs) of(ctx context.Context, namespace string) (*catalog, error) {
 	return names, err
 }
 
-// name gives a file's document its name in a namespace, unless it has that already.
+// name assigns a name in a namespace to a file's document, unless it has one.
 func (r *run) name(ctx context.Context, c *candidate, namespace string) error {
 	if c.name != "" && c.namespace == namespace {
 		return nil
@@ -105,8 +105,8 @@ func (r *run) name(ctx context.Context, c *candidate, namespace string) error {
 	return nil
 }
 
-// prefix chooses what stands before the paths of a new root: nothing, or where one of its names
-// is taken, the name of its folder.
+// prefix returns the prefix for the names of a new root: none, or the name of its folder if one of the
+// names is taken.
 func (c *catalog) prefix(t *target) string {
 	defer c.claims.lock()()
 	free := func(prefix string) bool {
@@ -127,7 +127,7 @@ func (c *catalog) prefix(t *target) string {
 	}
 }
 
-// assign returns the name of a file's document: the one it has, or a new one, which it reserves.
+// assign returns the name of a file's document: its present one, or a new one, which it reserves.
 func (c *catalog) assign(f *candidate) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *catalog) assign(f *candidate) string {
 	case !taken, f.known.DocumentID != "" && owner.documentID == f.known.DocumentID:
 	case owner.target == f.target, f.target.ids[owner.documentID]:
 		name = c.inFolder(name, f.target)
-	default: // a file of another root has it
+	default: // a file of another root has the name
 		for n := 1; taken; n++ {
 			name = numbered(f.target.folder(), n) + "/" + f.baseName()
 			_, taken = c.holder(name, f.target)
@@ -152,8 +152,8 @@ func (c *catalog) assign(f *candidate) string {
 	return name
 }
 
-// holder returns who holds a name, whether a target of this run or a run beside it may not have it. The
-// zero nameOwner stands for another run.
+// holder returns the owner of a name, and whether the name is unavailable to a target of this run or a
+// concurrent run. The zero nameOwner means another run.
 func (c *catalog) holder(name string, t *target) (nameOwner, bool) {
 	if owner, ok := c.owners[name]; ok {
 		return owner, true
@@ -172,7 +172,7 @@ func (c *catalog) inFolder(name string, t *target) string {
 	}
 }
 
-// numbered returns name for 1, and name-n for others.
+// numbered returns name if n is 1, and otherwise name-n.
 func numbered(name string, n int) string {
 	if n == 1 {
 		return name
@@ -180,7 +180,7 @@ func numbered(name string, n int) string {
 	return name + "-" + strconv.Itoa(n)
 }
 
-// prefixesOf returns the prefixes that roots have.
+// prefixesOf returns the prefixes of roots.
 func prefixesOf(roots []retrieval.Root) map[string]bool {
 	set := map[string]bool{}
 	for _, r := range roots {

@@ -20,7 +20,7 @@ type patient struct {
 	logger *slog.Logger
 	wait   func(ctx context.Context, d time.Duration) error
 
-	alone sync.RWMutex // held for reading by extractions that may run beside others
+	alone sync.RWMutex // extractions hold it for reading, except one that must run alone
 }
 
 // newPatient returns the extractor of a run.
@@ -65,7 +65,7 @@ func (p *patient) readAlone(ctx context.Context, r extract.Request) (*extract.Re
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if r.Spool != "" { // what the last try has left
+	if r.Spool != "" { // left by the previous attempt
 		if err := os.RemoveAll(r.Spool); err != nil {
 			return nil, fmt.Errorf("empty a spool: %w", err)
 		}
@@ -78,7 +78,7 @@ func isBusy(err error) bool {
 	return ok && refused.Reason == extract.Busy
 }
 
-// pause waits until a time is over or ctx ends.
+// pause waits for a time or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

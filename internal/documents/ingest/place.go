@@ -39,15 +39,15 @@ func shortened(s string) string {
 	return s
 }
 
-// expected guesses, before a file is read, where its document will go, so that names are given in the
-// order of the walk.
+// expected predicts the namespace of a file's document before the file is read, so that names are
+// assigned in the order of the walk.
 func (r *run) expected(c *candidate) string {
 	if c.said == nil && c.known.DocumentID != "" {
 		return c.known.In()
 	}
 	namespace, err := r.place(c, c.said)
 	if err != nil {
-		return r.cfg.Namespace // nothing will come of it
+		return r.cfg.Namespace // the file will fail
 	}
 	return namespace
 }

@@ -8,8 +8,8 @@ import (
 	"parley/internal/extract"
 )
 
-// cost is how much it hurts to begin a chunk at a unit with this joint. A chunk itself costs 1,
-// so that a cut within a sentence is avoided at the price of two more chunks.
+// cost returns the cost of starting a chunk at a unit with this joint. A chunk itself costs 1, so the
+// plan accepts two more chunks to avoid a cut within a sentence.
 func (j joint) cost() float64 {
 	switch j {
 	case jointHeading, jointPage:
@@ -26,25 +26,25 @@ func (j joint) cost() float64 {
 		return 0.8
 	case jointContinued, jointWord:
 		return 3
-	default: // jointGlue: a heading is never left alone at the end of a chunk
+	default: // jointGlue: a chunk never ends with a heading
 		return 40
 	}
 }
 
-// span of units that make a chunk.
+// unitRange is a span of units that form a chunk.
 type unitRange struct{ start, end int }
 
-// opening is what a chunk repeats before its own first unit.
+// opening is the text that a chunk repeats before its own first unit.
 type opening struct {
-	from          int   // first unit; before the chunk's own first one where sentences overlap
+	from          int   // first unit; lies before the chunk's own first one if sentences overlap
 	table         int32 // index in splitter.tables of the header row to repeat, or -1
-	runes, tokens int   // of all that is repeated, with the gap after it
+	runes, tokens int   // of all repeated text, with the gap after it
 }
 
-// plan chooses the chunks: of all ways to group the units, the one with the least total cost.
-// What a chunk costs is its joint, its size, and the headings and short pages within it. Some
-// groups are not allowed at all: too large ones, ones that go on over a page's end for more
-// than a sentence, and ones that go on over a heading although both sections are large enough.
+// plan chooses the grouping of units into chunks with the lowest total cost. The cost of a chunk depends
+// on its joint, its size, and the headings and short pages within it. Some groups are not allowed: those
+// that are too large, that continue over the end of a page for more than a sentence, or that continue
+// over a heading although both sections are large enough.
 func (s *splitter) plan() []unitRange {
 	n := len(s.units)
 	cost := make([]float64, n+1)
@@ -89,7 +89,7 @@ func (s *splitter) plan() []unitRange {
 	return ranges
 }
 
-// sizeCost is what a chunk's size costs: runes in all, own without what it repeats.
+// sizeCost returns the cost of a chunk's size: runes in all, own without the repeated text.
 func (s *splitter) sizeCost(runes, own int) float64 {
 	size, least := float64(s.opts.Size), float64(s.opts.Min)
 	cost := 0.0
@@ -104,8 +104,8 @@ func (s *splitter) sizeCost(runes, own int) float64 {
 	return cost
 }
 
-// crossing is what it costs that a chunk which starts with unit i goes on with unit k, when it
-// has own characters so far and k begins a section with so many; false when it must not.
+// crossing returns the cost of a chunk that starts with unit i and continues with unit k, if it has own
+// characters so far and k begins a section of that many; false if it must not continue.
 func (s *splitter) crossing(i, k, own, section int) (float64, bool) {
 	u, cost := s.units[k], 0.0
 	if u.joint == jointPage && s.units[i].page != u.page {
@@ -124,14 +124,14 @@ func (s *splitter) crossing(i, k, own, section int) (float64, bool) {
 			return 0, false
 		}
 		if len(s.paths[u.path]) < len(s.paths[s.units[k-1].path]) {
-			cost += 0.5 // it leaves a chapter, not only a section
+			cost += 0.5 // it crosses a chapter, not only a section
 		}
 	}
 	return cost, true
 }
 
-// sections returns for each heading the characters up to the next one that does not follow it
-// directly, and 0 for other units.
+// sections returns for each heading the number of characters up to the next heading that does not follow
+// it directly, and 0 for other units.
 func (s *splitter) sections() []int32 {
 	out := make([]int32, len(s.units))
 	total := int32(0)
@@ -148,7 +148,7 @@ func (s *splitter) sections() []int32 {
 	return out
 }
 
-// open returns what a chunk that starts with unit i repeats.
+// open returns the text that a chunk starting with unit i repeats.
 func (s *splitter) open(i int) opening {
 	o := opening{from: i, table: -1}
 	u := s.units[i]
@@ -176,8 +176,8 @@ func (s *splitter) open(i int) opening {
 	return o
 }
 
-// repeats reports whether a chunk that starts with u may repeat unit k, when it repeats all
-// between them: running text of the same page and section.
+// repeats reports whether a chunk that starts with u may repeat unit k, if it repeats all units between
+// them: running text of the same page and section.
 func (s *splitter) repeats(k int, u unit) bool {
 	switch s.units[k+1].joint {
 	case jointSentence, jointItem, jointBlock, jointTail:
@@ -188,13 +188,13 @@ func (s *splitter) repeats(k int, u unit) bool {
 	return b.page == u.page && (b.kind == extract.Paragraph || b.kind == extract.ListItem)
 }
 
-// roomFor reports whether u still fits into a chunk behind the repeated text.
+// roomFor reports whether u still fits into a chunk after the repeated text.
 func (s *splitter) roomFor(u unit, runes, tokens int) bool {
 	return runes+int(u.runes) <= s.opts.limit() && tokens+int(u.tokens) <= s.opts.Tokens
 }
 
-// joinPages finds the sentences and lists that go on over a page's end, and moves the joint
-// between the pages behind them.
+// joinPages finds the sentences and lists that continue over the end of a page, and moves the joint
+// between the pages after them.
 func (s *splitter) joinPages() {
 	for i := 1; i < len(s.units); i++ {
 		if s.units[i].joint != jointPage || !s.adjacent(i) {
@@ -221,8 +221,8 @@ func (s *splitter) adjacent(i int) bool {
 	return s.pages[s.units[i].page].Number == s.pages[s.units[i-1].page].Number+1
 }
 
-// moveJoint makes the units from i on that belong to the page before, as their joints tell, its
-// tail, unless that is more than half a chunk. The joint of pages comes after it.
+// moveJoint marks the units from i on that belong to the previous page, according to their joints, as
+// its tail, unless that is more than half a chunk. The joint of pages comes after them.
 func (s *splitter) moveJoint(i int, belongs func(joint) bool) {
 	end, runes := i, 0
 	for end < len(s.units) && s.units[end].page == s.units[i].page && belongs(s.units[end].joint) {
@@ -242,8 +242,8 @@ func (s *splitter) moveJoint(i int, belongs func(joint) bool) {
 	}
 }
 
-// continues reports whether unit i goes on with the sentence of the unit before, which ends its
-// page: that one has no full stop, and this one no capital.
+// continues reports whether unit i continues the sentence of the previous unit, which ends its page: the
+// previous unit has no full stop, and unit i no capital.
 func (s *splitter) continues(i int) bool {
 	a, b := s.units[i-1], s.units[i]
 	if a.kind != extract.Paragraph && a.kind != extract.ListItem || b.kind != extract.Paragraph {
@@ -258,7 +258,7 @@ func (s *splitter) continues(i int) bool {
 	return caseless(first) && caseless(last)
 }
 
-// caseless reports whether r is a letter of a script without capitals, or a comma of one.
+// caseless reports whether r is a letter of a script without case, or a comma of one.
 func caseless(r rune) bool {
 	return unicode.In(r, unicode.Lo) || r == '，' || r == '、' || r == '،'
 }

@@ -37,9 +37,9 @@ func Post(doc *extract.Document, options []byte) ([]byte, error) {
 // chunksVersion is the first byte of encoded chunks.
 const chunksVersion = 1
 
-// encodeChunks packs chunks without their texts, which the spans give. The format is a version byte
-// followed by varints: for each chunk its tokens, the number of its spans, each with the index of its
-// page, start and length, and the number of its headings, each with its length and bytes.
+// encodeChunks packs chunks without their texts, which follow from the spans. The format is a version
+// byte followed by varints: for each chunk its tokens, the number of its spans, each with the index of
+// its page, start and length, and the number of its headings, each with its length and bytes.
 func encodeChunks(chunks []retrieval.Chunk, index map[int]int) []byte {
 	b := []byte{chunksVersion}
 	put := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
@@ -60,11 +60,11 @@ func encodeChunks(chunks []retrieval.Chunk, index map[int]int) []byte {
 	return b
 }
 
-// errChunks says that a worker sent what encodeChunks does not write.
+// errChunks means that a worker sent bytes that encodeChunks does not produce.
 var errChunks = errors.New("its chunks do not fit its text")
 
-// decodeChunks unpacks what encodeChunks packed. It believes nothing: a parser that a hostile
-// file has taken over may have written it.
+// decodeChunks unpacks the result of encodeChunks. It trusts nothing, since a hostile file may have
+// taken over the process that wrote it.
 func decodeChunks(b []byte, pages []extract.Page, options SplitOptions) ([]retrieval.Chunk, error) {
 	if len(b) < 2 || b[0] != chunksVersion {
 		return nil, errChunks
@@ -101,14 +101,14 @@ func decodeChunks(b []byte, pages []extract.Page, options SplitOptions) ([]retri
 	return chunks, nil
 }
 
-// chunkReader takes values off the front of encoded chunks; after a failure they are zero.
+// chunkReader reads values from encoded chunks. After a failure it returns zero values.
 type chunkReader struct {
 	rest   []byte
 	pages  []extract.Page
 	failed bool
 }
 
-// number reads a number of at most most.
+// number reads a number and checks that it is at most most.
 func (r *chunkReader) number(most int) int {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 || n > uint64(most) {
@@ -130,7 +130,7 @@ func (r *chunkReader) text() string {
 	return s
 }
 
-// span reads a span that is not empty and returns it with its text.
+// span reads a non-empty span and returns it with its text.
 func (r *chunkReader) span() (retrieval.Span, string) {
 	i := r.number(len(r.pages))
 	if r.failed || i == len(r.pages) {

@@ -21,29 +21,29 @@ const (
 type Progress struct {
 	Phase      Phase
 	FilesTotal int // found so far
-	FilesDone  int // of FilesTotal, the unchanged included
+	FilesDone  int // of FilesTotal, including unchanged ones
 	Unchanged  int
 	Skipped    int
 	Failed     int
-	Waiting    int // that are tried again after a while, because the machine had no time for them
-	PagesDone  int // a document without pages counts as one
+	Waiting    int // files that will be retried later, because the machine had no time for them
+	PagesDone  int // a document without pages counts as one page
 	ChunksDone int
 	BytesTotal int64         // of the files that must be read
 	BytesDone  int64         // of BytesTotal
-	Rate       float64       // pages a second
-	ETA        time.Duration // 0 when not known
+	Rate       float64       // pages per second
+	ETA        time.Duration // 0 if unknown
 	Current    string        // a file that is being read
 }
 
-// interval between two reports of progress.
+// progressInterval is the minimum time between two reports of progress.
 const progressInterval = 100 * time.Millisecond
 
-// meter counts. Its counters are set from several goroutines, its callback is called from one.
+// meter counts progress. Several goroutines update its counters; only one calls its callback.
 type meter struct {
 	report func(Progress)
 	mu     sync.Mutex
 	now    Progress
-	began  time.Time // of the phase
+	began  time.Time // start of the phase
 }
 
 func newMeter(report func(Progress), began time.Time) *meter {
@@ -53,7 +53,7 @@ func newMeter(report func(Progress), began time.Time) *meter {
 	return &meter{report: report, began: began}
 }
 
-// phase begins a phase and reports it.
+// phase starts a phase and reports it.
 func (m *meter) phase(p Phase) {
 	m.mu.Lock()
 	m.now.Phase, m.began = p, time.Now()
@@ -70,7 +70,7 @@ func (m *meter) finish() {
 	m.report(last)
 }
 
-// tell reports the present state.
+// tell reports the current state.
 func (m *meter) tell() {
 	m.mu.Lock()
 	if m.now.Phase == Indexing {
@@ -84,14 +84,14 @@ func (m *meter) tell() {
 	m.report(p)
 }
 
-// The remaining time is shown once this much is done: the first files say little about the rest, and
-// their time includes the start of the workers.
+// The remaining time is shown once this much has been done: the first files say little about the rest,
+// and their time includes the start of the workers.
 const (
 	etaShare = 0.05
 	etaAfter = 3 * time.Second
 )
 
-// timeLeft guesses how long the rest takes, 0 while too little is known.
+// timeLeft estimates the remaining time; 0 if too little is known.
 func timeLeft(elapsed time.Duration, done, total int64) time.Duration {
 	if done <= 0 || elapsed < etaAfter && float64(done) < etaShare*float64(total) {
 		return 0
@@ -105,7 +105,7 @@ func (m *meter) add(change func(p *Progress)) {
 	change(&m.now)
 }
 
-// found counts the files of a root; those that failed or were skipped already are done.
+// found counts the files of a root. Files that failed or were skipped are done already.
 func (m *meter) found(candidates []*candidate, failed, skipped int) {
 	m.add(func(p *Progress) {
 		p.FilesTotal += len(candidates) + failed + skipped
@@ -115,10 +115,10 @@ func (m *meter) found(candidates []*candidate, failed, skipped int) {
 	})
 }
 
-// inside counts the files inside a file, of which nothing was known before.
+// inside counts nested files, which were unknown before.
 func (m *meter) inside(n int) { m.add(func(p *Progress) { p.FilesTotal += n }) }
 
-// total returns how many files are known of.
+// total returns the number of files known so far.
 func (m *meter) total() (n int) {
 	m.add(func(p *Progress) { n = p.FilesTotal })
 	return n

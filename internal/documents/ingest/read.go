@@ -25,35 +25,35 @@ import (
 	"parley/internal/text"
 )
 
-// result is what became of one candidate.
+// result is the result for one candidate.
 type result struct {
 	from   *candidate
-	format string         // as extract names it; "" when it is not known
+	format string         // as extract names it; "" if unknown
 	file   retrieval.File // the row to write
-	put    *retrieval.Put // the document's new revision; nil when there is none
-	same   bool           // the content is what it was: only the row changes
-	leave  bool           // nothing is known of the file: neither row nor document change
-	gone   bool           // the file is not inside another any more: row and document go
-	first  bool           // it is the page for which a site was named
+	put    *retrieval.Put // the document's new revision; nil if there is none
+	same   bool           // the content has not changed: only the row is written
+	leave  bool           // the file could not be examined: neither row nor document changes
+	gone   bool           // the enclosing file no longer contains the file: row and document are deleted
+	first  bool           // the page is the URL of a site
 	error  error          // ends the run
 
-	sidecar   metadata.Fields // what its own sidecar says
-	budget    *budget         // for the files inside it
-	namespace string          // in which its document is to be found
+	sidecar   metadata.Fields // the fields of its own sidecar
+	budget    *budget         // for nested files
+	namespace string          // the namespace of its document
 }
 
 // partly reports whether only a part of the file was read.
 func (r result) partly() bool { return r.file.Reason == "" && r.file.Detail != "" }
 
-// failed makes the result of a file that gives no document.
+// failed returns the result of a file that gives no document.
 func (r result) failed(reason extract.Reason, detail string) result {
 	r.file.DocumentID, r.file.PutIn, r.file.Reason, r.file.Detail = "", "", string(reason), detail
 	r.put = nil
 	return r
 }
 
-// read takes one file as far as it can go without the corpus. The spool, which the caller closes,
-// holds the files inside it.
+// read processes a file as far as possible without the corpus. The caller must close the spool, which
+// contains the nested files.
 func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	s := &spool{dir: r.spoolDir()}
 	res := result{from: c, file: retrieval.File{
@@ -123,7 +123,7 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 	switch {
 	case errors.As(err, &reason):
 		res.format = reason.Format
-		// What the machine had no time for says nothing about the document that is there.
+		// If the machine had no time for the file, the existing document stays.
 		res.leave = reason.Reason == extract.Busy
 		if reason.Spent && res.budget.spent != nil {
 			reason = res.budget.spent
@@ -138,20 +138,21 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 		return res.failed(BadMetadata, err.Error())
 	}
 	if res.namespace, err = r.place(c, m.Namespace); err != nil {
-		s.parts = nil // nor is it known where these go
+		s.parts = nil // the places of nested files are not known either
 		return res.failed(BadMetadata, err.Error())
 	}
 	if cut := x.doc.Cut; cut != nil {
-		return res.failed(cut.Reason, cut.Detail) // but the files inside it are taken as far as they are known
+		return res.failed(cut.Reason, cut.Detail) // nested files are still taken as far as they are known
 	}
 	res.file.Detail = notesOf(x.doc)
 	if len(x.doc.Pages) == 0 {
-		return res // the files inside it are the documents
+		return res // the nested files are the documents
 	}
 	return r.putDocument(ctx, res, o, m, x)
 }
 
-// putDocument makes the document of a file, under the id and name that it has had in its namespace.
+// putDocument builds the document of a file, with the id and name that it already has in its namespace,
+// if any.
 func (r *run) putDocument(ctx context.Context, res result, o original, m metadata.Document, x extracted) result {
 	c := res.from
 	if res.error = r.name(ctx, c, res.namespace); res.error != nil {
@@ -180,7 +181,8 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	return res
 }
 
-// notesOf returns what could not be read of a document, as sentences; "" for one that was read whole.
+// notesOf describes in sentences which parts of a document could not be read; "" if it was read
+// completely.
 func notesOf(doc *extract.Document) string {
 	sentences := make([]string, len(doc.Notes))
 	for i, n := range doc.Notes {
@@ -190,7 +192,7 @@ func notesOf(doc *extract.Document) string {
 	return strings.Join(sentences, " ")
 }
 
-// pagesOf returns a document's pages as they are stored, and how many of them have a number.
+// pagesOf returns a document's pages in their stored form, and the number of pages with a page number.
 func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 	for _, p := range doc.Pages {
 		if p.Number > 0 {
@@ -201,7 +203,7 @@ func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 	return pages, numbered
 }
 
-// unread makes the result of a file of which no snapshot could be taken.
+// unread returns the result of a file that could not be copied.
 func (r *run) unread(ctx context.Context, res result, err error) result {
 	var source *sourceError
 	switch {
@@ -214,23 +216,23 @@ func (r *run) unread(ctx context.Context, res result, err error) result {
 	case errors.Is(err, errTooLarge):
 		return res.failed(extract.TooLarge, fmt.Sprintf("it has more than %d MiB", r.cfg.MaxBytes>>20))
 	default:
-		// A disk or network that fails says nothing about the document that is there.
+		// After an error of the disk or the network, the existing document stays.
 		res.leave = !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
 		return res.failed(extract.Unreadable, metadata.Cause(source.err))
 	}
 	return res
 }
 
-// original is a file's content as it was at one moment.
+// original is the content of a file at one moment.
 type original struct {
 	sha     string
-	seen    string // the same of what was read, which may have been written anew in UTF-8
+	seen    string // hash of the bytes that were read, before any conversion to UTF-8
 	bytes   int64
-	size    int64     // as the file system said before it was read
-	modTime time.Time // the same; zero when the file must be looked at again
+	size    int64     // as the file system reported it before reading
+	modTime time.Time // likewise; zero if the file must be read again
 }
 
-// sourceError says that the file is the trouble, not the place where its copy goes.
+// sourceError is an error of the file itself, not of its copy.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }
@@ -245,9 +247,9 @@ var (
 // snapshotTries is how often a file that changes while it is read is read again.
 const snapshotTries = 3
 
-// snapshot puts the content of a file into the blob store. Everything else is done with that
-// copy, so that text and original agree. A file that keeps changing is taken as it is, and
-// remembered as one to read again at the next run.
+// snapshot copies the content of a file into the blob store. All later steps use the copy, so that text
+// and original agree. If a file keeps changing, it is used as it is and marked to be read again at the
+// next run.
 func (r *run) snapshot(ctx context.Context, c *candidate) (original, error) {
 	if c.page != nil {
 		return r.keepPage(ctx, c)
@@ -264,11 +266,11 @@ func (r *run) snapshot(ctx context.Context, c *candidate) (original, error) {
 	return o, nil
 }
 
-// lookAgain is a modification time that no file has, so that the file is read again.
+// lookAgain is a modification time that no file has, so that the file will be read again.
 var lookAgain = time.Unix(0, 1).UTC()
 
 // settled returns t if any later change of the file is certain to get a later time, and lookAgain
-// otherwise. Clocks of file systems tick every few milliseconds, old ones every 2 s.
+// otherwise. Clocks of file systems tick every few milliseconds, those of old ones every 2 s.
 func settled(t time.Time) time.Time {
 	tick := 50 * time.Millisecond
 	if t.Nanosecond() == 0 {
@@ -280,7 +282,7 @@ func settled(t time.Time) time.Time {
 	return t
 }
 
-// copy copies a file into the blob store, and reports whether it stayed the same meanwhile.
+// copy copies a file into the blob store, and reports whether it did not change meanwhile.
 func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, err error) {
 	if !r.cfg.Supports(c.path, nil) {
 		return o, false, &sourceError{errNoParser}
@@ -326,7 +328,7 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	return o, o.bytes == o.size && after.Size() == o.size && after.ModTime().Equal(before.ModTime()), nil
 }
 
-// open opens a file where it lies: in its folder, or taken out of the file around it.
+// open opens a file in its folder or spool.
 func (c *candidate) open() (*os.File, error) {
 	if c.part != nil {
 		return c.part.spool.openPart(c.part.index)
@@ -334,7 +336,7 @@ func (c *candidate) open() (*os.File, error) {
 	return c.target.dir.OpenFile(filepath.FromSlash(c.path), os.O_RDONLY|nonblock, 0)
 }
 
-// checkHead spares the copy of a file that no parser will want.
+// checkHead rejects a file that no parser can read before it is copied.
 func (r *run) checkHead(c *candidate, f *os.File) error {
 	head := make([]byte, headBytes)
 	n, err := f.ReadAt(head, 0)
@@ -347,10 +349,10 @@ func (r *run) checkHead(c *candidate, f *os.File) error {
 	return nil
 }
 
-// headBytes is how much of a file tells whether there is a parser for it.
+// headBytes is how many bytes of a file are needed to find its parser.
 const headBytes = 4096
 
-// source remembers the error with which a reader ended.
+// source remembers the error that ended a reader.
 type source struct {
 	r   io.Reader
 	err error
@@ -364,7 +366,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limits returns which parts of the file, or of the pages of its site, are left out.
+// limits returns the limits for the file, or for the pages of its site.
 func (c *candidate) limits(said metadata.Said) metadata.Limits {
 	if c.target.site != nil {
 		return c.target.site.limits()
@@ -372,7 +374,7 @@ func (c *candidate) limits(said metadata.Said) metadata.Limits {
 	return said.Limits()
 }
 
-// extracted is what was made of a file.
+// extracted is the result of reading a file.
 type extracted struct {
 	doc    *extract.Document
 	chunks []retrieval.Chunk
@@ -380,7 +382,7 @@ type extracted struct {
 	media  string // media type
 }
 
-// extract reads the stored original and cuts it into chunks. The files inside it go to the spool.
+// extract reads the stored original and cuts it into chunks. Nested files go to the spool.
 func (r *run) extract(ctx context.Context, res result, o original, said metadata.Said, s *spool) (x extracted, err error) {
 	c := res.from
 	f, err := r.cfg.Blobs.Open(o.sha)
@@ -420,8 +422,8 @@ func (r *run) extract(ctx context.Context, res result, o original, said metadata
 	return x, err
 }
 
-// chunks takes the chunks that the extractor's process made, or makes them here. What the text of
-// a stranger makes the splitter trip over is a failed file, not a crash.
+// chunks returns the chunks that the extractor's process made, or cuts the document here. A panic of the
+// splitter fails the file, not the process.
 func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err error) {
 	if result.Post != nil {
 		if chunks, err = decodeChunks(result.Post, result.Document.Pages, r.cfg.Split); err != nil {
@@ -442,8 +444,8 @@ func (r *run) chunks(result *extract.Result) (chunks []retrieval.Chunk, err erro
 	return chunks, nil
 }
 
-// mediaType says what a file is: what its first bytes say beyond doubt, else its extension, else
-// a guess from its bytes.
+// mediaType returns the media type of a file: by its first bytes if they are unambiguous, else by its
+// extension, else by a guess from its bytes.
 func mediaType(name string, head []byte) string {
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
 		return "application/pdf"

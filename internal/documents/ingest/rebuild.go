@@ -48,7 +48,7 @@ func (in *Ingester) Rebuild(ctx context.Context, aside Aside, progress func(Prog
 	return report, err
 }
 
-// rebuild is the state of one Rebuild. It shares with a run what reads one file.
+// rebuild is the state of one Rebuild. It reads files like a run.
 type rebuild struct {
 	*run
 	aside  Aside
@@ -74,8 +74,8 @@ func (r *rebuild) all(ctx context.Context) error {
 	return nil
 }
 
-// pending returns the documents that are to be made anew, and removes what an earlier Rebuild made of
-// documents that have changed since.
+// pending returns the documents to rebuild, and removes documents that an earlier Rebuild made if their
+// originals have changed since.
 func (r *rebuild) pending(ctx context.Context) ([]retrieval.Document, error) {
 	made, err := r.documents(ctx, retrieval.Aside(r.cfg.Namespace))
 	if err != nil {
@@ -130,15 +130,15 @@ func (r *rebuild) documents(ctx context.Context, namespace string) (all []retrie
 	}
 }
 
-// remade is a document that was made anew, or why it could not be.
+// remade is a rebuilt document, or the reason why it could not be rebuilt.
 type remade struct {
 	of    retrieval.Document
 	put   retrieval.Put
-	kept  *extract.Error // why it stays as it is
+	kept  *extract.Error // why the document stays as it is
 	error error          // ends the run
 }
 
-// makeAll makes documents anew with several workers, and commits them aside in batches.
+// makeAll rebuilds documents with several workers, and commits them aside in batches.
 func (r *rebuild) makeAll(ctx context.Context, pending []retrieval.Document) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs, results := make(chan retrieval.Document), make(chan remade)

@@ -71,8 +71,8 @@ func (r *run) changed(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// aboutWhat returns what a change of a path in a root is about: the file that a sidecar describes, or
-// the folder that a file describes, else the path itself.
+// aboutWhat returns the path to which a change applies: the file that a sidecar describes, the folder
+// that a folder file describes, or else the path itself.
 func aboutWhat(rel string) string {
 	dir, name := path.Split(rel)
 	if metadata.IsFolderFile(name) {
@@ -84,7 +84,7 @@ func aboutWhat(rel string) string {
 	return rel
 }
 
-// outermost leaves out the paths that lie in others.
+// outermost leaves out paths that are inside others.
 func outermost(paths []string) []string {
 	slices.Sort(paths)
 	var out []string
@@ -96,8 +96,8 @@ func outermost(paths []string) []string {
 	return out
 }
 
-// isGone reports whether an error says that a path does not exist, or that what should be a folder on
-// the way to it is none.
+// isGone reports whether an error means that a path does not exist, or that one of its parents is not a
+// folder.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

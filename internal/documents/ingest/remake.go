@@ -54,8 +54,8 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	return m
 }
 
-// origin returns the row of the file that gave a document, which is empty when there is none, and
-// under which limits it was read.
+// origin returns the row of the file from which a document was made, which is empty if there is none,
+// and the limits under which the file was read.
 func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retrieval.File, l metadata.Limits, err error) {
 	rows, err := r.cfg.Store.FilesOf(ctx, d.Namespace, d.ID)
 	if err != nil || len(rows) == 0 {
@@ -72,8 +72,8 @@ func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retriev
 	return row, metadata.DecodeLimits(row.State), nil
 }
 
-// readAgain reads an original under the name under which it was read before, and once more with the
-// passwords that lie beside the file when it needs one: they are not stored.
+// readAgain reads an original under its previous name. If it needs a password, it tries again with the
+// passwords beside the file, which are not stored.
 func (r *rebuild) readAgain(ctx context.Context, d retrieval.Document, row retrieval.File, request extract.Request) (*extract.Result, error) {
 	request.Name = nameOfType(path.Base(d.Name), d.MediaType)
 	if file := decodePageState(row.State).File; file != "" {
@@ -89,8 +89,8 @@ func (r *rebuild) readAgain(ctx context.Context, d retrieval.Document, row retri
 	return r.cfg.Extractor.Extract(ctx, request)
 }
 
-// passwordsOf returns those that are said on the disk of a file, or of the file around it; none when
-// that cannot be read any more.
+// passwordsOf returns the passwords in the metadata on the disk for a file or its enclosing file; none
+// if the metadata can no longer be read.
 func (r *rebuild) passwordsOf(row retrieval.File) []string {
 	if !filepath.IsAbs(row.Root) {
 		return nil
@@ -119,7 +119,8 @@ func (r *rebuild) passwordsOf(row retrieval.File) []string {
 	return said.Passwords()
 }
 
-// outermost returns the path of the file on the disk that a row's file is or lies in; "" for none.
+// outermost returns the path on the disk of the file of a row, or of the file that contains it; "" if
+// there is none.
 func (t *target) outermost(rowPath string) string {
 	if t.file != "" {
 		return t.file
@@ -139,14 +140,14 @@ func (t *target) outermost(rowPath string) string {
 	return ""
 }
 
-// siteOptions knows how the sites of the corpus are read.
+// siteOptions caches the options of the sites in the corpus.
 type siteOptions struct {
 	store Store
 	mu    sync.Mutex
-	roots map[string]map[string]*Site // by namespace and path; nil for a root that is no site
+	roots map[string]map[string]*Site // by namespace and path; nil for a root that is not a site
 }
 
-// of returns the site of a row; nil for one of a file.
+// of returns the site of a row; nil for a row of a file.
 func (s *siteOptions) of(ctx context.Context, row retrieval.File) (*Site, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

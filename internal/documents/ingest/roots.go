@@ -17,8 +17,8 @@ import (
 
 // PathError says that a path given to Run cannot be ingested.
 type PathError struct {
-	Path   string // as it was given
-	Reason string // why not, for people
+	Path   string // as given
+	Reason string // the reason for people
 	Err    error  // may be nil
 }
 
@@ -28,7 +28,7 @@ func (e *PathError) Error() string {
 
 func (e *PathError) Unwrap() error { return e.Err }
 
-// resolve makes paths absolute and free of symbolic links, and checks that they can be read.
+// resolve makes paths absolute, resolves symbolic links, and checks that the paths can be read.
 func resolve(paths []string, cfg Config) ([]string, error) {
 	data, uploads := realPath(cfg.DataDir), realPath(cfg.Uploads)
 	var out []string
@@ -58,7 +58,7 @@ func resolve(paths []string, cfg Config) ([]string, error) {
 	return out, nil
 }
 
-// readable opens a file or folder to see whether that is allowed.
+// readable opens a file or folder to check whether that is allowed.
 func readable(path string) error {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// realPath returns a path without symbolic links as far as it exists; "" for "".
+// realPath resolves the symbolic links of the existing part of a path; "" for "".
 func realPath(path string) string {
 	if path == "" {
 		return ""
@@ -89,8 +89,7 @@ func realPath(path string) string {
 	return abs
 }
 
-// within returns path relative to folder, "/"-separated, and whether it is the folder itself or
-// lies in it.
+// within returns path relative to folder, "/"-separated, and whether path is the folder or is inside it.
 func within(folder, path string) (string, bool) {
 	rel, err := filepath.Rel(folder, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -102,35 +101,35 @@ func within(folder, path string) (string, bool) {
 // target is a root that a run brings up to date.
 type target struct {
 	root      retrieval.Root
-	path      string           // of the root, as the system knows it
+	path      string           // of the root, in the system's spelling
 	fresh     bool             // not recorded yet
-	scopes    []string         // only what lies at or below these paths; nil for all
-	mayBeGone bool             // the scopes need not be there
-	adopts    []retrieval.Root // recorded roots within this one, which take its place
+	scopes    []string         // only paths at or below these; nil for all
+	mayBeGone bool             // the scopes may not exist
+	adopts    []retrieval.Root // recorded roots within this one, which it replaces
 	prefixes  map[string]bool  // of all recorded roots
-	ids       map[string]bool  // documents of this root
-	dir       *os.Root         // the folder, or the one in which the file lies
-	file      string           // the name of the file in dir when the root is a file, else ""
+	ids       map[string]bool  // ids of the documents of this root
+	dir       *os.Root         // the folder, or the folder of the file
+	file      string           // the name of the file in dir if the root is a file, else ""
 
 	candidates []*candidate
-	failed     []FileResult // what could not be looked at
+	failed     []FileResult // files that could not be examined
 	skipped    []FileResult
-	hidden     []string // paths below which nothing is known to be gone
+	hidden     []string // paths below which gone files cannot be recognised
 
-	site *Site // when the root is one
+	site *Site // if the root is a site
 }
 
-// uploadsPrefix begins the paths of the roots of uploaded files, which are the same wherever the data
-// folder lies.
+// uploadsPrefix begins the paths of the roots of uploaded files, which do not depend on the place of the
+// data folder.
 const uploadsPrefix = "uploads:"
 
-// UploadsRoot is the path of the root of the files that an owner has uploaded.
+// UploadsRoot returns the path of the root of the files that an owner has uploaded.
 func UploadsRoot(owner string) string { return uploadsPrefix + owner }
 
 // UploadsOwner returns the owner of a root of uploads; false for other roots.
 func UploadsOwner(root string) (owner string, ok bool) { return strings.CutPrefix(root, uploadsPrefix) }
 
-// folder names the folder of a root, for prefixes.
+// folder returns the name of a root's folder, for prefixes.
 func (t *target) folder() string {
 	if _, ok := UploadsOwner(t.root.Path); ok {
 		return "uploads"
@@ -145,9 +144,9 @@ func (t *target) folder() string {
 	return "root"
 }
 
-// choose finds out which roots the paths mean: one that lies in another path or in a recorded
-// root belongs to that one, and recorded roots that lie in a new one are taken over by it, so that
-// no file is in the corpus twice. What a walk would leave out does not count as lying inside.
+// choose finds the roots for paths. A path inside another path or a recorded root belongs to that one,
+// and a new root takes over recorded roots inside it, so that no file is in the corpus twice. A path
+// that a walk would ignore does not count as inside.
 func (r *run) choose(ctx context.Context, paths []string) error {
 	roots, err := r.cfg.Store.Roots(ctx, r.cfg.Namespace)
 	if err != nil {
@@ -202,7 +201,7 @@ func (r *run) choose(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// rootPath is the path under which a root is recorded.
+// rootPath returns the path under which a root is recorded.
 func (r *run) rootPath(path string) string {
 	if r.cfg.Uploads != "" && path == realPath(r.cfg.Uploads) {
 		return UploadsRoot(r.cfg.Owner)
@@ -210,8 +209,8 @@ func (r *run) rootPath(path string) string {
 	return rowPath(path)
 }
 
-// covers reports whether a walk of folder comes to path, and path relative to it. No walk comes from
-// outside into the data folder.
+// covers reports whether a walk of folder reaches path, and returns path relative to it. A walk from
+// outside never enters the data folder.
 func (r *run) covers(folder, path string) (string, bool) {
 	rel, ok := within(folder, path)
 	if !ok {
@@ -234,13 +233,13 @@ func (r *run) covers(folder, path string) (string, bool) {
 	return rel, true
 }
 
-// knownFile is a row of the store, and whether it stands under another root there.
+// knownFile is a row of the store, and whether it is stored under another root.
 type knownFile struct {
 	retrieval.File
 	adopted bool
 }
 
-// known returns the rows of the files at which a target looks, by path.
+// known returns the rows of the files that a target examines, by path.
 func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error) {
 	known := map[string]knownFile{}
 	files, err := r.cfg.Store.Files(ctx, r.cfg.Namespace, t.root.Path)
@@ -266,7 +265,7 @@ func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error
 			if f.Path != "." {
 				path += "/" + strings.TrimPrefix(f.Path, "./")
 			}
-			// A run that was cut short has taken some over already.
+			// A run that was interrupted has taken some over already.
 			if _, have := known[path]; !have {
 				known[path] = knownFile{File: f, adopted: true}
 			}
@@ -275,17 +274,17 @@ func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error
 	return known, nil
 }
 
-// inScope reports whether a run looks at a path.
+// inScope reports whether a run examines a path.
 func (t *target) inScope(path string) bool {
 	return t.scopes == nil || slices.ContainsFunc(t.scopes, func(s string) bool { return below(s, path) })
 }
 
-// unseen reports whether a path lies where the walk could not look.
+// unseen reports whether a path is in a place that the walk could not read.
 func (t *target) unseen(path string) bool {
 	return slices.ContainsFunc(t.hidden, func(h string) bool { return below(h, path) })
 }
 
-// below reports whether path is dir or lies in it.
+// below reports whether path is dir or is inside it.
 func below(dir, path string) bool {
 	return dir == "." || path == dir || strings.HasPrefix(path, dir+"/")
 }
@@ -299,7 +298,7 @@ func sortedFiles(known map[string]knownFile) []knownFile {
 	return out
 }
 
-// dropAdopted forgets the recorded roots whose files belong to another root now.
+// dropAdopted removes the recorded roots whose files now belong to another root.
 func (r *run) dropAdopted(ctx context.Context) error {
 	b := retrieval.Batch{Namespace: r.cfg.Namespace}
 	for _, t := range r.targets {

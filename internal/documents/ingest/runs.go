@@ -10,14 +10,15 @@ import (
 // runsVersion is the first byte of encoded runs.
 const runsVersion = 1
 
-// errRuns says that bytes are not what encodeRuns wrote.
+// errRuns means that bytes were not written by encodeRuns.
 var errRuns = errors.New("damaged character map")
 
 // encodeRuns packs the character map of a page for retrieval.Page.Map; nil for no runs.
 //
-// After a version byte there are two varints a run: how many bytes of text further on it starts,
-// and its Char. A Char is written as 0 for -1, else as 1 plus the zigzag difference to what it
-// would be if the runs so far had been ASCII without gaps, so that most runs take two bytes.
+// After a version byte there are two varints for each run: the distance of its start from the previous
+// run in bytes of text, and its Char. A Char is written as 0 for -1, and otherwise as 1 plus the zigzag
+// difference to its value if the runs so far had been ASCII without gaps, so that most runs take two
+// bytes.
 func encodeRuns(runs []extract.Run) []byte {
 	if len(runs) == 0 {
 		return nil
@@ -40,7 +41,7 @@ func encodeRuns(runs []extract.Run) []byte {
 	return b
 }
 
-// DecodeRuns unpacks what encodeRuns packed.
+// DecodeRuns unpacks the result of encodeRuns.
 func DecodeRuns(b []byte) ([]extract.Run, error) {
 	if len(b) == 0 {
 		return nil, nil

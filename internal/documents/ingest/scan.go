@@ -25,25 +25,25 @@ import (
 // candidate is a file that may become a document.
 type candidate struct {
 	target    *target
-	path      string // relative to target.dir, as the system knows it, "/"-separated
-	key       string // path in the store's rows: valid UTF-8, "." when the root is the file
+	path      string // relative to target.dir, in the system's spelling, "/"-separated
+	key       string // path in the store's rows: valid UTF-8, "." if the root is the file
 	size      int64
 	modTime   time.Time
-	rules     *metadata.Rules // of its folders; nil when there are none
-	about     string          // hash of what is said of it, see metadata.Read
+	rules     *metadata.Rules // of its folders; nil if there are none
+	about     string          // hash of its metadata outside of it, see metadata.Read
 	known     knownFile
-	inside    []retrieval.File // what is known of the files inside it, by path
-	said      *string          // the namespace that is said of it outside of it; nil for none
+	inside    []retrieval.File // stored rows of nested files, by path
+	said      *string          // the namespace in its metadata outside of it; nil for none
 	name      string           // of its document, in the namespace
 	namespace string
-	part      *part    // set when it is a file inside another
-	page      *webPage // set when it is a page of the web
+	part      *part    // set for a nested file
+	page      *webPage // set for a web page
 }
 
-// baseName is the name of the file's document before any prefix.
+// baseName returns the name of the file's document without a prefix.
 func (c *candidate) baseName() string { return citationName(c.path) }
 
-// fileName is a name of the file whose extension says what it is.
+// fileName returns a name of the file whose extension tells its format.
 func (c *candidate) fileName() string {
 	if c.page != nil {
 		return c.page.file
@@ -63,7 +63,7 @@ func (t *target) display(rel string) string {
 	return text.Printable(filepath.Join(t.base(), filepath.FromSlash(rel)))
 }
 
-// base is the folder that target.dir stands for.
+// base returns the path of target.dir.
 func (t *target) base() string {
 	if t.file != "" {
 		return filepath.Dir(t.path)
@@ -71,8 +71,8 @@ func (t *target) base() string {
 	return t.path
 }
 
-// unchanged reports whether the last run saw the file as it is now, and made chunks of it as this
-// generation does.
+// unchanged reports whether the file is the same as in the last run, and was cut into chunks by the same
+// generation.
 func (c *candidate) unchanged(generation string) bool {
 	k := c.known
 	_, said, _ := strings.Cut(k.SHA256, "+")
@@ -80,18 +80,18 @@ func (c *candidate) unchanged(generation string) bool {
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
 }
 
-// mayPass reports whether the file, or one inside it, failed for a reason that may have gone.
+// mayPass reports whether the file, or a nested one, failed for a reason that may no longer apply.
 func (c *candidate) mayPass() bool {
 	return passing(extract.Reason(c.known.Reason)) ||
 		slices.ContainsFunc(c.inside, func(f retrieval.File) bool { return passing(extract.Reason(f.Reason)) })
 }
 
-// passing reports whether a reason may be gone at the next run although the file is the same.
+// passing reports whether a reason may no longer apply at the next run although the file is the same.
 func passing(reason extract.Reason) bool {
 	return reason == extract.Unreadable || reason == extract.Busy
 }
 
-// rowPath makes a path fit for the store, which takes valid UTF-8 only.
+// rowPath returns a path in the form for the store, which accepts only valid UTF-8.
 func rowPath(p string) string {
 	if utf8.ValidString(p) {
 		return p
@@ -107,7 +107,7 @@ func rowPath(p string) string {
 	return b.String()
 }
 
-// ignored reports whether a walk passes over a file or folder of this name.
+// ignored reports whether a walk ignores a file or folder of this name.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$") ||
 		name == "node_modules" || name == "parley-data"
@@ -127,7 +127,7 @@ func (t *target) scan(ctx context.Context, cfg *Config) error {
 	}
 	data := realPath(cfg.DataDir)
 	if cfg.Uploads != "" && t.path == realPath(cfg.Uploads) {
-		data = "" // it lies in there
+		data = "" // the root is inside it
 	}
 	w := walker{target: t, data: data, config: realPath(cfg.ConfigFile), seen: map[string]bool{}}
 	switch {
@@ -156,8 +156,8 @@ type walker struct {
 	seen   map[string]bool // keys of candidates
 }
 
-// rules reads what the file of a folder says. The program's own configuration, which may have the
-// same name, is none.
+// rules reads a folder's file. The program's own configuration, which may have the same name, does not
+// count.
 func (w *walker) rules(dir string, around *metadata.Rules) *metadata.Rules {
 	for _, name := range metadata.FolderFiles {
 		if w.config != "" && realPath(filepath.Join(w.base(), filepath.FromSlash(dir), name)) == w.config {
@@ -167,7 +167,7 @@ func (w *walker) rules(dir string, around *metadata.Rules) *metadata.Rules {
 	return metadata.ReadRules(rootTree{w.dir}, dir, around)
 }
 
-// rulesAbove reads what the files of the folders around a path say.
+// rulesAbove reads the folder files of the folders above a path.
 func (w *walker) rulesAbove(path string) *metadata.Rules {
 	rules := w.rules(".", nil)
 	for i, c := range path {
@@ -198,8 +198,8 @@ func (w *walker) start(ctx context.Context, scope string) error {
 	return nil
 }
 
-// folder looks at the entries of a folder, in the order of their names. The rules around it are
-// those of the folders above.
+// folder examines the entries of a folder in the order of their names. around holds the rules of the
+// folders above.
 func (w *walker) folder(ctx context.Context, dir string, around *metadata.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -240,8 +240,8 @@ func (w *walker) folder(ctx context.Context, dir string, around *metadata.Rules)
 	return nil
 }
 
-// isMetadata reports whether an entry of a folder says something of others, and notes it when that
-// has no effect.
+// isMetadata reports whether an entry of a folder describes others. It records an entry that has no
+// effect.
 func (w *walker) isMetadata(p string, names map[string]bool) bool {
 	name := path.Base(p)
 	of, isSidecar := metadata.SidecarOf(name)
@@ -261,8 +261,8 @@ func (w *walker) isMetadata(p string, names map[string]bool) bool {
 	return true
 }
 
-// reportUnused notes the entries of a folder's file that no file has: they may be misspelt. What
-// archives hold is not known yet.
+// reportUnused records the entries of a folder's file that match no file: they may be misspelt. The
+// contents of archives are not known yet.
 func (w *walker) reportUnused(r *metadata.Rules) {
 	holdsFiles := func(c *candidate) bool {
 		return below(r.Dir(), c.path) && format.HasMembers(format.Ext(c.path))
@@ -285,7 +285,7 @@ func (w *walker) reportUnused(r *metadata.Rules) {
 	w.skip(path.Join(r.Dir(), metadata.FolderFiles[0]), BadMetadata, detail)
 }
 
-// maxUnused is how many entries without a file are named.
+// maxUnused limits the number of entries that are reported.
 const maxUnused = 10
 
 func (w *walker) list(dir string) ([]fs.DirEntry, error) {
@@ -299,7 +299,7 @@ func (w *walker) list(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// hide notes that nothing can be said of what lies at or below a path. What is gone since the
+// hide records that the walk could not read what is at or below a path. A path that is gone since the
 // folder was listed is gone.
 func (w *walker) hide(p string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
@@ -311,9 +311,9 @@ func (w *walker) hide(p string, err error) {
 	})
 }
 
-// entry makes a candidate of what is not a folder. A symbolic link is followed to a file of the
-// same root, as mounted configuration needs it, and never to a folder or out of the root.
-// Described says that the file may have a sidecar.
+// entry makes a candidate of an entry that is not a folder. It follows a symbolic link to a file of the
+// same root, which mounted configuration needs, but never to a folder or out of the root. described says
+// that the file may have a sidecar.
 func (w *walker) entry(p string, typ fs.FileMode, r *metadata.Rules, described bool) {
 	name := filepath.FromSlash(p)
 	st, err := w.dir.Stat(name)
@@ -345,7 +345,7 @@ func (w *walker) entry(p string, typ fs.FileMode, r *metadata.Rules, described b
 	if described {
 		sidecarOf = p
 	}
-	said, hash, _ := metadata.Read(r, rootTree{w.dir}, p, nil, sidecarOf) // what is wrong shows when it is read
+	said, hash, _ := metadata.Read(r, rootTree{w.dir}, p, nil, sidecarOf) // errors are reported when the file is read
 	c.about, c.said = hash, said.Namespace()
 	w.candidates = append(w.candidates, c)
 }
@@ -354,7 +354,7 @@ func (w *walker) skip(p string, reason extract.Reason, detail string) {
 	w.skipped = append(w.skipped, FileResult{Path: w.display(p), Reason: reason, Detail: detail})
 }
 
-// rootTree is a folder.
+// rootTree is a metadata.Tree for a folder.
 type rootTree struct{ *os.Root }
 
 func (t rootTree) Open(path string) (io.ReadCloser, error) {

@@ -18,13 +18,13 @@ type siteRun struct {
 	site    Site
 	target  *target
 	rows    map[string]retrieval.File   // of the pages, by address
-	inside  map[string][]retrieval.File // of the files inside a page, by its address
+	inside  map[string][]retrieval.File // nested files of a page, by its address
 	memory  map[string]crawl.Remembered
-	partial bool // the page is one of another site, of which the others are left alone
-	before  int  // addresses of the sites before
+	partial bool // only one page of another site is read; the site's other pages stay
+	before  int  // number of addresses of the previous sites
 }
 
-// site walks over a site and commits what it finds as it goes.
+// site walks over a site and commits the results as it goes.
 func (r *run) site(ctx context.Context, s Site) error {
 	address, err := crawl.Normalise(s.URL)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *run) site(ctx context.Context, s Site) error {
 	return r.work(ctx, r.cfg.Workers, run.produce)
 }
 
-// load reads the stored rows of the site, and which of its pages belong to another one.
+// load reads the stored rows of the site, and finds which of its pages belong to another site.
 func (s *siteRun) load(ctx context.Context) error {
 	roots, err := (&Ingester{cfg: s.cfg}).siteRoots(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *siteRun) isFirst(f retrieval.File) bool {
 	return f.Path == s.site.URL && (f.DocumentID != "" || f.Reason == string(removed))
 }
 
-// remember takes the rows of the site itself.
+// remember uses the rows of the site itself.
 func (s *siteRun) remember(files []retrieval.File) {
 	for _, f := range files {
 		if f.DocumentID != "" {
@@ -101,7 +101,7 @@ func (s *siteRun) remember(files []retrieval.File) {
 func (s *siteRun) remembered(f retrieval.File, inside []retrieval.File) crawl.Remembered {
 	sha, _, _ := strings.Cut(f.SHA256, "+")
 	m := crawl.Remembered{State: decodePageState(f.State).State, SHA256: sha}
-	if f.Reason != "" { // else it says what could not be read of the page
+	if f.Reason != "" { // without a reason, Detail says what could not be read
 		m.Detail = f.Detail
 	}
 	if f.Reason == string(siteFile) {
@@ -114,7 +114,7 @@ func (s *siteRun) remembered(f retrieval.File, inside []retrieval.File) crawl.Re
 	return m
 }
 
-// leave takes the rows of another site: its pages are in the corpus already.
+// leave uses the rows of another site, whose pages are in the corpus already.
 func (s *siteRun) leave(files []retrieval.File) {
 	for _, f := range files {
 		_, inside := pageOf(f.Path)
@@ -126,8 +126,8 @@ func (s *siteRun) leave(files []retrieval.File) {
 	}
 }
 
-// record notes the site with its options, so that a later run knows it even if this one is cut
-// short. A site that was asked for with the same options before is not written again.
+// record stores the site with its options, so that a later run knows it even if this one is interrupted.
+// It writes nothing if the options have not changed.
 func (s *siteRun) record(ctx context.Context) error {
 	if s.partial {
 		return nil
@@ -195,7 +195,7 @@ func (s *siteRun) visited(ctx context.Context, v crawl.Visit, read func(*candida
 	return s.dropInside(c, done) && done(result{from: c, file: row, first: v.First})
 }
 
-// fetched has a page read whose body has come, unless that is what it was before.
+// fetched passes on a page whose body was read, unless it has not changed.
 func (s *siteRun) fetched(ctx context.Context, c *candidate, v crawl.Visit, read func(*candidate) bool, done func(result) bool) bool {
 	p, err := newWebPage(v, &s.site)
 	if err != nil {
@@ -209,14 +209,14 @@ func (s *siteRun) fetched(ctx context.Context, c *candidate, v crawl.Visit, read
 		return s.keepAll(c, row, v.First, done)
 	}
 	c.page = p
-	c.known.SHA256 = "" // it is read whatever it was
+	c.known.SHA256 = "" // it is read even if it has not changed
 	if err := s.name(ctx, c, s.cfg.Namespace); err != nil {
 		return done(result{error: err})
 	}
 	return read(c)
 }
 
-// isOfExtraction holds for the reasons for which a page that has come gave no document.
+// isOfExtraction reports whether a page was fetched but gave no document for this reason.
 func isOfExtraction(reason extract.Reason) bool {
 	switch reason {
 	case extract.Unsupported, extract.Empty, extract.ScanOnly, extract.Encrypted, extract.Damaged, extract.TooLarge,
@@ -226,7 +226,7 @@ func isOfExtraction(reason extract.Reason) bool {
 	return false
 }
 
-// keepAll counts a page and the files inside it that are as they were; only the row may differ.
+// keepAll counts an unchanged page and its nested files; only the row may change.
 func (s *siteRun) keepAll(c *candidate, row retrieval.File, first bool, done func(result) bool) bool {
 	for _, f := range c.inside {
 		if !done(result{from: s.row(c, f), file: f, same: true, leave: true}) {
@@ -238,7 +238,7 @@ func (s *siteRun) keepAll(c *candidate, row retrieval.File, first bool, done fun
 	return done(result{from: c, file: row, same: true, leave: row == c.known.File, first: first})
 }
 
-// dropAll deletes a page that is gone, with the files inside it.
+// dropAll deletes a page that is gone, with its nested files.
 func (s *siteRun) dropAll(c *candidate, known retrieval.File, done func(result) bool) bool {
 	return s.dropInside(c, done) && done(result{from: c, file: known, gone: true})
 }

@@ -22,32 +22,32 @@ import (
 type Site struct {
 	URL          string   `json:"url"`                     // of the first page: http or https
 	Prefix       string   `json:"prefix,omitempty"`        // only pages whose address lies at or below it; "" for the folder of URL
-	Depth        int      `json:"depth,omitempty"`         // how many links away from URL; 0 for URL alone
-	Pages        int      `json:"pages,omitempty"`         // most pages of a run; 0 for 200
+	Depth        int      `json:"depth,omitempty"`         // maximum number of links from URL; 0 reads only URL
+	Pages        int      `json:"pages,omitempty"`         // maximum number of pages of a run; 0 means 200
 	Force        bool     `json:"-"`                       // also read pages that have not changed or were forgotten
 	Again        bool     `json:"-"`                       // a repetition without a user's request: if URL was forgotten, it stays so
 	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
-	MaxChunks    int      `json:"max_chunks,omitempty"`    // most chunks of a page, the rest is left out; 0 for no limit
+	MaxChunks    int      `json:"max_chunks,omitempty"`    // maximum number of chunks of a page, the rest is left out; 0 for no limit
 	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
 }
 
-// SiteError says that a site cannot be ingested at all.
+// SiteError means that a site cannot be ingested at all.
 type SiteError struct {
 	URL    string
-	Reason string // why not, for people
+	Reason string // the reason for people
 }
 
 func (e *SiteError) Error() string {
 	return fmt.Sprintf("cannot ingest %s: %s", text.Printable(e.URL), e.Reason)
 }
 
-// The bounds of what a site may ask for.
+// The limits of a site's options.
 const (
 	maxSiteDepth = 100
 	maxSitePages = 100_000
 )
 
-// Check returns a *SiteError when a site cannot be ingested at all.
+// Check returns a *SiteError if a site cannot be ingested at all.
 func (s Site) Check() error {
 	err := s.walk().Check()
 	switch {
@@ -73,7 +73,7 @@ func (s *Site) limits() metadata.Limits {
 
 // Reasons of rows that only sites have.
 const (
-	// removed is the reason of a page that Forget has taken away.
+	// removed is the reason of a page that Forget has deleted.
 	removed extract.Reason = "removed"
 	// siteFile is the reason of a robots.txt or a sitemap, which is remembered but is not a document.
 	siteFile extract.Reason = "site-file"
@@ -132,7 +132,7 @@ func (in *Ingester) lockSites(sites ...Site) (unlock func(), first bool, err err
 	return lockShared(in.cfg.DataDir, "sites.lock", "reading web sites into", hostOf(sites))
 }
 
-// hostOf returns the host of all sites, "" when they have more than one.
+// hostOf returns the host of all sites, or "" if they have several.
 func hostOf(sites []Site) (host string) {
 	for i, s := range sites {
 		u, err := url.Parse(s.URL)
@@ -234,7 +234,7 @@ func (in *Ingester) Forget(ctx context.Context, url string) (int, error) {
 	return 0, errors.Join(retrieval.ErrNotFound, locked)
 }
 
-// forget removes a page of one of the roots, and the root with its last page if it may.
+// forget removes a page of one of the roots, and if rootToo is set the root with its last page.
 func (in *Ingester) forget(ctx context.Context, roots []retrieval.Root, address string, rootToo bool) (int, error) {
 	for _, root := range roots {
 		files, err := in.cfg.Store.Files(ctx, in.cfg.Namespace, root.Path)
@@ -252,7 +252,7 @@ func (in *Ingester) forget(ctx context.Context, roots []retrieval.Root, address 
 	return 0, retrieval.ErrNotFound
 }
 
-// isOfOther reports whether a row has a document of another page.
+// isOfOther reports whether the document of a row belongs to another page.
 func isOfOther(f retrieval.File, address string) bool {
 	page, _ := pageOf(f.Path)
 	return page != address && f.DocumentID != ""
@@ -267,7 +267,7 @@ func (in *Ingester) forgetSite(ctx context.Context, root retrieval.Root) error {
 	return nil
 }
 
-// forgetPage deletes the documents of one page, and remembers that this was wanted.
+// forgetPage deletes the documents of one page, and remembers that this was requested.
 func (in *Ingester) forgetPage(ctx context.Context, files []retrieval.File, address string) (int, error) {
 	b := retrieval.Batch{Namespace: in.cfg.Namespace}
 	for _, f := range files {

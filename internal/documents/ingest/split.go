@@ -12,13 +12,13 @@ import (
 // SplitOptions says how large chunks are. A zero field means its default.
 type SplitOptions struct {
 	Size    int // target size in characters; 1000. The limit is a fifth more.
-	Overlap int // most characters of whole sentences repeated from the chunk before; 100, negative for none
+	Overlap int // maximum number of characters of whole sentences repeated from the previous chunk; 100, negative for none
 	Min     int // a section or page with fewer characters joins the next one; 250, or a quarter of a larger Size
-	Tokens  int // most tokens of a chunk; 512, or more in proportion to a larger Size
+	Tokens  int // maximum number of tokens of a chunk; 512, or proportionally more for a larger Size
 }
 
-// The defaults of SplitOptions, and the smallest size and token limit, below which a chunk might
-// hold no word.
+// The defaults of SplitOptions, and the smallest size and token limit. Below these, a chunk might not
+// hold a word.
 const (
 	defaultSize    = 1000
 	defaultOverlap = 100
@@ -33,7 +33,7 @@ const (
 	maxChunkSize = 8000
 )
 
-// CheckChunkSize returns an error if people may not set this size.
+// CheckChunkSize returns an error if users may not set this size.
 func CheckChunkSize(size int) error {
 	if size < minChunkSize || size > maxChunkSize {
 		return fmt.Errorf("must be between %d and %d characters", minChunkSize, maxChunkSize)
@@ -41,7 +41,7 @@ func CheckChunkSize(size int) error {
 	return nil
 }
 
-// CheckChunkOverlap returns an error if chunks of a size cannot overlap so far.
+// CheckChunkOverlap returns an error if chunks of this size cannot overlap so far.
 func CheckChunkOverlap(overlap, size int) error {
 	if overlap < 0 || overlap > size/2 {
 		return fmt.Errorf("must be between 0 and half of ingest.chunk_size (%d characters)", size/2)
@@ -49,7 +49,7 @@ func CheckChunkOverlap(overlap, size int) error {
 	return nil
 }
 
-// encode writes the options for Post, in another process.
+// encode encodes the options for Post in another process.
 func (o SplitOptions) encode() []byte {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -58,9 +58,9 @@ func (o SplitOptions) encode() []byte {
 	return data
 }
 
-// Generation names what makes the chunks of a document: the extractors, the splitter, and these
-// options unless they are the defaults. Documents of another generation are read again at the next
-// ingestion.
+// Generation identifies everything that determines the chunks of a document: the extractors, the
+// splitter, and these options unless they are the defaults. Documents of another generation are read
+// again at the next ingestion.
 func (o SplitOptions) Generation() string {
 	o = o.withDefaults()
 	if o == (SplitOptions{}).withDefaults() {
@@ -69,7 +69,7 @@ func (o SplitOptions) Generation() string {
 	return fmt.Sprintf("%s/%d-%d-%d-%d", generation, o.Size, max(o.Overlap, 0), o.Min, o.Tokens)
 }
 
-// generation changes with each change of the extractors or the splitter that shows in chunks.
+// generation must change with each change of the extractors or the splitter that affects chunks.
 const generation = "extract-5/split-2"
 
 func (o SplitOptions) withDefaults() SplitOptions {
@@ -92,7 +92,7 @@ func (o SplitOptions) withDefaults() SplitOptions {
 	return o
 }
 
-// limit is the most characters of a chunk.
+// limit returns the maximum number of characters of a chunk.
 func (o SplitOptions) limit() int { return o.Size + o.Size/5 }
 
 // Split cuts a document into chunks, in order; Key.Revision is left 0. The same document and
@@ -112,9 +112,9 @@ func Split(doc *extract.Document, opts SplitOptions) []retrieval.Chunk {
 	return chunks
 }
 
-// emit appends the chunk that holds the units from i to j, after what o repeats. The plan adds
-// tokens up unit by unit; where the text as a whole has more than allowed, emit gives up
-// what is repeated, and then cuts in two.
+// emit appends the chunk with the units from i to j, after the repeated text o. The plan adds up tokens
+// unit by unit; if the complete text has too many, emit drops the repeated text, and then cuts the chunk
+// in two.
 func (s *splitter) emit(chunks []retrieval.Chunk, i, j int, o opening) []retrieval.Chunk {
 	text, spans := s.text(j, o)
 	tokens := countTokens(text)
@@ -136,7 +136,7 @@ func (s *splitter) emit(chunks []retrieval.Chunk, i, j int, o opening) []retriev
 	})
 }
 
-// middle returns where between the units from i to j a cut hurts least.
+// middle returns the best place for a cut between the units from i to j.
 func (s *splitter) middle(i, j int) int {
 	best, least := i+1, 0.0
 	for m := i + 1; m < j; m++ {
@@ -149,7 +149,7 @@ func (s *splitter) middle(i, j int) int {
 	return best
 }
 
-// headings returns the path of the first unit that is not a heading itself.
+// headings returns the heading path of the first unit that is not a heading itself.
 func (s *splitter) headings(i, j int) []string {
 	for _, u := range s.units[i:j] {
 		if u.kind != extract.Heading {
@@ -159,8 +159,8 @@ func (s *splitter) headings(i, j int) []string {
 	return s.paths[s.units[j-1].path]
 }
 
-// text builds a chunk's text and spans: one span for the repeated header row, and one for each
-// page, since the units of a page adjoin each other.
+// text builds a chunk's text and spans: one span for the repeated header row, and one for each page,
+// since the units of a page are adjacent.
 func (s *splitter) text(j int, o opening) (string, []retrieval.Span) {
 	var b strings.Builder
 	var spans []retrieval.Span

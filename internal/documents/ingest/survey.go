@@ -27,7 +27,7 @@ func (in *Ingester) Survey(ctx context.Context, paths []string, visit func(retri
 	})
 }
 
-// surveying calls f with an Ingester that changes nothing, and a folder for the files inside files.
+// surveying calls f with an Ingester that changes nothing, and a folder for nested files.
 func (in *Ingester) surveying(visit func(retrieval.Put) error, f func(in *Ingester, spools string) (Report, error)) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "parley-survey-")
 	if err != nil {
@@ -40,14 +40,14 @@ func (in *Ingester) surveying(visit func(retrieval.Put) error, f func(in *Ingest
 	return f(&Ingester{cfg: cfg}, filepath.Join(dir, "spool"))
 }
 
-// survey takes the place of the corpus and of the originals. A copy is removed once the batch has
-// come that tells what became of its file.
+// survey replaces the corpus and the blobs. It removes a copy when the batch with the result of its file
+// arrives.
 type survey struct {
 	dir   string
 	visit func(retrieval.Put) error
 
 	mu     sync.Mutex
-	copies map[string]int // how many files of this content are being read
+	copies map[string]int // number of files with this content that are being read
 }
 
 var (
@@ -65,7 +65,7 @@ func (s *survey) Apply(_ context.Context, b retrieval.Batch) error {
 		}
 	}
 	for _, f := range b.PutFiles {
-		if len(f.SHA256) >= 2*sha256.Size { // what follows is the hash of a sidecar
+		if len(f.SHA256) >= 2*sha256.Size { // the rest is the hash of a sidecar
 			if err := s.release(f.SHA256[:2*sha256.Size]); err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (s *survey) release(sha string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.copies[sha] {
-	case 0: // its row came without its content being read
+	case 0: // the row was written without reading the content
 		return nil
 	case 1:
 		delete(s.copies, sha)

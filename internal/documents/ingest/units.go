@@ -9,7 +9,7 @@ import (
 	"parley/internal/text"
 )
 
-// joint is what stands between a unit and the one before it.
+// joint is the kind of border between a unit and the previous one.
 type joint uint8
 
 const (
@@ -20,22 +20,22 @@ const (
 	jointItem                   // an item of the same list
 	jointBlock                  // a new paragraph, list, table or block of code
 	jointHeading                // a new section
-	jointGlue                   // what a heading or a table's header row introduces
+	jointGlue                   // the unit that a heading or a table's header row introduces
 	jointPage                   // a new page
-	jointContinued              // a sentence that began on the page before
-	jointTail                   // the rest of a paragraph or list that began on the page before
+	jointContinued              // a sentence that began on the previous page
+	jointTail                   // the rest of a paragraph or list that began on the previous page
 )
 
-// unit is the smallest piece that a chunk holds whole: a sentence, a row, a heading, a block of
-// code. Units ascend, do not overlap, and cover every word of every page.
+// unit is the smallest piece that stays whole in a chunk: a sentence, a row, a heading, a block of code.
+// Units ascend, do not overlap, and cover every word of every page.
 type unit struct {
 	page       int32 // index in Document.Pages
 	start, end int32 // in the page's text, without white space around
 	runes      int32
-	gap        int32 // characters between it and the unit before in a chunk that holds both
+	gap        int32 // characters between it and the previous unit in a chunk that contains both
 	tokens     int32
 	path       int32 // index in splitter.paths
-	table      int32 // index in splitter.tables of the header to repeat; -1 for none
+	table      int32 // index in splitter.tables of the header to repeat, or -1
 	kind       extract.Kind
 	level      uint8
 	joint      joint
@@ -57,8 +57,8 @@ type splitter struct {
 	paths  [][]string // heading paths; paths[0] is empty
 	levels []int      // levels of the headings of the current path
 	tables []header
-	table  int32 // table that is open, or -1
-	runes  []int // characters in the units of each page
+	table  int32 // the open table, or -1
+	runes  []int // number of characters in the units of each page
 }
 
 // readUnits cuts all pages into units.
@@ -113,7 +113,7 @@ func (s *splitter) readBlock(p int, b extract.Block) {
 	s.setFirstJoint(first)
 }
 
-// setFirstJoint corrects the joint of a block's first unit by what stands before it.
+// setFirstJoint corrects the joint of a block's first unit according to the unit before it.
 func (s *splitter) setFirstJoint(first int) {
 	if first == 0 {
 		return
@@ -140,10 +140,10 @@ func (s *splitter) setFirstJoint(first int) {
 
 func (s *splitter) last() unit { return s.units[len(s.units)-1] }
 
-// maxHeading is how many characters of a heading go into the path.
+// maxHeading limits the characters of a heading in the path.
 const maxHeading = 200
 
-// pushHeading makes the path that holds from here on.
+// pushHeading sets the current path.
 func (s *splitter) pushHeading(text string, level int) {
 	path, level := s.paths[len(s.paths)-1], max(level, 1)
 	depth := len(s.levels)
@@ -158,8 +158,8 @@ func (s *splitter) pushHeading(text string, level int) {
 	s.paths = append(s.paths, append(path[:depth:depth], title))
 }
 
-// openTable notes the header row that later chunks of a table repeat. One that takes more than
-// a quarter of a chunk is not repeated.
+// openTable records the header row that later chunks of a table repeat, unless it takes more than a
+// quarter of a chunk.
 func (s *splitter) openTable(p int, span text.Span) {
 	h := header{page: int32(p), start: int32(span.Start), end: int32(span.End)}
 	if s.table >= 0 {
@@ -180,8 +180,8 @@ func (s *splitter) openTable(p int, span text.Span) {
 	s.table = int32(len(s.tables) - 1)
 }
 
-// addSentences appends a unit for each sentence. What is long and has lines but no sentences (a
-// table of contents, a poem) is cut at its lines.
+// addSentences appends a unit for each sentence. A long text with lines but without sentences, such as a
+// table of contents or a poem, is cut at its lines.
 func (s *splitter) addSentences(p int, span text.Span, b extract.Block) {
 	body := s.pages[p].Text
 	for _, sen := range text.Sentences(body[span.Start:span.End]) {
@@ -195,7 +195,7 @@ func (s *splitter) addSentences(p int, span text.Span, b extract.Block) {
 	}
 }
 
-// addCode appends a block of code whole where it fits, else line by line.
+// addCode appends a block of code as one unit if it fits, and otherwise line by line.
 func (s *splitter) addCode(p int, span text.Span, b extract.Block) {
 	if s.fits(s.pages[p].Text[span.Start:span.End]) {
 		s.add(p, span, b, jointBlock)
@@ -204,10 +204,10 @@ func (s *splitter) addCode(p int, span text.Span, b extract.Block) {
 	s.addLines(p, span, b, jointBlock)
 }
 
-// maxIndent is how many bytes of a line of code are taken for its indentation.
+// maxIndent is the maximum number of bytes of indentation of a line of code.
 const maxIndent = 100
 
-// addLines appends a unit for each line. First is the joint of the first one.
+// addLines appends a unit for each line. first is the joint of the first one.
 func (s *splitter) addLines(p int, span text.Span, b extract.Block, first joint) {
 	body := s.pages[p].Text
 	for at := span.Start; at < span.End; {
@@ -217,7 +217,7 @@ func (s *splitter) addLines(p int, span text.Span, b extract.Block, first joint)
 		}
 		if words, ok := text.Trim(body, at, end); ok {
 			line := text.Span{Start: at, End: words.End}
-			// Indentation is part of code, within reason.
+			// Indentation is part of code, up to a limit.
 			if b.Kind != extract.Code || words.Start-at > maxIndent {
 				line = words
 			}
@@ -228,7 +228,7 @@ func (s *splitter) addLines(p int, span text.Span, b extract.Block, first joint)
 	}
 }
 
-// add appends one unit, or several where it is too long for a chunk.
+// add appends one unit, or several if it is too long for a chunk.
 func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
 	body := s.pages[p].Text
 	for span.Start < span.End {
@@ -258,16 +258,16 @@ func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
 	}
 }
 
-// fits reports whether text may stand in one chunk.
+// fits reports whether text fits into one chunk.
 func (s *splitter) fits(text string) bool {
 	limit := s.opts.limit()
 	return len(text) <= limit*utf8.UTFMax && utf8.RuneCountInString(text) <= limit &&
 		(len(text) <= s.opts.Tokens || countTokens(text) <= s.opts.Tokens) // no token is shorter than a byte
 }
 
-// prefix returns how many bytes of text go into one unit: all of it when it fits, else as much
-// as does, up to a line break, a clause or white space in its second half, without white space
-// at its end. It is at least one character.
+// prefix returns how many bytes of text go into one unit: all of it if it fits, else as much as fits, up
+// to a line break, a clause or white space in its second half, without white space at its end. The
+// result is at least one character.
 func (s *splitter) prefix(text string) int {
 	if s.fits(text) {
 		return len(text)
@@ -298,7 +298,7 @@ func (s *splitter) prefix(text string) int {
 	return cut
 }
 
-// lastBreak returns where in the second half of text a cut hurts least; its end when nowhere.
+// lastBreak returns the best place for a cut in the second half of text, or its end if there is none.
 func lastBreak(text string) int {
 	half := runeStart(text, len(text)/2)
 	tail := text[half:]
@@ -309,7 +309,7 @@ func lastBreak(text string) int {
 		i := strings.LastIndexAny(tail, set)
 		for i >= 0 {
 			r, n := utf8.DecodeRuneInString(tail[i:])
-			// A stop within a number or a name is none, unless its script writes no spaces.
+			// A full stop within a number or a name does not count, unless its script writes no spaces.
 			if r > unicode.MaxLatin1 || unicode.IsSpace(r) ||
 				i+n < len(tail) && (tail[i+n] == ' ' || tail[i+n] == '\n') {
 				return half + i + n

@@ -20,19 +20,19 @@ import (
 	"parley/internal/format"
 )
 
-// webPage is a page of the web on its way to becoming a document.
+// webPage is a web page that will become a document.
 type webPage struct {
 	body  []byte
-	sha   string // of the body as it came, in hex
+	sha   string // of the original body, in hex
 	state string // for the row, see pageState
 	file  string // a file name whose extension tells the format
-	title string // when it does not say it itself; ""
-	first bool   // it is the one for which the site was named
+	title string // title if the page has none; may be ""
+	first bool   // the page is the URL of the site
 	url   string
 	site  *Site
 }
 
-// pageState is what a row keeps of a page for the next run.
+// pageState is the part of a page that its row keeps for the next run.
 type pageState struct {
 	crawl.State
 	File string `json:"file,omitempty"` // webPage.file
@@ -46,7 +46,7 @@ func (s pageState) encode() (string, error) {
 	return string(data), err
 }
 
-// decodePageState reads what encode wrote. Of a row that cannot be read nothing is known.
+// decodePageState reads the result of encode. It returns a zero pageState for invalid text.
 func decodePageState(text string) (s pageState) {
 	if text == "" || json.Unmarshal([]byte(text), &s) != nil {
 		return pageState{}
@@ -54,7 +54,7 @@ func decodePageState(text string) (s pageState) {
 	return s
 }
 
-// newWebPage makes a page of what a visit has brought.
+// newWebPage makes a page of a visit.
 func newWebPage(v crawl.Visit, site *Site) (*webPage, error) {
 	p := &webPage{
 		body: inUTF8(v.Page), sha: v.SHA256, title: v.Title, first: v.First, url: v.URL, site: site,
@@ -66,7 +66,7 @@ func newWebPage(v crawl.Visit, site *Site) (*webPage, error) {
 }
 
 // about returns the metadata of a page from its address and title. What the page itself claims about its
-// place does not count.
+// namespace does not count.
 func (p *webPage) about() metadata.Said { return metadata.OfPage(p.url, p.title) }
 
 // suffix identifies the options of a site that change how its pages are indexed; "" for none.
@@ -80,8 +80,8 @@ func (s *Site) suffix() string {
 	return "+" + hex.EncodeToString(sum[:])
 }
 
-// innerKey returns the prefix of the keys of the files inside a file. Addresses below a page's address
-// may be other pages, so the files of a page are put behind a fragment, which no page has.
+// innerKey returns the prefix of the keys of nested files. Addresses below a page's address may be other
+// pages, so the nested files of a page follow a fragment, which no page has.
 func (c *candidate) innerKey() string {
 	if c.page != nil {
 		return c.key + "#"
@@ -89,7 +89,7 @@ func (c *candidate) innerKey() string {
 	return c.key
 }
 
-// pageOf returns the key of the page in which a file lies, and whether it lies in one.
+// pageOf returns the key of the page that contains a file, and whether there is one.
 func pageOf(key string) (string, bool) {
 	page, _, inside := strings.Cut(key, "#/")
 	return page, inside
@@ -105,7 +105,7 @@ func (r *run) keepPage(ctx context.Context, c *candidate) (original, error) {
 	return original{sha: sha, seen: c.page.sha, bytes: n, size: n}, err
 }
 
-// untyped are the media types with which servers send files of which they do not know more.
+// untyped lists the media types of files whose type a server does not know.
 var untyped = []string{"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}
 
 // AcceptsPage reports whether pages of a media type become documents: texts and office files do, data for
@@ -121,8 +121,8 @@ func extensionOf(url string) string {
 	return format.Ext(path.Base(url))
 }
 
-// pageFile names a page as a file of its format would be. The extension of a text's address says
-// more than the type with which it comes.
+// pageFile returns a file name for a page. For text, the extension of the address is more specific than
+// the media type.
 func pageFile(v crawl.Visit) string {
 	name, _, _ := strings.Cut(crawl.Name(v.URL), "?")
 	name = path.Base(name)
@@ -136,7 +136,7 @@ func pageFile(v crawl.Visit) string {
 	return nameOfType(name, v.Page.MediaType)
 }
 
-// nameOfType gives a name the extension of a media type, unless it has one.
+// nameOfType appends the extension of a media type to a name without an extension.
 func nameOfType(name, mediaType string) string {
 	ext := format.PageExtension(mediaType)
 	if ext == "" || format.MediaType(format.Ext(name)) == mediaType {
@@ -145,8 +145,8 @@ func nameOfType(name, mediaType string) string {
 	return name + "." + ext
 }
 
-// inUTF8 returns the body of a page, written anew in UTF-8 where only the server's answer names
-// its encoding. What a text says of itself, or shows, is left to the extractor.
+// inUTF8 returns the body of a page, converted to UTF-8 if only the server's header names its encoding.
+// Encodings that the text itself declares or shows are left to the extractor.
 func inUTF8(p *fetch.Page) []byte {
 	if p.Charset == "" || !strings.HasPrefix(p.MediaType, "text/") && p.MediaType != "application/xhtml+xml" || utf8.Valid(p.Body) {
 		return p.Body

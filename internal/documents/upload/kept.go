@@ -24,8 +24,8 @@ func (s *Store) kept(owner, id string) string {
 // partSuffix is the end of a kept file that Confirm has not confirmed.
 const partSuffix = ".part"
 
-// Keep writes a file and returns its size. It is there once Confirm has returned. After an error nothing of it is
-// left.
+// Keep writes a file and returns its size. The file exists for readers only after Confirm. After an
+// error nothing of it is left.
 func (s *Store) Keep(ctx context.Context, owner, id string, r io.Reader) (size int64, err error) {
 	if err := os.MkdirAll(s.keptFolder(owner), 0o700); err != nil {
 		return 0, fmt.Errorf("make the folder of kept files: %w", err)
@@ -45,7 +45,7 @@ func (s *Store) Keep(ctx context.Context, owner, id string, r io.Reader) (size i
 	return size, nil
 }
 
-// Confirm makes what Keep has written durable.
+// Confirm makes a file that Keep wrote durable.
 func (s *Store) Confirm(owner, id string) error {
 	path := s.kept(owner, id)
 	err := os.Rename(path+partSuffix, path)
@@ -76,7 +76,8 @@ func (s *Store) Drop(owner, id string) error {
 	return nil
 }
 
-// sweepKept removes what was written before a time and never confirmed, as after a crash.
+// sweepKept removes files that were written before a time and never confirmed, for example because of a
+// crash.
 func (s *Store) sweepKept(before time.Time) error {
 	return eachFolder(filepath.Join(s.dir, "kept"), func(owner string) error {
 		dir := filepath.Join(s.dir, "kept", owner)

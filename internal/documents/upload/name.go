@@ -12,20 +12,21 @@ import (
 	"parley/internal/text"
 )
 
-// maxName is the longest name of a file, in bytes; that of what is said about it must fit too.
+// maxName is the maximum length of a file name in bytes, which leaves room for the suffix of its
+// sidecar.
 const maxName = 255 - len(aboutSuffix)
 
 // NameError says why a file cannot have the name that a client gave.
 type NameError struct {
-	Name string // what of it can be shown
+	Name string // the part that can be shown
 	Why  string
 }
 
 func (e *NameError) Error() string { return fmt.Sprintf("the file name %q %s", e.Name, e.Why) }
 
-// Clean makes a file name of the one that a client sent. It removes folders. Characters that would end a citation,
-// that have a meaning in a URL or path, or that are invisible become "_", so that the file can be cited by this
-// name. The name is in Unicode's form NFC. The error is a *NameError.
+// Clean makes a file name of the name that a client sent. It removes folders. Characters that would end
+// a citation, have a meaning in a URL or path, or are invisible become "_", so that the file can be
+// cited by this name. The name is in Unicode's form NFC. The error is a *NameError.
 func Clean(name string) (string, error) {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -44,7 +45,7 @@ func Clean(name string) (string, error) {
 	return name, nil
 }
 
-// check reports why a name is not one that Clean makes.
+// check reports why a name cannot be a result of Clean.
 func check(name string) error {
 	var why string
 	lower := strings.ToLower(name)
@@ -72,7 +73,7 @@ func check(name string) error {
 
 func valid(name string) bool { return check(name) == nil }
 
-// device is what Windows takes for a device, whatever its extension.
+// device matches names that Windows treats as devices, with any extension.
 var device = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 func deviceName(name string) bool { return device.MatchString(name) }

@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// Store keeps files below a folder. Its methods may be called concurrently.
+// Store keeps files below a folder. It is safe for concurrent use.
 type Store struct{ dir string }
 
 // New returns a store below dir, which is created with the first file.
@@ -51,15 +51,15 @@ func ownerFolder(owner string) string {
 	return "user-" + plain(owner)
 }
 
-// staged is the folder of a job.
+// staged returns the folder of a job.
 func (s *Store) staged(job string) string {
 	return filepath.Join(s.dir, "staged", plain(strings.ToLower(job)))
 }
 
-// plainName is what a folder may be called as it is, on every system.
+// plainName matches folder names that work unchanged on every system.
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// plain makes a folder's name of a text, another one for each.
+// plain returns a folder name for a text. Different texts get different names.
 func plain(text string) string {
 	if plainName.MatchString(text) && !strings.HasPrefix(text, "x-") && !deviceName(text) {
 		return text
@@ -114,8 +114,9 @@ func (s *Store) Discard(job string) error {
 // Staged returns the path of a staged file of a job.
 func (s *Store) Staged(job, name string) string { return filepath.Join(s.staged(job), name) }
 
-// Publish moves a staged file and its sidecar into the scope's folder, and reports whether the file is there now:
-// it may have been published before, or removed. The file that it replaces is kept for Withdraw until Accept.
+// Publish moves a staged file and its sidecar into the scope's folder, and reports whether the file is
+// there now: it may have been published before, or removed. The file that it replaces is kept for
+// Withdraw until Accept.
 func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
@@ -133,7 +134,7 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("keep the file that an upload replaces: %w", err)
 	}
-	// What is said about a file comes first: without it the file might be read otherwise.
+	// The sidecar comes first: without it the file might be read differently.
 	err = os.Rename(s.Staged(job, name+aboutSuffix), path+aboutSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ignoreMissing(os.Remove(path + aboutSuffix))
@@ -144,17 +145,18 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err == nil {
 		err = syncDir(dir)
 	}
-	_ = os.Remove(s.staged(job)) // which is not empty while there are others
+	_ = os.Remove(s.staged(job)) // fails while the folder contains other files
 	if err != nil {
 		return false, fmt.Errorf("publish an uploaded file: %w", err)
 	}
 	return true, nil
 }
 
-// replaced is the folder of the files of which a job has taken the places. No staged file has its name.
+// replaced returns the folder of the files that a job's files have replaced. No staged file has its
+// name.
 func (s *Store) replaced(job string) string { return filepath.Join(s.staged(job), ".replaced") }
 
-// keepReplaced keeps a published file, and what is said about it, in a second place until Accept.
+// keepReplaced links a published file and its sidecar into a second folder until Accept.
 func (s *Store) keepReplaced(path, job, name string) error {
 	if _, err := os.Lstat(path); err != nil {
 		return ignoreMissing(err)
@@ -165,8 +167,8 @@ func (s *Store) keepReplaced(path, job, name string) error {
 	for _, suffix := range []string{aboutSuffix, ""} {
 		err := os.Link(path+suffix, filepath.Join(s.replaced(job), name+suffix))
 		switch {
-		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // kept before a crash; nothing is said
-		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, fs.ErrPermission): // a file system without links
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // kept before a crash; or there is no sidecar
+		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, fs.ErrPermission): // the file system has no links
 			if suffix == "" {
 				return os.RemoveAll(s.replaced(job))
 			}
@@ -177,10 +179,11 @@ func (s *Store) keepReplaced(path, job, name string) error {
 	return nil
 }
 
-// Accept deletes the files that the published files of a job have replaced, so that Withdraw can no longer restore them.
+// Accept deletes the files that a job's published files have replaced. Withdraw can no longer restore
+// them.
 func (s *Store) Accept(job string) error {
 	err := os.RemoveAll(s.replaced(job))
-	_ = os.Remove(s.staged(job)) // which is not empty while there are files to retry
+	_ = os.Remove(s.staged(job)) // fails while the folder contains files to retry
 	if err != nil {
 		return fmt.Errorf("remove files that an upload has replaced: %w", err)
 	}
@@ -211,7 +214,7 @@ func (s *Store) Withdraw(at Scope, job, name string) error {
 	return nil
 }
 
-// aboutSuffix is the end of a file that says something of another; package ingest reads it.
+// aboutSuffix is the suffix of a sidecar; package ingest reads it.
 const aboutSuffix = ".parley.yaml"
 
 // Describe stages a sidecar for a staged file.
@@ -277,8 +280,8 @@ func removeFile(path string) (bool, error) {
 	return true, nil
 }
 
-// Sweep removes the staged files of all jobs but those to keep. It leaves a job with a file that was written since
-// a time: that may be an upload in progress, here or in another process.
+// Sweep removes the staged files of all jobs except those to keep. It skips a job with a file that was
+// written after since: that may be an upload in progress, here or in another process.
 func (s *Store) Sweep(keep []string, since time.Time) error {
 	dir := filepath.Join(s.dir, "staged")
 	entries, err := os.ReadDir(dir)

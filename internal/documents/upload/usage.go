@@ -9,12 +9,12 @@ import (
 
 // Usage is the size of uploads in bytes.
 type Usage struct {
-	All    int64            // of everybody, published, kept and staged
+	All    int64            // of all owners, published, kept and staged
 	Owner  int64            // of one owner's published files, in all namespaces, and kept files
 	Staged map[string]int64 // by the id of the job
 }
 
-// Usage returns the present sizes.
+// Usage returns the current sizes.
 func (s *Store) Usage(owner string) (u Usage, err error) {
 	u.Staged = map[string]int64{}
 	err = eachFolder(filepath.Join(s.dir, "files"), func(namespace string) error {
@@ -86,7 +86,7 @@ func eachFolder(dir string, visit func(name string) error) error {
 	return nil
 }
 
-// sizeOf adds up the files of a folder. What is gone since it was listed does not count.
+// sizeOf adds up the sizes of the files in a folder. It ignores files that disappear meanwhile.
 func sizeOf(dir string) (n int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err := ignoreMissing(err); err != nil {

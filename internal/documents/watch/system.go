@@ -9,7 +9,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// open starts to receive notifications of the system.
+// open starts the system's notifications.
 func (f *follower) open() {
 	watcher, err := f.options.newWatcher()
 	if err != nil {
@@ -30,11 +30,11 @@ func (f *follower) close() {
 // poll replaces notifications by regular polling.
 func (f *follower) poll(err error) {
 	f.close()
-	f.options.Logger.Warn("the system does not tell what changes, so the folders are looked through now and then; "+
+	f.options.Logger.Warn("the system does not report changes, so the folders are checked regularly; "+
 		"on Linux, fs.inotify.max_user_watches and max_user_instances are the limits", "interval", f.options.Poll, "error", err)
 }
 
-// events returns the channel of notifications; nil while everything is polled.
+// events returns the channel of notifications; nil while polling.
 func (f *follower) events() chan fsnotify.Event {
 	if f.watcher == nil {
 		return nil
@@ -49,15 +49,15 @@ func (f *follower) errors() chan error {
 	return f.watcher.Errors
 }
 
-// failed handles an error of the notifications, after which changes may have been missed: the queue
-// was full, or something else went wrong.
+// failed handles an error of the notifications, after which changes may have been missed, for example
+// because the queue was full.
 func (f *follower) failed(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		f.options.Logger.Warn("follow folders", "error", err)
 	} else {
-		f.options.Logger.Info("more has changed at once than the system tells, so everything is looked at")
+		f.options.Logger.Info("too many changes at once for the system's queue, so everything is checked")
 	}
-	for _, r := range f.roots { // folders may have come
+	for _, r := range f.roots { // there may be new folders
 		if r.info != nil {
 			f.add(r.path, r.path)
 		}
@@ -77,7 +77,7 @@ func (f *follower) event(e fsnotify.Event) {
 			f.inFolder(r, e)
 			return
 		case !r.info.IsDir() && filepath.Dir(e.Name) == filepath.Dir(r.path) && !f.options.Ignore(filepath.Dir(r.path), e.Name):
-			f.changing() // a change beside a file may say something of it
+			f.changing() // a change beside a file may affect its metadata
 			f.all[r.path] = true
 		}
 	}
@@ -88,7 +88,7 @@ func (f *follower) inFolder(r *root, e fsnotify.Event) {
 	if f.options.Ignore(r.path, e.Name) {
 		return
 	}
-	if e.Has(fsnotify.Create) || e.Has(fsnotify.Chmod) && !f.watched[e.Name] { // which may have kept it from being watched
+	if e.Has(fsnotify.Create) || e.Has(fsnotify.Chmod) && !f.watched[e.Name] { // the permissions may have kept it from being watched
 		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
 			f.add(r.path, e.Name)
 		}
@@ -100,8 +100,8 @@ func (f *follower) inFolder(r *root, e fsnotify.Event) {
 	f.note(e.Name)
 }
 
-// add watches a folder of a root and all in it, or the folder of a root that is a file. Folders
-// that cannot be read are left out.
+// add watches a folder of a root with all folders in it, or the folder of a root that is a file. It
+// skips folders that cannot be read.
 func (f *follower) add(root, path string) {
 	if f.watcher == nil {
 		return
@@ -109,7 +109,7 @@ func (f *follower) add(root, path string) {
 	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // the ingestion says what cannot be read
+			return nil // the ingestion reports unreadable files
 		case !d.IsDir() && p == root:
 			return f.watch(filepath.Dir(p))
 		case !d.IsDir():
@@ -138,8 +138,8 @@ func (f *follower) watch(dir string) error {
 	return err
 }
 
-// lose handles a path that was removed or renamed. A root that goes with it may come back as the same
-// folder before the next look, and must be watched again then.
+// lose handles a path that was removed or renamed. A root at that path may come back as the same folder
+// before the next check, and must be watched again then.
 func (f *follower) lose(path string) {
 	if !f.watched[path] {
 		return
@@ -159,7 +159,7 @@ func (f *follower) forget(path string) {
 	for dir := range f.watched {
 		if below(path, dir) {
 			delete(f.watched, dir)
-			f.watcher.Remove(dir) //nolint:errcheck // the system may have done it
+			f.watcher.Remove(dir) // the system may have removed it already
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 // Changes are the changes since the last report.
 type Changes struct {
-	Paths []string // files and folders that were added, removed or changed; a folder stands for all in it
-	Roots []string // in which anything may have changed
+	Paths []string // files and folders that were added, removed or changed; a folder includes everything in it
+	Roots []string // roots in which anything may have changed
 }
 
 func (c Changes) empty() bool { return len(c.Paths) == 0 && len(c.Roots) == 0 }
@@ -32,8 +32,8 @@ func (c Changes) empty() bool { return len(c.Paths) == 0 && len(c.Roots) == 0 }
 type Options struct {
 	Quiet   time.Duration // silence before changes are reported; 200 ms
 	Longest time.Duration // longest delay of a report; 2 s
-	Poll    time.Duration // between two looks at everything if the system does not notify; 15 s
-	Check   time.Duration // between two looks at everything if it does, in case it misses something; 10 min
+	Poll    time.Duration // interval of complete checks if the system does not notify; 15 s
+	Check   time.Duration // interval of complete checks if it does, in case it misses something; 10 min
 	Retry   time.Duration // before changes that could not be handled are reported again; 1 s
 	// Ignore reports whether to ignore changes at or below a path of a root; nil ignores none.
 	Ignore func(root, path string) bool
@@ -88,26 +88,26 @@ func Follow(ctx context.Context, roots []string, options Options, changed func(c
 	return f.run(ctx)
 }
 
-// root is a file or folder that is followed.
+// root is a followed file or folder.
 type root struct {
 	path string
 	info os.FileInfo // nil while it is gone
-	lost bool        // it is not watched any more, but may exist
+	lost bool        // no longer watched, but it may exist
 }
 
-// follower is the state of one Follow. Only the goroutine of run touches it.
+// follower is the state of one Follow. Only the goroutine of run uses it.
 type follower struct {
 	options Options
 	changed func(context.Context, Changes) error
 	roots   []*root
-	watcher *fsnotify.Watcher // nil while everything is polled
+	watcher *fsnotify.Watcher // nil while polling
 	watched map[string]bool   // folders
 
-	paths    map[string]bool // that have changed
-	all      map[string]bool // roots of which anything may have changed
-	since    time.Time       // when the first of them did
+	paths    map[string]bool // changed paths
+	all      map[string]bool // roots in which anything may have changed
+	since    time.Time       // time of the first unreported change
 	retry    time.Time       // nothing is reported before this time, after an error
-	failures int             // in a row
+	failures int             // consecutive failures
 	quiet    *time.Timer
 }
 
@@ -161,7 +161,7 @@ type result struct {
 	err     error
 }
 
-// took handles the outcome of a report.
+// took handles the result of a report.
 func (f *follower) took(r result) {
 	if r.err == nil {
 		f.failures = 0
@@ -184,10 +184,10 @@ func (f *follower) took(r result) {
 	f.quiet.Reset(wait)
 }
 
-// take returns the changes to report now, and forgets them.
+// take returns the changes to report now, and removes them from the follower.
 func (f *follower) take(telling bool) Changes {
 	if telling || len(f.paths)+len(f.all) == 0 {
-		return Changes{} // took looks again
+		return Changes{} // took checks again
 	}
 	if wait := time.Until(f.retry); wait > 0 {
 		f.quiet.Reset(wait)
@@ -210,7 +210,7 @@ func (f *follower) take(telling bool) Changes {
 	return c
 }
 
-// note remembers a path that has changed.
+// note records a changed path.
 func (f *follower) note(path string) {
 	f.changing()
 	f.paths[path] = true
@@ -225,10 +225,10 @@ func (f *follower) note(path string) {
 			}
 		}
 	}
-	clear(f.paths) // of no root that is followed
+	clear(f.paths) // the remaining paths belong to roots that are no longer followed
 }
 
-// changing delays the report while changes go on, up to a limit.
+// changing delays the report while changes continue, up to a limit.
 func (f *follower) changing() {
 	now := time.Now()
 	if len(f.paths)+len(f.all) == 0 {
@@ -239,7 +239,7 @@ func (f *follower) changing() {
 	}
 }
 
-// everything remembers that anything may have changed.
+// everything records that anything may have changed.
 func (f *follower) everything() {
 	f.changing()
 	for _, r := range f.roots {
@@ -268,7 +268,7 @@ func (f *follower) look() {
 	}
 }
 
-// interval returns the time between two looks at everything.
+// interval returns the time between two complete checks.
 func (f *follower) interval() time.Duration {
 	if f.watcher == nil {
 		return f.options.Poll
@@ -276,7 +276,7 @@ func (f *follower) interval() time.Duration {
 	return f.options.Check
 }
 
-// below reports whether path is root or lies in it.
+// below reports whether path is root or is inside it.
 func below(root, path string) bool {
 	if path == root {
 		return true
