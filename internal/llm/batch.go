@@ -9,31 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// BatchOptions tunes Batched. Zero fields mean the default.
+// BatchOptions configures Batched. A zero field means its default.
 type BatchOptions struct {
 	Limits   EmbedLimits // of the embedder, if it knows them
-	Parallel int         // most calls at one time; 4
+	Parallel int         // maximum number of concurrent calls; 4
 }
 
-// The sizes of a call. They are well below what the big providers take, so that a call that fails
-// costs little, and what other servers take unless they say otherwise: text-embeddings-inference,
-// the narrowest, 32 texts.
+// The sizes of a call. They are well below the limits of the big providers, so that a failed call costs
+// little, and within the defaults of other servers. The narrowest of these is text-embeddings-inference,
+// with 32 texts.
 const (
 	batchTexts   = 128
 	unknownTexts = 32
-	batchTokens  = 100_000 // estimated: at most a third of the tokens that there really are
+	batchTokens  = 100_000 // estimated; the real number is at most three times as large
 	textTokens   = 8191
 )
 
-// Batched returns an embedder that takes any number of texts: it splits them into calls of e, of
-// which it makes a few at a time, and joins the answers in the order of the texts. The first error
-// ends the other calls and is the error of the whole.
+// Batched returns an embedder that accepts any number of texts. It splits them into calls of e, makes a
+// few calls at a time, and joins the answers in the order of the texts. The first error cancels the
+// other calls and is returned.
 //
-// It is also where nothing wrong gets past: every answer is checked, and one with a vector too few,
-// of another length, zero, or with what is no number is an *Error that is not retryable. A usage
-// that can't be is replaced by an estimate. A text longer than what the model takes is cut: at a
-// byte and a half for each token, which is less than nearly all texts have (English prose has
-// four, base64 1.4), and so nearly never refused.
+// It checks every answer: a missing vector, or one of another length, with only zeros or with a value
+// that is not a number, is an *Error that is not retryable. It replaces an impossible usage by an
+// estimate. It cuts a text that is too long for the model, at a byte and a half for each token. Nearly
+// all texts have more bytes for each token (English prose four, base64 1.4), so models hardly ever
+// refuse the result.
 func Batched(e Embedder, opts BatchOptions) Embedder {
 	if opts.Limits.Texts == 0 {
 		opts.Limits.Texts = unknownTexts
@@ -74,7 +74,7 @@ func (b *batched) Embed(ctx context.Context, req EmbedRequest) (Embeddings, erro
 	return join(answers)
 }
 
-// split cuts texts that are too long and returns the calls to make.
+// split cuts texts that are too long, and returns the calls to make.
 func (b *batched) split(req EmbedRequest) (batches []EmbedRequest, err error) {
 	if len(req.Texts) == 0 {
 		return nil, &Error{Err: errors.New("there is no text to embed")}
@@ -101,7 +101,7 @@ func (b *batched) split(req EmbedRequest) (batches []EmbedRequest, err error) {
 	return batches, nil
 }
 
-// cutText returns the beginning of a text that is surely not more than so many tokens: see Batched.
+// cutText returns the beginning of a text, short enough to have no more than tokens tokens: see Batched.
 func cutText(s string, tokens int) string {
 	limit := tokens * 3 / 2
 	if len(s) <= limit {
@@ -134,8 +134,8 @@ func join(answers []Embeddings) (Embeddings, error) {
 	return all, nil
 }
 
-// parallel calls f with 0 to n-1, up to limit at one time, and returns when all calls have ended.
-// The first error ends the context of the others, begins no more, and is returned.
+// parallel calls f with 0 to n-1, at most limit at a time, and returns when all calls have ended. The
+// first error cancels the context of the others, prevents further calls, and is returned.
 func parallel(ctx context.Context, limit, n int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
@@ -149,7 +149,7 @@ func parallel(ctx context.Context, limit, n int, f func(ctx context.Context, i i
 		workers.Go(func() {
 			for i := range next {
 				if err := f(ctx, i); err != nil {
-					cancel(err) // the first one counts
+					cancel(err) // only the first one counts
 				}
 			}
 		})

@@ -147,8 +147,8 @@ func TestBatched_RejectsWhatCannotBeRight(t *testing.T) {
 		"none":                {nil, 0, "0 vectors for 2 texts"},
 		"lengths differ":      {[][]float32{{1, 2}, {1}}, 0, "vector 1 has 1 dimensions, not 2"},
 		"not what was wanted": {[][]float32{{1, 2}, {1, 2}}, 3, "vector 0 has 2 dimensions, not 3"},
-		"not a number":        {[][]float32{{1, 2}, {1, nan}}, 2, "vector 1 holds something that is not a number"},
-		"infinite":            {[][]float32{{inf, 2}, {1, 2}}, 0, "vector 0 holds something that is not a number"},
+		"not a number":        {[][]float32{{1, 2}, {1, nan}}, 2, "vector 1 has a value that is not a finite number"},
+		"infinite":            {[][]float32{{inf, 2}, {1, 2}}, 0, "vector 0 has a value that is not a finite number"},
 		"zero":                {[][]float32{{1, 2}, {0, 0}}, 0, "vector 1 is zero"},
 		"empty":               {[][]float32{{}, {}}, 0, "vector 0 is zero"},
 	} {

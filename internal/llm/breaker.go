@@ -9,42 +9,43 @@ import (
 	"time"
 )
 
-// BreakerOptions tunes Breakers. Zero fields mean the default.
+// BreakerOptions configures Breakers. A zero field means its default.
 type BreakerOptions struct {
-	Failures int              // in a row that open the breaker of an endpoint that otherwise answers, or never did; 5
-	Probe    time.Duration    // between two calls of an endpoint whose breaker is open; 10 s
-	Now      func() time.Time // nil is time.Now
+	Failures int              // consecutive failures that open the breaker of an endpoint that rarely failed before, or never answered; 5
+	Probe    time.Duration    // time between two calls of an endpoint whose breaker is open; 10 s
+	Now      func() time.Time // nil means time.Now
 }
 
-// Breakers hold back calls to endpoints that are down. A breaker opens after a row of failures that cannot be
-// chance: five where failures are rare, more at an endpoint that often fails and answers in between, because
-// the calls that it can answer are worth making. From then on one call at a time goes through as a probe,
-// and the first one that brings a part of an answer closes the breaker. Refusals do not count as failures:
-// neither rate limits, which say when they end, nor invalid requests. The methods may be called concurrently.
+// Breakers hold back calls to endpoints that are down. A breaker opens after more consecutive failures
+// than chance explains: five where failures are rare, more at an endpoint that often fails but answers
+// in between, because some of its calls are worth making. From then on it admits one call at a time as a
+// probe, and the first probe that brings a part of an answer closes it. Refusals do not count as
+// failures: neither rate limits, which say when they end, nor invalid requests. Breakers are safe for
+// concurrent use.
 type Breakers struct {
 	opts BreakerOptions
 
 	mu   sync.Mutex
-	down map[string]*circuit // by endpoint; those that failed last
-	past map[string]*record  // by endpoint; those that have failed lately and answered since
-	live map[string]int      // by endpoint: streams that have brought something and have not ended
+	down map[string]*circuit // endpoints whose last call failed
+	past map[string]*record  // endpoints that have failed recently and answered since
+	live map[string]int      // number of open streams of an endpoint that have brought something
 }
 
-// circuit counts the two rows of failures of an endpoint. The first word of an answer ends the row of
-// calls that failed before it; only a complete answer ends that of streams that were cut off, since an
-// endpoint that cuts every stream off is down too.
+// circuit counts two kinds of consecutive failures of an endpoint. The first part of an answer resets
+// the count of calls that failed before answering. Only a complete answer resets the count of streams
+// that were cut off, since an endpoint that cuts off every stream is down too.
 type circuit struct {
 	refused, cut int
 	open         bool
-	next         time.Time // when the next probe may be, once open
+	next         time.Time // time of the next probe, once open
 }
 
 func (c *circuit) failures() int { return max(c.refused, c.cut) }
 
-// record is how often calls of an endpoint failed before the rows that its circuit counts.
+// record is the share of an endpoint's calls that failed before those that its circuit counts.
 type record struct{ begin, complete share }
 
-// maxCircuits bounds the memory for endpoints, whose names may hold what clients sent.
+// maxCircuits limits the memory for endpoints, whose names may contain input of clients.
 const maxCircuits = 1000
 
 // NewBreakers returns breakers that are all closed.
@@ -61,7 +62,7 @@ func NewBreakers(opts BreakerOptions) *Breakers {
 	return &Breakers{opts: opts, down: map[string]*circuit{}, past: map[string]*record{}, live: map[string]int{}}
 }
 
-// enter returns an *Error that is not retryable when the breaker keeps a call from being made.
+// enter returns an *Error that is not retryable if the breaker does not admit the call.
 func (g *Guards) enter() error {
 	if g.Breakers == nil {
 		return nil
@@ -69,14 +70,14 @@ func (g *Guards) enter() error {
 	return g.Breakers.enter(g.Endpoint)
 }
 
-// failed counts a call that failed, before or after it had begun to answer.
+// failed counts a failed call. begun says that the call had begun to answer.
 func (g *Guards) failed(err error, begun bool) {
 	if g.Breakers != nil && isDown(err) {
 		g.Breakers.fail(g.Endpoint, begun)
 	}
 }
 
-// answered counts a stream that has begun to answer. The caller calls ended when it has ended.
+// answered counts a stream that has begun to answer. The caller must call ended when the stream ends.
 func (g *Guards) answered() (ended func()) {
 	if g.Breakers == nil {
 		return func() {}
@@ -85,7 +86,7 @@ func (g *Guards) answered() (ended func()) {
 	return func() { g.Breakers.end(g.Endpoint) }
 }
 
-// completed counts a call that was answered to its end.
+// completed counts a call with a complete answer.
 func (g *Guards) completed() {
 	if g.Breakers != nil {
 		g.Breakers.complete(g.Endpoint)
@@ -97,7 +98,7 @@ func isDown(err error) bool {
 	return ok && e.Retryable && !e.Filtered && e.Status != http.StatusTooManyRequests
 }
 
-// enter returns an *Error when a call may not be made, which says in what time the next probe may.
+// enter returns an *Error if the call is not admitted. Its RetryAfter is the time until the next probe.
 func (b *Breakers) enter(endpoint string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,7 +129,7 @@ func (b *Breakers) Open() []string {
 	return open
 }
 
-// fail counts a call that failed, before or after it had begun to answer.
+// fail counts a failed call. begun says that the call had begun to answer.
 func (b *Breakers) fail(endpoint string, begun bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +144,7 @@ func (b *Breakers) fail(endpoint string, begun bool) {
 	}
 	var due bool
 	if begun {
-		c.cut++ // each stream that is being read may yet end the row
+		c.cut++ // each open stream may still reset the count
 		due = c.cut >= max(past.complete.row(b.opts.Failures), b.live[endpoint])
 	} else {
 		c.refused++
@@ -154,8 +155,8 @@ func (b *Breakers) fail(endpoint string, begun bool) {
 	}
 }
 
-// answer ends the row of calls that failed before their first word, closes an open breaker, and counts
-// a stream, which calls end when it ends.
+// answer counts a stream that has begun to answer; end must be called when it ends. It resets the count
+// of calls that failed before answering, and closes an open breaker.
 func (b *Breakers) answer(endpoint string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +186,7 @@ func (b *Breakers) complete(endpoint string) {
 	delete(b.down, endpoint)
 }
 
-// began notes that a call has begun to answer. The caller holds b.mu.
+// began records that a call has begun to answer. The caller must hold b.mu.
 func (b *Breakers) began(endpoint string) {
 	past := b.remember(endpoint)
 	if past == nil {
@@ -202,8 +203,7 @@ func (b *Breakers) began(endpoint string) {
 	}
 }
 
-// remember returns the record of an endpoint, nil when it has none and needs none. The caller holds
-// b.mu.
+// remember returns the record of an endpoint, or nil if it needs none. The caller must hold b.mu.
 func (b *Breakers) remember(endpoint string) *record {
 	past := b.past[endpoint]
 	switch {
@@ -217,7 +217,8 @@ func (b *Breakers) remember(endpoint string) *record {
 	return past
 }
 
-// keep enters an endpoint, whose name may be what clients sent. To forget the others costs a few calls.
+// keep adds an endpoint, whose name may contain input of clients. If there are too many, it drops all
+// others, which costs only a few calls.
 func keep[T any](m map[string]T, endpoint string, v T) {
 	if len(m) >= maxCircuits {
 		clear(m)

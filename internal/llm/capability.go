@@ -5,35 +5,36 @@ import (
 	"strings"
 )
 
-// Capabilities is what a model takes beside text. What a model does not take, its provider leaves
-// out of the call; the pipeline asks only to choose what to prepare, and to say what it left out.
+// Capabilities says what a model accepts besides text. Its provider omits everything else from a call.
+// The pipeline uses Capabilities only to decide what to prepare, and to report what was left out.
 type Capabilities struct {
 	Vision      bool // images in messages
-	Tools       bool // functions that it may ask to call
-	Schema      bool // an answer that follows a JSON Schema
-	Effort      bool // how long it is to reason
+	Tools       bool // functions that the model may call
+	Schema      bool // answers that follow a JSON Schema
+	Effort      bool // a setting of the reasoning effort
 	Temperature bool
 	TopP        bool
-	Stop        bool // texts at which it is to stop
-	Context     int  // tokens that fit into the prompt; 0 when that is not known
+	Stop        bool // texts that end the answer
+	Context     int  // maximum tokens of the prompt; 0 if unknown
 }
 
-// Describer is a provider that knows what its models take.
+// Describer is a provider that knows the capabilities of its models.
 type Describer interface {
-	// Capabilities describes one model by its own name, without the provider prefix. Of a model
-	// that it does not know it says what holds for the provider's newest ones.
+	// Capabilities describes a model by its own name, without the provider prefix. For an unknown model
+	// it describes the provider's newest models.
 	Capabilities(model string) Capabilities
 }
 
-// Sizer is a provider that can ask its server for how many tokens a model reads and writes together.
+// Sizer is a provider that can ask its server for the context size of a model, input and output
+// together, in tokens.
 type Sizer interface {
-	// ContextSize returns 0 when the server does not say. It asks now and then only, and waits for no
-	// longer than a few seconds.
+	// ContextSize returns 0 if the server does not report it. It caches the reply, and waits for at most
+	// a few seconds.
 	ContextSize(ctx context.Context, model string) int
 }
 
-// Window returns how many tokens the model that key names reads and writes together: the smaller one of
-// what its provider declares and what its server says, else what KnownWindow has; 0 when nobody knows.
+// Window returns the context size of the model that key names, in tokens: the smaller of what its
+// provider declares and its server reports, or else the size from KnownWindow, or 0 if it is unknown.
 func (r *Router) Window(ctx context.Context, key string) int {
 	if key == "" {
 		key = r.Default
@@ -43,14 +44,14 @@ func (r *Router) Window(ctx context.Context, key string) int {
 	if s, ok := r.Providers[provider].(Sizer); ok && name != "" {
 		tokens = s.ContextSize(ctx, name)
 	}
-	tokens = smaller(tokens, r.Capabilities(key).Context) // after the server was asked, which it may build on
+	tokens = smaller(tokens, r.Capabilities(key).Context) // after the request, since the declaration may use the reply
 	if tokens <= 0 && r.KnownWindow != nil {
 		return r.KnownWindow(provider, name)
 	}
 	return tokens
 }
 
-// smaller returns the smaller one of two sizes of which 0 is not known.
+// smaller returns the smaller of two sizes, where 0 means unknown.
 func smaller(a, b int) int {
 	if a <= 0 || b > 0 && b < a {
 		return b
@@ -58,8 +59,8 @@ func smaller(a, b int) int {
 	return a
 }
 
-// Capabilities describes the model that key names: the zero value when there is none, or when its
-// provider is no Describer.
+// Capabilities describes the model that key names. It returns the zero value if there is no such model
+// or its provider is no Describer.
 func (r *Router) Capabilities(key string) Capabilities {
 	if key == "" {
 		key = r.Default

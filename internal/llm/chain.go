@@ -9,9 +9,9 @@ import (
 // Link is a model in a Chain.
 type Link struct {
 	Model Model
-	Name  string // by which its provider knows it: the Request.Model it is asked with
+	Name  string // the provider's name of the model, for Request.Model
 	Key   string // provider:model, for logs
-	// Window returns how many tokens it reads and writes together, 0 when that is not known. Nil knows none.
+	// Window returns the context size in tokens, 0 if unknown. Nil means unknown.
 	Window func(ctx context.Context) int
 }
 
@@ -49,8 +49,8 @@ func (m *chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 	}
 }
 
-// fit returns the request as the link is asked. A prompt is made for the first link; where another one
-// reads less, it gets less.
+// fit returns the request for the link. The prompt was made for the first link; another link with a
+// smaller window gets a shorter prompt.
 func (l *Link) fit(ctx context.Context, req Request, replaces bool) Request {
 	req.Model = l.Name
 	if !replaces || l.Window == nil || req.Within == nil {

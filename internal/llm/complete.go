@@ -10,17 +10,17 @@ import (
 // Completion is a whole reply of a model.
 type Completion struct {
 	Text         string
-	Model        string // the model that really answered, "" when the upstream named none
+	Model        string // the model that answered; "" if the upstream named none
 	FinishReason string
 	Usage        Usage
 }
 
-// ErrReplyTooLong says that a reply was longer than its caller reads.
+// ErrReplyTooLong means that a reply exceeded the caller's limit.
 var ErrReplyTooLong = errors.New("reply is too long")
 
-// Complete asks for one completion and returns it whole, for the small calls of a pipeline; its
-// deadline is that of ctx. A reply of more than limit bytes is an error and ends the call. With an
-// error too, the completion holds what it took, as far as that is known.
+// Complete requests one completion and returns it whole, for the small calls of a pipeline. The deadline
+// is that of ctx. A reply of more than limit bytes is an error and ends the call. Even with an error,
+// the completion contains the usage, as far as it is known.
 func Complete(ctx context.Context, m Model, req Request, limit int) (Completion, error) {
 	var (
 		c         Completion
@@ -67,15 +67,15 @@ func Complete(ctx context.Context, m Model, req Request, limit int) (Completion,
 	return c, err
 }
 
-// refused reports whether nothing came but an error of the upstream, or of the way to it: most of
-// those cost nothing. What a call that was cut off may have cost is in the ledger.
+// refused reports whether the only result was an error of the upstream or the connection. Most such
+// calls cost nothing. The ledger has the possible cost of a call that was cut off.
 func refused(err error, c Completion) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok && c.Text == "" && c.Model == ""
 }
 
-// Object returns the JSON object in a reply: models put text before and after it, and fences
-// around it. It is not validated; ok is false when there is none.
+// Object returns the JSON object in a reply, without the text and code fences that models put around it.
+// It does not validate the object; ok is false if there is none.
 func Object(reply string) (object string, ok bool) {
 	from, to := strings.IndexByte(reply, '{'), strings.LastIndexByte(reply, '}')
 	if from < 0 || to < from {

@@ -7,8 +7,7 @@ import (
 	"math"
 )
 
-// Purpose says what a text is embedded for, since some models embed questions and documents
-// differently.
+// Purpose says what a text is embedded for. Some models embed questions and documents differently.
 type Purpose string
 
 // The purposes.
@@ -17,44 +16,44 @@ const (
 	ForQuery    Purpose = "query"
 )
 
-// EmbedRequest asks for the vectors of some texts.
+// EmbedRequest requests the vectors of some texts.
 type EmbedRequest struct {
 	Model      string   // the provider's own model name, without the provider prefix
-	Texts      []string // at least one; none is empty
+	Texts      []string // at least one; none may be empty
 	Purpose    Purpose
-	Dimensions int // the length that vectors are to have; 0 means the model's own
+	Dimensions int // requested length of the vectors; 0 means the model's own
 }
 
 // Embeddings are the vectors of an EmbedRequest.
 type Embeddings struct {
-	Vectors [][]float32 // one a text, in their order; all of one length
-	Model   string      // as the upstream names it; "" when it does not
+	Vectors [][]float32 // one for each text, in their order; all of one length
+	Model   string      // as the upstream names it; "" if it does not
 	Usage   Usage       // Input only
 }
 
-// Embedder turns texts into vectors whose cosine is a measure of how alike the texts are.
+// Embedder turns texts into vectors whose cosine measures the similarity of the texts.
 type Embedder interface {
-	// Embed returns one vector a text. Errors are *Error, or have no kind.
+	// Embed returns one vector for each text. An error is an *Error, or has no known reason.
 	Embed(ctx context.Context, req EmbedRequest) (Embeddings, error)
 }
 
-// EmbedLimits is what an embedder takes in one call. Zero fields are not known.
+// EmbedLimits are the limits of one call of an embedder. A zero field is unknown.
 type EmbedLimits struct {
 	Texts      int // texts
 	Tokens     int // tokens of all texts together
 	TextTokens int // tokens of one text
 }
 
-// EmbedLimiter is an embedder that knows what it takes.
+// EmbedLimiter is an embedder that knows its limits.
 type EmbedLimiter interface {
 	EmbedLimits(model string) EmbedLimits
 }
 
-// extraTokens is more than a model may add to a text of its own accord.
+// extraTokens is more than any model adds to a text.
 const extraTokens = 256
 
-// EmbedUsage returns the usage that an upstream reported for a call, or an estimate when that is
-// nothing, or more than the texts can have had: no tokenizer makes two tokens of a byte.
+// EmbedUsage returns the usage that an upstream reported for a call. If it is zero, or more than the
+// texts can have (no tokenizer makes two tokens of a byte), it returns an estimate.
 func EmbedUsage(req EmbedRequest, reported Usage) Usage {
 	var e TokenEstimate
 	bytes := 0
@@ -65,7 +64,7 @@ func EmbedUsage(req EmbedRequest, reported Usage) Usage {
 	return inputUsage(reported, e.Tokens(), bytes+len(req.Texts)*extraTokens)
 }
 
-// inputUsage returns a reported usage if it is one of input alone, up to limit, else an estimate.
+// inputUsage returns a reported usage if it is between 1 and limit, and otherwise an estimate.
 func inputUsage(reported Usage, estimate, limit int) Usage {
 	if reported.Input > 0 && reported.Input <= limit {
 		return Usage{Input: reported.Input, Estimated: reported.Estimated}
@@ -73,7 +72,7 @@ func inputUsage(reported Usage, estimate, limit int) Usage {
 	return Usage{Input: estimate, Estimated: true}
 }
 
-// checkEmbeddings returns an error, which is not retryable, when vectors are not what was asked for.
+// checkEmbeddings returns an error that is not retryable if the vectors do not fit the request.
 func checkEmbeddings(req EmbedRequest, vectors [][]float32) error {
 	if len(vectors) != len(req.Texts) {
 		return rejected("%d vectors for %d texts", len(vectors), len(req.Texts))
@@ -97,7 +96,7 @@ func checkVector(v []float32) error {
 	zero := true
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return errors.New("holds something that is not a number")
+			return errors.New("has a value that is not a finite number")
 		}
 		zero = zero && x == 0
 	}

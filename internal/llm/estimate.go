@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// TokenEstimate counts tokens roughly, without a vocabulary: four bytes a token, and a token for
-// every Han, kana or Hangul character. It is for budgets, and for usage that an upstream did not
-// report, which is then marked as estimated. The zero value has seen nothing.
+// TokenEstimate counts tokens roughly, without a vocabulary: one token for every four bytes, and one for
+// every Han, kana or Hangul character. It serves for budgets, and for usage that an upstream did not
+// report, which is then marked as estimated. The zero value is ready for use.
 type TokenEstimate struct {
 	quarters int
 }
 
-// Add counts a piece of text. The sum does not depend on how a text is cut into pieces.
+// Add counts a piece of text. The sum does not depend on where a text is cut.
 func (e *TokenEstimate) Add(s string) {
 	n := len(s)
 	for i := range len(s) {
@@ -40,8 +40,8 @@ func quarters(s string) int {
 	return n
 }
 
-// isWide reports whether r is a character of one of the scripts that take a token for each. None
-// of theirs is below U+1100 or between U+1200 and U+2E7F, where dashes and quotes are.
+// isWide reports whether r is a character of a script that needs one token for each. None of these
+// characters is below U+1100 or between U+1200 and U+2E7F, where dashes and quotes are.
 func isWide(r rune) bool {
 	if r < 0x1100 || r >= 0x1200 && r < 0x2E80 {
 		return false
@@ -68,7 +68,7 @@ func EstimateInput(req Request) int {
 	return e.Tokens() + req.overhead()
 }
 
-// CountInput returns the prompt tokens of a request as count has it for texts.
+// CountInput returns the prompt tokens of a request, using count for its texts.
 func CountInput(req Request, count func(text string) int) int {
 	n := req.overhead()
 	for text := range req.texts() {
@@ -77,7 +77,7 @@ func CountInput(req Request, count func(text string) int) int {
 	return n
 }
 
-// texts ranges over all that a prompt is made of.
+// texts ranges over all texts of a prompt.
 func (r *Request) texts() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, m := range r.Messages {
@@ -101,10 +101,10 @@ func (r *Request) texts() iter.Seq[string] {
 	}
 }
 
-// What is not text costs roughly this, in tokens.
+// Approximate costs, in tokens, of other things than text.
 const (
-	messageTokens = 4    // what chat templates put around a message
-	imageTokens   = 1000 // providers take from some hundred to 1,600, by the image's size
+	messageTokens = 4    // what chat templates add to a message
+	imageTokens   = 1000 // providers count between some hundred and 1,600, depending on the size
 )
 
 func (r *Request) overhead() int {

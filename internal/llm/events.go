@@ -8,46 +8,46 @@ import (
 
 // The limits of an upstream's event stream.
 const (
-	eventBuffer = 1 << 10 // four usual events; grows only for a line that does not fit
+	eventBuffer = 1 << 10 // four usual events; grows only for a longer line
 	maxEvent    = 1 << 20 // bytes of one line, and of the data of one event
 )
 
-// ErrEventTooLarge says that a line or an event of a stream is over 1 MiB.
+// ErrEventTooLarge means that a line or an event of a stream exceeds 1 MiB.
 var ErrEventTooLarge = errors.New("event of the stream is over 1 MiB")
 
-// EventReader reads a stream of server-sent events (WHATWG HTML, section 9.2) and gives the data
-// of each. It takes what upstreams really send: any of the three line ends, comments, "data:"
-// with and without a space, data in several lines, a byte order mark, and a last event without
-// its blank line, which the standard would drop. Other fields are skipped.
+// EventReader reads the data of server-sent events (WHATWG HTML, section 9.2). It accepts what upstreams
+// really send: any of the three line ends, comments, "data:" with and without a space, data in several
+// lines, a byte order mark, and a last event without its blank line, which the standard would drop. It
+// skips other fields.
 type EventReader struct {
-	Comment    func() // called for each comment, by which a server says that it is still at work; nil for none
+	Comment    func() // called for each comment, with which a server shows that it is still working; optional
 	src        io.Reader
 	buf        []byte
 	start, end int  // the unread bytes are buf[start:end]
-	searched   int  // how many of them are known to hold no line end
+	searched   int  // number of unread bytes known to contain no line end
 	skipLF     bool // the last line ended with CR at the end of the buffer
 	begun      bool // the first line was read
 	data       []byte
-	err        error // from src; returned once the buffer is used up
+	err        error // from src; returned when the buffer is used up
 }
 
 // NewEventReader returns a reader of the events of src, which it does not close.
 func NewEventReader(src io.Reader) *EventReader { return NewEventReaderSize(src, eventBuffer) }
 
-// NewEventReaderSize is NewEventReader with a buffer of size bytes.
+// NewEventReaderSize is like NewEventReader, with a buffer of size bytes.
 func NewEventReaderSize(src io.Reader, size int) *EventReader {
 	return &EventReader{src: src, buf: make([]byte, size)}
 }
 
-// Ready reports whether an event stands in the buffer, so that Next does not wait. It may say no though
-// one does.
+// Ready reports whether the buffer contains an event, so that Next will not wait. It may return false
+// although there is one.
 func (r *EventReader) Ready() bool {
 	event, _, whole := bytes.Cut(r.buf[r.start:r.end], []byte("\n\n"))
 	return whole && (bytes.HasPrefix(event, []byte("data:")) || bytes.Contains(event, []byte("\ndata:")))
 }
 
-// Next returns the data of the next event, never empty, which is valid until the next call. At
-// the end of the stream the error is io.EOF.
+// Next returns the data of the next event. It is never empty, and valid until the next call. At the end
+// of the stream the error is io.EOF.
 func (r *EventReader) Next() ([]byte, error) {
 	r.data = r.data[:0]
 	seen := false
@@ -84,7 +84,7 @@ func (r *EventReader) Next() ([]byte, error) {
 	}
 }
 
-// dataField returns the value of a line of the field "data".
+// dataField returns the value of a line with the field "data".
 func dataField(line []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte("data"))
 	if !ok {
@@ -103,8 +103,8 @@ func dataField(line []byte) ([]byte, bool) {
 	return rest, true
 }
 
-// line returns the next line without its end, valid until the next call. A last line without an
-// end counts as one when the stream ended well.
+// line returns the next line without its end, valid until the next call. A last line without an end
+// counts if the stream ended without an error.
 func (r *EventReader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.start < r.end {
@@ -150,7 +150,7 @@ func (r *EventReader) trimBOM(line []byte) []byte {
 	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 }
 
-// lineEnd returns the index of the first CR or LF, -1 when there is none.
+// lineEnd returns the index of the first CR or LF, or -1.
 func lineEnd(b []byte) int {
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {
@@ -162,7 +162,7 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-// fill reads once from the source, after making room.
+// fill makes room in the buffer, and reads from the source once.
 func (r *EventReader) fill() {
 	if r.start > 0 {
 		copy(r.buf, r.buf[r.start:r.end])

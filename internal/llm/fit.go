@@ -2,10 +2,10 @@ package llm
 
 import "slices"
 
-// Fit returns the request without what a model of these capabilities does not take, for the model's
-// provider to encode. Temperature, whose zero has a meaning, stays. What the history holds of tools
-// and images is told in words where the model takes neither, so that nothing of a conversation that
-// another model began is refused.
+// Fit returns the request without everything that a model of these capabilities does not accept, for the
+// model's provider to encode. Temperature stays, because its zero has a meaning. If the model accepts no
+// tools or no images, those of the history are described in words, so that a conversation that another
+// model began is not refused.
 func (c Capabilities) Fit(req Request) Request {
 	if !c.Schema {
 		req.Schema = nil
@@ -61,9 +61,9 @@ func withoutImages(parts []Part) []Part {
 
 func isImage(p Part) bool { return p.Image != "" }
 
-// ReasoningRoom is how many tokens a model may spend on reasoning of an effort, beside those of
-// Request.MaxOutputTokens. Where an upstream's limit covers both, its provider adds the two: a
-// limit meant for the answer would often be used up before it begins.
+// ReasoningRoom returns how many tokens a model may spend on reasoning at an effort, in addition to
+// Request.MaxOutputTokens. If an upstream's limit covers both, its provider adds the two: a limit meant
+// for the answer would often be used up before the answer begins.
 func ReasoningRoom(effort string) int {
 	switch effort {
 	case "minimal":

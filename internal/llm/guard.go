@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Guards stand between the pipeline and one endpoint, which is a provider and a model. Every attempt of
-// a call passes the breaker and is entered in the ledger; an attempt that failed is repeated within the
-// provider's retry budget. A field that is nil is left out.
+// Guards protect the calls of one endpoint, which is a provider and a model. Every attempt passes the
+// breaker and is recorded in the ledger; a failed attempt is repeated within the provider's retry
+// budget. Nil fields are skipped.
 type Guards struct {
 	Endpoint string // provider:model
 	Retrier  *Retrier
@@ -15,29 +15,27 @@ type Guards struct {
 	Meter    Meter
 }
 
-// Meter enters calls of one provider's models in a ledger. Each method is called before an attempt is
-// made; its error keeps the attempt from being made. For calls that are not entered, it returns Unmetered.
+// Meter records calls of one provider's models in a ledger. Each method is called before an attempt; an
+// error prevents the attempt. For calls that are not recorded it returns Unmetered.
 type Meter interface {
 	Completion(ctx context.Context, req *Request) (Metering, error)
 	Embedding(ctx context.Context, req *EmbedRequest) (Metering, error)
 	Ranking(ctx context.Context, req *RerankRequest) (Metering, error)
 }
 
-// Metering is the entry of a call that is being made. It is used by one goroutine.
+// Metering is the record of a call in progress. Only one goroutine uses it.
 type Metering interface {
-	// Add takes note of a chunk and returns the usage that counts in place of the chunk's own.
+	// Add records a chunk and returns the usage that replaces the chunk's own.
 	Add(c Chunk) *Usage
-	// Answer takes note of the usage of a call that is answered in one piece, and returns the one that
-	// counts.
+	// Answer records the usage of a call with a reply in one piece, and returns the usage that counts.
 	Answer(u Usage) Usage
-	Fail(ctx context.Context, err error) // the upstream's error ended the call
+	Fail(ctx context.Context, err error) // an error ended the call
 	Complete()                           // the answer is complete
-	Settle(ctx context.Context)          // called once, last, however the call ended
+	Settle(ctx context.Context)          // called once, as the last method, however the call ended
 }
 
 // Model returns a model whose calls pass the guards. After the last attempt the error is that of the
-// upstream, or an *Error that is not retryable when the breaker or the ledger kept the call from being
-// made.
+// upstream, or, if the breaker or the ledger prevented the call, an *Error that is not retryable.
 func (g Guards) Model(m Model) Model { return &guarded{g, m} }
 
 // guarded is a model behind its guards.
@@ -59,7 +57,7 @@ func (m *guarded) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, erro
 	}
 }
 
-// attempt makes a completion once.
+// attempt makes one attempt at a completion.
 func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, error) bool) (o outcome) {
 	if o.err = m.enter(); o.err != nil {
 		return o
@@ -69,7 +67,7 @@ func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, e
 		o.err = &Error{Err: err}
 		return o
 	}
-	// Deferred, so that a panic of whoever reads the stream is settled too.
+	// Deferred, so that the call is settled even if the consumer panics.
 	defer metering.Settle(ctx)
 	out, answered := consumer{yield: yield}, false
 	for c, err := range Start(ctx, m.model, req) {
@@ -94,7 +92,7 @@ func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, e
 	return out.outcome
 }
 
-// completion enters a completion in the ledger.
+// completion records a completion in the ledger.
 func (g *Guards) completion(ctx context.Context, req *Request) (Metering, error) {
 	if g.Meter == nil {
 		return unmetered{}, nil
@@ -102,7 +100,7 @@ func (g *Guards) completion(ctx context.Context, req *Request) (Metering, error)
 	return g.Meter.Completion(ctx, req)
 }
 
-// Embedder is Model for an embedder.
+// Embedder is like Model, for an embedder.
 func (g Guards) Embedder(e Embedder) Embedder {
 	return EmbedderFunc(func(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
 		enter := func(m Meter) (Metering, error) { return m.Embedding(ctx, &req) }
@@ -114,7 +112,7 @@ func (g Guards) Embedder(e Embedder) Embedder {
 	})
 }
 
-// Reranker is Model for a reranker.
+// Reranker is like Model, for a reranker.
 func (g Guards) Reranker(r Reranker) Reranker {
 	return RerankerFunc(func(ctx context.Context, req RerankRequest) (out Ranking, err error) {
 		enter := func(m Meter) (Metering, error) { return m.Ranking(ctx, &req) }
@@ -126,7 +124,7 @@ func (g Guards) Reranker(r Reranker) Reranker {
 	})
 }
 
-// piece makes a call that is answered in one piece. The usage that ask returns is corrected in place.
+// piece makes a call with a reply in one piece. It corrects in place the usage that ask returns.
 func (g *Guards) piece(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
 	return g.retry(ctx, func() (bool, error) {
 		if err := g.enter(); err != nil {
@@ -142,7 +140,7 @@ func (g *Guards) piece(ctx context.Context, enter func(Meter) (Metering, error),
 	})
 }
 
-// entered makes such a call once, with an entry in the ledger.
+// entered makes one attempt at such a call and records it in the ledger.
 func (g *Guards) entered(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
 	metering := Metering(unmetered{})
 	if g.Meter != nil {
@@ -163,7 +161,7 @@ func (g *Guards) entered(ctx context.Context, enter func(Meter) (Metering, error
 	return nil
 }
 
-// EmbedderFunc is a function that embeds.
+// EmbedderFunc is a function that implements Embedder.
 type EmbedderFunc func(ctx context.Context, req EmbedRequest) (Embeddings, error)
 
 // Embed implements Embedder.
@@ -171,7 +169,7 @@ func (f EmbedderFunc) Embed(ctx context.Context, req EmbedRequest) (Embeddings, 
 	return f(ctx, req)
 }
 
-// RerankerFunc is a function that reranks.
+// RerankerFunc is a function that implements Reranker.
 type RerankerFunc func(ctx context.Context, req RerankRequest) (Ranking, error)
 
 // Rerank implements Reranker.
@@ -179,7 +177,7 @@ func (f RerankerFunc) Rerank(ctx context.Context, req RerankRequest) (Ranking, e
 	return f(ctx, req)
 }
 
-// Unmetered is the Metering of calls that are not entered in a ledger.
+// Unmetered is the Metering of calls that are not recorded in a ledger.
 var Unmetered Metering = unmetered{}
 
 type unmetered struct{}

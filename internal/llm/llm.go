@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Role says who speaks a message.
+// Role is the role of a message's speaker.
 type Role string
 
 // The roles of a message.
@@ -31,7 +31,7 @@ type Part struct {
 type Message struct {
 	Role       Role
 	Parts      []Part
-	ToolCalls  []ToolCall // what an assistant message asks to run
+	ToolCalls  []ToolCall // the calls that an assistant message asks for
 	ToolCallID string     // the call that a tool message answers
 }
 
@@ -64,16 +64,16 @@ type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string // JSON text as the model wrote it; not validated
-	Signature string // the provider's own, to be given back with the call; "" for most
+	Signature string // set by the provider, and returned to it with the call; "" for most
 }
 
-// What Request.ToolChoice can be beside the name of a tool, which therefore no tool may have.
+// The values of Request.ToolChoice other than the name of a tool. No tool may have these names.
 const (
-	ToolsNone     = "none"     // call none, though there are some
-	ToolsRequired = "required" // call at least one
+	ToolsNone     = "none"     // call no tool, although there are some
+	ToolsRequired = "required" // call at least one tool
 )
 
-// MaxStop is how many texts there may be in Request.Stop, which is what every provider takes.
+// MaxStop is the maximum length of Request.Stop, which every provider accepts.
 const MaxStop = 4
 
 // Request asks a model for one completion.
@@ -81,45 +81,45 @@ type Request struct {
 	Model           string // the provider's own model name, without the provider prefix
 	Messages        []Message
 	Tools           []Tool
-	ToolChoice      string   // "" for as the model likes, ToolsNone, ToolsRequired, or the name of one of Tools
+	ToolChoice      string   // "" lets the model decide; otherwise ToolsNone, ToolsRequired, or the name of one of Tools
 	Temperature     float64  // in [0, 2]
 	TopP            float64  // 0 means the provider's default
 	MaxOutputTokens int      // 0 means the provider's default
-	Stop            []string // texts before which the completion is to end; at most MaxStop, none empty
-	// Effort is how long a model that reasons is to do so: minimal, low, medium or high; "" means
-	// its default. Models that do not reason are asked without it.
+	Stop            []string // the completion ends before the first of these texts; at most MaxStop, none empty
+	// Effort is the reasoning effort: minimal, low, medium or high; "" means the model's default. It is
+	// not sent to models that do not reason.
 	Effort string
-	// Schema is the JSON Schema of an object that the answer is to be; nil means any text.
+	// Schema is the JSON Schema of the answer, which is an object; nil means a text answer.
 	Schema   json.RawMessage
 	Evidence *Evidence
-	// Within returns the messages for a model that reads and writes no more tokens than that, nil where
-	// Messages are what there is. Nil knows no others.
+	// Within returns the messages for a model with a context of so many tokens, or nil if Messages is
+	// the only version. Optional.
 	Within func(tokens int) []Message
-	// Whole says that nobody waits for the pieces of the completion: texts that have come at once may be
-	// one chunk.
+	// Whole says that the completion is not streamed to anybody: adjacent texts may be merged into one
+	// chunk.
 	Whole bool
 }
 
-// Evidence is the material of a grounded answer in structured form. Models that read prompts
-// ignore it, since the same passages stand in Messages; builtin:extractive answers from it alone.
+// Evidence is the material of a grounded answer in structured form. Models that read prompts ignore it,
+// since Messages contains the same passages; builtin:extractive answers from it alone.
 type Evidence struct {
 	Question string    // the user's question as asked
-	Query    string    // the standalone form of it
-	Terms    []Term    // the analysed terms of the query, with what the index knows of them
+	Query    string    // the standalone form of the question
+	Terms    []Term    // the analysed terms of the query, with their statistics in the index
 	Passages []Passage // best first
-	Previous []string  // questions asked before in this conversation, oldest first
-	Missing  string    // why documents may be missing from what was searched, in sentences for the user; "" when nothing is known of that
+	Previous []string  // earlier questions of this conversation, oldest first
+	Missing  string    // why documents may be missing from the search, in sentences for the user; "" if none are known to be missing
 }
 
 // Term is one analysed term of a query.
 type Term struct {
-	Text   string  // as it stands in the index (stemmed, folded)
-	Word   string  // as it stood in the query
+	Text   string  // as in the index (stemmed, folded)
+	Word   string  // as in the query
 	Weight float64 // 1 for a term of the question, less for a term of the context
-	IDF    float64 // inverse document frequency in the searched namespace; the maximum when unseen
-	Known  bool    // false when no searchable chunk holds the term
-	Other  bool    // another form of the term before it: one of them is enough
-	Like   bool    // a word of like meaning for the term before it
+	IDF    float64 // inverse document frequency in the searched namespace; the maximum if Known is false
+	Known  bool    // some searchable chunk contains the term
+	Other  bool    // an inflected form of the preceding term; matching either counts
+	Like   bool    // a word of similar meaning to the preceding term
 }
 
 // Passage is a piece of text that may be quoted and cited.
@@ -129,17 +129,17 @@ type Passage struct {
 	Score    float64
 	Title    string
 	Headings []string
-	Part     int // position among the pieces of its document, from 0
-	Parts    int // how many pieces the document has; 0 when that is not known
+	Part     int // index among the pieces of its document
+	Parts    int // number of pieces of the document; 0 if unknown
 }
 
-// Mark says that Text from byte Offset on, up to the next mark, is cited as Citation.
+// Mark says that Text from byte Offset up to the next mark is cited as Citation.
 type Mark struct {
 	Offset   int
 	Citation string // for example "handbook.pdf#page=3"
 }
 
-// CitationAt returns the citation of the byte at offset, "" for a passage without marks.
+// CitationAt returns the citation of the byte at offset, or "" for a passage without marks.
 func (p Passage) CitationAt(offset int) string {
 	c := ""
 	for _, m := range p.Marks {
@@ -151,13 +151,13 @@ func (p Passage) CitationAt(offset int) string {
 	return c
 }
 
-// Chunk is one increment of a completion. Any field may be zero; Model is set on the first
-// chunk at the latest, FinishReason and Usage on the last ones.
+// Chunk is one increment of a completion. Any field may be zero. Model is set no later than in the first
+// chunk, and FinishReason and Usage in the last ones.
 type Chunk struct {
 	Text         string
 	Reasoning    string
 	ToolCalls    []ToolCall
-	Model        string // the model that really answers, as the upstream names it
+	Model        string // the model that answers, as the upstream names it
 	FinishReason string // stop, length, tool_calls, content_filter
 	Usage        *Usage
 	Vendor       *Vendor
@@ -166,7 +166,7 @@ type Chunk struct {
 // Vendor carries upstream fields that a protocol passes through verbatim.
 type Vendor struct {
 	ID                  string          // the upstream's completion id
-	SystemFingerprint   string          // "" when the upstream sent none
+	SystemFingerprint   string          // "" if the upstream sent none
 	ContentFilter       json.RawMessage `json:",omitempty"` // Azure OpenAI: choices[0].content_filter_results
 	PromptFilterResults json.RawMessage `json:",omitempty"` // Azure OpenAI: prompt_filter_results
 }
@@ -175,9 +175,9 @@ type Vendor struct {
 type Usage struct {
 	Input     int  `json:"input"`     // prompt tokens, cached ones included
 	Output    int  `json:"output"`    // completion tokens, reasoning included
-	Cached    int  `json:"cached"`    // the part of Input that was served from a cache
+	Cached    int  `json:"cached"`    // the part of Input that came from a cache
 	Reasoning int  `json:"reasoning"` // the part of Output spent on reasoning
-	Estimated bool `json:"estimated"` // true when Parley counted, not the upstream
+	Estimated bool `json:"estimated"` // counted by Parley, not reported by the upstream
 }
 
 // Add returns the sum of u and v; an estimate in either makes the sum an estimate.
@@ -199,36 +199,36 @@ type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Start returns m.Stream(ctx, *req). A request is large, and a copy of it in the caller's frame would take
-// stack for as long as the stream lasts, once for each Model.
+// Start returns m.Stream(ctx, *req). A request is large; a copy in the caller's frame would occupy stack
+// for as long as the stream lasts, once for each nested Model.
 //
 //go:noinline
 func Start(ctx context.Context, m Model, req *Request) iter.Seq2[Chunk, error] {
 	return m.Stream(ctx, *req)
 }
 
-// ModelInfo is what a provider says of one of its models.
+// ModelInfo is a provider's description of one of its models.
 type ModelInfo struct {
 	Name    string // as in Request.Model
-	Context int    // tokens that fit into the prompt; 0 when the provider does not say
-	Embeds  bool   // the provider says that it is a model that embeds
+	Context int    // maximum tokens of the prompt; 0 if the provider does not say
+	Embeds  bool   // the provider says that the model embeds
 }
 
-// Lister is a provider that can say which models it has, and so whether it can be reached.
+// Lister is a provider that can list its models, which also shows whether it can be reached.
 type Lister interface {
 	Models(ctx context.Context) ([]ModelInfo, error)
 }
 
-// Error is what providers return for an upstream's refusal or fault.
+// Error is a provider's error: a refusal or failure of the upstream.
 type Error struct {
-	Status     int           // the upstream's HTTP status, 0 when there was none
+	Status     int           // the upstream's HTTP status; 0 if there was none
 	Retryable  bool          // the same call may succeed later
-	Silent     bool          // the upstream has had its time: another attempt would take as long again
+	Silent     bool          // the upstream did not answer in time: another attempt would take as long again
 	Filtered   bool          // a content filter refused the prompt or the answer
-	Miscalled  bool          // the model called a tool in a form that its server cannot read
-	Reason     Reason        // what the upstream's error object told; see Why
-	RetryAfter time.Duration // what the upstream asked for; 0 when it did not
-	Err        error         // internal text: for logs, never for clients
+	Miscalled  bool          // the model called a tool in a form that the model's server cannot read
+	Reason     Reason        // according to the upstream's error object; see Why
+	RetryAfter time.Duration // as requested by the upstream; 0 if it did not say
+	Err        error         // for logs, never for clients
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -2,14 +2,14 @@ package llm
 
 import "context"
 
-// maxHeld is how many chunks that say nothing yet are held back.
+// maxHeld is how many chunks without content are held back.
 const maxHeld = 16
 
-// outcome is what became of one attempt at a completion.
+// outcome is the result of one attempt at a completion.
 type outcome struct {
-	begun bool  // a part of the answer was passed on, so that nothing may be tried again
+	begun bool  // a part of the answer was passed on, so nothing may be tried again
 	left  bool  // the consumer broke out of the range
-	err   error // how the stream ended, nil when it was complete
+	err   error // the error that ended the stream; nil if it was complete
 }
 
 // consumer passes the chunks of an attempt to the caller. It holds back chunks that carry only names until one
@@ -20,7 +20,7 @@ type consumer struct {
 	held  []Chunk
 }
 
-// pass hands on a chunk, and reports whether the consumer wants more.
+// pass passes a chunk on, and reports whether the consumer wants more.
 func (o *consumer) pass(c *Chunk) bool {
 	if !o.begun {
 		if !says(c) && len(o.held) < maxHeld {
@@ -35,7 +35,7 @@ func (o *consumer) pass(c *Chunk) bool {
 	return !o.left
 }
 
-// release hands on what was held back.
+// release passes on the chunks that were held back.
 func (o *consumer) release() bool {
 	o.begun = true
 	for _, c := range o.held {
@@ -48,14 +48,14 @@ func (o *consumer) release() bool {
 	return true
 }
 
-// end hands on what a complete stream has left.
+// end passes on the chunks that a complete stream has left.
 func (o *consumer) end() {
 	if !o.begun {
 		o.release()
 	}
 }
 
-// once passes a model's stream on, except for its error.
+// once passes a model's stream on, except its error.
 func once(ctx context.Context, m Model, req *Request, yield func(Chunk, error) bool) outcome {
 	o := consumer{yield: yield}
 	for c, err := range Start(ctx, m, req) {
@@ -71,7 +71,7 @@ func once(ctx context.Context, m Model, req *Request, yield func(Chunk, error) b
 	return o.outcome
 }
 
-// says reports whether a chunk has a part of an answer.
+// says reports whether a chunk contains a part of an answer.
 func says(c *Chunk) bool {
 	return c.Text != "" || c.Reasoning != "" || len(c.ToolCalls) > 0 || c.FinishReason != ""
 }

@@ -1,9 +1,9 @@
 package llm
 
-// Override corrects what a provider declares of a model, which it can know only by the model's
-// name. What is zero or nil is left as declared.
+// Override corrects a provider's declaration for a model, which is based only on the model's name. Zero
+// and nil fields leave it unchanged.
 type Override struct {
-	Like string // a model of the same provider that it is like; for deployments, whose names say nothing
+	Like string // a similar model of the same provider; for deployments, whose names say nothing
 
 	Vision      *bool
 	Tools       *bool
@@ -15,10 +15,10 @@ type Override struct {
 	Context     *int
 }
 
-// Overrides are by the name of the model, without the provider prefix. Nil has none.
+// Overrides are keyed by the name of the model, without the provider prefix. Nil has none.
 type Overrides map[string]Override
 
-// Like returns the model whose declaration holds for a model.
+// Like returns the model whose declaration applies to a model.
 func (o Overrides) Like(model string) string {
 	if like := o[model].Like; like != "" {
 		return like
@@ -26,7 +26,7 @@ func (o Overrides) Like(model string) string {
 	return model
 }
 
-// Apply returns what is declared of a model with the corrections to it.
+// Apply returns the declared capabilities of a model with its corrections.
 func (o Overrides) Apply(model string, declared Capabilities) Capabilities {
 	over, c := o[model], declared
 	correct(&c.Vision, over.Vision)

@@ -2,22 +2,22 @@ package llm
 
 import "net/http"
 
-// Reason says why an upstream did not answer, as far as somebody can do something about it.
+// Reason says why an upstream did not answer, if somebody can do something about it.
 type Reason uint8
 
-// The reasons. Failed is the zero value: the upstream broke, or said nothing that is known.
+// The reasons. Failed is the zero value: the upstream failed, or its error is unknown.
 const (
 	Failed      Reason = iota
-	KeyRefused         // it does not accept the key, or not for this
-	Limited            // it takes no more requests for now
-	NoCredit           // the account has none left, which waiting does not change
-	TooLong            // the prompt does not fit into the model
-	NoModel            // it has no model of this name
-	Unreachable        // no connection came about
-	TooSlow            // it did not answer in time
+	KeyRefused         // the upstream does not accept the key, or not for this request
+	Limited            // the upstream accepts no more requests for now
+	NoCredit           // the account has no credit left; waiting does not help
+	TooLong            // the prompt does not fit into the model's context
+	NoModel            // the upstream has no model of this name
+	Unreachable        // no connection could be made
+	TooSlow            // the upstream did not answer in time
 )
 
-// Why returns the reason of e: what the upstream's error object told, else what the status tells.
+// Why returns the reason of e, from the upstream's error object or else from the status.
 func (e *Error) Why() Reason {
 	switch {
 	case e.Reason != Failed:

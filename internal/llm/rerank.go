@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// RerankRequest asks how well documents answer a query.
+// RerankRequest asks for scores of how well documents answer a query.
 type RerankRequest struct {
 	Model     string   // the provider's own model name, without the provider prefix
 	Query     string   // never empty
@@ -14,19 +14,19 @@ type RerankRequest struct {
 
 // Ranking is the answer to a RerankRequest.
 type Ranking struct {
-	Scores []float64 // one a document, in the order of the request, in [0, 1]
-	Model  string    // as the upstream names it; "" when it does not
-	Usage  Usage     // Input only; an estimate where the upstream does not say
+	Scores []float64 // one for each document, in the order of the request, in [0, 1]
+	Model  string    // as the upstream names it; "" if it does not
+	Usage  Usage     // Input only; an estimate if the upstream does not report it
 }
 
-// Reranker judges documents against a query, each together with it.
+// Reranker scores documents by reading each together with the query.
 type Reranker interface {
-	// Rerank returns one score a document. Errors are *Error, or have no kind.
+	// Rerank returns one score for each document. An error is an *Error, or has no known reason.
 	Rerank(ctx context.Context, req RerankRequest) (Ranking, error)
 }
 
-// RerankUsage returns the usage that an upstream reported for a call, or an estimate when that is
-// nothing, or more than the texts can have had. The query is read with each document.
+// RerankUsage returns the usage that an upstream reported for a call. If it is zero, or more than the
+// texts can have, it returns an estimate. The query counts once for each document.
 func RerankUsage(req RerankRequest, reported Usage) Usage {
 	var e TokenEstimate
 	bytes := 0
@@ -59,7 +59,7 @@ func (r checkedReranker) Rerank(ctx context.Context, req RerankRequest) (Ranking
 		return Ranking{}, rejected("%d scores for %d documents", len(out.Scores), len(req.Documents))
 	}
 	for i, s := range out.Scores {
-		if !(s >= 0 && s <= 1) { // nor NaN
+		if !(s >= 0 && s <= 1) { // also for NaN
 			return Ranking{}, rejected("score %d is %v, which is not between 0 and 1", i, s)
 		}
 	}

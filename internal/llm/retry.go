@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// RetryOptions tunes a Retrier. Zero fields mean the default.
+// RetryOptions configures a Retrier. A zero field means its default.
 type RetryOptions struct {
-	Attempts int                                              // of one call, the first included; 3
-	Base     time.Duration                                    // the first wait, which each further one doubles; 250 ms
-	MaxWait  time.Duration                                    // a call is not retried when the upstream asks to wait for longer; 10 s
-	Sleep    func(ctx context.Context, d time.Duration) error // nil waits
-	Random   func() float64                                   // in [0,1); nil is math/rand's
+	Attempts int                                              // number of attempts at one call, including the first; 3
+	Base     time.Duration                                    // the first wait, doubled for each further one; 250 ms
+	MaxWait  time.Duration                                    // a call is not retried if the upstream asks for a longer wait; 10 s
+	Sleep    func(ctx context.Context, d time.Duration) error // nil means a real wait
+	Random   func() float64                                   // in [0,1); nil means math/rand's
 }
 
-// Retrier repeats failed calls: completions only before their first token, and no calls that timed out without
-// a word. All calls of a Retrier share one budget: retries are at most a fifth of all calls, and ten more, so
-// that they do not add to the trouble of an upstream. Its methods may be called concurrently.
+// Retrier repeats failed calls, but completions only before their first token, and no calls that timed
+// out without a reply. All calls of a Retrier share one budget: retries are at most a fifth of all
+// calls, plus ten, so that they do not worsen the trouble of an upstream. It is safe for concurrent use.
 type Retrier struct {
 	opts RetryOptions
 
@@ -27,7 +27,7 @@ type Retrier struct {
 	budget int // in fifths of a retry
 }
 
-// The retry budget, in fifths of a retry: every call brings one in.
+// The retry budget, in fifths of a retry: every call adds one.
 const (
 	retryCost = 5
 	maxBudget = 10 * retryCost
@@ -64,7 +64,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// retry makes a call until it succeeds, is final, or must not be made again.
+// retry makes a call until it succeeds, is final, or may not be repeated.
 func (g *Guards) retry(ctx context.Context, call func() (final bool, err error)) error {
 	r := g.Retrier
 	if r == nil {
@@ -80,7 +80,7 @@ func (g *Guards) retry(ctx context.Context, call func() (final bool, err error))
 	}
 }
 
-// again waits for the next attempt. It reports whether there is to be one.
+// again waits for the next attempt, and reports whether to make it.
 func (r *Retrier) again(ctx context.Context, attempt int, err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !e.Retryable || e.Silent || e.Filtered || e.RetryAfter > r.opts.MaxWait || attempt >= r.opts.Attempts || ctx.Err() != nil {
@@ -93,8 +93,8 @@ func (r *Retrier) again(ctx context.Context, attempt int, err error) bool {
 	return r.spend() && r.opts.Sleep(ctx, wait) == nil
 }
 
-// wait is at least what the upstream asked for, and jittered, so that those who failed together
-// don't come back together.
+// wait returns the time to wait: at least what the upstream asked for, with jitter, so that calls that
+// failed together are not repeated together.
 func (r *Retrier) wait(attempt int, after time.Duration) time.Duration {
 	backoff := r.opts.Base << (attempt - 1)
 	jitter := time.Duration(r.opts.Random() * float64(backoff))

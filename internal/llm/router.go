@@ -12,19 +12,18 @@ import (
 // Router finds the model that a key of the form "provider:model" names. It is configured once;
 // after that its methods may be called concurrently.
 type Router struct {
-	Default   string              // the key that "" stands for in Resolve
+	Default   string              // the key that Resolve uses for ""
 	Providers map[string]Model    // by the part of the key before the colon
 	Embedders map[string]Embedder // the providers that embed
 	Rerankers map[string]Reranker // the providers that rerank
 	Missing   map[string]string   // providers that exist but are not configured, with what they need
-	Breakers  *Breakers           // through which the calls go; nil for none
-	// KnownWindow, when set, returns the context window, in tokens, of a model for which neither provider nor
-	// server says it; 0 when it is not known.
+	Breakers  *Breakers           // the breakers of all calls; nil for none
+	// KnownWindow returns the context size, in tokens, of a model for which neither the provider nor the
+	// server reports it; 0 if unknown. Optional.
 	KnownWindow func(provider, model string) int
-	// Wrap, when set, puts something around every model that is resolved, for example Guards. The stage is
-	// what the model is for, "" for no stage of its own; the key is complete, never "". The result is kept
-	// and reused for the same stage and key. WrapEmbedder and WrapReranker do the same for the two other
-	// methods.
+	// Wrap wraps every resolved model, for example in Guards. The stage is the use of the model, or ""
+	// if it has none; the key is complete, never "". The result is cached for the stage and key.
+	// WrapEmbedder and WrapReranker do the same for the other two methods. Optional.
 	Wrap         func(m Model, stage, key string) Model
 	WrapEmbedder func(e Embedder, key string) Embedder
 	WrapReranker func(r Reranker, key string) Reranker
@@ -36,25 +35,25 @@ type Router struct {
 // use is a model in a stage.
 type use struct{ stage, key string }
 
-// maxWrapped bounds the memory for wrapped models, whose keys may come from clients.
+// maxWrapped limits the memory for wrapped models, whose keys may come from clients.
 const maxWrapped = 1000
 
-// UnknownModelError says that a key names no model that this server has.
+// UnknownModelError means that this server has no model of that key.
 type UnknownModelError struct {
-	Key string // as asked for, shortened and without control characters
+	Key string // as requested, shortened and without control characters
 	Msg string // one sentence that may be shown to clients
 }
 
 func (e *UnknownModelError) Error() string { return e.Msg }
 
-// maxModelKey bounds a key, because clients may send one.
+// maxModelKey limits the length of a key, because clients may send one.
 const maxModelKey = 200
 
-// Resolve returns the model for key and the name by which its provider knows it: the part after the first
-// colon. The error is an *UnknownModelError.
+// Resolve returns the model for key and the provider's name of the model: the part of key after the
+// first colon. The error is an *UnknownModelError.
 func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFor("", key) }
 
-// ResolveFor is Resolve for a stage, which may have fallbacks of its own (see Wrap).
+// ResolveFor is like Resolve, for a stage that may have its own fallbacks (see Wrap).
 func (r *Router) ResolveFor(stage, key string) (Model, string, error) {
 	if key == "" {
 		key = r.Default
@@ -83,8 +82,8 @@ func (r *Router) wrap(m Model, u use) Model {
 	return w
 }
 
-// ResolveEmbedder is Resolve for a model that embeds. The embedder takes any number of texts, and its answers
-// are checked: see Batched.
+// ResolveEmbedder is like Resolve, for a model that embeds. The embedder accepts any number of texts and
+// checks the answers: see Batched.
 func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
 	e, name, err := resolve(r, r.Embedders, key, "has no embeddings")
 	if err != nil {
@@ -100,7 +99,8 @@ func (r *Router) ResolveEmbedder(key string) (Embedder, string, error) {
 	return Batched(e, opts), name, nil
 }
 
-// ResolveReranker is Resolve for a model that reranks. Its answers are checked: see CheckedReranker.
+// ResolveReranker is like Resolve, for a model that reranks. The reranker checks the answers: see
+// CheckedReranker.
 func (r *Router) ResolveReranker(key string) (Reranker, string, error) {
 	m, name, err := resolve(r, r.Rerankers, key, "does not rerank")
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *Router) ResolveReranker(key string) (Reranker, string, error) {
 	return CheckedReranker(m), name, nil
 }
 
-// resolve finds the provider of a key among those that can do something, and the model's name.
+// resolve finds the provider of a key among the able ones, and the name of the model.
 func resolve[T any](r *Router, able map[string]T, key, unable string) (provider T, model string, err error) {
 	name, model, ok := strings.Cut(key, ":")
 	if !ok || name == "" || model == "" || len(key) > maxModelKey || CleanName(key) != key {
@@ -124,7 +124,7 @@ func resolve[T any](r *Router, able map[string]T, key, unable string) (provider 
 	return provider, "", r.unknown(key, r.without(name, unable, slices.Sorted(maps.Keys(able))))
 }
 
-// without says why there is no provider of the name among the able ones.
+// without explains why no able provider has the name.
 func (r *Router) without(name, unable string, able []string) string {
 	if need := r.Missing[name]; need != "" {
 		return "the provider " + name + " is not configured on this server: " + need
@@ -144,7 +144,7 @@ func (r *Router) has(name string) bool {
 	return r.Providers[name] != nil || r.Embedders[name] != nil || r.Rerankers[name] != nil
 }
 
-// Open returns the keys of models whose breakers are open, sorted.
+// Open returns the keys of the models whose breakers are open, sorted.
 func (r *Router) Open() []string {
 	if r.Breakers == nil {
 		return nil
@@ -152,7 +152,7 @@ func (r *Router) Open() []string {
 	return r.Breakers.Open()
 }
 
-// Names returns the names of the configured providers of models that answer, sorted.
+// Names returns the names of the configured providers of answering models, sorted.
 func (r *Router) Names() []string { return slices.Sorted(maps.Keys(r.Providers)) }
 
 func (r *Router) unknown(key, why string) error {
@@ -160,8 +160,8 @@ func (r *Router) unknown(key, why string) error {
 	return &UnknownModelError{Key: key, Msg: fmt.Sprintf("There is no model %q: %s.", key, why)}
 }
 
-// CleanName returns a name from outside without control and format characters, and cut to the longest size of
-// a model key, so that it can be written to logs and headers.
+// CleanName returns a foreign name without control and format characters, cut to the maximum length of a
+// model key, so that it can be written to logs and headers.
 func CleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {

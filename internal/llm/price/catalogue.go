@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// catalogue has sections of lines: "provider NAME ADDRESS", and below it a line for each model with the
-// fields NAME INPUT CACHED OUTPUT CONTEXT MAXOUTPUT ABOVE, between tabs.
+// catalogue has sections of the form "provider NAME ADDRESS", followed by one line for each model with
+// the tab-separated fields NAME INPUT CACHED OUTPUT CONTEXT MAXOUTPUT ABOVE.
 //
 //go:embed catalogue.tsv
 var catalogue string
 
-// Date is the day of the built-in catalogue.
+// Date returns the date of the built-in catalogue.
 func Date() time.Time {
 	for line := range strings.Lines(catalogue) {
 		if day, ok := strings.CutPrefix(line, "date\t"); ok {
@@ -26,7 +26,7 @@ func Date() time.Time {
 	return time.Time{}
 }
 
-// listed returns the prices of the providers that are known by their names.
+// listed returns the prices of the providers that are identified by name.
 func listed() *Table {
 	t := &Table{models: map[string]map[string]Price{}}
 	eachSection(func(name, address, models string) {
@@ -37,8 +37,8 @@ func listed() *Table {
 	return t
 }
 
-// At returns the table with the prices of the server at a base URL, if the catalogue knows it, for a
-// provider that the operator has given a name. Prices that the table has under the name stand.
+// At returns the table with the prices of the server at a base URL, if the catalogue has them, under the
+// operator's name for the provider. Prices that the table already has under that name take precedence.
 func (t *Table) At(provider, baseURL string) *Table {
 	out := &Table{models: maps.Clone(t.models)}
 	eachSection(func(_, address, models string) {

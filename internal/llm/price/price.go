@@ -1,7 +1,6 @@
-// Package price knows what models cost. A table comes from a catalogue that is generated (see
-// test/pricegen), from YAML that is kept by hand with its sources and lies over it, and from YAML that the
-// operator lays over both. What it does not know it says so; it never guesses. All reckoning is in whole
-// numbers.
+// Package price knows the prices of models. A table is made from a generated catalogue (see
+// test/pricegen), overlaid with a hand-written YAML file that names its sources, and with the operator's
+// YAML. It reports unknown prices as unknown and never guesses. All calculations use whole numbers.
 package price
 
 //go:generate go run parley/test/pricegen
@@ -23,8 +22,8 @@ import (
 	"parley/internal/llm"
 )
 
-// Rate is a price of tokens: millionths of a micro-dollar for each, which is the same number as
-// micro-dollars for a million.
+// Rate is a price of tokens in millionths of a micro-dollar for each token, which is the same number as
+// micro-dollars for a million tokens.
 type Rate int64
 
 // rateUnit is a dollar for a million tokens.
@@ -55,20 +54,20 @@ func (r Rate) String() string {
 // Rates are the prices of the kinds of tokens.
 type Rates struct {
 	Input  Rate  `yaml:"input"`
-	Cached *Rate `yaml:"cached"` // nil when it is not known
+	Cached *Rate `yaml:"cached"` // nil if unknown
 	Output Rate  `yaml:"output"`
 }
 
-// Price is what a model costs.
+// Price is the price of a model.
 type Price struct {
 	Rates   `yaml:",inline"`
-	Context int `yaml:"context"` // tokens; 0 when it is not known
-	// MaxOutput is how long an answer may be, in tokens, as the catalogue has it; 0 when that is not known.
+	Context int `yaml:"context"` // tokens; 0 if unknown
+	// MaxOutput is the maximum length of an answer in tokens, according to the catalogue; 0 if unknown.
 	MaxOutput int    `yaml:"max_output"`
-	Above     int    `yaml:"above"`  // prompts of more tokens have the rates of Long; 0 for none
-	Long      *Rates `yaml:"long"`   // nil when they are not known
-	Until     day    `yaml:"until"`  // the last day of the price; zero for one without an end
-	Embeds    bool   `yaml:"embeds"` // the model embeds: it writes nothing, and has no other rate than Input
+	Above     int    `yaml:"above"`  // prompts of more tokens cost the rates of Long; 0 for none
+	Long      *Rates `yaml:"long"`   // nil if unknown
+	Until     day    `yaml:"until"`  // the last day of the price; zero for no end
+	Embeds    bool   `yaml:"embeds"` // the model embeds: it has no output, and no other rate than Input
 }
 
 // day is a date in UTC.
@@ -83,14 +82,14 @@ func (d *day) UnmarshalYAML(node *yaml.Node) (err error) {
 	return nil
 }
 
-// provider is a section of the file.
+// provider is a section of a price file.
 type provider struct {
 	Source string           `yaml:"source"`
 	Read   day              `yaml:"read"`
 	Models map[string]Price `yaml:"models"`
 }
 
-// Table holds prices. It is only read, so it needs no lock.
+// Table holds prices. It is not modified after it is made, so it is safe for concurrent use.
 type Table struct {
 	models map[string]map[string]Price // by provider and model
 }
@@ -98,7 +97,7 @@ type Table struct {
 //go:embed prices.yaml
 var builtin string
 
-// Builtin returns the table that this program comes with.
+// Builtin returns the table of this program.
 func Builtin() *Table {
 	t, err := listed().With(strings.NewReader(builtin))
 	if err != nil {
@@ -107,10 +106,10 @@ func Builtin() *Table {
 	return t
 }
 
-// maxTable bounds a file of prices, in bytes.
+// maxTable limits the size of a price file in bytes.
 const maxTable = 4 << 20
 
-// With returns the table with the prices from a file laid over it.
+// With returns the table overlaid with the prices of a file.
 func (t *Table) With(r io.Reader) (*Table, error) {
 	var file map[string]provider
 	dec := yaml.NewDecoder(io.LimitReader(r, maxTable))
@@ -128,7 +127,7 @@ func (t *Table) With(r io.Reader) (*Table, error) {
 		}
 		for model, price := range p.Models {
 			if price.Long != nil && price.Above <= 0 || price.Above < 0 || price.Context < 0 {
-				return nil, fmt.Errorf("read prices: %s:%s has numbers that can't be", name, model)
+				return nil, fmt.Errorf("read prices: %s:%s has impossible numbers", name, model)
 			}
 			if price.Embeds && (price.Output != 0 || price.Cached != nil) {
 				return nil, fmt.Errorf("read prices: %s:%s embeds, and so has a price of input only", name, model)
@@ -139,19 +138,19 @@ func (t *Table) With(r io.Reader) (*Table, error) {
 	return out, nil
 }
 
-// Without returns the table without the prices of a provider, for a server in its place that has
-// its own.
+// Without returns the table without the prices of a provider, for another server under the same name
+// that has its own prices.
 func (t *Table) Without(provider string) *Table {
 	out := &Table{models: maps.Clone(t.models)}
 	delete(out.models, provider)
 	return out
 }
 
-// snapshot matches the date that names a version of a model.
+// snapshot matches the date in the name of a model version.
 var snapshot = regexp.MustCompile(`-20\d\d-?\d\d-?\d\d$`)
 
-// Find returns the price of a model: under its own name, under that without a date, or else under
-// "*". ok is false when there is none.
+// Find returns the price of a model: under its own name, or its name without a date, or "*". ok is false
+// if there is none.
 func (t *Table) Find(provider, model string) (p Price, ok bool) {
 	models := t.models[provider]
 	for _, name := range []string{model, snapshot.ReplaceAllString(model, ""), "*"} {
@@ -162,14 +161,14 @@ func (t *Table) Find(provider, model string) (p Price, ok bool) {
 	return Price{}, false
 }
 
-// Models returns the names of a provider's models whose prices are known, sorted, without "*".
+// Models returns the names of a provider's models with known prices, sorted, without "*".
 func (t *Table) Models(provider string) []string {
 	names := slices.Sorted(maps.Keys(t.models[provider]))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "*" })
 }
 
-// Cost returns what a completion costs in micro-dollars, rounded to the nearest. known is false
-// when any part of it is not known.
+// Cost returns the cost of a completion in micro-dollars, rounded to the nearest. known is false if any
+// part of it is unknown.
 func (t *Table) Cost(provider, model string, u llm.Usage, at time.Time) (micros int64, known bool) {
 	p, ok := t.Find(provider, model)
 	if !ok || !p.Until.IsZero() && !at.Before(p.Until.AddDate(0, 0, 1)) {

@@ -47,7 +47,7 @@ type wireResult struct {
 	Score          *float64 `json:"score"` // TEI
 }
 
-// decode reads either form of an answer, whichever was asked for.
+// decode reads either form of an answer, regardless of the request.
 func decode(body []byte, call *upstream.Call, documents int) (llm.Ranking, error) {
 	var w wireAnswer
 	var err error
@@ -70,7 +70,7 @@ func decode(body []byte, call *upstream.Call, documents int) (llm.Ranking, error
 	return llm.Ranking{Scores: scores, Model: llm.CleanName(w.Model), Usage: usage}, nil
 }
 
-// inOrder returns the scores in the order of the documents, of which each has to have one.
+// inOrder returns the scores in the order of the documents. Each document must have exactly one.
 func inOrder(results []wireResult, documents int) ([]float64, error) {
 	if len(results) != documents {
 		return nil, fmt.Errorf("%d results for %d documents", len(results), documents)
@@ -82,7 +82,7 @@ func inOrder(results []wireResult, documents int) ([]float64, error) {
 		if score == nil {
 			score = r.Score
 		}
-		if r.Index == nil || score == nil { // NaN comes as null
+		if r.Index == nil || score == nil { // NaN is encoded as null
 			return nil, fmt.Errorf("result %d has no index or no score", i)
 		}
 		if at := *r.Index; at < 0 || at >= documents || seen[at] {
@@ -93,13 +93,13 @@ func inOrder(results []wireResult, documents int) ([]float64, error) {
 	return scores, nil
 }
 
-// slack is by how much rounding may bring a share of 1 out of its range.
+// slack is how far rounding may move a score out of [0, 1].
 const slack = 1e-3
 
-// maxRaw bounds the memory for names of models, which clients may have sent.
+// maxRaw limits the memory for names of models, which may come from clients.
 const maxRaw = 100
 
-// scale brings scores into [0,1]: see the package comment.
+// scale maps scores to [0, 1]: see the package comment.
 func (p *Provider) scale(model string, scores []float64) {
 	raw := false
 	for _, s := range scores {
@@ -119,8 +119,8 @@ func (p *Provider) scale(model string, scores []float64) {
 	}
 }
 
-// classify reads an error object. Those that have them put the status into them; the others' means
-// nothing but what the response's own status says.
+// classify reads an error object. Some servers put a status into it; the objects of the others say no
+// more than the response's own status.
 func classify(body []byte) *llm.Error {
 	var w struct {
 		Error json.RawMessage `json:"error"`

@@ -10,8 +10,8 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Models implements llm.Lister with GET {base}/models, which vLLM and Cohere have, in forms of
-// their own. A server without it says nothing of its models, but has been reached.
+// Models implements llm.Lister with GET {base}/models, which vLLM and Cohere have in different forms.
+// For a server without it, the list is empty and there is no error.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	body, err := p.client.Get(ctx, p.call("/models"))
 	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {

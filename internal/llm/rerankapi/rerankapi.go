@@ -1,14 +1,14 @@
-// Package rerankapi is a provider of rerankers for any server with the /rerank API that Cohere,
-// Jina, vLLM, llama.cpp, Infinity and text-embeddings-inference (TEI) share, over net/http alone.
+// Package rerankapi is a provider of rerankers for any server with the /rerank API that Cohere, Jina,
+// vLLM, llama.cpp, Infinity and text-embeddings-inference (TEI) share. It uses net/http directly.
 //
 //	POST {base}/rerank {"model": …, "query": …, "documents": […], "top_n": …}
 //	→ {"results": [{"index": 1, "relevance_score": 0.9}, …]}
 //
-// TEI names the documents "texts" and answers with a bare list of {"index", "score"}. It is known
-// by its refusing the other form with status 422; from then on it is asked in its own.
+// TEI calls the documents "texts" and answers with a bare list of {"index", "score"}. It is recognised
+// when it refuses the other form with status 422; from then on, requests use its own form.
 //
-// Some servers give what the model computes, which is any number, in place of a share of 1. When a
-// score of an answer is not between 0 and 1, all scores of that model go through the logistic
+// Some servers return the model's raw output, which can be any number, instead of a score between 0 and
+// 1. When a score of an answer is outside of [0, 1], all scores of that model are mapped by the logistic
 // function 1/(1+exp(-x)), in this answer and from then on. That keeps their order.
 //
 // https://docs.cohere.com/reference/rerank (v2; v1 differs in what is not used here),
@@ -30,10 +30,10 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Config says where the upstream is. Zero fields mean the default.
+// Config says how to reach the upstream. A zero field means its default.
 type Config struct {
-	BaseURL string       // what stands before /rerank, such as https://api.cohere.com/v2
-	APIKey  string       // sent as a bearer token; none is sent when it is empty
+	BaseURL string       // the URL without /rerank, such as https://api.cohere.com/v2
+	APIKey  string       // sent as a bearer token unless it is empty
 	HTTP    *http.Client // the default is that of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
@@ -41,15 +41,15 @@ type Config struct {
 	Overall   time.Duration // for one call; 10 min
 }
 
-// Provider reranks. It is safe for concurrent use.
+// Provider is a llm.Reranker. It is safe for concurrent use.
 type Provider struct {
-	base   string // without a slash at its end
+	base   string // without a trailing slash
 	key    string
 	client *upstream.Client
 
 	mu  sync.Mutex
 	tei bool            // the upstream is TEI
-	raw map[string]bool // models whose scores are any numbers
+	raw map[string]bool // models whose scores can be any numbers
 }
 
 var (
@@ -57,7 +57,7 @@ var (
 	_ llm.Lister   = (*Provider)(nil)
 )
 
-// New returns a provider, or an error when the base URL is not one.
+// New returns a provider, or an error if the base URL is invalid.
 func New(cfg Config) (*Provider, error) {
 	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the reranker")
 	if err != nil {
@@ -72,8 +72,7 @@ func New(cfg Config) (*Provider, error) {
 	}, nil
 }
 
-// teiDocuments is how many documents TEI takes in one call unless it is told otherwise
-// (--max-client-batch-size).
+// teiDocuments is how many documents TEI accepts in one call by default (--max-client-batch-size).
 const teiDocuments = 32
 
 // Rerank implements llm.Reranker.
@@ -98,7 +97,7 @@ func (p *Provider) rank(ctx context.Context, req llm.RerankRequest) (llm.Ranking
 	}
 	out, teiErr := p.rankTEI(ctx, req)
 	if refused(teiErr) {
-		return llm.Ranking{}, err // what is wrong is something else
+		return llm.Ranking{}, err // the form of the request is not the problem
 	}
 	if teiErr == nil {
 		p.setTEI()
@@ -106,7 +105,7 @@ func (p *Provider) rank(ctx context.Context, req llm.RerankRequest) (llm.Ranking
 	return out, teiErr
 }
 
-// refused reports whether an upstream did not understand the request.
+// refused reports whether an upstream refused the form of the request.
 func refused(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	return ok && e.Status == http.StatusUnprocessableEntity
@@ -124,8 +123,8 @@ func (p *Provider) setTEI() {
 	p.tei = true
 }
 
-// rankTEI asks TEI, a few documents at a time. Each score is its document's alone, so that they
-// can be put together.
+// rankTEI sends the documents to TEI, a few at a time. The score of a document does not depend on the
+// others, so the results can be concatenated.
 func (p *Provider) rankTEI(ctx context.Context, req llm.RerankRequest) (all llm.Ranking, err error) {
 	for from := 0; from < len(req.Documents); from += teiDocuments {
 		texts := req.Documents[from:min(from+teiDocuments, len(req.Documents))]
@@ -138,14 +137,14 @@ func (p *Provider) rankTEI(ctx context.Context, req llm.RerankRequest) (all llm.
 	return all, nil
 }
 
-// post makes one call. Its answer has a score for each of so many documents.
+// post makes one call. The answer must have scores for the given number of documents.
 func (p *Provider) post(ctx context.Context, w any, documents int) (llm.Ranking, error) {
 	call := p.call("/rerank")
 	var err error
 	if call.Body, err = json.Marshal(w); err != nil {
 		return llm.Ranking{}, &llm.Error{Err: fmt.Errorf("encode documents: %w", err)}
 	}
-	// Some servers give the documents back unasked; escaped, a byte may become six.
+	// Some servers return the documents unasked; escaping may turn a byte into six.
 	limit := 64<<10 + documents*256 + 6*len(call.Body)
 	body, err := p.client.Post(ctx, call, limit)
 	if err != nil {
