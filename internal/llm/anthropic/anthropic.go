@@ -1,5 +1,5 @@
 // Package anthropic is a model provider for Anthropic's Messages API (POST {base}/v1/messages with
-// "stream": true, version 2023-06-01), over net/http alone.
+// "stream": true, version 2023-06-01). It uses net/http directly.
 //
 // https://platform.claude.com/docs/en/api/messages and
 // https://platform.claude.com/docs/en/build-with-claude/streaming
@@ -17,11 +17,10 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// version is the API version of each request: the only one in which older models still take a
-// temperature.
+// version is the API version of each request: the only one in which older models accept a temperature.
 const version = "2023-06-01"
 
-// Config says where the upstream is. Zero fields mean the default.
+// Config says how to reach the upstream. A zero field means its default.
 type Config struct {
 	BaseURL   string // without /v1; https://api.anthropic.com
 	APIKey    string // sent as x-api-key
@@ -47,7 +46,7 @@ var (
 	_ llm.Describer = (*Provider)(nil)
 )
 
-// New returns a provider, or an error when the base URL is not one.
+// New returns a provider, or an error if the base URL is invalid.
 func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "https://api.anthropic.com"
@@ -62,7 +61,7 @@ func New(cfg Config) (*Provider, error) {
 	})}, nil
 }
 
-// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+// Stream implements llm.Model. The error is an *llm.Error, or the context's if that has ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		*call = p.call("/v1/messages")
@@ -80,7 +79,7 @@ func (p *Provider) call(path string) upstream.Call {
 	return upstream.Call{URL: p.base + path, Header: h, Secret: upstream.Secret(p.key), Failure: classify}
 }
 
-// Models implements llm.Lister with GET /v1/models, of which it asks for one page.
+// Models implements llm.Lister with one page of GET /v1/models.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	body, err := p.client.Get(ctx, p.call("/v1/models?limit=1000"))
 	if err != nil {
@@ -102,7 +101,7 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	return models, nil
 }
 
-// statuses are those that the types of errors stand for, which come in streams without a status.
+// statuses maps the types of errors to their statuses. Errors in streams have no status of their own.
 // https://platform.claude.com/docs/en/api/errors
 var statuses = map[string]int{
 	"invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,

@@ -7,26 +7,26 @@ import (
 	"parley/internal/llm"
 )
 
-// thinking is how a model is told to think.
+// thinking says how a request controls a model's thinking.
 type thinking int
 
 const (
 	never    thinking = iota
-	budgeted          // only when it is told how many tokens to spend
-	asked             // only when it is told to, as much as it likes
-	unasked           // unless it is told not to
+	budgeted          // the model thinks only with a budget of tokens
+	asked             // the model thinks on request, as much as it likes
+	unasked           // the model thinks unless the request forbids it
 	always
 )
 
-// family is what the models take that have come out since a version.
+// family describes the models since a version.
 type family struct {
 	major, minor int
 	llm.Capabilities
 	thinking thinking
 }
 
-// families are ascending by version. Temperature and top_p exclude one another since 4.1, and a
-// request always has a temperature: so top_p is never sent.
+// families are in ascending order of versions. Since 4.1, temperature and top_p exclude each other. A
+// request always has a temperature, so top_p is never sent.
 //
 //   - images, contexts: https://platform.claude.com/docs/en/about-claude/models/overview
 //   - sampling: https://platform.claude.com/docs/en/about-claude/models/migration-guide
@@ -55,7 +55,7 @@ func (p *Provider) family(model string) family {
 	return f
 }
 
-// familyOf returns what a model takes. One whose name holds no version is taken for a new one.
+// familyOf returns the family of a model. A model without a version in its name counts as new.
 func familyOf(model string) family {
 	major, minor := modelVersion(model)
 	found := families[len(families)-1]
@@ -70,8 +70,8 @@ func familyOf(model string) family {
 	return found
 }
 
-// modelVersion reads claude-FAMILY-MAJOR[-MINOR] and the older claude-MAJOR[-MINOR]-FAMILY, with
-// or without a date behind it. It returns 0, 0 for any other name.
+// modelVersion reads claude-FAMILY-MAJOR[-MINOR] and the older claude-MAJOR[-MINOR]-FAMILY, with or
+// without a trailing date. It returns 0, 0 for any other name.
 func modelVersion(model string) (major, minor int) {
 	var numbers []int
 	for _, part := range strings.Split(strings.ReplaceAll(model, ".", "-"), "-") {

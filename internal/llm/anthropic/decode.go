@@ -21,7 +21,7 @@ type wireEvent struct {
 		Text string `json:"text"`
 		ID   string `json:"id"`
 		Name string `json:"name"`
-		Data string `json:"data"` // of a redacted_thinking
+		Data string `json:"data"` // for redacted_thinking
 	} `json:"content_block"`
 	Delta struct {
 		Type        string `json:"type"`
@@ -34,13 +34,13 @@ type wireEvent struct {
 	Usage wireUsage `json:"usage"`
 }
 
-// wireUsage counts are cumulative, and null where an event has nothing new to say. They are
-// floats so that a count that can't be is no reason to lose the answer.
+// wireUsage has cumulative counts, which are null in events without news. They are floats, so that an
+// invalid count does not lose the answer.
 type wireUsage struct {
-	Input         *float64 `json:"input_tokens"` // without those of the cache
+	Input         *float64 `json:"input_tokens"` // without cached tokens
 	CacheCreation *float64 `json:"cache_creation_input_tokens"`
 	CacheRead     *float64 `json:"cache_read_input_tokens"`
-	Output        *float64 `json:"output_tokens"` // thinking included
+	Output        *float64 `json:"output_tokens"` // including thinking
 	Details       struct {
 		Thinking *float64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
@@ -52,7 +52,7 @@ type decoder struct {
 	failed   func(object []byte) *llm.Error
 	finished bool
 	calls    []llm.ToolCall
-	block    int         // the index of the block that the last call, or the last thinking, came from
+	block    int         // index of the content block of the last call or thinking
 	thoughts []wireBlock // since the last call
 
 	input, creation, read, output, thinking float64
@@ -62,8 +62,7 @@ func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
 	return &decoder{tally: upstream.NewTally(req), failed: failed}
 }
 
-// Decode implements upstream.Decoder. Events that are not known are skipped, as the API's
-// versioning policy demands.
+// Decode implements upstream.Decoder. It skips unknown events, as the API's versioning policy demands.
 func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 	var w wireEvent
 	if err := json.Unmarshal(event, &w); err != nil {
@@ -125,7 +124,7 @@ func (d *decoder) open(w *wireEvent) error {
 
 func (d *decoder) extend(w *wireEvent) error {
 	if w.Index != d.block {
-		return nil // of a block that is none of ours
+		return nil // of an unknown block
 	}
 	switch w.Delta.Type {
 	case "input_json_delta":
@@ -147,7 +146,7 @@ func (d *decoder) extend(w *wireEvent) error {
 	return nil
 }
 
-// called returns the calls. For a tool without arguments no piece of them comes.
+// called returns the calls. A tool without arguments gets no piece of them in the stream.
 func (d *decoder) called() []llm.ToolCall {
 	for i := range d.calls {
 		if d.calls[i].Arguments == "" {
@@ -180,7 +179,7 @@ func (d *decoder) count(u wireUsage) {
 	}
 }
 
-// usage returns nil when what was reported is no whole numbers.
+// usage returns nil if a reported count is not a plausible whole number.
 func (d *decoder) usage() *llm.Usage {
 	for _, n := range []float64{d.input, d.creation, d.read, d.output, d.thinking} {
 		if n < 0 || n > 1e9 || n != float64(int(n)) {
@@ -195,7 +194,7 @@ func (d *decoder) usage() *llm.Usage {
 // Progress implements upstream.Decoder.
 func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
 
-// Ended implements upstream.Decoder: without message_stop, the reason to stop has to have come.
+// Ended implements upstream.Decoder. Without message_stop, a stop reason must have arrived.
 func (d *decoder) Ended() error {
 	if d.finished {
 		return nil

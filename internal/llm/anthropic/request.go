@@ -53,15 +53,15 @@ type wireMessage struct {
 type wireBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
-	Source    *wireSource     `json:"source,omitempty"`      // of an image
-	ID        string          `json:"id,omitempty"`          // of a tool_use
-	Name      string          `json:"name,omitempty"`        // of a tool_use
-	Input     json.RawMessage `json:"input,omitempty"`       // of a tool_use
-	ToolUseID string          `json:"tool_use_id,omitempty"` // of a tool_result
-	Content   string          `json:"content,omitempty"`     // of a tool_result
-	Thinking  *string         `json:"thinking,omitempty"`    // of a thinking, where it may be ""
-	Signature string          `json:"signature,omitempty"`   // of a thinking
-	Data      string          `json:"data,omitempty"`        // of a redacted_thinking
+	Source    *wireSource     `json:"source,omitempty"`      // for image
+	ID        string          `json:"id,omitempty"`          // for tool_use
+	Name      string          `json:"name,omitempty"`        // for tool_use
+	Input     json.RawMessage `json:"input,omitempty"`       // for tool_use
+	ToolUseID string          `json:"tool_use_id,omitempty"` // for tool_result
+	Content   string          `json:"content,omitempty"`     // for tool_result
+	Thinking  *string         `json:"thinking,omitempty"`    // for thinking, where it may be ""
+	Signature string          `json:"signature,omitempty"`   // for thinking
+	Data      string          `json:"data,omitempty"`        // for redacted_thinking
 }
 
 type wireSource struct {
@@ -71,7 +71,8 @@ type wireSource struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// defaultMaxTokens stands in for the limit that every request must have; no model allows less.
+// defaultMaxTokens is the limit of a request without one, since the API requires a limit. Every model
+// allows it.
 const defaultMaxTokens = 4096
 
 func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
@@ -92,7 +93,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 		w.Output.Format = &wireFormat{Type: "json_schema", Schema: req.Schema}
 	}
 	if takes.Temperature && w.Thinking == nil {
-		t := min(req.Temperature, 1) // the range ends at 1 here
+		t := min(req.Temperature, 1) // the API's range ends at 1
 		w.Temperature = &t
 	}
 	if len(req.Tools) == 0 {
@@ -115,7 +116,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// called returns the tools that messages call, of which the API refuses to read without a definition.
+// called returns definitions of the tools that messages call. The API refuses calls of undefined tools.
 func called(messages []llm.Message) (tools []llm.Tool) {
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
@@ -139,12 +140,12 @@ func encodeToolChoice(choice string) *wireToolChoice {
 	return &wireToolChoice{Type: "tool", Name: choice}
 }
 
-// stops leaves out texts without a character that is no space, which the API refuses.
+// stops removes texts of white space only, which the API refuses.
 func stops(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// effort maps to the levels there are: low, medium, high and more.
+// effort maps an effort to the API's levels: low, medium, high and more.
 func effort(e string) string {
 	if e == "minimal" {
 		return "low"
@@ -152,8 +153,8 @@ func effort(e string) string {
 	return e
 }
 
-// encodeMessages takes the system messages out, and joins messages of the same role: the results
-// of all tools that one message called have to stand in one message.
+// encodeMessages separates the system messages, and joins messages of the same role: the results of all
+// tools that one message called must be in one message.
 func encodeMessages(req *llm.Request) (system string, messages []wireMessage) {
 	var instructions []string
 	for _, m := range req.Messages {
@@ -175,8 +176,8 @@ func encodeMessages(req *llm.Request) (system string, messages []wireMessage) {
 	return strings.Join(instructions, "\n\n"), messages
 }
 
-// encodeBlocks leaves out texts without a character that is no space, which the API refuses.
-// Thinking stands where the model had put it: the first of it before all else.
+// encodeBlocks omits texts of white space only, which the API refuses. Thinking is in the place where
+// the model put it; the first of it precedes everything else.
 func encodeBlocks(m llm.Message, model string) (blocks []wireBlock) {
 	if m.Role == llm.ToolRole {
 		return []wireBlock{{Type: "tool_result", ToolUseID: m.ToolCallID, Content: m.Text()}}
@@ -208,7 +209,8 @@ func encodeImage(image string) *wireSource {
 	return &wireSource{Type: "url", URL: image}
 }
 
-// object returns arguments if they are a JSON object, which they have to be, else an empty one.
+// object returns arguments if they are a JSON object, as the API requires, and otherwise an empty
+// object.
 func object(arguments string) json.RawMessage {
 	var o map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {

@@ -13,12 +13,12 @@ type wireThinking struct {
 	Display string `json:"display,omitempty"`
 }
 
-// maxThinking is the limit of tokens up to which room for thinking is added, since some of the
-// models that think on a budget write no more.
+// maxThinking is the limit of tokens up to which room for thinking is added. Some of the models with a
+// budget for thinking write no more.
 const maxThinking = 32_000
 
-// think says how much to think, and makes room for it: thinking counts towards max_tokens. A tool
-// can't be forced on a model that thinks, so that one of the two has to be left out.
+// think sets the amount of thinking, and makes room for it, since thinking counts towards max_tokens. A
+// model that thinks cannot be forced to call a tool, so one of the two must be omitted.
 func (f *family) think(w *wireRequest, req *llm.Request) {
 	forced := req.ToolChoice != "" && req.ToolChoice != llm.ToolsNone
 	switch f.thinking {
@@ -51,14 +51,14 @@ func (f *family) think(w *wireRequest, req *llm.Request) {
 	}
 }
 
-// signature is what stands in llm.ToolCall.Signature: the thinking that led to a call, which has to
-// come back with the result of the tool, and which is worth nothing to another model.
+// signature is the content of llm.ToolCall.Signature: the thinking that led to a call, which must
+// accompany the result of the tool. It is useless for another model.
 type signature struct {
-	Model    string      `json:"model"` // as it was asked for
+	Model    string      `json:"model"` // as requested
 	Thinking []wireBlock `json:"thinking"`
 }
 
-// sign puts the thinking before a call into it.
+// sign stores the thinking before a call in the call.
 func sign(call *llm.ToolCall, model string, thoughts []wireBlock) {
 	if len(thoughts) == 0 {
 		return
@@ -68,7 +68,7 @@ func sign(call *llm.ToolCall, model string, thoughts []wireBlock) {
 	}
 }
 
-// thoughtsBefore returns the thinking that a call is signed with, if the model has done it itself.
+// thoughtsBefore returns the thinking in a call's signature if it came from this model.
 func thoughtsBefore(call llm.ToolCall, model string) []wireBlock {
 	var s signature
 	if !strings.HasPrefix(call.Signature, "{") || json.Unmarshal([]byte(call.Signature), &s) != nil || s.Model != model {
@@ -77,8 +77,8 @@ func thoughtsBefore(call llm.ToolCall, model string) []wireBlock {
 	return s.Thinking
 }
 
-// allSigned reports whether the calls since the last question come with the thinking before them,
-// without which a model that thinks on a budget refuses to go on.
+// allSigned reports whether all calls since the last question have the thinking before them. Without it,
+// a model with a budget for thinking refuses to continue.
 func allSigned(messages []llm.Message, model string) bool {
 	for i := len(messages) - 1; i >= 0 && messages[i].Role != llm.User; i-- {
 		if calls := messages[i].ToolCalls; len(calls) > 0 && thoughtsBefore(calls[0], model) == nil {

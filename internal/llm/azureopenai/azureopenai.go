@@ -1,7 +1,6 @@
 // Package azureopenai is a model provider for Azure OpenAI, whose protocol is OpenAI's at other
-// addresses: a model is a deployment, an API version stands in each URL, and the credentials are a
-// key or a token of Microsoft Entra ID. The verdicts of the content filter are passed through as
-// llm.Vendor.
+// addresses: a model is a deployment, each URL contains an API version, and the credentials are a key or
+// a token of Microsoft Entra ID. The results of the content filter are passed through as llm.Vendor.
 //
 //	POST {endpoint}/openai/deployments/{deployment}/chat/completions?api-version={version}
 //	POST {endpoint}/openai/deployments/{deployment}/embeddings?api-version={version}
@@ -26,17 +25,17 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// DefaultAPIVersion is the API version that is asked for when the configuration names none: the
-// last dated one that is generally available, and the first that reports usage in streams.
+// DefaultAPIVersion is the default API version: the last dated one that is generally available, and the
+// first that reports usage in streams.
 const DefaultAPIVersion = "2024-10-21"
 
-// Config says where the resource is and how to be let in: with APIKey, or else with a token of
-// Entra ID from TokenFile or Entra. Zero fields mean the default.
+// Config says how to reach the resource. The credentials are APIKey, or else a token of Entra ID from
+// TokenFile or Entra. A zero field means its default.
 type Config struct {
 	Endpoint   string // https://RESOURCE.openai.azure.com
 	APIVersion string // a date, or "v1" for the unversioned API; DefaultAPIVersion
 	APIKey     string // sent as api-key
-	TokenFile  string // holds the token, and is read for each call, since tokens last an hour
+	TokenFile  string // contains the token; read for each call, since tokens last an hour
 	Entra      Entra  // how to get tokens
 	Overrides  llm.Overrides
 	HTTP       *http.Client
@@ -46,8 +45,8 @@ type Config struct {
 	Overall   time.Duration // for one completion; 10 min
 }
 
-// unknown is the model that a deployment is taken for whose name tells nothing: one that does not
-// reason and takes all else.
+// unknown is the model that a deployment is assumed to have if its name says nothing: one that does not
+// reason and accepts everything else.
 const unknown = "gpt-4o"
 
 // Provider makes completions and embeddings. It is safe for concurrent use.
@@ -60,14 +59,14 @@ var (
 	_ llm.Describer = (*Provider)(nil)
 )
 
-// Models implements llm.Lister. The list is always empty: which models the resource could deploy
-// can be asked, which makes the error worth something, but not which deployments it has.
+// Models implements llm.Lister. The list is always empty: the API lists the models that the resource
+// could deploy, but not its deployments. The request still shows whether the resource can be reached.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	_, err := p.Provider.Models(ctx)
 	return nil, err
 }
 
-// New returns the provider, or an error when the endpoint is not a URL or credentials are missing.
+// New returns a provider, or an error if the endpoint is not a URL or credentials are missing.
 func New(cfg Config) (*Provider, error) {
 	u, err := upstream.ParseURL(cfg.Endpoint, "the endpoint of Azure OpenAI")
 	if err != nil {
@@ -91,20 +90,20 @@ func New(cfg Config) (*Provider, error) {
 	return &Provider{p}, err
 }
 
-// path returns the function that tells where an operation of a deployment is.
+// path returns a function that returns the path of an operation for a deployment.
 func (c *Config) path(operation string) func(deployment string) (string, error) {
 	return func(deployment string) (string, error) {
 		if c.APIVersion == "v1" {
 			return "/v1/" + operation, nil
 		}
-		if strings.Trim(deployment, ".") == "" { // would be a step in the path
+		if strings.Trim(deployment, ".") == "" { // it would be a path segment with a meaning
 			return "", &llm.Error{Status: http.StatusNotFound, Err: fmt.Errorf("%q is not the name of a deployment", deployment)}
 		}
 		return "/deployments/" + url.PathEscape(deployment) + "/" + operation + "?api-version=" + url.QueryEscape(c.APIVersion), nil
 	}
 }
 
-// modelsPath is where the models stand that the resource could deploy.
+// modelsPath returns the path of the list of models that the resource could deploy.
 func (c *Config) modelsPath() string {
 	if c.APIVersion == "v1" {
 		return "/v1/models"
@@ -112,7 +111,7 @@ func (c *Config) modelsPath() string {
 	return "/models?api-version=" + url.QueryEscape(c.APIVersion)
 }
 
-// authorization returns the function that lets a request in.
+// authorization returns a function that adds the credentials to a request.
 func (c *Config) authorization(endpoint *url.URL) (func(context.Context, http.Header) (upstream.Secret, error), error) {
 	entra := c.Entra
 	if err := entra.check(endpoint); err != nil {
@@ -143,7 +142,7 @@ func (c *Config) authorization(endpoint *url.URL) (func(context.Context, http.He
 	}, nil
 }
 
-// maxToken is more than a token of Entra ID has, in bytes.
+// maxToken is more than the size of a token of Entra ID, in bytes.
 const maxToken = 64 << 10
 
 func readToken(path string) (string, error) {

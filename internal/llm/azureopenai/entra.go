@@ -17,13 +17,13 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Entra says how to get tokens of Microsoft Entra ID. The first of three ways counts for which all
-// is given: as an application with a secret (Tenant, Client, Secret), as one that shows a token of
-// another issuer, such as a Kubernetes cluster (Tenant, Client, AssertionFile), or with the identity
-// that Azure has given to the machine (Managed) or to the app (Endpoint, Header).
+// Entra says how to get tokens of Microsoft Entra ID. The first complete one of three ways is used: as
+// an application with a secret (Tenant, Client, Secret); as an application with a token of another
+// issuer, such as a Kubernetes cluster (Tenant, Client, AssertionFile); or with the identity that Azure
+// gave to the machine (Managed) or the app (Endpoint, Header).
 type Entra struct {
 	Tenant        string
-	Client        string // of a managed identity: which one, where there are several
+	Client        string // for a managed identity: selects one of several
 	Secret        string
 	AssertionFile string // read for each token, since the file is renewed
 	Managed       bool   // ask the metadata service of the virtual machine
@@ -41,16 +41,16 @@ func (e *Entra) Configured() bool {
 		e.Managed || e.Endpoint != "" && e.Header != ""
 }
 
-// The limits of asking for a token.
+// The limits of a request for a token.
 const (
 	entraTime    = 15 * time.Second
 	maxTokenSize = 256 << 10 // bytes of an answer
 )
 
-// cloud is one of Azure's clouds, which have nothing in common but the software.
+// cloud is one of Azure's separate clouds.
 type cloud struct{ suffix, authority, scope string }
 
-// clouds are all of them, the public one first.
+// clouds lists all clouds, the public one first.
 var clouds = []cloud{
 	{".com", "https://login.microsoftonline.com", "https://cognitiveservices.azure.com/.default"},
 	{".azure.us", "https://login.microsoftonline.us", "https://cognitiveservices.azure.us/.default"},
@@ -67,8 +67,8 @@ func cloudOf(endpoint *url.URL) cloud {
 	return clouds[0]
 }
 
-// check returns an error when what is given cannot work, and fills in the defaults: those of the cloud to
-// which the endpoint belongs.
+// check returns an error if the values cannot work, and sets the defaults, which depend on the
+// endpoint's cloud.
 func (e *Entra) check(endpoint *url.URL) error {
 	c := cloudOf(endpoint)
 	e.Authority, e.Scope = cmp.Or(e.Authority, c.authority), cmp.Or(e.Scope, c.scope)
@@ -88,7 +88,7 @@ func isLoopback(u *url.URL) bool {
 	return u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// fetch asks for a token. The error is an *llm.Error, or the context's when that ended.
+// fetch requests a token. The error is an *llm.Error, or the context's if that has ended.
 func (e *Entra) fetch(parent context.Context) (token, error) {
 	ctx, cancel := context.WithTimeout(parent, entraTime)
 	defer cancel()
@@ -111,7 +111,7 @@ func (e *Entra) fetch(parent context.Context) (token, error) {
 	return readAnswer(body, time.Now())
 }
 
-// request returns the request for a token and the secret in it.
+// request returns the request for a token, and the secret that it contains.
 func (e *Entra) request(ctx context.Context) (*http.Request, upstream.Secret, error) {
 	switch {
 	case e.Tenant != "" && e.Client != "" && e.Secret != "":
@@ -136,7 +136,8 @@ func (e *Entra) request(ctx context.Context) (*http.Request, upstream.Secret, er
 	return r, "", err
 }
 
-// tokenRequest is the client credentials grant, with a secret or with a token of another issuer.
+// tokenRequest returns a request of the client credentials grant, with a secret or a token of another
+// issuer.
 // https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
 func (e *Entra) tokenRequest(ctx context.Context, key, secret string) (*http.Request, upstream.Secret, error) {
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {e.Client}, "scope": {e.Scope}, key: {secret}}
@@ -152,7 +153,8 @@ func (e *Entra) tokenRequest(ctx context.Context, key, secret string) (*http.Req
 	return r, upstream.Secret(secret), nil
 }
 
-// identityRequest asks for a token of a managed identity, for a resource rather than a scope.
+// identityRequest returns a request for a token of a managed identity, which names a resource instead of
+// a scope.
 // https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token
 // and https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference
 func (e *Entra) identityRequest(ctx context.Context, address, version string) (*http.Request, error) {
@@ -168,8 +170,9 @@ func (e *Entra) identityRequest(ctx context.Context, address, version string) (*
 	return r, nil
 }
 
-// identityClient makes one call in an hour, so that it keeps no connection. An endpoint of this
-// machine is not asked through a proxy, and a secret goes to nobody whom a redirect names.
+// identityClient returns a client for one call, which happens about once an hour, so it keeps no
+// connection. It does not use a proxy for endpoints of this machine, and does not follow redirects,
+// which could leak a secret.
 func identityClient(proxy bool) *http.Client {
 	t := &http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableKeepAlives: true}
 	if proxy {
@@ -189,7 +192,7 @@ func (e *Entra) broken(parent context.Context, secret upstream.Secret, err error
 	return &llm.Error{Status: http.StatusBadGateway, Retryable: true, Err: errors.New("ask for a token of Entra ID: " + text)}
 }
 
-// refused returns the error for an answer that is no token. The metadata service says 404 and 410
+// refused returns the error for an answer without a token. The metadata service answers with 404 and 410
 // while it is being updated.
 func refused(status int, secret upstream.Secret, body []byte) error {
 	e := upstream.StatusError(status)
@@ -212,14 +215,14 @@ func refused(status int, secret upstream.Secret, body []byte) error {
 func readAnswer(body []byte, now time.Time) (token, error) {
 	var w struct {
 		Token     string      `json:"access_token"`
-		ExpiresIn json.Number `json:"expires_in"` // seconds; App Service does not say
+		ExpiresIn json.Number `json:"expires_in"` // seconds; App Service omits it
 		ExpiresOn json.Number `json:"expires_on"` // in seconds since 1970
 	}
 	err := json.Unmarshal(body, &w)
 	if err != nil || w.Token == "" || strings.ContainsFunc(w.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return token{}, &llm.Error{Status: http.StatusBadGateway, Retryable: true, Err: errors.New("the answer of Entra ID is not a token")}
 	}
-	life := 5 * time.Minute // when it does not say
+	life := 5 * time.Minute // default if neither is given
 	if n, err := w.ExpiresIn.Int64(); err == nil {
 		life = time.Duration(min(max(n, 0), 86_400)) * time.Second
 	} else if n, err := w.ExpiresOn.Int64(); err == nil {

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// token is one of Entra ID. The zero value has expired.
+// token is a token of Entra ID. The zero value has expired.
 type token struct {
 	text    string
-	refresh time.Time // from when on the next one is asked for
+	refresh time.Time // time from which on the next token is requested
 	expires time.Time
 }
 
-// margin is how long a token must be good for to be sent.
+// margin is how long a token must remain valid to be used.
 const margin = 30 * time.Second
 
-// retryRefresh is how long a token that could not be renewed is used before the next attempt.
+// retryRefresh is the time between two attempts to renew a token that is still valid.
 const retryRefresh = 30 * time.Second
 
-// tokens keep the last token and ask for the next one before it expires. Whoever needs it first
-// asks, on the time of the own call; others wait for that, or go on with the last one while it is
-// good. It is safe for concurrent use.
+// tokens caches the last token and requests the next one before it expires. The first caller that needs
+// it makes the request; concurrent callers wait for it, or use the last token while that is valid. It is
+// safe for concurrent use.
 type tokens struct {
 	fetch func(context.Context) (token, error)
 	now   func() time.Time
-	turn  chan struct{} // holds a value while somebody asks
+	turn  chan struct{} // holds a value while a request is in progress
 
 	mu      sync.Mutex
 	current token
-	asked   int   // how often somebody has asked to the end
-	failed  error // how that ended
+	asked   int   // number of completed requests
+	failed  error // the error of the last one
 }
 
 func newTokens(fetch func(context.Context) (token, error), now func() time.Time) *tokens {
 	return &tokens{fetch: fetch, now: now, turn: make(chan struct{}, 1)}
 }
 
-// get returns a token that is good for a while. The error is that of fetch, or the context's.
+// get returns a token that is valid for a while. The error is that of fetch, or the context's.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	current, asked := t.state()
 	now := t.now()
@@ -71,7 +71,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		current.refresh = now.Add(retryRefresh)
 		t.keep(current, nil)
 		return current.text, nil
-	case ctx.Err() == nil: // else the next one in line asks for itself
+	case ctx.Err() == nil: // otherwise the next waiter makes its own request
 		t.keep(token{}, err)
 	}
 	return "", err
@@ -83,7 +83,7 @@ func (t *tokens) state() (token, int) {
 	return t.current, t.asked
 }
 
-// since returns what came of asking when somebody has done so since the count was asked.
+// since returns the result of a request if one was completed since the count was asked.
 func (t *tokens) since(asked int) (text string, done bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"parley/internal/llm"
 )
 
-// family is what the models take whose names begin alike.
+// family describes the models whose names begin alike.
 type family struct {
 	name string
 	llm.Capabilities
-	think bool // can be asked for its thoughts; thoughts count towards maxOutputTokens
-	// How long to think is said in tokens or in a word, by effort.
+	think bool // it can return its thoughts, and thoughts count towards maxOutputTokens
+	// The amount of thinking by effort, in tokens or as a word.
 	budgets map[string]int
 	levels  map[string]string
-	both    bool // takes tools and a schema in one request
+	both    bool // accepts tools and a schema in one request
 }
 
 var (
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// What Google's own OpenAI-compatible endpoint makes of an effort:
+// The values that Google's own OpenAI-compatible endpoint uses for an effort:
 // https://ai.google.dev/gemini-api/docs/openai#thinking
 var (
 	budgets   = map[string]int{"minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}
@@ -35,7 +35,7 @@ var (
 	two       = map[string]string{"minimal": "low", "low": "low", "medium": "high", "high": "high"}
 )
 
-// families are the models there are; the longest name that fits counts.
+// families lists the known models; the longest matching name counts.
 //
 //   - https://ai.google.dev/gemini-api/docs/models
 //   - https://ai.google.dev/gemini-api/docs/thinking for budgets and levels
@@ -50,7 +50,7 @@ var families = []family{
 	{name: "gemini-3-flash", Capabilities: thinks, think: true, levels: allLevels, both: true},
 }
 
-// newest is the family of models that are not known.
+// newest is the family that stands for unknown models.
 const newest = "gemini-3"
 
 // Capabilities implements llm.Describer.

@@ -51,7 +51,7 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 		return c, false, false, &llm.Error{Filtered: true, Err: fmt.Errorf("the prompt was blocked: %s", llm.CleanName(r))}
 	}
 	if u := readUsage(w.Usage); u != nil {
-		d.usage = u // of all that came so far
+		d.usage = u // counts everything so far
 	}
 	if len(w.Candidates) > 0 && w.Candidates[0].Index == 0 {
 		if err := d.parts(&c, w.Candidates[0].Content.Parts); err != nil {
@@ -88,7 +88,7 @@ func (d *decoder) parts(c *llm.Chunk, parts []wirePart) error {
 	return nil
 }
 
-// call takes a function call, which comes in one piece, and often without an id.
+// call takes a function call, which arrives in one piece, and often without an id.
 func (d *decoder) call(p wirePart) error {
 	if len(d.calls) == upstream.MaxToolCalls {
 		return &llm.Error{Err: errors.New("the completion calls too many tools")}
@@ -107,8 +107,8 @@ func (d *decoder) call(p wirePart) error {
 	return d.tally.AddArguments(args + p.ThoughtSignature)
 }
 
-// finish maps the reasons of https://ai.google.dev/api/generate-content#FinishReason. Those that
-// mean that the model went wrong are errors.
+// finish maps the reasons of https://ai.google.dev/api/generate-content#FinishReason. Reasons that mean
+// a failure of the model are errors.
 func (d *decoder) finish(c *llm.Chunk, reason string) error {
 	if reason == "" || d.finished {
 		return nil
@@ -132,10 +132,10 @@ func (d *decoder) finish(c *llm.Chunk, reason string) error {
 	return nil
 }
 
-// readUsage returns nil for a usage that is missing, or that no completion can have had.
+// readUsage returns nil if the usage is missing or impossible.
 func readUsage(raw json.RawMessage) *llm.Usage {
 	var w *struct {
-		Prompt     int `json:"promptTokenCount"` // cached ones included
+		Prompt     int `json:"promptTokenCount"` // including cached tokens
 		Cached     int `json:"cachedContentTokenCount"`
 		Candidates int `json:"candidatesTokenCount"` // without thoughts
 		Thoughts   int `json:"thoughtsTokenCount"`

@@ -11,9 +11,8 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// EmbedLimits implements llm.EmbedLimiter.
-// https://ai.google.dev/gemini-api/docs/models; the API itself says of more texts that at most 100
-// can be in one batch.
+// EmbedLimits implements llm.EmbedLimiter, according to https://ai.google.dev/gemini-api/docs/models and
+// the API's error message, which allows at most 100 texts in one batch.
 func (p *Provider) EmbedLimits(model string) llm.EmbedLimits {
 	if typed(model) {
 		return llm.EmbedLimits{Texts: 100, TextTokens: 2048}
@@ -21,8 +20,8 @@ func (p *Provider) EmbedLimits(model string) llm.EmbedLimits {
 	return llm.EmbedLimits{Texts: 100, TextTokens: 8192}
 }
 
-// typed reports whether a model takes a task type. Those from Gemini Embedding 2 on are told by a
-// prefix (see upstream.Prefixed) and ignore it.
+// typed reports whether a model accepts a task type. Gemini Embedding 2 and later models ignore it; they
+// need a prefix instead (see upstream.Prefixed).
 func typed(model string) bool {
 	model = strings.TrimPrefix(model, "models/")
 	return model == "gemini-embedding-001" || !strings.HasPrefix(model, "gemini-")
@@ -39,11 +38,11 @@ type wireEmbed struct {
 	Dimensions int         `json:"outputDimensionality,omitempty"`
 }
 
-// taskTypes are the purposes as Gemini names them.
+// taskTypes are Gemini's names of the purposes.
 var taskTypes = map[llm.Purpose]string{llm.ForDocument: "RETRIEVAL_DOCUMENT", llm.ForQuery: "RETRIEVAL_QUERY"}
 
-// Embed implements llm.Embedder with POST /v1beta/models/{model}:batchEmbedContents. Vectors that
-// are shorter than the model's own are not of unit length.
+// Embed implements llm.Embedder with POST /v1beta/models/{model}:batchEmbedContents. Vectors that are
+// shorter than the model's own are not of unit length.
 //
 // https://ai.google.dev/api/embeddings#method:-models.batchembedcontents
 func (p *Provider) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
@@ -78,7 +77,7 @@ func decodeEmbeddings(body []byte, call *upstream.Call) (llm.Embeddings, error) 
 		Usage struct {
 			Prompt json.Number `json:"promptTokenCount"`
 			Total  json.Number `json:"totalTokenCount"`
-		} `json:"usageMetadata"` // many models give none
+		} `json:"usageMetadata"` // many models omit it
 		Error json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(body, &w); err != nil {

@@ -1,7 +1,7 @@
 // Package gemini is a model provider for Google's Gemini API
-// (POST {base}/v1beta/models/{model}:streamGenerateContent?alt=sse), over net/http alone.
+// (POST {base}/v1beta/models/{model}:streamGenerateContent?alt=sse). It uses net/http directly.
 //
-// A stream has no event that ends it: it is an answer when a finish reason came before its end.
+// A stream has no final event. It is complete if a finish reason arrived before its end.
 //
 // https://ai.google.dev/api/generate-content
 package gemini
@@ -19,7 +19,7 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Config says where the upstream is. Zero fields mean the default.
+// Config says how to reach the upstream. A zero field means its default.
 type Config struct {
 	BaseURL   string // without the version; https://generativelanguage.googleapis.com
 	APIKey    string // sent as x-goog-api-key, never in the URL
@@ -49,7 +49,7 @@ var (
 	_ llm.Sizer        = (*Provider)(nil)
 )
 
-// New returns a provider, or an error when the base URL is not one.
+// New returns a provider, or an error if the base URL is invalid.
 func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "https://generativelanguage.googleapis.com"
@@ -66,7 +66,7 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+// Stream implements llm.Model. The error is an *llm.Error, or the context's if that has ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		name := url.PathEscape(strings.TrimPrefix(llm.CleanName(req.Model), "models/"))
@@ -85,7 +85,7 @@ func (p *Provider) call(path string) upstream.Call {
 	return upstream.Call{URL: p.base + path, Header: h, Secret: upstream.Secret(p.key), Failure: classify}
 }
 
-// Models implements llm.Lister with GET /v1beta/models, of which it asks for one page.
+// Models implements llm.Lister with one page of GET /v1beta/models.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	body, err := p.client.Get(ctx, p.call("/models?pageSize=1000"))
 	if err != nil {
@@ -118,14 +118,14 @@ func (p *Provider) ContextSize(ctx context.Context, model string) int {
 	return p.sizes.Of(ctx, strings.TrimPrefix(model, "models/"))
 }
 
-// classify reads a google.rpc.Status (https://cloud.google.com/apis/design/errors), whose details
-// may say when to try again.
+// classify reads a google.rpc.Status (https://cloud.google.com/apis/design/errors), whose details may
+// contain a retry delay.
 func classify(body []byte) *llm.Error {
 	var w struct {
 		Error struct {
 			Code    int `json:"code"`
 			Details []struct {
-				RetryDelay string `json:"retryDelay"` // of a google.rpc.RetryInfo, such as "7.5s"
+				RetryDelay string `json:"retryDelay"` // in a google.rpc.RetryInfo, such as "7.5s"
 			} `json:"details"`
 		} `json:"error"`
 	}

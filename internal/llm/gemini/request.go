@@ -91,8 +91,8 @@ type wireResult struct {
 	Output string `json:"output"`
 }
 
-// skipSignature stands in for the signature of a call that came back without one, which Gemini 3
-// would refuse. https://ai.google.dev/gemini-api/docs/thought-signatures (FAQ)
+// skipSignature replaces the signature of a call that came back without one, which Gemini 3 would
+// refuse. https://ai.google.dev/gemini-api/docs/thought-signatures (FAQ)
 const skipSignature = "skip_thought_signature_validator"
 
 func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
@@ -124,8 +124,8 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// thinking returns nil for a model that does not think, which refuses to be told how. One that
-// does is asked for its thoughts.
+// thinking returns the settings of a model that thinks, including a request for its thoughts. It returns
+// nil for other models, which refuse such settings.
 func (f *family) thinking(effort string) *wireThinking {
 	if !f.think {
 		return nil
@@ -146,7 +146,7 @@ func encodeToolChoice(choice string) *wireToolConf {
 }
 
 func encodeMessages(all []llm.Message) (system *wireContent, contents []wireContent) {
-	names := map[string]string{} // of tools, by the id of a call
+	names := map[string]string{} // names of tools, by call id
 	for _, m := range all {
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Name
@@ -188,9 +188,9 @@ func encodeParts(m llm.Message, names map[string]string) (parts []wirePart) {
 	for i, c := range m.ToolCalls {
 		part := wirePart{FunctionCall: &wireCall{Name: c.Name, Args: object(c.Arguments)}, ThoughtSignature: c.Signature}
 		if _, err := base64.StdEncoding.DecodeString(c.Signature); err != nil {
-			part.ThoughtSignature = "" // of another provider
+			part.ThoughtSignature = "" // it came from another provider
 		}
-		if i == 0 && part.ThoughtSignature == "" { // only the first of several calls is signed
+		if i == 0 && part.ThoughtSignature == "" { // only the first of several calls has a signature
 			part.ThoughtSignature = skipSignature
 		}
 		parts = append(parts, part)
@@ -205,7 +205,7 @@ func encodeImage(image string) wirePart {
 	return wirePart{FileData: &wireFile{URI: image}}
 }
 
-// object returns arguments if they are a JSON object, which they have to be, else none.
+// object returns arguments if they are a JSON object, as the API requires, and otherwise nil.
 func object(arguments string) json.RawMessage {
 	var o map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {

@@ -7,18 +7,18 @@ import (
 	"parley/internal/llm"
 )
 
-// family is what the models take whose names begin alike.
+// family describes the models whose names begin alike.
 type family struct {
 	name string
 	llm.Capabilities
-	levels bool // how long to think is said in words, not by true
+	levels bool // the amount of thinking is a word, not true
 	embeds bool
 
-	trained int // the most that the model can be loaded with, in tokens; 0 when that is not known
-	loaded  int // what the model says it is to be loaded with; 0 when it does not
+	trained int // maximum context in tokens; 0 if unknown
+	loaded  int // context in tokens according to the model's parameters; 0 if not set
 }
 
-// takes is what nearly all models take. Ollama itself holds a model to a schema.
+// takes has the capabilities of nearly all models. Ollama itself enforces schemas.
 var takes = llm.Capabilities{Tools: true, Schema: true, Temperature: true, TopP: true, Stop: true}
 
 func but(change func(*llm.Capabilities)) llm.Capabilities {
@@ -33,9 +33,8 @@ func thinks(c *llm.Capabilities)     { c.Effort = true }
 func thinksSees(c *llm.Capabilities) { c.Effort, c.Vision = true, true }
 func talks(c *llm.Capabilities)      { c.Tools = false }
 
-// families are those of which Ollama's library says that they take more or less than others; the
-// longest name that fits counts. Models can be told to think, or to call tools, only if they can;
-// others refuse the request.
+// families lists the models that differ from the others according to Ollama's library; the longest
+// matching name counts. A model that cannot think, or call tools, refuses a request for it.
 //
 //   - https://ollama.com/search?c=vision, and the same with tools and thinking
 //   - https://docs.ollama.com/capabilities/thinking
@@ -73,7 +72,8 @@ var families = []family{
 // Capabilities implements llm.Describer.
 func (p *Provider) Capabilities(model string) llm.Capabilities { return p.family(model).Capabilities }
 
-// family returns what a model takes: what the server has said of it, else what the table says.
+// family returns the family of a model, from the server if it has described the model, and otherwise
+// from the table.
 func (p *Provider) family(model string) family {
 	like := p.overrides.Like(model)
 	f, ok := p.shown.get(like)
@@ -86,7 +86,7 @@ func (p *Provider) family(model string) family {
 }
 
 func familyOf(model string) family {
-	if slash := strings.LastIndexByte(model, '/'); slash >= 0 { // of another library
+	if slash := strings.LastIndexByte(model, '/'); slash >= 0 { // from another library
 		model = model[slash+1:]
 	}
 	found := family{Capabilities: takes}
@@ -98,7 +98,7 @@ func familyOf(model string) family {
 	return found
 }
 
-// think returns nil where nothing is to be said: the model does not think, or does as it likes.
+// think returns the setting of the request, or nil if there is none to send.
 func (f *family) think(effort string) json.RawMessage {
 	switch {
 	case effort == "":

@@ -14,7 +14,7 @@ type wireResponse struct {
 	Message    wireMessage `json:"message"`
 	Done       bool        `json:"done"`
 	DoneReason string      `json:"done_reason"`
-	Input      float64     `json:"prompt_eval_count"` // a float, so that nonsense costs no answer
+	Input      float64     `json:"prompt_eval_count"` // a float, so that an invalid count does not lose the answer
 	Output     float64     `json:"eval_count"`
 	Error      string      `json:"error"`
 }
@@ -33,7 +33,7 @@ func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
 	return &decoder{tally: upstream.NewTally(req), failed: failed}
 }
 
-// Decode implements upstream.Decoder. The line that says "done" is the last one.
+// Decode implements upstream.Decoder. The last line has "done".
 func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
 	var w wireResponse
 	if err := json.Unmarshal(line, &w); err != nil {
@@ -61,7 +61,7 @@ func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
 	return c, ok, w.Done, d.tally.Add(&c)
 }
 
-// call takes a tool call, which comes in one piece, and from older servers without an id.
+// call takes a tool call, which arrives in one piece, and without an id from older servers.
 func (d *decoder) call(w wireCall) error {
 	if len(d.calls) == upstream.MaxToolCalls {
 		return &llm.Error{Err: errors.New("the completion calls too many tools")}
@@ -88,7 +88,7 @@ func (d *decoder) finish(c *llm.Chunk, w *wireResponse) {
 		c.FinishReason = "stop"
 	}
 	whole := func(n float64) bool { return n >= 0 && n <= 1e9 && n == float64(int(n)) }
-	// The count of the prompt is missing when all of it was in the cache.
+	// The count of the prompt is missing when the whole prompt was in the cache.
 	if whole(w.Input) && whole(w.Output) && w.Input > 0 {
 		d.usage = &llm.Usage{Input: int(w.Input), Output: int(w.Output)}
 	}

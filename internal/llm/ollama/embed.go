@@ -9,8 +9,8 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// EmbedLimits implements llm.EmbedLimiter. Ollama embeds as many texts as it is given, one after
-// the other on most machines; batches are small so that a call does not take minutes.
+// EmbedLimits implements llm.EmbedLimiter. Ollama accepts any number of texts, and embeds them one after
+// the other on most machines. The limit keeps a call from taking minutes.
 func (p *Provider) EmbedLimits(string) llm.EmbedLimits { return llm.EmbedLimits{Texts: 32} }
 
 type wireEmbed struct {
@@ -20,7 +20,7 @@ type wireEmbed struct {
 	Dimensions int      `json:"dimensions,omitempty"`
 }
 
-// Embed implements llm.Embedder with POST /api/embed. Ollama cuts off what is too long for the
+// Embed implements llm.Embedder with POST /api/embed. Ollama truncates texts that are too long for the
 // model.
 //
 // https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings

@@ -1,5 +1,5 @@
 // Package ollama is a model provider for Ollama's own API (POST {host}/api/chat), whose streams are
-// JSON objects, one a line, over net/http alone.
+// lines of JSON objects. It uses net/http directly.
 //
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 package ollama
@@ -20,16 +20,16 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Config says where the upstream is. Zero fields mean the default.
+// Config says how to reach the upstream. A zero field means its default.
 type Config struct {
 	Host string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
-	// Context is the size of the context in tokens that models are loaded with. 0 leaves it to what a
-	// model says of itself, else it is 8192.
+	// Context is the context size in tokens with which models are loaded. 0 means the size in the
+	// model's own parameters, or else 8192.
 	Context   int
 	Overrides llm.Overrides
 	HTTP      *http.Client // the default is that of package upstream
 
-	FirstByte time.Duration // until the upstream answers, which loads the model first; 5 min
+	FirstByte time.Duration // until the upstream answers, which includes loading the model; 5 min
 	Idle      time.Duration // between two lines of a stream; 60 s
 	Overall   time.Duration // for one completion; 10 min
 }
@@ -52,7 +52,7 @@ var (
 	_ llm.Sizer        = (*Provider)(nil)
 )
 
-// New returns a provider, or an error when the host is not one.
+// New returns a provider, or an error if the host is invalid.
 func New(cfg Config) (*Provider, error) {
 	base, err := BaseURL(cfg.Host)
 	if err != nil {
@@ -63,9 +63,9 @@ func New(cfg Config) (*Provider, error) {
 	})}, nil
 }
 
-// BaseURL returns the URL of an OLLAMA_HOST, which Ollama's own server and client read alike:
-// without a port it is 11434, or that of the scheme if there is one, and the address that stands
-// for all of this machine's means this machine.
+// BaseURL returns the URL for an OLLAMA_HOST, in the way Ollama's own server and client read it: the
+// default port is 11434, or that of the scheme if there is one, and the unspecified address means this
+// machine.
 func BaseURL(host string) (string, error) {
 	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
 	port := map[string]string{"http": "80", "https": "443"}[scheme]
@@ -88,7 +88,7 @@ func BaseURL(host string) (string, error) {
 	return parsed.String(), nil
 }
 
-// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+// Stream implements llm.Model. The error is an *llm.Error, or the context's if that has ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		*call = upstream.Call{URL: p.base + "/api/chat", Framing: upstream.Lines, Failure: classify}
@@ -99,7 +99,7 @@ func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Ch
 	})
 }
 
-// Models implements llm.Lister with GET /api/tags: the models that are on the machine.
+// Models implements llm.Lister with GET /api/tags, the models on the machine.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	body, err := p.client.Get(ctx, upstream.Call{URL: p.base + "/api/tags", Failure: classify})
 	if err != nil {
@@ -127,8 +127,8 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	return models, nil
 }
 
-// classify reads an error, which is a text alone: what it means is in the status. One that has no
-// status broke a stream off, or stands in an answer that is none.
+// classify reads an error, which is only a text; its meaning is in the status. An error without a status
+// broke off a stream, or is in a response without an answer.
 func classify(body []byte) *llm.Error {
 	var w struct {
 		Error string `json:"error"`

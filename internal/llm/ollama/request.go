@@ -70,14 +70,14 @@ func encodeRequest(req llm.Request, takes family) ([]byte, error) {
 	if takes.Temperature {
 		w.Options.Temperature = &req.Temperature
 	}
-	if takes.Effort && req.MaxOutputTokens > 0 { // thinking counts
+	if takes.Effort && req.MaxOutputTokens > 0 { // thinking counts towards the limit
 		w.Options.NumPredict += llm.ReasoningRoom(req.Effort)
 	}
 	req.Tools = chosen(req.Tools, req.ToolChoice)
 	for _, t := range req.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
 	}
-	names := map[string]string{} // of tools, by the id of a call
+	names := map[string]string{} // names of tools, by call id
 	for _, m := range req.Messages {
 		message, err := encodeMessage(m, names)
 		if err != nil {
@@ -92,7 +92,7 @@ func encodeRequest(req llm.Request, takes family) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// chosen returns the tools to offer. That is all that can be said: Ollama knows no choice of tools.
+// chosen returns the tools to offer. Ollama has no other way to choose tools.
 func chosen(tools []llm.Tool, choice string) []llm.Tool {
 	switch choice {
 	case "", llm.ToolsRequired:
@@ -125,7 +125,8 @@ func encodeMessage(m llm.Message, names map[string]string) (wireMessage, error) 
 	return w, nil
 }
 
-// object returns arguments if they are a JSON object, which they have to be, else an empty one.
+// object returns arguments if they are a JSON object, as the API requires, and otherwise an empty
+// object.
 func object(arguments string) json.RawMessage {
 	var o map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {

@@ -11,8 +11,8 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// shown is what the server has said of its models. A model can be replaced under its name, so that
-// what was said holds for a while only.
+// shown caches the server's descriptions of its models. A description expires, since a model can be
+// replaced under its name.
 type shown struct {
 	mu     sync.Mutex
 	models map[string]saying
@@ -20,7 +20,7 @@ type shown struct {
 
 type saying struct {
 	family family
-	known  bool // false when the server did not say
+	known  bool // false if the server did not describe the model
 	until  time.Time
 }
 
@@ -28,7 +28,7 @@ const (
 	maxShown  = 1000
 	shownFor  = 5 * time.Minute
 	showTime  = 5 * time.Second
-	maxAnswer = 8 << 20 // bytes; it holds the model's licence and its vocabulary's settings
+	maxAnswer = 8 << 20 // bytes; the answer includes the model's licence and its vocabulary's settings
 )
 
 func (s *shown) get(model string) (family, bool) {
@@ -52,8 +52,8 @@ func (s *shown) put(model string, said saying) {
 	s.models[model] = said
 }
 
-// ask has the server say what a model takes, with POST /api/show, unless it has done so lately.
-// One that can't say costs no answer: then the table holds.
+// ask gets the description of a model with POST /api/show, unless it is cached. If that fails, the table
+// is used and the request goes on.
 func (p *Provider) ask(ctx context.Context, model string) {
 	model = p.overrides.Like(model)
 	now := time.Now()
@@ -69,7 +69,7 @@ func (p *Provider) ask(ctx context.Context, model string) {
 	p.shown.put(model, saying{family: f, known: err == nil, until: now.Add(shownFor)})
 }
 
-// show reads the capabilities of https://docs.ollama.com/api-reference/show-model-details.
+// show reads the description from https://docs.ollama.com/api-reference/show-model-details.
 func (p *Provider) show(ctx context.Context, model string) (family, error) {
 	body, err := json.Marshal(map[string]string{"model": llm.CleanName(model)})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// usualContext is the context that a model is loaded with where nobody has said more of it. Ollama's own
-// default is 4096 on most machines, which holds few sources, and it cuts off what is too long without a
-// word. What the model could read is often more than fits into the memory of the machine.
+// usualContext is the context size of a model for which none is set. Ollama's own default is 4096 on
+// most machines, which leaves room for few sources, and it silently truncates longer prompts. The
+// maximum of a model often exceeds the memory of the machine.
 const usualContext = 8192
 
 // ContextSize implements llm.Sizer.
@@ -19,7 +19,7 @@ func (p *Provider) ContextSize(ctx context.Context, model string) int {
 	return p.family(model).window()
 }
 
-// window returns the context that a model is loaded with.
+// window returns the context size with which a model is loaded.
 func (f family) window() int {
 	if f.Context > 0 {
 		return f.Context
@@ -30,8 +30,8 @@ func (f family) window() int {
 	return usualContext
 }
 
-// declares returns the context that is set for a model or for all, or else is what it says itself, and
-// never more than it was trained for; 0 where nobody says anything.
+// declares returns the context size that is set for the model or for all models, or else in the model's
+// own parameters, but at most the model's maximum; 0 if none is set.
 func (p *Provider) declares(model string, f *family) int {
 	set := 0
 	if over := p.overrides[model].Context; over != nil {
@@ -44,10 +44,10 @@ func (p *Provider) declares(model string, f *family) int {
 	return size
 }
 
-// contextLength returns the "ARCHITECTURE.context_length" of a model, 0 when it has none.
+// contextLength returns the "ARCHITECTURE.context_length" of a model, or 0.
 func contextLength(info map[string]json.RawMessage) int {
 	var architecture string
-	_ = json.Unmarshal(info["general.architecture"], &architecture) // "" for none
+	_ = json.Unmarshal(info["general.architecture"], &architecture) // stays "" if absent
 	n, err := strconv.Atoi(string(info[architecture+".context_length"]))
 	if err != nil || n < 0 {
 		return 0
@@ -55,7 +55,7 @@ func contextLength(info map[string]json.RawMessage) int {
 	return n
 }
 
-// numCtx returns the parameter of that name, 0 when there is none.
+// numCtx returns the parameter num_ctx, or 0.
 func numCtx(parameters string) int {
 	for line := range strings.Lines(parameters) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")

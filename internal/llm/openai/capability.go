@@ -8,15 +8,15 @@ import (
 	"parley/internal/llm"
 )
 
-// family is what the models take whose names begin alike.
+// family describes the models whose names begin alike.
 type family struct {
 	name string
 	llm.Capabilities
 
-	// reasons is set for those that count their reasoning into a limit that is named
-	// max_completion_tokens, and refuse max_tokens.
+	// reasons means that reasoning counts towards the limit, which must be named max_completion_tokens
+	// instead of max_tokens.
 	reasons bool
-	minimal bool // takes the effort "minimal"
+	minimal bool // accepts the effort "minimal"
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 	blindly = llm.Capabilities{Tools: true, Schema: true, Effort: true}
 )
 
-// families are the models that OpenAI serves; the longest name that fits counts.
+// families lists the models that OpenAI serves; the longest matching name counts.
 //
 //   - https://developers.openai.com/api/docs/models for images, tools, schemas and contexts
 //   - https://developers.openai.com/api/docs/guides/reasoning for efforts, and that models that
@@ -60,12 +60,12 @@ var families = []family{
 	{name: "gpt-oss", Capabilities: llm.Capabilities{
 		Tools: true, Schema: true, Effort: true, Temperature: true, TopP: true, Stop: true, Context: 131_072,
 	}},
-	// What the list of models has beside those that make completions.
+	// Other entries of the list of models, which do not make completions.
 	{name: "text-embedding"}, {name: "text-moderation"}, {name: "omni-moderation"}, {name: "whisper"}, {name: "tts"},
 	{name: "dall-e"}, {name: "gpt-image"}, {name: "gpt-audio"}, {name: "gpt-realtime"}, {name: "sora"}, {name: "davinci"}, {name: "babbage"},
 }
 
-// newest stands for the models of OpenAI's own that are not known yet.
+// newest stands for OpenAI's own unknown models.
 const newest = "gpt-6"
 
 func withoutSchema(c *llm.Capabilities) { c.Schema = false }
@@ -79,14 +79,14 @@ func sized(c llm.Capabilities, context int, but ...func(*llm.Capabilities)) llm.
 	return c
 }
 
-// server is how one kind of server differs from OpenAI's own.
+// server describes how a kind of server differs from OpenAI's own.
 type server struct {
-	llm.Capabilities      // of its models that are no family's
-	noUsageOption    bool // refuses stream_options, and reports the usage all the same
+	llm.Capabilities      // of models that are in no family
+	noUsageOption    bool // refuses stream_options, but reports the usage anyway
 }
 
-// servers are by host. Of others it is assumed that they serve open models, as vLLM, llama.cpp and
-// LM Studio do, and take what those take.
+// servers are keyed by host. Other servers are assumed to serve open models with their usual
+// capabilities, as vLLM, llama.cpp and LM Studio do.
 var servers = map[string]server{
 	// https://docs.mistral.ai/api/endpoint/chat; of the options https://github.com/avante-corp/avante.nvim/issues/2347
 	"api.mistral.ai": {Capabilities: open(), noUsageOption: true},
@@ -110,7 +110,7 @@ func serverAt(base *url.URL) server {
 // Capabilities implements llm.Describer.
 func (p *Provider) Capabilities(model string) llm.Capabilities { return p.family(model).Capabilities }
 
-// family returns what a model takes.
+// family returns the family of a model, with the configured corrections.
 func (p *Provider) family(model string) family {
 	f := p.declared(p.cfg.Overrides.Like(model))
 	if slices.Contains(p.cfg.Reasoning, model) && !f.reasons {

@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// maxVendor bounds a field that is passed through, in bytes.
+// maxVendor limits a passed-through field, in bytes.
 const maxVendor = 16 << 10
 
 type wireChunk struct {
@@ -50,12 +50,12 @@ type decoder struct {
 	tally  upstream.Tally
 	failed func(object []byte) *llm.Error
 
-	named    bool        // a chunk with Model was given
-	vendor   *llm.Vendor // of chunks that came before it
+	named    bool        // a chunk with Model was returned
+	vendor   *llm.Vendor // of earlier chunks
 	finished bool
 	usage    *llm.Usage
 	calls    []llm.ToolCall
-	thoughts strings.Builder // what came as reasoning_content
+	thoughts strings.Builder // text of reasoning_content
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -93,7 +93,7 @@ func (d *decoder) Decode(data []byte) (c llm.Chunk, ok, done bool, err error) {
 	return c, ok && d.named, false, d.tally.Add(&c)
 }
 
-// chunk reads the first choice; there is no other one, unless the upstream has its own ideas.
+// chunk reads the first choice. Requests never ask for more.
 func (d *decoder) chunk(w *wireChunk) (c llm.Chunk, err error) {
 	if len(w.Choices) == 0 || w.Choices[0].Index != 0 {
 		return c, nil
@@ -123,7 +123,7 @@ func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && len(raw) <= maxVendor && string(raw) != "null"
 }
 
-// finishReason maps what servers say to the words of llm.Chunk.
+// finishReason maps the reasons of servers to those of llm.Chunk.
 func finishReason(r string) string {
 	switch r {
 	case "length", "max_tokens":
@@ -136,7 +136,7 @@ func finishReason(r string) string {
 	return "stop"
 }
 
-// assemble adds the pieces of tool calls, which come in deltas by index.
+// assemble adds pieces of tool calls, which arrive in deltas with an index.
 func (d *decoder) assemble(deltas []wireToolDelta) error {
 	for _, t := range deltas {
 		if t.Index < 0 || t.Index > len(d.calls) || t.Index >= upstream.MaxToolCalls {
@@ -158,7 +158,7 @@ func (d *decoder) assemble(deltas []wireToolDelta) error {
 	return nil
 }
 
-// called returns the calls, the first of them signed with the reasoning that led to them.
+// called returns the calls. The signature of the first one is the reasoning that led to them.
 func (d *decoder) called() []llm.ToolCall {
 	if len(d.calls) > 0 && d.thoughts.Len() > 0 {
 		d.calls[0].Signature = reasoned + d.thoughts.String()
@@ -166,8 +166,8 @@ func (d *decoder) called() []llm.ToolCall {
 	return d.calls
 }
 
-// name puts the model and the vendor's fields on the first chunk that has a model or a text.
-// Azure OpenAI begins with an event that has neither, only the filter's verdict on the prompt.
+// name adds the model and the vendor's fields to the first chunk with a model or a text. Azure OpenAI
+// begins with an event that has neither, only the filter's result for the prompt.
 func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 	if d.named {
 		return
@@ -200,7 +200,7 @@ func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 // Progress implements upstream.Decoder.
 func (d *decoder) Progress() upstream.Progress { return d.tally.Progress() }
 
-// Ended implements upstream.Decoder: without [DONE], the finish reason has to have come.
+// Ended implements upstream.Decoder. Without [DONE], a finish reason must have arrived.
 func (d *decoder) Ended() error {
 	if d.finished {
 		return nil
@@ -220,7 +220,7 @@ func (d *decoder) Last() llm.Chunk {
 	return c
 }
 
-// readUsage returns nil for a usage that is missing, or that no completion can have had.
+// readUsage returns nil if the usage is missing or impossible.
 func readUsage(raw json.RawMessage) *llm.Usage {
 	if len(raw) == 0 {
 		return nil

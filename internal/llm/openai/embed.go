@@ -12,7 +12,7 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// OwnEmbedLimits is what OpenAI takes in one call of embeddings, and Azure as well.
+// OwnEmbedLimits are the limits of one call of embeddings at OpenAI and Azure.
 // https://platform.openai.com/docs/api-reference/embeddings/create
 var OwnEmbedLimits = llm.EmbedLimits{Texts: 2048, Tokens: 300_000, TextTokens: 8191}
 
@@ -27,8 +27,8 @@ type wireEmbed struct {
 }
 
 // Embed implements llm.Embedder with POST {base}/embeddings. It asks for vectors in base64, like
-// OpenAI's own clients, and takes them in decimals as well: some servers know nothing else. One
-// that refuses the format is asked without from then on.
+// OpenAI's own clients, and also accepts decimals, because some servers know nothing else. After a
+// server refuses the format, it is no longer requested.
 func (p *Provider) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
 	w := wireEmbed{Model: llm.CleanName(req.Model), Input: upstream.Prefixed(req), Dimensions: req.Dimensions}
 	if !p.decimal.Load() {
@@ -71,7 +71,7 @@ func (p *Provider) embed(ctx context.Context, w wireEmbed) (llm.Embeddings, erro
 }
 
 type wireVector struct {
-	Index     *int            `json:"index"` // nil where the server leaves it out
+	Index     *int            `json:"index"` // nil if the server omits it
 	Embedding upstream.Vector `json:"embedding"`
 }
 
@@ -95,7 +95,7 @@ func decodeEmbeddings(body []byte, call *upstream.Call) (llm.Embeddings, error) 
 	return llm.Embeddings{Vectors: vectors, Model: llm.CleanName(w.Model), Usage: w.Usage.usage()}, nil
 }
 
-// inOrder puts vectors where their indexes say. A list without indexes is in order.
+// inOrder sorts vectors by their indexes. A list without indexes is in order.
 func inOrder(list []wireVector) ([][]float32, error) {
 	vectors := make([][]float32, len(list))
 	for i, v := range list {
@@ -111,11 +111,11 @@ func inOrder(list []wireVector) ([][]float32, error) {
 	return vectors, nil
 }
 
-// wireEmbedUsage counts tokens; compatible servers leave out either number, or both.
+// wireEmbedUsage counts tokens; compatible servers may omit either number, or both.
 type wireEmbedUsage struct {
 	Prompt json.Number `json:"prompt_tokens"`
 	Total  json.Number `json:"total_tokens"`
 }
 
-// usage is empty when the upstream reported none that can be.
+// usage is zero if the upstream reported no plausible one.
 func (w wireEmbedUsage) usage() llm.Usage { return upstream.InputUsage(w.Prompt, w.Total) }

@@ -9,7 +9,7 @@ import (
 	"parley/internal/llm"
 )
 
-// classify reads the error object that an upstream sent as a body or as an event.
+// classify reads an error object from a response body or an event.
 func classify(body []byte) *llm.Error {
 	var w struct {
 		Error struct {

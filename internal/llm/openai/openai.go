@@ -1,8 +1,8 @@
-// Package openai is a model provider for any server that speaks the OpenAI protocol for streamed
-// chat completions (POST {base}/chat/completions with "stream": true), over net/http alone.
+// Package openai is a model provider for any server with the OpenAI protocol for streamed chat
+// completions (POST {base}/chat/completions with "stream": true). It uses net/http directly.
 //
-// A stream is an answer only when the upstream said that it ended, with [DONE] or with a finish
-// reason; everything else is an error. What waits and limits there are stands in package upstream.
+// A stream is complete only if it ended with [DONE] or a finish reason; everything else is an error.
+// Package upstream has the timeouts and limits.
 package openai
 
 import (
@@ -20,30 +20,30 @@ import (
 	"parley/internal/llm/upstream"
 )
 
-// Config says where the upstream is. Zero fields mean the default.
+// Config says how to reach the upstream. A zero field means its default.
 type Config struct {
-	BaseURL string // up to and with the version; https://api.openai.com/v1
-	APIKey  string // sent as a bearer token; none is sent when it is empty
-	// Reasoning names further models that reason, beside those that OpenAI itself serves as such.
+	BaseURL string // including the version; https://api.openai.com/v1
+	APIKey  string // sent as a bearer token unless it is empty
+	// Reasoning names further models that reason, in addition to OpenAI's own.
 	Reasoning []string
 	Overrides llm.Overrides
-	// Unknown is a model that those of unknown names are taken to be like. By default they are like
-	// the newest ones at OpenAI's own address, and like open models elsewhere.
+	// Unknown is the model whose capabilities are assumed for models of unknown names. By default these
+	// are the newest models at OpenAI's own address, and open models elsewhere.
 	Unknown string
-	// Authorize, when set, puts the credentials into a request's header in place of APIKey, and
-	// returns what must stay out of errors.
+	// Authorize puts the credentials into a request's header instead of APIKey, and returns the text
+	// that must not appear in errors. Optional.
 	Authorize func(context.Context, http.Header) (upstream.Secret, error)
-	// Path returns what stands between the base URL and the end of the address of a model's
-	// completions, with its query; nil means "/chat/completions" for every model.
+	// Path returns the part of the address of a model's completions after the base URL, including the
+	// query; nil means "/chat/completions" for every model.
 	Path func(model string) (string, error)
 	// EmbeddingsPath is the same for embeddings; nil means "/embeddings".
 	EmbeddingsPath func(model string) (string, error)
 	// ModelsPath is the same for the list of models; "/models".
 	ModelsPath string
-	// EmbedLimits is what the upstream takes in one call of embeddings. The default is what OpenAI
-	// takes where BaseURL is its own, else not known.
+	// EmbedLimits are the limits of one call of embeddings. The default is OpenAI's limits for OpenAI's
+	// BaseURL, and unknown for others.
 	EmbedLimits llm.EmbedLimits
-	// HTTP makes the calls; its Timeout must be 0. The default is that of package upstream.
+	// HTTP makes the calls. Its Timeout must be 0. The default is that of package upstream.
 	HTTP *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s
@@ -54,12 +54,12 @@ type Config struct {
 // Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
 	cfg     Config
-	base    string // without a slash at its end
+	base    string // without a trailing slash
 	own     bool   // the server is OpenAI's
 	server  server
 	client  *upstream.Client
 	sizes   upstream.Sizes
-	decimal atomic.Bool // the upstream refused to send vectors in base64
+	decimal atomic.Bool // the upstream has refused to send vectors in base64
 }
 
 var (
@@ -73,7 +73,7 @@ var (
 
 const ownBaseURL = "https://api.openai.com/v1"
 
-// New returns a provider, or an error when the base URL is not one.
+// New returns a provider, or an error if the base URL is invalid.
 func New(cfg Config) (*Provider, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = ownBaseURL
@@ -115,7 +115,7 @@ func bearer(key string) func(context.Context, http.Header) (upstream.Secret, err
 	}
 }
 
-// Stream implements llm.Model. The error is an *llm.Error, or the context's when that ended.
+// Stream implements llm.Model. The error is an *llm.Error, or the context's if that has ended.
 func (p *Provider) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return p.client.Stream(ctx, func(call *upstream.Call) (err error) {
 		path, err := p.cfg.Path(req.Model)
@@ -140,8 +140,8 @@ func (p *Provider) call(ctx context.Context, path string) (upstream.Call, error)
 	return call, nil
 }
 
-// unauthorized returns the error of a call that could not be made for want of credentials. It has a
-// status, since nothing was asked of the upstream that might cost something.
+// unauthorized returns the error of a call without credentials. It has a status, since no request was
+// made that might cost something.
 func unauthorized(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("authorize the call: %w", ctx.Err())
@@ -154,8 +154,8 @@ func unauthorized(ctx context.Context, err error) error {
 	return &out
 }
 
-// Models implements llm.Lister with GET {base}/models, or what the configuration has in its place.
-// The protocol says nothing of context sizes, but vLLM and OpenRouter do.
+// Models implements llm.Lister with GET {base}/models, or the configured path. The protocol has no
+// context sizes, but vLLM and OpenRouter do.
 func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	call, err := p.call(ctx, p.cfg.ModelsPath)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *Provider) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	return decodeModels(body)
 }
 
-// ContextSize implements llm.Sizer. OpenAI's own list of models has no sizes, and that of Azure none of
+// ContextSize implements llm.Sizer. OpenAI's own list of models has no sizes, and Azure's has no
 // deployments.
 func (p *Provider) ContextSize(ctx context.Context, model string) int {
 	if p.own || p.cfg.ModelsPath != "/models" {

@@ -47,7 +47,7 @@ type wireMessage struct {
 	ToolCallID string         `json:"tool_call_id,omitempty"`
 }
 
-// wireToolChoice is a word, or else the name of a tool in an object.
+// wireToolChoice is encoded as a word, or as an object with the name of a tool.
 type wireToolChoice string
 
 func (c wireToolChoice) MarshalJSON() ([]byte, error) {
@@ -73,8 +73,8 @@ type wireImageURL struct {
 	URL string `json:"url"`
 }
 
-// encodeContent returns a string when there is only text, which every server reads, else a list of
-// parts.
+// encodeContent returns a string if there is only text, which every server accepts, and otherwise a list
+// of parts.
 func encodeContent(content []llm.Part) any {
 	if !slices.ContainsFunc(content, func(p llm.Part) bool { return p.Image != "" }) {
 		return llm.Message{Parts: content}.Text()
@@ -146,7 +146,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 	return encode(w)
 }
 
-// effort returns the word for an effort that models of the family take.
+// effort returns the word for an effort that models of the family accept.
 func (f *family) effort(e string) string {
 	if e == "minimal" && !f.minimal {
 		return "low"
@@ -154,8 +154,8 @@ func (f *family) effort(e string) string {
 	return e
 }
 
-// reasoned begins the signature of a tool call that is the reasoning before it. Of the servers that
-// tell their reasoning as reasoning_content, DeepSeek's refuses the result of a tool without it.
+// reasoned is the prefix of the signature of a tool call that contains the reasoning before the call.
+// DeepSeek refuses the result of a tool without this reasoning_content.
 // https://api-docs.deepseek.com/guides/thinking_mode#tool-calls
 const reasoned = "reasoning_content:"
 
@@ -172,7 +172,7 @@ func encodeMessage(m llm.Message) wireMessage {
 	return w
 }
 
-// encode is json.Marshal without the escapes for HTML, which would only cost tokens' bytes.
+// encode is json.Marshal without HTML escapes, which would only cost tokens.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

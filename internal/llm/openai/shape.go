@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// shape recognises the events that make up nearly all of a stream without parsing them: they are
-// alike but for the text. It is learned from an event that was parsed, as the bytes before and
-// after the text; an event that begins and ends with the same bytes and has one JSON string
-// between them must mean the same with another text. Whatever differs is parsed.
+// shape recognises the events that make up nearly all of a stream without parsing them: they differ only
+// in their text. It learns the bytes before and after the text from a parsed event. An event that begins
+// and ends with the same bytes and has one JSON string between them must have the same meaning with
+// another text. Other events are parsed.
 type shape struct {
 	prefix  []byte // ends after the quote that opens the text
 	suffix  []byte // begins with the quote that closes it
 	lessons int
-	event   []byte // to be learned from; nil for none
+	event   []byte // the event to learn from; nil for none
 	parsed  *wireChunk
 }
 
-// maxLessons bounds the cost for an upstream whose events differ by more than the text.
+// maxLessons limits the cost for an upstream whose events differ in more than the text.
 const maxLessons = 4
 
 var contentKey = []byte(`"content":"`)
 
-// match returns the text of an event that has the learned shape.
+// match returns the text of an event if it has the learned shape.
 func (s *shape) match(data []byte) (string, bool) {
 	s.study()
 	if s.prefix == nil || len(data) < len(s.prefix)+len(s.suffix) ||
@@ -50,8 +50,8 @@ func (s *shape) match(data []byte) (string, bool) {
 	return text, true
 }
 
-// teach gives an event that was parsed as w and has a text to be learned from. That is done when the
-// next event comes, so that this one, which may be the first text of the answer, need not wait.
+// teach keeps an event that was parsed as w and has a text. It is analysed when the next event arrives,
+// so that this one, which may contain the first text of the answer, is not delayed.
 func (s *shape) teach(data []byte, w *wireChunk) {
 	if s.lessons < maxLessons {
 		s.lessons++
@@ -59,7 +59,7 @@ func (s *shape) teach(data []byte, w *wireChunk) {
 	}
 }
 
-// study takes the shape of the event that was given last, unless that was done.
+// study learns the shape of the event that was kept, if any.
 func (s *shape) study() {
 	if s.event == nil {
 		return
@@ -90,8 +90,8 @@ func (s *shape) learn(data []byte, w *wireChunk) {
 	}
 }
 
-// onlyTextVaries reports whether an event with another text between prefix and suffix has that
-// text and nothing else to say.
+// onlyTextVaries reports whether an event with another text between prefix and suffix has exactly that
+// text and no other content.
 func onlyTextVaries(prefix, suffix []byte, w *wireChunk) bool {
 	const other = "another text"
 	var probe wireChunk
