@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -109,11 +108,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 		w.Tools = append(w.Tools, wireTool{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}
 	w.System, w.Messages = encodeMessages(&req)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(w)
-	return b.Bytes(), err
+	return upstream.Encode(w)
 }
 
 // called returns definitions of the tools that messages call. The API refuses calls of undefined tools.
@@ -197,7 +192,7 @@ func encodeBlocks(m llm.Message, model string) (blocks []wireBlock) {
 		if i > 0 {
 			blocks = append(blocks, thoughtsBefore(c, model)...)
 		}
-		blocks = append(blocks, wireBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: object(c.Arguments)})
+		blocks = append(blocks, wireBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: upstream.Object(c.Arguments, "{}")})
 	}
 	return blocks
 }
@@ -207,14 +202,4 @@ func encodeImage(image string) *wireSource {
 		return &wireSource{Type: "base64", MediaType: kind, Data: data}
 	}
 	return &wireSource{Type: "url", URL: image}
-}
-
-// object returns arguments if they are a JSON object, as the API requires, and otherwise an empty
-// object.
-func object(arguments string) json.RawMessage {
-	var o map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(arguments)
 }

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 
@@ -117,11 +116,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 		w.Tools[0].Functions = append(w.Tools[0].Functions, wireFunction(t))
 	}
 	w.System, w.Contents = encodeMessages(req.Messages)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(w)
-	return b.Bytes(), err
+	return upstream.Encode(w)
 }
 
 // thinking returns the settings of a model that thinks, including a request for its thoughts. It returns
@@ -186,7 +181,7 @@ func encodeParts(m llm.Message, names map[string]string) (parts []wirePart) {
 		}
 	}
 	for i, c := range m.ToolCalls {
-		part := wirePart{FunctionCall: &wireCall{Name: c.Name, Args: object(c.Arguments)}, ThoughtSignature: c.Signature}
+		part := wirePart{FunctionCall: &wireCall{Name: c.Name, Args: upstream.Object(c.Arguments, "")}, ThoughtSignature: c.Signature}
 		if _, err := base64.StdEncoding.DecodeString(c.Signature); err != nil {
 			part.ThoughtSignature = "" // it came from another provider
 		}
@@ -203,13 +198,4 @@ func encodeImage(image string) wirePart {
 		return wirePart{InlineData: &wireBlob{MIMEType: kind, Data: data}}
 	}
 	return wirePart{FileData: &wireFile{URI: image}}
-}
-
-// object returns arguments if they are a JSON object, as the API requires, and otherwise nil.
-func object(arguments string) json.RawMessage {
-	var o map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {
-		return nil
-	}
-	return json.RawMessage(arguments)
 }

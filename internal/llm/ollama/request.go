@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -85,11 +84,7 @@ func encodeRequest(req llm.Request, takes family) ([]byte, error) {
 		}
 		w.Messages = append(w.Messages, message)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(w)
-	return b.Bytes(), err
+	return upstream.Encode(w)
 }
 
 // chosen returns the tools to offer. Ollama has no other way to choose tools.
@@ -120,17 +115,7 @@ func encodeMessage(m llm.Message, names map[string]string) (wireMessage, error) 
 	}
 	for _, c := range m.ToolCalls {
 		names[c.ID] = c.Name
-		w.ToolCalls = append(w.ToolCalls, wireCall{Function: wireCallBody{Name: c.Name, Arguments: object(c.Arguments)}})
+		w.ToolCalls = append(w.ToolCalls, wireCall{Function: wireCallBody{Name: c.Name, Arguments: upstream.Object(c.Arguments, "{}")}})
 	}
 	return w, nil
-}
-
-// object returns arguments if they are a JSON object, as the API requires, and otherwise an empty
-// object.
-func object(arguments string) json.RawMessage {
-	var o map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &o) != nil || o == nil {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(arguments)
 }

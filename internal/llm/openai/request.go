@@ -1,12 +1,12 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"parley/internal/llm"
+	"parley/internal/llm/upstream"
 )
 
 type wireRequest struct {
@@ -52,12 +52,12 @@ type wireToolChoice string
 
 func (c wireToolChoice) MarshalJSON() ([]byte, error) {
 	if c == llm.ToolsNone || c == llm.ToolsRequired {
-		return encode(string(c))
+		return upstream.Encode(string(c))
 	}
 	type function struct {
 		Name string `json:"name"`
 	}
-	return encode(struct {
+	return upstream.Encode(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
 	}{"function", function{string(c)}})
@@ -143,7 +143,7 @@ func (p *Provider) encodeRequest(req llm.Request) ([]byte, error) {
 	for _, t := range req.Tools {
 		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireFunction(t)})
 	}
-	return encode(w)
+	return upstream.Encode(w)
 }
 
 // effort returns the word for an effort that models of the family accept.
@@ -170,15 +170,4 @@ func encodeMessage(m llm.Message) wireMessage {
 		}
 	}
 	return w
-}
-
-// encode is json.Marshal without HTML escapes, which would only cost tokens.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
