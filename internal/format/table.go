@@ -8,7 +8,7 @@ var Table = []Format{
 		Media: []Media{{"application/pdf", []string{"pdf"}, "pdf"}},
 		// ISO 32000-1, annex H.3.4.1: readers accept the header anywhere in the first 1,024 bytes.
 		Signatures: []string{"%PDF-"}, Within: 1024,
-		Reads: "the text of each page, with form fields and annotations; attached files as documents of their own",
+		Reads: "the text of each page with headings, lists and tables, form fields and annotations; attached files as documents of their own",
 	},
 	{
 		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,

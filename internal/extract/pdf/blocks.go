@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"strconv"
@@ -13,79 +12,21 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// untaggedBlocks makes blocks of lines by how they stand on the page: rows of tables first, then
-// groups of lines that are set alike and close together, then the paragraphs in them. More says
-// that the page goes on after the lines.
+// untaggedBlocks makes blocks of lines by how they stand on the page: tables first, then groups of lines
+// that are set alike and close together, then the paragraphs in them. More says that the page goes on
+// after the lines.
 func (l *pdfLayout) untaggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 	var blocks []pdfBlock
-	from := 0
-	for i := 0; i < len(lines); {
-		n := tableLength(lines[i:])
-		if n == 0 {
-			i++
-			continue
+	strips := stripsOf(inRows(lines))
+	for at := 0; ; {
+		t, from, to := findTable(strips, at)
+		if to == 0 {
+			return append(blocks, l.textBlocks(linesOf(strips[at:]), more)...)
 		}
-		blocks = append(blocks, l.textBlocks(lines[from:i], true)...)
-		for j := i; j < i+n; j++ {
-			kind := extract.TableRow
-			if j == i && lines[i].bold && !lines[i+1].bold {
-				kind = extract.TableHeader
-			}
-			blocks = append(blocks, pdfBlock{kind: kind, lines: lines[j : j+1]})
-		}
-		i += n
-		from = i
+		blocks = append(blocks, l.textBlocks(linesOf(strips[at:from]), true)...)
+		blocks = append(blocks, t.blocks()...)
+		at = to
 	}
-	return append(blocks, l.textBlocks(lines[from:], more)...)
-}
-
-// tableLength is the number of lines, from the first on, that are rows of one table: each has a
-// wide gap, and a column in common with the line above it or as many gaps. It is 0 for fewer than
-// three rows, or two with two gaps: those happen by chance.
-func tableLength(lines []pdfLine) int {
-	n := 0
-	for n < len(lines) && len(lines[n].gaps) > 0 && !lines[n].rtl && (n == 0 || sameColumns(&lines[n-1], &lines[n])) {
-		n++
-	}
-	if n >= 3 || n == 2 && len(lines[0].gaps) > 1 && len(lines[1].gaps) > 1 {
-		return n
-	}
-	return 0
-}
-
-// sameColumns reports whether two lines can be rows of one table: cells start at the same place,
-// figures end there, as they do in columns that are set to the right, or both have several gaps.
-func sameColumns(above, line *pdfLine) bool {
-	if step := above.base - line.base; step <= 0 || step > 4*line.size {
-		return false
-	}
-	near := .6 * line.size
-	for i, a := range above.gaps {
-		for j, b := range line.gaps {
-			if abs(a.x-b.x) < near || abs(above.cellRight(i)-line.cellRight(j)) < near && above.isFigure(i) && line.isFigure(j) {
-				return true
-			}
-		}
-	}
-	return len(above.gaps) == len(line.gaps) && len(line.gaps) > 1
-}
-
-// cellRight is where the text between a gap and the next ends.
-func (l *pdfLine) cellRight(gap int) float32 {
-	if gap+1 < len(l.gaps) {
-		return l.gaps[gap+1].from
-	}
-	return l.right
-}
-
-// isFigure reports whether that text is a number or a sign that stands for one. Words do not count:
-// those of justified prose end at the same place too.
-func (l *pdfLine) isFigure(gap int) bool {
-	from, to := l.Offset(l.gaps[gap].char), len(l.Text)
-	if gap+1 < len(l.gaps) {
-		to = l.Offset(l.gaps[gap+1].char)
-	}
-	return from < to && !bytes.ContainsFunc(l.Text[from:to], unicode.IsLetter)
 }
 
 // textBlocks makes blocks of lines that are not in a table.
@@ -101,7 +42,7 @@ func (l *pdfLayout) textBlocks(lines []pdfLine, more bool) []pdfBlock {
 	var blocks []pdfBlock
 	for i, group := range groups {
 		if level := l.headingLevel(group); level > 0 && (more || i+1 < len(groups) || group[0].size > l.body) {
-			blocks = append(blocks, pdfBlock{extract.Heading, level, group})
+			blocks = append(blocks, pdfBlock{kind: extract.Heading, level: level, lines: group})
 			continue
 		}
 		blocks = append(blocks, l.paragraphs(group)...)

@@ -20,7 +20,7 @@ func dropRunningLines(pages []*pdfPage) {
 	places := map[string][]runningLine{}
 	for i, p := range pages {
 		for _, j := range outerLines(p.lines) {
-			if line := &p.lines[j]; inMargin(p, line, 8) {
+			if line := &p.lines[j]; inMargin(p, line, 6) {
 				key := runningKey(line.Text)
 				places[key] = append(places[key], runningLine{i, j, p.number, line.base, lineNumbers(line.Text)})
 			}
@@ -109,6 +109,8 @@ func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningL
 		return n >= 2 && counts
 	case !strings.ContainsFunc(key, unicode.IsLetter):
 		return n >= 3 && counts || long
+	case !inMargin(p, line, 8):
+		return long && !counts && len(line.gaps) == 0 && line.size > r.body*1.05
 	case line.size < r.body:
 		return n >= 3
 	case !inMargin(p, line, 12):

@@ -89,6 +89,7 @@ type pdfBlock struct {
 	kind  extract.Kind
 	level int
 	lines []pdfLine
+	row   compose.Mapped // the text of a row that was found by its place; empty for all else
 }
 
 // page appends the blocks of a page.
@@ -167,8 +168,11 @@ func isBullet(s string) bool { return strings.HasPrefix(s, "•") }
 
 // text joins the lines of a block.
 func (l *pdfLayout) text(b pdfBlock) compose.Mapped {
+	if len(b.row.Text) > 0 {
+		return b.row
+	}
 	var out compose.Mapped
-	out.Append(l.lineText(b, 0))
+	out.Append(b.lines[0].Mapped)
 	for i := 1; i < len(b.lines); i++ {
 		before, line := &b.lines[i-1], b.lines[i]
 		switch {
@@ -182,31 +186,9 @@ func (l *pdfLayout) text(b pdfBlock) compose.Mapped {
 			out.Put("\n")
 			out.Append(line.Mapped)
 		default:
-			line.Mapped = l.lineText(b, i)
 			l.words.join(&out, before, &line)
 		}
 	}
-	return out
-}
-
-// lineText is the text of one line, with bars between the cells of an untagged table.
-func (l *pdfLayout) lineText(b pdfBlock, i int) compose.Mapped {
-	line := b.lines[i]
-	if b.kind != extract.TableRow && b.kind != extract.TableHeader || line.element.cell > 0 {
-		return line.Mapped
-	}
-	var out compose.Mapped
-	from := 0
-	for _, gap := range line.gaps {
-		cell := line.Slice(from, line.Offset(gap.char)).Trim()
-		if len(cell.Text) == 0 || line.Offset(gap.char) == len(line.Text) {
-			continue
-		}
-		out.Append(cell)
-		out.Put(" | ")
-		from = line.Offset(gap.char)
-	}
-	out.Append(line.Slice(from, len(line.Text)).Trim())
 	return out
 }
 

@@ -12,23 +12,24 @@ import (
 // pdfLine is a line of a page, or the part of it that belongs to one structure element. Lengths
 // are in points, up is positive.
 type pdfLine struct {
-	compose.Mapped           // its text, without space at either end
-	left, right      float32 // where its glyphs begin and end
-	base             float32 // its baseline
-	size             float32 // of its type, as most of its words are set
-	first            float32 // width of its first word
-	room             float32 // between its end and where the lines that start like it end
-	bold             bool    // all its words are
-	rtl              bool    // it is written from right to left
-	hyphen           bool    // PDFium takes the hyphen at its end for a divided word
-	space            bool    // the original has a space at its end
-	gaps             []pdfGap
+	compose.Mapped              // its text, without space at either end
+	left, right      float32    // where its glyphs begin and end
+	base             float32    // its baseline
+	size             float32    // of its type, as most of its words are set
+	first            float32    // width of its first word
+	room             float32    // between its end and where the lines that start like it end
+	bold             bool       // all its words are
+	rtl              bool       // it is written from right to left
+	hyphen           bool       // PDFium takes the hyphen at its end for a divided word
+	space            bool       // the original has a space at its end
+	gaps             []pdfGap   // those wider than any space between words
+	words            []pdfGap   // all places between its words, the gaps among them
 	element          pdfElement // the structure element it belongs to; id 0 for none
 	letters, strange int        // words, and those whose font does not say what they are
 }
 
-// pdfGap is a place in a line that is wider than any space between words. It is anchored at a
-// character of the page and not at a byte of the line's text, because the text still changes.
+// pdfGap is a place between two words of a line. It is anchored at a character of the page and not at
+// a byte of the line's text, because the text still changes.
 type pdfGap struct {
 	char int     // of PDFium's text page, with which the text goes on
 	from float32 // where the text before it ends
@@ -210,7 +211,7 @@ func (r *pdfReader) space(index int) {
 func (r *pdfReader) startWord(index int, left float32) {
 	style := r.style(index)
 	r.current = style
-	if len(r.line.Text) > 0 && style.element != r.line.element {
+	if len(r.line.Text) > 0 && (style.element != r.line.element || r.isNextRow(index, left)) {
 		r.endLine()
 	}
 	if len(r.line.Text) == 0 {
@@ -218,8 +219,12 @@ func (r *pdfReader) startWord(index int, left float32) {
 		r.line.element = style.element
 		r.line.base = r.baseline(index)
 		r.firstDone = false
-	} else if left-r.lastRight > 1.5*style.size {
-		r.line.gaps = append(r.line.gaps, pdfGap{index, r.lastRight, left})
+	} else {
+		gap := pdfGap{index, r.lastRight, left}
+		r.line.words = append(r.line.words, gap)
+		if left-r.lastRight > 1.5*style.size {
+			r.line.gaps = append(r.line.gaps, gap)
+		}
 	}
 	r.sizes[style.size]++
 	r.words++
@@ -230,6 +235,12 @@ func (r *pdfReader) startWord(index int, left float32) {
 	if r.doc.call("FPDFText_HasUnicodeMapError", r.text, uint64(index)) == 1 {
 		r.line.strange++
 	}
+}
+
+// isNextRow reports whether a word begins the next row of a table, where PDFium goes on with the last one.
+func (r *pdfReader) isNextRow(index int, left float32) bool {
+	size := r.current.size
+	return len(r.line.gaps) > 0 && left < r.lastRight-2*size && !r.facing.slanted && abs(r.baseline(index)-r.line.base) > .6*size
 }
 
 // baseline is where the origin of a character lies.

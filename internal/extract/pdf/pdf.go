@@ -55,6 +55,7 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	doc := &extract.Document{Title: d.title(), Notes: notes}
 	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })
 	dropRunningLines(set)
+	dropPageNumbers(set)
 	layout := newPDFLayout(set)
 	budget := compose.NewBudget(f.Limits)
 	for _, p := range pages {
