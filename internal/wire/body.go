@@ -12,10 +12,10 @@ import (
 	"parley/internal/chat"
 )
 
-// ReadBody reads the body of r to its end, which is what lets net/http notice a client that
-// leaves later (HTTP/1.1). A body over limit bytes is a *chat.Error of kind TooLarge; one that
-// is cut short or comes too slowly is of kind Invalid, and the connection is not used again. A
-// limit of 0 means DefaultBodyLimit.
+// ReadBody reads the body of r to its end, which net/http needs to notice a client that leaves later
+// (HTTP/1.1). A body over limit bytes is a *chat.Error of kind TooLarge; a body that is cut short or
+// arrives too slowly is of kind Invalid. After either the connection is not reused. A limit of 0 means
+// DefaultBodyLimit.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultBodyLimit
@@ -32,20 +32,19 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if int64(len(body)) > limit {
 		return nil, refuse(w, rc, r, limit)
 	}
-	// Only now: after an error the expired deadline keeps net/http from waiting for the rest.
+	// Not earlier: after an error the expired deadline keeps net/http from waiting for the rest.
 	_ = rc.SetReadDeadline(time.Time{})
 	return body, nil
 }
 
-// readPaced reads at most limit+1 bytes into a buffer that grows with them, moving the read
-// deadline on with what has come. A writer without deadlines, such as a recorder in a test, does
-// without.
+// readPaced reads at most limit+1 bytes into a growing buffer, and extends the read deadline as data
+// arrives. It also works for a writer without deadlines, such as a recorder in a test.
 func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64) ([]byte, error) {
 	buf := make([]byte, 0, min(max(length, 0), limit, firstRead)+512)
 	start := time.Now()
 	for {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, len(buf)) // doubles
+			buf = slices.Grow(buf, len(buf)) // doubles the capacity
 		}
 		allowed := bodyGrace + time.Duration(len(buf))*time.Second/bodyRate
 		_ = rc.SetReadDeadline(start.Add(allowed))
@@ -61,10 +60,10 @@ func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64)
 	}
 }
 
-// refuse drains what a client is still sending, within bounds, so that it reads the answer.
+// refuse reads the rest of a body, up to a limit, so that the client reads the error response.
 func refuse(w http.ResponseWriter, rc *http.ResponseController, r *http.Request, limit int64) error {
 	w.Header().Set("Connection", "close")
-	// Reading would make net/http ask a waiting client for the body that is refused.
+	// Reading would make net/http ask a waiting client for the refused body.
 	if r.Header.Get("Expect") == "" {
 		_ = rc.SetReadDeadline(time.Now().Add(drainTime))
 		_, _ = io.CopyN(io.Discard, r.Body, drainLimit)

@@ -10,22 +10,22 @@ import (
 	"parley/internal/chat"
 )
 
-// checker walks a body once and builds nothing, so that a hostile body costs no more than its
-// own size. It is stricter than encoding/json: invalid UTF-8, a key that an object has twice,
-// nesting deeper than maxDepth and objects of more than maxMembers are errors (RFC 8259 sections
-// 4, 8.1 and 9 leave them to the receiver).
+// checker validates a body in one pass and builds nothing, so that a hostile body costs no more than its
+// own size. It is stricter than encoding/json: invalid UTF-8, a duplicate key in an object, nesting
+// deeper than maxDepth and objects with more than maxMembers are errors (RFC 8259 sections 4, 8.1 and 9
+// leave them to the receiver).
 type checker struct {
 	b    []byte
 	i    int
 	seed maphash.Seed
-	keys []uint64 // of the objects that are open: hash in the upper half, offset in the lower
+	keys []uint64 // of the open objects: hash in the upper half, offset in the lower
 	word []byte   // scratch for keys with escapes
 }
 
-// Check judges a whole body that another decoder reads, whatever kind of value it holds.
+// Check validates a whole body of any type for another decoder.
 func Check(body []byte) error { return check(body) }
 
-// check returns a *chat.Error of kind Invalid that says in one sentence what is wrong with body.
+// check returns a *chat.Error of kind Invalid that says in one sentence what is wrong with body, or nil.
 func check(body []byte) error {
 	if !utf8.Valid(body) {
 		return Invalidf("the request body is not valid UTF-8 at byte %d", invalidUTF8(body))
@@ -94,7 +94,7 @@ func (c *checker) object(depth int) error {
 	return err
 }
 
-// member checks a key and its value; the keys of its object begin at base.
+// member validates a key and its value; the keys of its object begin at base.
 func (c *checker) member(base, depth int) error {
 	if !c.at('"') {
 		return c.unexpected()
@@ -143,7 +143,7 @@ func (c *checker) array(depth int) error {
 	return nil
 }
 
-// distinct sorts the keys of one object by hash and compares those whose hashes agree.
+// distinct sorts the keys of one object by hash and compares those with equal hashes.
 func (c *checker) distinct(keys []uint64) error {
 	slices.Sort(keys)
 	for i, k := range keys {
@@ -164,7 +164,7 @@ func (c *checker) keyAt(k uint64) string {
 	return Value(c.b[start:end(c.b, start)]).text()
 }
 
-// str passes over a string and says whether it holds an escape.
+// str skips a string and reports whether it contains an escape.
 func (c *checker) str() (escaped bool, err error) {
 	for c.i++; c.i < len(c.b); c.i++ {
 		switch b := c.b[c.i]; {
@@ -200,7 +200,7 @@ func (c *checker) escape() error {
 	return nil
 }
 
-// number follows the grammar of RFC 8259 section 6, which has no NaN and no Infinity.
+// number skips a number of the grammar in RFC 8259 section 6, which has no NaN and no Infinity.
 func (c *checker) number() error {
 	if c.at('-') {
 		c.i++
@@ -258,7 +258,7 @@ func (c *checker) unexpected() error {
 	return Invalidf("the request body is not valid JSON: unexpected %q at byte %d", r, c.i)
 }
 
-// Invalidf returns the error of a request that asks for what cannot be; the client is told the text.
+// Invalidf returns the error of an invalid request. The client sees its text.
 func Invalidf(format string, args ...any) error {
 	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
@@ -274,7 +274,7 @@ func invalidUTF8(b []byte) int {
 	return len(b)
 }
 
-// clip shortens what a client sent to what belongs in a sentence.
+// clip shortens a client's text for use in a sentence.
 func clip(s string) string {
 	const most = 40
 	if len(s) <= most {

@@ -9,10 +9,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s to dst as a JSON string. It escapes what RFC 8259 requires, and also
-// U+0085, U+2028 and U+2029, which are white space to JSON but the end of a line to some of the
-// readers that split a stream into lines (Python's splitlines, httpx). Invalid UTF-8 becomes
-// U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes what RFC 8259 requires, and also U+0085,
+// U+2028 and U+2029, which are ordinary characters in JSON but line ends for some readers that split a
+// stream into lines (Python's splitlines, httpx). Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -66,8 +65,8 @@ func escapeOf(r rune, size int) string {
 	return ""
 }
 
-// AppendJSON appends v to dst as compact JSON, with the characters that AppendString escapes
-// escaped and no others: < and & stay as they are.
+// AppendJSON appends v to dst as compact JSON. It escapes the same characters as AppendString and no
+// others: < and & stay unchanged.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	out := sink(dst)
 	e := json.NewEncoder(&out)
@@ -75,11 +74,11 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return dst, fmt.Errorf("encode %T: %w", v, err)
 	}
-	raw := out[len(dst) : len(out)-1] // without the line end
+	raw := out[len(dst) : len(out)-1] // without the newline
 	return append(out[:len(dst)], escapeLineEnds(raw)...), nil
 }
 
-// sink appends what is written to it, so that what is encoded is not copied once more.
+// sink is an io.Writer that appends to itself, which avoids a copy of the encoded value.
 type sink []byte
 
 func (s *sink) Write(b []byte) (int, error) {
@@ -87,8 +86,8 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// escapeLineEnds escapes what ends a line for some reader in JSON, where it can only stand in a
-// string. It returns raw itself when there is nothing to escape.
+// escapeLineEnds escapes the characters in JSON that are line ends for some readers. In JSON they can
+// only be in strings. It returns raw itself if there are none.
 func escapeLineEnds(raw []byte) []byte {
 	for _, r := range []rune{'\u0085', '\u2028', '\u2029'} {
 		if bytes.ContainsRune(raw, r) {

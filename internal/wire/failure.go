@@ -12,36 +12,36 @@ import (
 	"parley/internal/chat"
 )
 
-// The sentences of the AI Chat Protocol (both versions, "Error response"). Every protocol uses
-// them, so that no internal text reaches a client.
+// Sentences of the AI Chat Protocol (both versions, "Error response"). Every protocol uses them, so that
+// no internal text reaches a client.
 const (
 	InternalSentence = "The app encountered an error processing your request.\n" +
 		"If you are an administrator of the app, view the full error in the logs."
 	filteredSentence = "Your message contains content that was flagged by the OpenAI content filter."
 )
 
-// Failure is what a client may learn of an error. Each protocol gives it its own shape.
+// Failure is the part of an error that a client may see. Each protocol gives it its own form.
 type Failure struct {
 	Status     int    // HTTP status
-	Code       string // for programs, e.g. "not_found"
+	Code       string // for programs, such as "not_found"
 	Text       string // one sentence for people
 	RetryAfter time.Duration
-	Challenge  string // the header WWW-Authenticate of a 401; "" for the plain one
+	Challenge  string // the header WWW-Authenticate of a 401; "" for the default
 }
 
-// row is a kind of error in the table: the failure, and what protocols with words of their own call it.
+// row is a row of the table of errors: the failure, and its names in protocols with their own words.
 type row struct {
 	Failure
-	openAICode   string // "" means Code, noCode none
+	openAICode   string // "" means Code; noCode means none
 	openAIStatus int    // 0 means Status
-	ragKind      string // of Chat-with-RAG; "" means Code
-	waits        bool   // Text ends with when to try again
+	ragKind      string // in Chat-with-RAG; "" means Code
+	waits        bool   // Text ends with the time of the next attempt
 }
 
 const noCode = "-"
 
-// failures is the one table from kinds to statuses, codes and sentences. A status of 500 or more is
-// always 500 with the documents' sentence in the AI Chat Protocol.
+// failures maps kinds to statuses, codes and sentences. In the AI Chat Protocol a status of 500 or more
+// is always 500 with that protocol's sentence.
 var failures = map[chat.Kind]row{
 	chat.Internal:     {Failure: Failure{Status: http.StatusInternalServerError, Code: "internal_error", Text: InternalSentence}, ragKind: "internal"},
 	chat.Invalid:      {Failure: Failure{Status: http.StatusBadRequest, Code: "invalid_request", Text: "The request is not valid."}, openAICode: noCode, ragKind: "validation"},
@@ -93,7 +93,7 @@ var failures = map[chat.Kind]row{
 	}, openAIStatus: http.StatusBadRequest},
 }
 
-// byCode has the rows of the table by their codes.
+// byCode has the rows of the table, keyed by their codes.
 var byCode = func() map[string]row {
 	rows := map[string]row{}
 	for _, r := range failures {
@@ -102,8 +102,8 @@ var byCode = func() map[string]row {
 	return rows
 }()
 
-// OpenAI returns the failure with the status and the code of OpenAI's API, where it has its own; "" where
-// it has no code.
+// OpenAI returns the failure with the status and the code of OpenAI's API. The code is "" if the API has
+// none.
 func (f Failure) OpenAI() Failure {
 	r := byCode[f.Code]
 	f.Status = cmp.Or(r.openAIStatus, f.Status)
@@ -113,10 +113,10 @@ func (f Failure) OpenAI() Failure {
 	return f
 }
 
-// RAGKind returns the kind of the failure in the words of the Chat-with-RAG API.
+// RAGKind returns the kind of the failure in the Chat-with-RAG API.
 func (f Failure) RAGKind() string { return cmp.Or(byCode[f.Code].ragKind, f.Code) }
 
-// RefusalError is an error with a Failure of its own, for statuses that no kind of package chat has.
+// RefusalError is an error with its own Failure, for statuses that no kind of package chat has.
 type RefusalError struct {
 	Failure
 	Err error // for logs; may be nil
@@ -132,8 +132,8 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusalError) Unwrap() error { return e.Err }
 
-// FailureOf returns what to tell a client about err: the sentence of a *chat.Error, except for
-// the kinds Internal and Filtered, whose sentences the protocol's documents fix; or what a *RefusalError says.
+// FailureOf returns the part of err that a client may see: the Failure of a *RefusalError, or one with
+// the sentence of a *chat.Error. The kinds Internal and Filtered always have the sentences above.
 func FailureOf(err error) Failure {
 	if r, ok := errors.AsType[*RefusalError](err); ok {
 		return r.Failure
@@ -162,11 +162,11 @@ func FailureOf(err error) Failure {
 	return f
 }
 
-// seconds rounds up to whole seconds.
+// seconds rounds a duration up to whole seconds.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// CauseOf returns the reason for which ctx was cancelled when that is what ended a turn and the
-// reason is meant for clients, for example that the server stops; else err itself.
+// CauseOf returns the reason of ctx's cancellation if err is that cancellation and the reason is meant
+// for clients, for example that the server is stopping. Otherwise it returns err.
 func CauseOf(ctx context.Context, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
@@ -177,29 +177,29 @@ func CauseOf(ctx context.Context, err error) error {
 	return err
 }
 
-// SetHeaders sets the headers that belong to the failure: Retry-After in whole seconds.
+// SetHeaders sets the headers of the failure: Retry-After in whole seconds.
 func (f Failure) SetHeaders(h http.Header) {
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(seconds(f.RetryAfter), 10))
 	}
 }
 
-// PlainError answers with {"error": sentence}: the shape of the AI Chat Protocol, and of requests that
+// PlainError responds with {"error": sentence}, the form of the AI Chat Protocol and of requests that
 // belong to no protocol. It is a Fail.
 func PlainError(w http.ResponseWriter, _ *Request, err error) {
 	f := FailureOf(err)
 	f.Write(w, append(AppendString([]byte(`{"error":`), f.Text), '}'))
 }
 
-// Write answers with the failure, for which a protocol has made a body.
+// Write responds with the failure, in a body that the protocol has made.
 func (f Failure) Write(w http.ResponseWriter, body []byte) {
 	f.SetHeaders(w.Header())
 	w.Header().Set("Cache-Control", "no-store")
-	// Writing fails only when the client is gone, and then nobody is left to tell.
+	// Writing fails only if the client is gone.
 	_ = WriteJSON(w, f.Status, body)
 }
 
-// Reply answers with v as JSON.
+// Reply responds with v as JSON.
 func Reply(w http.ResponseWriter, status int, v any) error {
 	body, err := AppendJSON(nil, v)
 	if err != nil {
@@ -208,8 +208,8 @@ func Reply(w http.ResponseWriter, status int, v any) error {
 	return WriteJSON(w, status, body)
 }
 
-// WriteJSON answers with a JSON text, to which it adds a newline. An error means that
-// the client is gone.
+// WriteJSON responds with a JSON text, and appends a newline to it. An error means that the client is
+// gone.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	h := w.Header()

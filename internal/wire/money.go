@@ -2,7 +2,7 @@ package wire
 
 import "strconv"
 
-// USD is an amount of money in millionths of a dollar, which stands in JSON as dollars.
+// USD is an amount of money in millionths of a dollar. In JSON it is a number of dollars.
 type USD int64
 
 // MarshalJSON writes the amount exactly.

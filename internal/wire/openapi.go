@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// openAPIBase is what no protocol owns: the title, the shared schema of errors, parameters and headers.
+// openAPIBase contains what belongs to no protocol: the title, the shared schema of errors, parameters
+// and headers.
 //
 //go:embed openapi.json
 var openAPIBase []byte
 
-// apiPart is the part of one protocol in the description of all routes. What a route says of itself is
-// left out and filled in: parameters and responses that come with a body, with a turn, or with
-// being asked by a web page, and the paths with a slash at their end.
+// apiPart is one protocol's part of the description of all routes. It omits what follows from the routes
+// themselves: the parameters and responses that come with a body, with a turn, or with requests of web
+// pages, and the paths with a trailing slash.
 //
 //	{"tag": of its operations, "errors": schema of its errors,
 //	 "paths": {path: path item, or the path that it is another name of},
@@ -31,11 +32,11 @@ type apiPart struct {
 	Schemas map[string]any
 }
 
-// object is a JSON object of the description: its shapes are OpenAPI's, and most pass through.
+// object is a JSON object of the description. Most of it passes through unchanged.
 type object = map[string]any
 
-// OpenAPI returns the description of all routes, the sum of the protocols' parts (OpenAPI 3.1). The
-// error names a route that is not described, or a description without a route.
+// OpenAPI returns the description of all routes, the sum of the protocols' parts (OpenAPI 3.1). An error
+// names a route without a description, or a description without a route.
 func OpenAPI(protocols ...Protocol) ([]byte, error) {
 	var doc object
 	if err := json.Unmarshal(openAPIBase, &doc); err != nil {
@@ -71,12 +72,12 @@ func (s *apiSum) add(p Protocol) error {
 	if schema, ok := part.Schemas[p.Schema].(object); ok {
 		members := schema["properties"].(object)
 		for _, o := range p.Options {
-			if members[o.Name] == nil { // else more is to be said of it
+			if members[o.Name] == nil { // otherwise the part describes it in more detail
 				members[o.Name] = o.schema()
 			}
 		}
 	}
-	methods := map[string]map[string]Route{} // by path as the description has it, with the slash at its end
+	methods := map[string]map[string]Route{} // by path, including a trailing slash
 	for _, rt := range p.Routes {
 		method, path, _ := strings.Cut(rt.Pattern, " ")
 		path = strings.NewReplacer("{$}", "", "...}", "}").Replace(path)
@@ -89,7 +90,7 @@ func (s *apiSum) add(p Protocol) error {
 	for _, path := range slices.Sorted(maps.Keys(part.Paths)) {
 		var of string
 		if json.Unmarshal(part.Paths[path], &of) == nil {
-			continue // another name: below
+			continue // an alias, handled below
 		}
 		item, err := part.item(part.Paths[path], methods[path], s)
 		if err != nil {
@@ -130,7 +131,7 @@ func isShared(methods map[string]Route) bool {
 	return false
 }
 
-// item reads a path item and fills in what its routes say of themselves.
+// item reads a path item and adds what follows from its routes.
 func (part *apiPart) item(raw json.RawMessage, routes map[string]Route, s *apiSum) (object, error) {
 	var item map[string]object
 	if err := json.Unmarshal(raw, &item); err != nil {
@@ -192,7 +193,7 @@ func hasQuery(op object) bool {
 	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["in"] == "query" })
 }
 
-// usualErrors returns what can go wrong with every route of its kind.
+// usualErrors returns the possible errors of every route of this kind.
 func usualErrors(rt Route) map[string]string {
 	all := map[string]string{}
 	if rt.Right != Anybody {
@@ -238,7 +239,7 @@ func (s *apiSum) response(status, schema, text string) object {
 	return object{"$ref": "#/components/responses/" + name}
 }
 
-// fillParameters adds what requests for turns and to shared paths may carry.
+// fillParameters adds the parameters of turns and of shared paths.
 func fillParameters(op object, rt Route) {
 	parameters, _ := op["parameters"].([]any)
 	for _, p := range parameters {

@@ -10,23 +10,23 @@ import (
 	"parley/internal/chat"
 )
 
-// Option is one thing that requests may set, whatever a protocol calls it: the one place for its range, its
-// meaning and where it is kept. Adapters say only which name of theirs is which option (Named).
+// Option is an option of requests, independent of its names in protocols: the single definition of its
+// range, its meaning and its field. Adapters only map their names to options (Named).
 type Option struct {
-	Title   string // in a form; "" where no form shows it
+	Title   string // in a form; "" if no form shows it
 	Help    string // one or two plain sentences
-	Needs   string // what the server must be able to do: vectors, rerank, vision, tools, web_search; "" for nothing
+	Needs   string // the capability that the server needs: vectors, rerank, vision, tools, web_search; "" for none
 	Least   float64
-	Most    float64 // of a number; of a text its bytes
+	Most    float64 // of a number; for a text its maximum length in bytes
 	Choices []string
-	Zero    float64 // what stands for a 0, where a zero field means the default
-	Not     bool    // the field says the opposite
+	Zero    float64 // the value that replaces 0, if a zero field means the default
+	Not     bool    // the field is the negation of the option
 
-	field func(*chat.Options) any // a pointer to an int, float64, bool or string
+	field func(*chat.Options) any // returns a pointer to an int, float64, bool or string
 }
 
-// leastTopP stands for a top_p of 0, in which 0 would mean the provider's default: a nucleus of this size
-// holds the likeliest token only.
+// leastTopP replaces a top_p of 0, because 0 would mean the provider's default. A nucleus of this size
+// contains only the likeliest token.
 const leastTopP = 1e-6
 
 // The options.
@@ -79,12 +79,12 @@ var (
 		Needs: "tools", field: func(o *chat.Options) any { return &o.UseTools }}
 )
 
-// Set takes a value for the option. It returns "" or what the value should have been. A whole number that is
-// too large becomes the largest.
+// Set sets the option to a value. It returns "", or a description of valid values. It reduces a whole
+// number that is too large to the maximum.
 func (o *Option) Set(to *chat.Options, v Value) string { return o.set(to, v, false) }
 
-// SetLoosely is Set, but takes what clients make of the fields of their forms: booleans as words, and
-// choices in any case.
+// SetLoosely is like Set, but also accepts the values of HTML forms: booleans as words, and choices in
+// any case.
 func (o *Option) SetLoosely(to *chat.Options, v Value) string { return o.set(to, v, true) }
 
 func (o *Option) set(to *chat.Options, v Value, loosely bool) string {
@@ -146,7 +146,7 @@ func (o *Option) setText(field reflect.Value, v Value, loosely bool) string {
 	return ""
 }
 
-// oneOf returns words as "a", "b" or "c".
+// oneOf formats words as "a", "b" or "c".
 func oneOf(words []string) string {
 	var quoted []string
 	for _, w := range words {
@@ -158,7 +158,7 @@ func oneOf(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// Value returns what options have for the option, as a request would say it.
+// Value returns the value of the option, in the form of a request.
 func (o *Option) Value(of *chat.Options) any {
 	field := reflect.ValueOf(o.field(of)).Elem()
 	switch field.Kind() {
@@ -178,13 +178,13 @@ func (o *Option) Value(of *chat.Options) any {
 	return field.String()
 }
 
-// Named is an option under its name in a protocol.
+// Named is an option with its name in a protocol.
 type Named struct {
 	Name string
 	Option
 }
 
-// Settings describes the options that forms show, with their values in defaults.
+// Settings describes the options that forms show, with their default values.
 func Settings(named []Named, defaults chat.Options) []Setting {
 	var all []Setting
 	for _, n := range named {

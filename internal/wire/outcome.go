@@ -9,10 +9,10 @@ import (
 	"parley/internal/chat"
 )
 
-// ErrEndedEarly is a turn without its last event: a cut answer is not a complete one.
+// ErrEndedEarly means that a turn ended without its last event. A cut-off answer is not a complete one.
 var ErrEndedEarly = errors.New("the turn ended without its last event")
 
-// AnswerOf returns the message that answers, the last one of a turn, or why there is none.
+// AnswerOf returns the answer of a turn, which is its last message, or the reason why there is none.
 func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {
 	if len(t.Messages) == 0 {
 		return chat.MessageFinished{}, ErrEndedEarly
@@ -21,8 +21,8 @@ func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {
 	return m, MessageError(m)
 }
 
-// MessageError returns why a message did not complete, nil when it did. It is for protocols with
-// one message a turn, where the message's failure is the turn's.
+// MessageError returns why a message did not complete, or nil. It is for protocols with one message per
+// turn, where the failure of the message is that of the turn.
 func MessageError(m chat.MessageFinished) error {
 	switch {
 	case m.Status == chat.StatusCompleted:
@@ -35,8 +35,8 @@ func MessageError(m chat.MessageFinished) error {
 	return errors.New("the message ended as " + string(m.Status))
 }
 
-// LevelOf returns the level at which the error that ended a request is logged: Debug for what the client
-// did, leaving included.
+// LevelOf returns the log level for the error that ended a request. Errors caused by the client,
+// including its leaving, have the level Debug.
 func LevelOf(ctx context.Context, err error) slog.Level {
 	if r, ok := errors.AsType[*RefusalError](err); ok && r.Status < http.StatusInternalServerError {
 		return slog.LevelDebug
@@ -45,7 +45,7 @@ func LevelOf(ctx context.Context, err error) slog.Level {
 	case errors.Is(err, ErrClientGone), errors.Is(ctx.Err(), context.Canceled):
 		return slog.LevelDebug
 	case kind == chat.Internal, kind == chat.Full, kind == chat.KeyRefused, kind == chat.NoCredit, kind == chat.ModelMissing:
-		return slog.LevelError // somebody has to do something about it
+		return slog.LevelError // somebody has to act
 	case kind == chat.Unavailable, kind == chat.RateLimited, kind == chat.ModelLimited, kind == chat.ModelUnreachable, kind == chat.ModelSlow:
 		return slog.LevelWarn
 	}

@@ -10,9 +10,9 @@ import (
 	"parley/internal/chat"
 )
 
-// Paced is the body of a request as it comes, for what is too large to be held in memory. Like
-// ReadBody it bounds its size and its pace: errors are *chat.Error of the kinds TooLarge and Invalid,
-// and after one the connection is not used again. It is not safe for concurrent use.
+// Paced reads the body of a request as it arrives, for bodies that are too large for memory. Like
+// ReadBody it limits size and pace: errors are *chat.Error of the kinds TooLarge and Invalid, after
+// which the connection is not reused. It is not safe for concurrent use.
 type Paced struct {
 	w     http.ResponseWriter
 	r     *http.Request
@@ -20,10 +20,10 @@ type Paced struct {
 	limit int64
 	read  int64
 	start time.Time
-	err   error // with which it ended
+	err   error // the error that ended it
 }
 
-// NewPaced returns the body of r, of which limit bytes are read at most.
+// NewPaced returns a reader of the body of r, up to limit bytes.
 func NewPaced(w http.ResponseWriter, r *http.Request, limit int64) *Paced {
 	return &Paced{w: w, r: r, rc: http.NewResponseController(w), limit: limit, start: time.Now()}
 }
@@ -58,7 +58,7 @@ func (p *Paced) tooLarge() error {
 	return p.err
 }
 
-// Err returns the error that the body is to blame for; nil when it was read well so far.
+// Err returns the error of the body, or nil if it has been read without one so far.
 func (p *Paced) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil
@@ -66,8 +66,7 @@ func (p *Paced) Err() error {
 	return p.err
 }
 
-// Drain takes, within bounds, what a client still sends that is refused for what it has sent, so that
-// it reads the answer.
+// Drain reads the rest of a refused body, up to a limit, so that the client reads the error response.
 func (p *Paced) Drain() {
 	if p.err != nil {
 		return

@@ -1,15 +1,15 @@
 package wire
 
-// Probe is what the dispatch of POST /chat needs to know of a body.
+// Probe is what the dispatch of POST /chat needs to know about a body.
 type Probe struct {
-	HasMessage      bool // the key "message" is there
+	HasMessage      bool // the key "message" is present
 	MessageIsString bool // and its value is a string
-	HasMessages     bool // the key "messages" is there
-	HasInput        bool // the key "input" is there
-	HasStream       bool // the key "stream" is there, whatever its value
+	HasMessages     bool // the key "messages" is present
+	HasInput        bool // the key "input" is present
+	HasStream       bool // the key "stream" is present, with any value
 }
 
-// Probe looks at the top-level keys of a body. The error is that of Object.
+// Probe examines the top-level keys of a body. It returns the error of Object.
 func (r *Request) Probe() (Probe, error) {
 	object, err := r.Object()
 	if err != nil {

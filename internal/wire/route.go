@@ -15,34 +15,34 @@ type Protocol struct {
 	Routes  []Route
 	OpenAPI []byte  // its part of /openapi.json
 	Options []Named // of its turns
-	Schema  string  // of /openapi.json, whose members the options are
+	Schema  string  // name of the schema in /openapi.json that has the options as members
 	Drain   func()  // ends streams that only wait, so that they do not delay a stop; optional
 
-	// Wait waits for connections that net/http has handed over, and cuts them when ctx ends, for that cause.
-	// Called after Drain. Optional.
+	// Wait waits for connections that net/http has handed over, and closes them with that cause when ctx
+	// ends. Called after Drain. Optional.
 	Wait func(ctx context.Context, cause error)
 
-	// Unknown answers for the paths below Root that have no route. Optional.
+	// Unknown responds for the paths below Root that have no route. Optional.
 	Root    string
 	Unknown Fail
 }
 
-// Route is one method of one path, and what the server must do before Handle runs.
+// Route is one method of one path, with everything that the server must do before Handle runs.
 type Route struct {
-	Pattern  string // of http.ServeMux, with the method; a GET takes HEAD too
+	Pattern  string // of http.ServeMux, with the method; GET includes HEAD
 	Right    Right  // what the caller must be allowed to do; required
 	Turn     bool   // Handle runs a turn: idempotency keys and X-On-Disconnect apply
 	Body     Media
-	Limit    int64  // bytes of the body where it is below the server's limit; 0: the server's
-	FormSize int64  // bytes of a form
+	Limit    int64  // maximum bytes of the body, if that is less than the server's limit; 0 means the server's
+	FormSize int64  // maximum bytes of a form
 	Speaks   string // the protocol, on a path that several protocols share
 	Events   bool   // a GET that streams, for which HEAD is not allowed
 	Verbatim bool   // the last part of the path is a URL, which must not be cleaned
-	Quiet    bool   // a probe: logged at Debug, and answered when connections are scarce
-	Fail     Fail   // how clients of this route read errors
+	Quiet    bool   // a probe: logged at Debug, and answered even when connections are scarce
+	Fail     Fail   // writes errors for clients of this route
 
-	// Handle answers. An error that it returns is logged by the server, which also answers with it,
-	// by Request.Fail, unless something was sent already.
+	// Handle responds to the request. The server logs an error that it returns, and responds with it by
+	// Request.Fail unless something was sent already.
 	Handle func(w http.ResponseWriter, r *Request) error
 }
 
@@ -52,8 +52,8 @@ func (rt Route) At(pattern string, handle func(http.ResponseWriter, *Request) er
 	return rt
 }
 
-// Slashed returns the routes, each a second time with a slash at the end: a redirect from one form to
-// the other would lose the body of a POST.
+// Slashed returns the routes, and each of them a second time with a trailing slash: a redirect from one
+// form to the other would lose the body of a POST.
 func Slashed(routes ...Route) []Route {
 	all := slices.Clone(routes)
 	for _, rt := range routes {
@@ -64,44 +64,44 @@ func Slashed(routes ...Route) []Route {
 	return all
 }
 
-// ProtocolHeader names the protocol of a request on a path that several share.
+// ProtocolHeader is the header that names the protocol of a request on a path that several share.
 const ProtocolHeader = "X-Chat-Protocol"
 
-// Right is what a caller needs for a route. The zero value is not a right: a server refuses to start with a
-// route that has none.
+// Right is the right that a route requires. The zero value is not a right: a server refuses to start
+// with a route that has none.
 type Right uint8
 
 // The rights.
 const (
-	Anybody    Right = iota + 1 // nobody is asked who they are: probes, the page, how to sign in
+	Anybody    Right = iota + 1 // no identification is required: probes, the page, how to sign in
 	Ask                         // ask questions, and read what the caller may see
 	Change                      // add documents and delete them
 	Administer                  // manage keys
 )
 
-// Fail answers with an error before anything else was sent.
+// Fail responds with an error before anything else was sent.
 type Fail func(w http.ResponseWriter, r *Request, err error)
 
-// Request is a request that the server has let through.
+// Request is a request that the server has admitted.
 type Request struct {
 	*http.Request
 	Who    access.Principal
-	Body   []byte // nil when it has not been read
+	Body   []byte // nil if it has not been read
 	IsForm bool   // Body is multipart/form-data
 
-	// Fail is the route's at first. A handler that learns more about the client replaces it.
+	// Fail is initially that of the route. A handler that learns more about the client may replace it.
 	Fail Fail
 
-	object  Object // of Body, once Object was called
+	object  Object // parsed Body, after a call of Object
 	invalid error
 	checked bool
 }
 
-// SetBody replaces the body, as where it is one part of a form.
+// SetBody replaces the body, for example by one part of a form.
 func (r *Request) SetBody(body []byte) { r.Body, r.checked = body, false }
 
-// Object returns the JSON object that the body is, which is checked once, however often it is asked for. The
-// error is that of ParseObject.
+// Object returns the body as a JSON object. It checks the body only once. The error is that of
+// ParseObject.
 func (r *Request) Object() (Object, error) {
 	if !r.checked {
 		r.object, r.invalid = ParseObject(r.Body)
@@ -110,7 +110,7 @@ func (r *Request) Object() (Object, error) {
 	return r.object, r.invalid
 }
 
-// Media says what the body of a route may be, and who reads it.
+// Media says which body a route accepts, and who reads it.
 type Media uint8
 
 // The kinds of bodies.
@@ -120,10 +120,10 @@ const (
 	JSONOrForm       // JSON, or multipart/form-data of at most FormSize bytes
 	Ignored          // read to its end, whatever it is
 	Unread           // Handle reads Request.Request.Body
-	UnreadJSON       // the same, for JSON only
+	UnreadJSON       // like Unread, but JSON only
 )
 
-// ReadBody reads the body that the route takes, of at most limit bytes, into r.
+// ReadBody reads the body that the route accepts, up to limit bytes, into r.
 func (rt *Route) ReadBody(w http.ResponseWriter, r *Request, limit int64) (err error) {
 	if rt.Limit > 0 {
 		limit = min(limit, rt.Limit)
@@ -150,7 +150,7 @@ func (rt *Route) ReadBody(w http.ResponseWriter, r *Request, limit int64) (err e
 	return err
 }
 
-// isForm tells multipart forms from JSON, and refuses other types. No encoding of a body is undone.
+// isForm distinguishes multipart forms from JSON, and refuses other types and encoded bodies.
 func isForm(h http.Header) (bool, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false, unsupportedMedia("The body has a content encoding; expected it as it is.")

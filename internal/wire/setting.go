@@ -1,20 +1,20 @@
 package wire
 
-// Setting describes one thing that a request of a protocol may set, for people who see it in a form.
+// Setting describes an option of a protocol's requests for people who see it in a form.
 type Setting struct {
-	Name    string      `json:"name"` // as the protocol has it
+	Name    string      `json:"name"` // in the protocol
 	Title   string      `json:"title"`
 	Help    string      `json:"help"` // one or two plain sentences
 	Type    SettingType `json:"type"`
-	Min     float64     `json:"min"` // of numbers, as are the next two; all 0 for the others
+	Min     float64     `json:"min"` // Min, Max and Step are 0 for types other than numbers
 	Max     float64     `json:"max"`
 	Step    float64     `json:"step"`
-	Default any         `json:"default"` // what a request gets that does not set it
+	Default any         `json:"default"` // the value if a request does not set it
 	Options []string    `json:"options"` // of a choice
-	Needs   string      `json:"needs"`   // what the server must be able to do: vectors, rerank, vision, tools, web_search; "" for nothing
+	Needs   string      `json:"needs"`   // the capability that the server needs: vectors, rerank, vision, tools, web_search; "" for none
 }
 
-// SettingType is what a setting's value is.
+// SettingType is the type of a setting's value.
 type SettingType string
 
 // The types of settings.
@@ -26,22 +26,22 @@ const (
 	ChoiceSetting  SettingType = "choice"
 )
 
-// Switch returns the setting of a thing that is on or off.
+// Switch returns a setting that is on or off.
 func Switch(name, title, help string, otherwise bool) Setting {
 	return Setting{Name: name, Title: title, Help: help, Type: BooleanSetting, Default: otherwise, Options: []string{}}
 }
 
-// Text returns the setting of a text.
+// Text returns a setting with a text.
 func Text(name, title, help, otherwise string) Setting {
 	return Setting{Name: name, Title: title, Help: help, Type: TextSetting, Default: otherwise, Options: []string{}}
 }
 
-// Choice returns the setting of one of several words.
+// Choice returns a setting with one of several words.
 func Choice(name, title, help, otherwise string, options ...string) Setting {
 	return Setting{Name: name, Title: title, Help: help, Type: ChoiceSetting, Default: otherwise, Options: options}
 }
 
-// Needing returns the setting with what the server must be able to do for it.
+// Needing returns the setting with the capability that the server needs for it.
 func (s Setting) Needing(capability string) Setting {
 	s.Needs = capability
 	return s

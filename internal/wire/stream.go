@@ -11,53 +11,52 @@ import (
 	"time"
 )
 
-// ErrClientGone says that a line could not be written: the client has left, or stopped reading.
+// ErrClientGone means that a line could not be written: the client has left, or stopped reading.
 var ErrClientGone = errors.New("the client is gone")
 
-// maxKept is the largest buffer that a stream keeps for the next line. The first line, which holds the context,
-// is ten times as long as the others, and a server has many streams.
+// maxKept is the largest buffer that a stream keeps for the next line. The first line, which contains
+// the context, is ten times as long as the others, and a server has many streams.
 const maxKept = 4 << 10
 
-// A line that can wait is flushed at once while there is credit for it, which comes back with time: one
-// flush for each flushEvery, flushCredit at most. So the first tokens never wait, nor those that come at
-// a pace that people can read, and what comes in a burst shares flushes, each of which is a system
-// call.
+// A line that may wait is flushed immediately if there is credit for a flush. Credit grows by one flush
+// in each flushEvery, up to flushCredit. So the first tokens never wait, nor do tokens at a pace that
+// people can read; the lines of a burst share flushes, each of which is a system call.
 const (
 	flushEvery  = time.Millisecond
 	flushCredit = 4
 )
 
-// Stream writes lines or events to one client from the goroutine that serves the request: a slow
-// client slows its own turn and nothing else. It is not safe for concurrent use. Its first error is
-// final; it wraps ErrClientGone unless the program is at fault.
+// Stream writes lines or events to one client from the goroutine that serves the request, so a slow
+// client delays only its own turn. It is not safe for concurrent use. Its first error is final; it wraps
+// ErrClientGone unless the program is at fault.
 type Stream struct {
-	mu          sync.Mutex // for what flushes late or is sent aside, which runs beside the request
+	mu          sync.Mutex // for late flushes and SendAside, which run beside the request
 	w           http.ResponseWriter
 	rc          *http.ResponseController
 	contentType string
 	prefix      string // before each line
 	suffix      string // after each line
 	buf         []byte
-	head        int // bytes of the line that stand before its JSON
+	head        int // length of the part of the line before its JSON
 	begun       bool
 	timeout     time.Duration // for one write
-	renewed     time.Time     // when the write deadline was last moved on
+	renewed     time.Time     // when the write deadline was last extended
 	err         error
 
-	credit  int         // flushes that may be made at once
-	earned  time.Time   // when the credit was last counted
-	late    *time.Timer // flushes; nil until a line waits
-	waiting bool        // a line was written that was not flushed
-	held    bool        // what waits does so for the next line only
+	credit  int         // flushes that may be made immediately
+	earned  time.Time   // when the credit was last updated
+	late    *time.Timer // flushes late; nil until a line waits
+	waiting bool        // a line was written but not flushed
+	held    bool        // the waiting line waits only for the next line
 }
 
-// NDJSON returns a stream of JSON objects, one a line, "\n" after every one.
+// NDJSON returns a stream of JSON objects, each followed by "\n".
 func NDJSON(w http.ResponseWriter, contentType string) *Stream {
 	return newStream(w, contentType, "", "\n")
 }
 
-// SSE returns a stream of server-sent events (HTML standard, section 9.2), one data line each. They have
-// no names but those that Event gives them.
+// SSE returns a stream of server-sent events (HTML standard, section 9.2) with one data line each. Only
+// events from Event have names.
 func SSE(w http.ResponseWriter) *Stream {
 	return newStream(w, "text/event-stream", "data: ", "\n\n")
 }
@@ -83,7 +82,7 @@ func (s *Stream) line() []byte {
 	return line
 }
 
-// Event is Line for a server-sent event with a name.
+// Event is like Line, for a server-sent event with a name.
 func (s *Stream) Event(name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +91,8 @@ func (s *Stream) Event(name string) []byte {
 	return line
 }
 
-// Send writes and flushes a line that was begun with Line. The first one commits the status 200
-// and the headers.
+// Send writes and flushes a line that was begun with Line. The first line commits the status 200 and the
+// headers.
 func (s *Stream) Send(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +102,8 @@ func (s *Stream) Send(line []byte) error {
 	return s.flush()
 }
 
-// SendAside sends the line that render makes while the caller goes on; the next call of any method waits
-// for it. Its error is returned by the next call. The caller must call Close at the end.
+// SendAside sends the line that render makes while the caller continues. The next call of any method
+// waits for it and returns its error. The caller must call Close at the end.
 func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	s.mu.Lock()
 	go func() {
@@ -127,11 +126,11 @@ func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	}()
 }
 
-// Wait waits for the line that SendAside sends, as every other method does.
+// Wait waits for the line of SendAside, like every other method.
 func (s *Stream) Wait() { _ = s.Begun() }
 
-// SendWithNext is Send for a line that is flushed with the next one, or after flushEvery if none comes. The
-// caller must call Close at the end.
+// SendWithNext is like Send, but flushes the line with the next one, or after flushEvery if none
+// follows. The caller must call Close at the end.
 func (s *Stream) SendWithNext(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +142,8 @@ func (s *Stream) SendWithNext(line []byte) error {
 	return nil
 }
 
-// SendSoon is Send for a line that may wait for up to flushEvery, so that several share a flush. The caller
-// must call Close at the end.
+// SendSoon is like Send, but may flush the line up to flushEvery later, so that several lines share a
+// flush. The caller must call Close at the end.
 func (s *Stream) SendSoon(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +172,7 @@ func (s *Stream) flushLater() {
 	}
 }
 
-// Close flushes what waits. The stream must not be used any more.
+// Close flushes waiting lines. The stream must not be used afterwards.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +185,7 @@ func (s *Stream) Close() error {
 	return s.flush()
 }
 
-// flushLate flushes what waits, unless that was done meanwhile. Its error meets the next line.
+// flushLate flushes waiting lines, if any. The next line reports the error.
 func (s *Stream) flushLate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,8 +194,8 @@ func (s *Stream) flushLate() {
 	}
 }
 
-// SendNumbered is Send for an event with an id, which a client that comes back for the rest names in
-// the header Last-Event-ID (HTML standard, section 9.2.6).
+// SendNumbered is like Send, for an event with an id. A client that returns for the rest sends it in the
+// header Last-Event-ID (HTML standard, section 9.2.6).
 func (s *Stream) SendNumbered(id int, line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,8 +209,8 @@ func (s *Stream) SendNumbered(id int, line []byte) error {
 	return s.flush()
 }
 
-// Comment writes an SSE comment, which keeps proxies from closing an idle connection and which
-// clients skip. NDJSON has no comments.
+// Comment writes an SSE comment, which clients skip, to keep proxies from closing an idle connection.
+// NDJSON has no comments.
 func (s *Stream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +220,7 @@ func (s *Stream) Comment(text string) error {
 	return s.flush()
 }
 
-// Begun reports whether the status is committed, so that an error can only be one more line.
+// Begun reports whether the status is committed, so that an error can only be another line.
 func (s *Stream) Begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,8 +277,8 @@ func (s *Stream) begin() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// renewDeadline lets the client take timeout for what is written next. A writer without
-// deadlines, such as a recorder in a test, does without.
+// renewDeadline gives the client timeout for the next write. It also works for a writer without
+// deadlines, such as a recorder in a test.
 func (s *Stream) renewDeadline() {
 	now := time.Now()
 	if now.Sub(s.renewed) < renewEvery {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// BaseURL returns the URL under which clients reach the server, without a slash at the end:
-// public when it is set, else the scheme and host of the request. X-Forwarded-Proto and
-// X-Forwarded-Host count only when trustForwarded is set, because any client can send them.
+// BaseURL returns the URL of the server for clients, without a trailing slash: public if it is set, else
+// the scheme and host of the request. It uses X-Forwarded-Proto and X-Forwarded-Host only if
+// trustForwarded is set, because any client can send them.
 func BaseURL(r *http.Request, public string, trustForwarded bool) string {
 	if public != "" {
 		return strings.TrimRight(public, "/")
@@ -28,11 +28,12 @@ func BaseURL(r *http.Request, public string, trustForwarded bool) string {
 	return (&url.URL{Scheme: scheme, Host: host}).String()
 }
 
-// ContentURL returns the absolute URL of a citation such as "a b/c.pdf#page=3": the path is
-// escaped, the fragment stays, because it is the browser that goes to the page.
+// ContentURL returns the absolute URL of a citation such as "a b/c.pdf#page=3". It escapes the path and
+// keeps the fragment, which tells the browser the page.
 func ContentURL(base, citation string) string { return base + ContentPath(citation) }
 
-// ContentURLIn is ContentURL for a document of another namespace than the server's; "" for that one.
+// ContentURLIn is like ContentURL, for a document of another namespace than the server's; "" means the
+// server's.
 func ContentURLIn(base, citation, namespace string) string {
 	link := ContentURL(base, citation)
 	if namespace == "" {
@@ -59,14 +60,14 @@ func ContentPath(citation string) string {
 	return "/content/" + strings.Join(segments, "/") + page
 }
 
-// Content is what a link to a document of this server says.
+// Content is the content of a link to a document of this server.
 type Content struct {
 	Name      string // of the document
 	Page      string // "" for none
 	Namespace string // "" for the server's
 }
 
-// ParseContentURL is the inverse of ContentURLIn; ok is false for what leads elsewhere.
+// ParseContentURL is the inverse of ContentURLIn; ok is false for other links.
 func ParseContentURL(base, link string) (c Content, ok bool) {
 	path, ok := strings.CutPrefix(link, base+"/content/")
 	if !ok {
@@ -88,7 +89,8 @@ func ParseContentURL(base, link string) (c Content, ok bool) {
 	return c, true
 }
 
-// firstOf returns the first of a comma-separated list: what the proxy next to the client saw.
+// firstOf returns the first entry of a comma-separated list, which is what the proxy next to the client
+// saw.
 func firstOf(list string) string {
 	first, _, _ := strings.Cut(list, ",")
 	return strings.TrimSpace(first)

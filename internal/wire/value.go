@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// Value is one JSON value inside a body that ParseObject checked. It shares the body's bytes:
-// nothing is copied until a string is taken out of it.
+// Value is one JSON value in a body that ParseObject has checked. It shares the body's bytes: nothing is
+// copied until a string is taken from it.
 type Value []byte
 
-// Object is a JSON object inside a checked body. The zero Object has no members.
+// Object is a JSON object in a checked body. The zero Object has no members.
 type Object struct{ raw []byte }
 
-// ParseObject checks a whole body and returns the object that it holds. The error is a
-// *chat.Error of kind Invalid with a sentence for the client.
+// ParseObject checks a whole body and returns its object. The error is a *chat.Error of kind Invalid
+// with a sentence for the client.
 func ParseObject(body []byte) (Object, error) {
 	if err := check(body); err != nil {
 		return Object{}, err
@@ -32,7 +32,7 @@ func ParseObject(body []byte) (Object, error) {
 }
 
 // Members yields the members in the order of the body. Keys are compared exactly, unlike in
-// encoding/json, which would also take "Messages" for "messages".
+// encoding/json, which would accept "Messages" for "messages".
 func (o Object) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for key, v := range items(o.raw, true) {
@@ -43,7 +43,7 @@ func (o Object) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the member called key.
+// Get returns the member with a key.
 func (o Object) Get(key string) (Value, bool) {
 	for k, v := range o.Members() {
 		if k == key {
@@ -53,9 +53,9 @@ func (o Object) Get(key string) (Value, bool) {
 	return nil, false
 }
 
-// Read sets the fields of the struct that to points to, all of them Values, from the members that their tags
-// name (`json:"messages"`). A member that was not sent leaves its field nil. The object is gone through
-// once.
+// Read sets the fields of the struct that to points to, which must all be Values, from the members that
+// their tags name (`json:"messages"`). A member that was not sent leaves its field nil. It makes one
+// pass over the object.
 func (o Object) Read(to any) {
 	s := reflect.ValueOf(to).Elem()
 	places := placesOf(s.Type())
@@ -66,7 +66,7 @@ func (o Object) Read(to any) {
 	}
 }
 
-// places are the fields of the structs that Object.Read fills, by the names of their members.
+// places caches the fields of the structs that Object.Read fills, keyed by the names of their members.
 var places sync.Map // reflect.Type → map[string]int
 
 func placesOf(t reflect.Type) map[string]int {
@@ -84,7 +84,7 @@ func placesOf(t reflect.Type) map[string]int {
 // IsNull reports whether v is the literal null.
 func (v Value) IsNull() bool { return v.first() == 'n' }
 
-// Object returns v as an object; the zero Object and false when it is something else.
+// Object returns v as an object, or the zero Object and false if v is something else.
 func (v Value) Object() (Object, bool) {
 	if v.first() != '{' {
 		return Object{}, false
@@ -92,20 +92,20 @@ func (v Value) Object() (Object, bool) {
 	return Object{raw: v}, true
 }
 
-// Read is Object.Read for a value, and reports whether that is an object.
+// Read is like Object.Read, and reports whether v is an object.
 func (v Value) Read(to any) bool {
 	o, ok := v.Object()
 	o.Read(to)
 	return ok
 }
 
-// Bool returns v as a boolean; false when it is something else.
+// Bool returns v as a boolean; ok is false if v is something else.
 func (v Value) Bool() (value, ok bool) {
 	return v.first() == 't', v.first() == 't' || v.first() == 'f'
 }
 
-// Flag returns v as a boolean, as which "true", "yes" and "1" and their opposites count too: the values of
-// forms are strings.
+// Flag returns v as a boolean. Because the values of forms are strings, it also accepts "true", "yes"
+// and "1" and their opposites.
 func (v Value) Flag() (value, ok bool) {
 	text, isText := v.Text()
 	if !isText {
@@ -120,7 +120,7 @@ func (v Value) Flag() (value, ok bool) {
 	return false, false
 }
 
-// Text returns the decoded string; false when v is something else.
+// Text returns the decoded string, or false if v is something else.
 func (v Value) Text() (string, bool) {
 	if v.first() != '"' {
 		return "", false
@@ -130,7 +130,7 @@ func (v Value) Text() (string, bool) {
 
 func (v Value) text() string { return unquote(v) }
 
-// first tells what kind of value v is; a Value that Get did not find is of none.
+// first returns the first byte of v, which tells its type, or 0 for a Value that Get did not find.
 func (v Value) first() byte {
 	if len(v) == 0 {
 		return 0
@@ -138,8 +138,8 @@ func (v Value) first() byte {
 	return v[0]
 }
 
-// Number returns v as a finite number. A string that holds a JSON number counts as one, because
-// clients send the values of input fields as they are.
+// Number returns v as a finite number. It also accepts a string with a JSON number, because clients send
+// the values of input fields unchanged.
 func (v Value) Number() (float64, bool) {
 	digits := []byte(v)
 	if text, ok := v.Text(); ok {
@@ -153,7 +153,7 @@ func (v Value) Number() (float64, bool) {
 	return n, err == nil && !math.IsInf(n, 0)
 }
 
-// Elements yields the elements of an array; none, and ok is false, when v is something else.
+// Elements yields the elements of an array. If v is something else, ok is false and there are none.
 func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 	if v.first() != '[' {
 		return func(func(Value) bool) {}, false
@@ -167,8 +167,8 @@ func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 	}, true
 }
 
-// AtMost counts elements, and reports whether there are at most so many. Count before you decode: else a body
-// of a million empty messages becomes a million structs.
+// AtMost counts elements, and reports whether there are at most most. Count before you decode: otherwise
+// a body of a million empty messages becomes a million structs.
 func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 	for range elements {
 		if count++; count > most {
@@ -178,9 +178,9 @@ func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 	return count, true
 }
 
-// Compact returns a copy of v without white space between its tokens, so that it fits in a line
-// of a stream. Strings, numbers and the order of members stay as they were sent. Only characters that end a
-// line for some readers are escaped, as AppendString does.
+// Compact returns a copy of v without white space between its tokens, so that it fits in a line of a
+// stream. Strings, numbers and the order of members are kept. Only characters that are line ends for
+// some readers are escaped, as in AppendString.
 func (v Value) Compact() json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(v))
@@ -190,7 +190,7 @@ func (v Value) Compact() json.RawMessage {
 	return escapeLineEnds(b.Bytes())
 }
 
-// items yields what a checked object or array holds; keys are nil for an array.
+// items yields the contents of a checked object or array; keys are nil for an array.
 func items(raw []byte, keyed bool) iter.Seq2[Value, Value] {
 	return func(yield func(key, v Value) bool) {
 		for i := 1; i < len(raw); i++ {
@@ -201,7 +201,7 @@ func items(raw []byte, keyed bool) iter.Seq2[Value, Value] {
 			if keyed {
 				stop := end(raw, i)
 				key = Value(raw[i:stop])
-				i = skipSpace(raw, skipSpace(raw, stop)+1) // over the colon
+				i = skipSpace(raw, skipSpace(raw, stop)+1) // skips the colon
 			}
 			stop := end(raw, i)
 			if !yield(key, Value(raw[i:stop:stop])) {
@@ -214,7 +214,7 @@ func items(raw []byte, keyed bool) iter.Seq2[Value, Value] {
 	}
 }
 
-// end returns the offset behind the value that begins at i of a checked body.
+// end returns the offset after the value that begins at i in a checked body.
 func end(b []byte, i int) int {
 	switch b[i] {
 	case '"':

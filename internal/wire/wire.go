@@ -1,8 +1,8 @@
-// Package wire holds what the chat protocols share, written once: reading a bounded body,
-// judging JSON before anything is built from it, writing a stream of lines to a client that may
-// be slow or gone, and turning an error into a status.
+// Package wire holds what the chat protocols share: reading a body with limits, checking JSON before
+// anything is built from it, writing a stream of lines to a client that may be slow or gone, and mapping
+// errors to statuses.
 //
-// A protocol adapter exports its routes (Protocol), and its handlers read and answer like this:
+// A protocol adapter exports its routes (Protocol), and its handlers read and respond like this:
 //
 //	object, err := r.Object() // of the body, which the server has read
 //	stream := wire.NDJSON(w, "application/json-lines")
@@ -12,42 +12,41 @@
 //		}
 //	}
 //
-// Until the first Send nothing is committed, so an error before it still gets its own status.
+// Nothing is committed before the first Send, so an error before it still gets its own status.
 package wire
 
 import "time"
 
-// DefaultBodyLimit is the size that a JSON body may have, in bytes.
+// DefaultBodyLimit is the default maximum size of a JSON body, in bytes.
 const DefaultBodyLimit = 1 << 20
 
-// maxDepth is how deep a body may nest; it bounds the recursion of the checker. maxMembers is how
-// many members one object may have; it bounds what the checker remembers of keys.
+// maxDepth limits the nesting of a body, and so the recursion of the checker. maxMembers limits the
+// members of one object, and so the checker's memory for keys.
 const (
 	maxDepth   = 64
 	maxMembers = 10_000
 )
 
-// A body must begin to arrive within bodyGrace and then come at no less than bodyRate bytes a
-// second, so that a client cannot hold a connection by sending a byte now and then.
+// A body must begin to arrive within bodyGrace and then at a rate of at least bodyRate bytes a second,
+// so that a client cannot hold a connection by sending a byte now and then.
 const (
 	bodyGrace = 10 * time.Second
 	bodyRate  = 16 << 10
 )
 
-// What is left of a body that was too large is read for at most drainTime and drainLimit bytes:
-// a client that is still sending would otherwise see a reset connection instead of the 413.
-// Nothing of it is kept.
+// After a refusal the rest of a body is read for at most drainTime and drainLimit bytes, because a
+// client that is still sending would see a reset connection instead of the status. It is discarded.
 const (
 	drainTime  = time.Second
 	drainLimit = 64 << 20
 )
 
-// firstRead is how much room a body gets before any of it has come: the length that a client
-// declares costs nothing until it has sent it.
+// firstRead limits the initial buffer for a body, so that a declared length costs nothing until the
+// client has sent it.
 const firstRead = 16 << 10
 
-// A client that takes nothing for writeTimeout is dropped. The deadline is renewed at most once
-// in renewEvery, because setting it costs a lock on the connection.
+// A client that accepts no data for writeTimeout is dropped. The deadline is renewed at most once in
+// renewEvery, because setting it takes a lock on the connection.
 const (
 	writeTimeout = 30 * time.Second
 	renewEvery   = time.Second

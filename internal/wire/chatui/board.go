@@ -13,46 +13,46 @@ import (
 	"parley/internal/wire"
 )
 
-// board is the state of a reply: a view of the turn's log, which is brought up to date when something may
-// be sent. So a token costs the same whether or not it gets an event of its own, and a slow client slows
-// neither its turn nor anything else. It is used by the goroutine that answers the request.
+// board is the state of a reply: a view of the turn's log, which is updated whenever something may be
+// sent. A token thus costs the same whether or not it gets its own event, and a slow client delays
+// neither its turn nor anything else. Only the goroutine that answers the request uses it.
 type board struct {
 	log  *turn.Log
 	seen int // position in the log
 
-	entries []*entry // in the order of their beginning
+	entries []*entry // in the order in which they began
 	byID    map[string]*entry
-	over    bool  // the reply is fixed, err says how it ended
-	err     error // nil when it ended well
+	over    bool  // the reply is final, and err says how it ended
+	err     error // nil for success
 
-	ended chan struct{} // closed when the turn has ended, after which the following may be read
+	ended chan struct{} // closed when the turn has ended, after which turn may be read
 	turn  outcome
 }
 
 // outcome is how a turn ended.
 type outcome struct {
 	err      error // nil when it completed
-	panicked error // what it panicked with
+	panicked error // the value of its panic
 	at       time.Time
 }
 
-// entry is a message as far as it came.
+// entry is a message as far as it has arrived.
 type entry struct {
-	id      string // of the message, which it keeps when its agent takes it back for another one
-	current string // id of the message of the turn that it shows
+	id      string // of the message; stays the same when another message of the turn replaces it
+	current string // id of the turn's message that it shows
 	agent   string
 	text    strings.Builder
-	content []byte // text as JSON, without the quote behind it
+	content []byte // text as JSON, without the closing quote
 	sniffer sniffer
 	ended   *chat.MessageFinished
-	err     error // why it failed
+	err     error // why the message failed
 	at      time.Time
 
 	shown  int  // bytes of content in the last processing event
 	closed bool // its terminal event was sent
 }
 
-// start runs a turn in a goroutine that ends with the turn.
+// start runs a turn in a new goroutine, which ends with the turn.
 func start(ctx context.Context, now func() time.Time, runner chat.Runner, req *chat.Request) *board {
 	b := newBoard(turn.NewLog(req.TurnID))
 	go func() {
@@ -82,7 +82,7 @@ func newBoard(log *turn.Log) *board {
 	return &board{log: log, ended: make(chan struct{}), byID: map[string]*entry{}}
 }
 
-// causeOf returns why a turn ended in words for its client.
+// causeOf returns why a turn ended, for its client.
 func causeOf(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && chat.KindOf(err) == chat.Internal {
 		return errTooLong
@@ -90,17 +90,17 @@ func causeOf(ctx context.Context, err error) error {
 	return wire.CauseOf(ctx, err)
 }
 
-// update reads what is new in the log, and fixes the reply when the turn has ended. It returns a channel
-// that is closed when there is more to read, nil when there will be nothing.
+// update reads new events from the log, and makes the reply final when the turn has ended. It returns a
+// channel that is closed when there is more to read, or nil when the log is complete.
 func (b *board) update() (changed <-chan struct{}) {
 	ended := false
 	select {
-	case <-b.ended: // so the log is complete
+	case <-b.ended: // the log is complete
 		ended = true
 	default:
 	}
 	for !b.over {
-		n, more, _ := b.log.Behind(b.seen) // its error is that of the turn
+		n, more, _ := b.log.Behind(b.seen) // the error is that of the turn
 		if n.Event == nil {
 			changed = more
 			break
@@ -128,13 +128,13 @@ func (b *board) add(n chat.Numbered) {
 	case chat.MessageFinished:
 		m := b.byID[e.ID]
 		if m == nil || m.current != e.ID {
-			return // taken back
+			return // it was replaced
 		}
 		m.ended, m.err, m.at = &e, wire.MessageError(e), n.At
 	}
 }
 
-// begin adds a message, or empties the one whose place it takes.
+// begin adds a message, or clears the message that it replaces.
 func (b *board) begin(e chat.MessageStarted) {
 	m := b.byID[e.Replaces]
 	if m == nil {
@@ -154,9 +154,9 @@ func appendContent(dst []byte, text string) []byte {
 	return append(dst[:from], dst[from+1:len(dst)-1]...)
 }
 
-// end fixes the reply: the turn has ended, or is not waited for any longer. Messages that are open
-// fail with its error. If none is open, something failed after the last one, which is then not
-// known to stay. Only the first call counts.
+// end makes the reply final: the turn has ended, or took too long. Open messages fail with its error. If
+// none is open, an error occurred after the last message, which therefore may not be kept. Only the
+// first call has an effect.
 func (b *board) end(err error, at time.Time) {
 	if b.over {
 		return
@@ -181,7 +181,7 @@ func (m *entry) fail(err error, at time.Time) {
 	m.ended, m.err, m.at = &chat.MessageFinished{Status: chat.StatusFailed}, err, at
 }
 
-// message returns an entry as it is now. Its content is the entry's own buffer.
+// message returns the current state of an entry. Its content shares the entry's buffer.
 func (m *entry) message(x *exchange, now time.Time) message {
 	out := message{
 		id: m.id, conversation: x.conversation, status: processing, at: now,

@@ -2,9 +2,9 @@
 // events, and the history of chats that its clients keep on the server. No two generations of that
 // client read the same reply, so a message has the fields of all of them (see message).
 //
-// A turn goes one way only: the body becomes a chat.Request, the Runner's events become the state
-// of the reply so far (see board), and both a stream and a reply that is not streamed are written
-// from that. README.md beside this file describes the protocol as implemented.
+// The body of a request becomes a chat.Request, and the Runner's events become the state of the reply so
+// far (see board). Both streams and other replies are written from that state. README.md in this
+// directory describes the protocol as implemented.
 package chatui
 
 import (
@@ -18,17 +18,17 @@ import (
 	"parley/internal/wire"
 )
 
-// Config is what a Handler needs. Runner and Store are required.
+// Config configures a Handler. Runner and Store are required.
 type Config struct {
 	Runner chat.Runner
-	Store  transcript.Store // of the chats that clients keep
+	Store  transcript.Store // for the chats that clients keep
 
-	Defaults    chat.Options // of every turn
+	Defaults    chat.Options // the defaults of every turn
 	Namespace   string       // "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
+	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
 	Minimal     bool         // standard replies have the minimal format unless the request says otherwise
 	NoPartials  bool         // streams have terminal events only unless the request says otherwise
-	Agents      []string     // the team's, in the order of a reply; those that are not named come behind
+	Agents      []string     // the team's, in the order of a reply; other agents come last
 	MaxMessages int          // of a request; 0 means 1,000
 
 	Now   func() time.Time // nil means time.Now
@@ -37,22 +37,21 @@ type Config struct {
 	pace pace
 }
 
-// pace is when things are sent. Clients give up after 30 s.
+// pace determines when events are sent. Clients give up after 30 s.
 type pace struct {
-	answer time.Duration // a turn that takes longer is cancelled
-	giveUp time.Duration // after this the reply no longer waits for the turn to end
-	event  time.Duration // least time between two events
-	settle time.Duration // least time before a terminal event and after it
-	idle   time.Duration // a stream without an event for this long gets a comment
+	answer time.Duration // limit of a turn, after which it is cancelled
+	giveUp time.Duration // limit of a reply, after which it no longer waits for the turn to end
+	event  time.Duration // minimum time between two events
+	settle time.Duration // minimum time before and after a terminal event
+	idle   time.Duration // time without an event after which a stream gets a comment
 }
 
-// settle is the least time before a terminal event and after it. One generation of the client
-// renders only the newest of the events that reach it together; on a busy machine, events 100 ms
-// apart still do.
+// settle is the minimum time before and after a terminal event. One generation of the client renders
+// only the newest of the events that arrive together; on a busy machine, events 100 ms apart still do.
 const settle = 300 * time.Millisecond
 
-// paceOf returns the pace for a team. When a turn is cut, every open message still needs an event
-// with its last words and one with its end, so a team of more than two agents is cut earlier.
+// paceOf returns the pace for a team. When a turn is cut off, every open message still needs an event
+// with its last words and one with its end, so a team of more than two agents is cut off earlier.
 func paceOf(agents int) pace {
 	answer := max(27*time.Second-time.Duration(max(0, agents-2))*2*settle, 15*time.Second)
 	return pace{
@@ -82,16 +81,16 @@ func New(cfg Config) *Handler {
 	if cfg.pace == (pace{}) {
 		cfg.pace = paceOf(len(cfg.Agents))
 	}
-	cfg.Defaults.FollowUps = false // the API has no place for them
+	cfg.Defaults.FollowUps = false // the API has no field for them
 	return &Handler{cfg: cfg}
 }
 
 // Streaming says whether a route streams.
 type Streaming uint8
 
-// The ways to decide it.
+// The values of Streaming.
 const (
-	ByAccept Streaming = iota // as the header Accept says
+	ByAccept Streaming = iota // depends on the header Accept
 	Always
 	Never
 )
@@ -102,19 +101,19 @@ type Form struct {
 	Stream Streaming
 }
 
-// exchange is one request for an answer with what the reply depends on.
+// exchange is a request for an answer, with everything that the reply depends on.
 type exchange struct {
 	team         bool
 	streamed     bool
 	partials     bool   // a stream has processing events
 	format       format // of a reply that is not streamed
 	base         string // URL of the server, for links
-	conversation string // of every message, the client's own or a fresh one
+	conversation string // id in every message, either the client's own or a new one
 	req          chat.Request
 }
 
-// Protocol returns the routes of the API. Standard chat has no form with a slash behind it, except below
-// /p/: that path is the AI Chat Protocol's.
+// Protocol returns the routes of the API. The routes of standard chat have no variant with a trailing
+// slash, except below /p/: that path belongs to the AI Chat Protocol.
 func (h *Handler) Protocol() wire.Protocol {
 	turn := wire.Route{Right: wire.Ask, Fail: h.failTurn, Turn: true, Body: wire.JSON}
 	chat := func(pattern string, form Form) wire.Route { return turn.At("POST "+pattern, h.chat(form)) }
@@ -122,7 +121,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		chat("/api/chat/sse", Form{Stream: Always}),
 		chat("/p/chatui/api/chat", Form{}),
 		chat("/p/chatui/api/chat/sse", Form{Stream: Always}),
-		// For clients that append /stream to a base.
+		// For clients that append /stream to a base URL.
 		chat("/p/chatui/api/chat/stream", Form{Stream: Always}),
 	}
 	for _, prefix := range []string{"/api", "/p/chatui/api"} {
@@ -137,7 +136,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: append(wire.Slashed(slashed...), chat("/api/chat", Form{}))}
 }
 
-// chat answers requests of a form with one message, or with one of each agent.
+// chat handles requests of a form. It answers with one message, or with one for each agent.
 func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		x := h.exchange(r, form)

@@ -15,7 +15,7 @@ import (
 // format is the shape of a reply that is not streamed.
 type format string
 
-// The formats. Of a multi-agent reply, full and minimal are the same.
+// The formats. For a multi-agent reply, full and minimal are the same.
 const (
 	full     format = "full"     // a message, and "messages" beside its fields; or an array of messages
 	minimal  format = "minimal"  // an array of messages
@@ -24,7 +24,7 @@ const (
 
 const maxConversationID = 256 // bytes
 
-// exchange returns what is known of a request before it is decoded.
+// exchange returns the exchange for a request before its body is decoded.
 func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 	x := &exchange{
 		team: form.Team, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), conversation: h.cfg.NewID(),
@@ -34,7 +34,7 @@ func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 	return x
 }
 
-// body is a request for an answer; a nil Value was not sent.
+// body is the body of a request for an answer; a Value that was not sent is nil.
 type body struct {
 	ConversationID wire.Value `json:"conversationId"`
 	Messages       wire.Value `json:"messages"`
@@ -99,7 +99,7 @@ func (h *Handler) readQuery(x *exchange, r *wire.Request) error {
 	return nil
 }
 
-// wantsEvents reports whether a client asks for server-sent events, and not rather for JSON.
+// wantsEvents reports whether a client prefers server-sent events to JSON.
 func wantsEvents(h http.Header) bool {
 	events, object := 0.0, 0.0
 	for _, value := range h.Values("Accept") {
@@ -123,8 +123,8 @@ func wantsEvents(h http.Header) bool {
 	return events > 0 && events >= object
 }
 
-// messagesOf reads the messages. Those of other roles than user and assistant are left out: the
-// newest client sends its own error texts back as system messages.
+// messagesOf reads the messages of users and assistants. It skips other roles, because the newest client
+// sends its own error texts back as system messages.
 func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	elements, ok := v.Elements()
 	if !ok {
@@ -154,7 +154,7 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	return list, nil
 }
 
-// messageOf reads one message; ok is false when it is not for the prompt.
+// messageOf reads one message; ok is false if it does not belong in the prompt.
 func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 	var a bodyMessage
 	if !v.Read(&a) {
@@ -166,7 +166,7 @@ func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
 		return m, false, nil
 	}
 	if spoken == llm.Assistant && (a.Content == nil || a.Content.IsNull()) {
-		return m, false, nil // of an answer that never came, which clients keep and send back
+		return m, false, nil // an answer that never arrived; clients keep it and send it back
 	}
 	text, ok := a.Content.Text()
 	if !ok {

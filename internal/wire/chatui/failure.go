@@ -6,12 +6,12 @@ import (
 	"parley/internal/wire"
 )
 
-// fail answers with an error in the shape of a message.
+// fail responds with an error in the form of a message.
 func (h *Handler) fail(w http.ResponseWriter, r *wire.Request, err error) {
 	(&exchange{}).fail(h, nil)(w, r, err)
 }
 
-// failTurn answers a request for a turn whose handler has not begun. Once its body has been read, the
+// failTurn responds to a request for a turn whose handler has not begun. If the body has been read, the
 // message belongs to a conversation.
 func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	x := &exchange{}
@@ -21,8 +21,8 @@ func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	x.fail(h, nil)(w, r, err)
 }
 
-// fail returns what answers with an error of the exchange. A message that began keeps its id and what it
-// has said.
+// fail returns a function that responds with an error of the exchange. A message that has begun keeps
+// its id and its text.
 func (x *exchange) fail(h *Handler, begun *entry) wire.Fail {
 	return func(w http.ResponseWriter, _ *wire.Request, err error) {
 		f := wire.FailureOf(err)
@@ -32,14 +32,14 @@ func (x *exchange) fail(h *Handler, begun *entry) wire.Fail {
 			m.status, m.failure = failed, &f
 		}
 		f.SetHeaders(w.Header())
-		// The newest client reads "message" at the top.
+		// The newest client reads "message" at the top level.
 		body := wire.AppendString(append(m.appendWide(nil), `,"message":`...), f.Text)
-		// Writing fails only when the client is gone, and then nobody is left to tell.
+		// Writing fails only if the client is gone.
 		_ = wire.WriteJSON(w, f.Status, append(body, '}'))
 	}
 }
 
-// failedMessage returns a message that says nothing but why there is none.
+// failedMessage returns a message that contains only a failure.
 func (h *Handler) failedMessage(x *exchange, f wire.Failure) message {
 	return message{
 		id: h.cfg.NewID(), conversation: x.conversation, status: failed, content: []byte(`""`),

@@ -19,22 +19,22 @@ const (
 	teamMode     = "multiAgent"
 )
 
-// untitled is the title with which clients begin a chat, until its first message gives it one.
+// untitled is the title that clients give to a new chat until its first message provides one.
 const untitled = "New Chat"
 
-// Limits of what a client may store.
+// Limits of stored chats.
 const (
 	maxTitle      = 1000     // characters
 	maxStored     = 10_000   // messages of one chat
-	maxTranscript = 16 << 20 // bytes of them
+	maxTranscript = 16 << 20 // bytes of all messages of one chat
 )
 
-// Lengths in characters of what lists show.
+// maxShown is the maximum length in characters of titles and last messages in lists.
 const maxShown = 50
 
 var errNoChat = &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
 
-// history returns the routes of the history below a path.
+// history returns the routes of the chat history below a path.
 func (h *Handler) history(path string) []wire.Route {
 	rt := wire.Route{Right: wire.Ask, Fail: h.fail}
 	one := path + "/{id}"
@@ -54,7 +54,7 @@ func (h *Handler) history(path string) []wire.Route {
 	return routes
 }
 
-// answering returns the handler of a function that returns a body.
+// answering returns a handler that responds with the body that bodyOf returns.
 func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		body, err := bodyOf(r)
@@ -70,7 +70,7 @@ func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWri
 	}
 }
 
-// chats answers GET /chat-history: the caller's chats, those of one mode with ?mode=.
+// chats handles GET /chat-history. It lists the caller's chats, or with ?mode= those of one mode.
 func (h *Handler) chats(r *wire.Request) ([]byte, error) {
 	mode := r.URL.Query().Get("mode")
 	if mode != "" && !isMode(mode) {
@@ -80,7 +80,7 @@ func (h *Handler) chats(r *wire.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const size = 300 // of one chat, roughly
+	const size = 300 // approximate size of one chat
 	body := append(make([]byte, 0, 2+size*len(chats)), '[')
 	for i := range chats {
 		if i > 0 {
@@ -91,7 +91,7 @@ func (h *Handler) chats(r *wire.Request) ([]byte, error) {
 	return append(body, ']'), nil
 }
 
-// createChat answers POST /chat-history with a new chat.
+// createChat handles POST /chat-history, which creates a chat.
 func (h *Handler) createChat(r *wire.Request) ([]byte, error) {
 	asked, err := newChat(r.Body)
 	if err != nil {
@@ -105,7 +105,7 @@ func (h *Handler) createChat(r *wire.Request) ([]byte, error) {
 	})
 }
 
-// save stores a chat as update leaves it, and returns it as lists show it.
+// save stores a chat after update has changed it, and returns it in the form for lists.
 func (h *Handler) save(r *wire.Request, id string, update func(*transcript.Transcript, bool) error) ([]byte, error) {
 	c, err := h.cfg.Store.Save(r.Context(), h.scopeOf(r), id, update)
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *Handler) save(r *wire.Request, id string, update func(*transcript.Trans
 	return appendChat(nil, &c), nil
 }
 
-// newChat reads the mode and the title of a chat to begin.
+// newChat reads the mode and the title of a new chat.
 func newChat(body []byte) (c transcript.Chat, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -142,7 +142,7 @@ func titleOf(v wire.Value) (string, error) {
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
 
-// messages answers GET /chat-history/{id}/messages with the messages as they were stored.
+// messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored.
 func (h *Handler) messages(r *wire.Request) ([]byte, error) {
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scopeOf(r), r.PathValue("id"))
 	if err != nil {
@@ -151,8 +151,8 @@ func (h *Handler) messages(r *wire.Request) ([]byte, error) {
 	return transcript.AppendBodies(nil, t.Messages), nil
 }
 
-// putMessages answers PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add
-// messages to a chat or change some. A title beside the messages, or in their place, renames the chat.
+// putMessages handles PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add or
+// change messages of a chat. A title, with or without messages, renames the chat.
 func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 	put, err := changesOf(r.Body)
 	if err != nil {
@@ -183,8 +183,8 @@ func checkSize(messages []transcript.Message) error {
 	return nil
 }
 
-// describe derives what lists show of a chat: its last message, and its title as long as the
-// client has given it none.
+// describe sets the values of a chat in lists: its last message, and its title unless the client has set
+// one.
 func describe(t *transcript.Transcript) {
 	if n := len(t.Messages); n > 0 {
 		t.LastMessage = shorten(readFields(t.Messages[n-1].Body).content)
@@ -201,7 +201,8 @@ func describe(t *transcript.Transcript) {
 	}
 }
 
-// shorten cuts what is too long for a list, with three dots behind it, and what is not seen.
+// shorten returns a text for lists: without invisible characters, and cut with three dots if it is too
+// long.
 func shorten(s string) string {
 	const dots = "..."
 	s = chat.Seen(s)
@@ -211,7 +212,7 @@ func shorten(s string) string {
 	return string([]rune(s)[:maxShown-len(dots)]) + dots
 }
 
-// deleteChat answers DELETE /chat-history/{id}.
+// deleteChat handles DELETE /chat-history/{id}.
 func (h *Handler) deleteChat(r *wire.Request) ([]byte, error) {
 	return []byte(`{"success":true}`), h.cfg.Store.Delete(r.Context(), h.scopeOf(r), r.PathValue("id"))
 }

@@ -2,15 +2,15 @@ package chatui
 
 import "strings"
 
-// sniffer finds out whether a text that grows is Markdown: whether it has a mark that would look
-// odd as plain text. Once it is, it stays so.
+// sniffer detects whether a growing text is Markdown, that is, whether it has a mark that would look odd
+// as plain text. The result never changes back.
 type sniffer struct {
 	markdown bool
-	seen     int // bytes that were looked at
-	line     int // where the last line begins that was looked at
+	seen     int // bytes that were examined
+	line     int // start of the last line that was examined
 }
 
-// look looks at what has come since the last call.
+// look examines the text that was added since the last call.
 func (s *sniffer) look(text string) bool {
 	if s.markdown || s.seen == len(text) {
 		return s.markdown

@@ -8,13 +8,13 @@ import (
 	"parley/internal/wire"
 )
 
-// item is a message that a client stores.
+// item is a message in a client's list.
 type item struct {
 	transcript.Message
 	fields
 }
 
-// fields are the members of a message that the server reads; "" when missing or no string.
+// fields are the members of a message that the server reads; "" if missing or not a string.
 type fields struct {
 	id      string // messageId, or id
 	role    string
@@ -22,17 +22,18 @@ type fields struct {
 	agent   string // agentName, or agentIdentifier
 }
 
-// pairs are the members that two generations of the client call differently. A message that has
-// one of them is stored with both, so that either generation reads the other one's chats.
+// pairs are members that two generations of the client name differently. A message with one of them is
+// stored with both, so that each generation can read the chats of the other.
 var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
 
-// changes are what a client changes in a chat.
+// changes are a client's changes to a chat.
 type changes struct {
 	messages []item
-	title    string // "" leaves it
+	title    string // "" means no change
 }
 
-// changesOf reads a body {"messages":[…], "title"?}. Only where there is a title may messages be missing.
+// changesOf reads a body {"messages":[…], "title"?}. The messages may be missing only if there is a
+// title.
 func changesOf(body []byte) (c changes, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -52,7 +53,7 @@ func changesOf(body []byte) (c changes, err error) {
 	return c, err
 }
 
-// itemsOf reads a list of messages. What is null is skipped.
+// itemsOf reads a list of messages. It skips null.
 func itemsOf(list wire.Value) ([]item, error) {
 	elements, ok := list.Elements()
 	if !ok {
@@ -122,12 +123,12 @@ func idOf(v wire.Value) string {
 func readFields(body json.RawMessage) fields {
 	object, err := wire.ParseObject(body)
 	if err != nil {
-		return fields{} // it was checked before it was stored
+		return fields{} // the message was checked before it was stored
 	}
 	return fieldsOf(object)
 }
 
-// complete adds to a message the members that other generations of the client read.
+// complete adds the members to a message that other generations of the client read.
 func complete(object wire.Object, body json.RawMessage) json.RawMessage {
 	for _, pair := range pairs {
 		for i, key := range pair {
@@ -142,10 +143,9 @@ func complete(object wire.Object, body json.RawMessage) json.RawMessage {
 	return body
 }
 
-// merge returns what is stored after a client has sent a list. Messages with an id replace the
-// stored ones of that id, and come behind all where there are none. A list in which some have no id
-// takes the place of everything if it begins with all that is stored, because then the client sends
-// the whole chat each time; otherwise what has no id is added.
+// merge returns the messages to store after a client sent a list. A message with the id of a stored one
+// replaces it; other messages are appended. If some have no id and the list begins with all stored
+// messages, the list replaces everything, because the client evidently sends the whole chat each time.
 func merge(stored []transcript.Message, list []item) []transcript.Message {
 	at := make(map[string]int, len(stored))
 	for i, m := range stored {
@@ -179,8 +179,8 @@ func allHaveIDs(list []item) bool {
 	return true
 }
 
-// continues reports whether a list begins with the stored messages: with the same ids, and where
-// one has no id, with the same words of the same speaker.
+// continues reports whether a list begins with the stored messages: with the same ids, or for messages
+// without an id, with the same text of the same role.
 func continues(stored []transcript.Message, list []item) bool {
 	if len(list) < len(stored) {
 		return false

@@ -12,24 +12,24 @@ import (
 // status is the state of a message.
 type status string
 
-// The statuses of the document.
+// The statuses of the protocol.
 const (
 	processing status = "processing"
 	completed  status = "completed"
 	failed     status = "failed"
 )
 
-// message is one message of a reply. It is written in two widths: with the document's fields only,
-// as a processing event, and with those of all generations of the client beside them.
+// message is one message of a reply. It is written in two forms: with only the fields of the protocol,
+// for processing events, and with the fields of all generations of the client.
 type message struct {
 	id           string
 	conversation string
-	agent        string // "" in standard mode, in which messages have no author
+	agent        string // "" in standard mode, which has no agents
 	status       status
-	content      []byte // JSON string, with its quotes
+	content      []byte // JSON string, including the quotes
 	markdown     bool
 	sources      []source
-	failure      *wire.Failure // with the status failed
+	failure      *wire.Failure // only with the status failed
 	at           time.Time
 }
 
@@ -48,7 +48,7 @@ func sourcesOf(base string, citations []chat.Citation) []source {
 	return list
 }
 
-// appendNarrow appends the document's fields, and leaves the object open.
+// appendNarrow appends the fields of the protocol, and does not close the object.
 func (m *message) appendNarrow(dst []byte) []byte {
 	dst = wire.AppendString(append(dst, `{"messageId":`...), m.id)
 	if m.conversation != "" {
@@ -83,8 +83,8 @@ func (m *message) appendNarrow(dst []byte) []byte {
 	return append(appendTime(dst, m.at), '"')
 }
 
-// appendWide appends the document's fields and those that other generations of the client read,
-// and leaves the object open.
+// appendWide appends the fields of the protocol and those of all generations of the client, and does not
+// close the object.
 func (m *message) appendWide(dst []byte) []byte {
 	dst = m.appendNarrow(dst)
 	dst = wire.AppendString(append(dst, `,"id":`...), m.id)
@@ -104,7 +104,7 @@ func (m *message) appendWide(dst []byte) []byte {
 	return append(appendTime(dst, m.at), `"}`...)
 }
 
-// appendName appends a member with the author's name, if there is one.
+// appendName appends a member with the agent's name, if there is one.
 func appendName(dst []byte, key, name string) []byte {
 	if name == "" {
 		return dst
@@ -118,5 +118,5 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
 }
 
-// codeOf returns a failure's code as the document writes codes.
+// codeOf returns a failure's code in the spelling of the protocol.
 func codeOf(f wire.Failure) string { return strings.ToUpper(f.Code) }

@@ -8,7 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// reply answers without a stream, from the same board. If the turn does not end in time, it answers anyway.
+// reply responds without a stream, from the same board. It responds after a time limit even if the turn
+// has not ended.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	b, finish := h.run(r, x)
 	defer finish()
@@ -19,7 +20,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	case <-timer.C:
 	}
 	if b.update(); b.panicked() {
-		return nil // see run
+		return nil // run's finish panics
 	}
 	b.end(errTooLong, h.cfg.Now())
 	if err := b.failure(); err != nil {
@@ -40,7 +41,7 @@ func (b *board) panicked() bool {
 	}
 }
 
-// failure returns why there is no reply: nothing was said, or every message has failed.
+// failure returns the error of a turn without any reply: nothing was said, or every message has failed.
 func (b *board) failure() error {
 	if len(b.entries) == 0 {
 		if b.err == nil {
@@ -59,7 +60,7 @@ func (b *board) failure() error {
 	return b.err
 }
 
-// lastEntry returns the message that began last, nil when none did.
+// lastEntry returns the message that began last, or nil.
 func (b *board) lastEntry() *entry {
 	if len(b.entries) == 0 {
 		return nil
@@ -67,8 +68,7 @@ func (b *board) lastEntry() *entry {
 	return b.entries[len(b.entries)-1]
 }
 
-// arrange sorts the messages by their agents. Of agents that work side by side, any may have begun
-// first.
+// arrange sorts the messages by their agents, since concurrent agents may begin in any order.
 func (b *board) arrange(agents []string) {
 	place := func(e *entry) int {
 		if i := slices.Index(agents, e.agent); i >= 0 {

@@ -11,9 +11,9 @@ import (
 
 var errTooLong = &chat.Error{Kind: chat.Unavailable, Msg: "The answer took too long."}
 
-// run starts the turn of an exchange. The caller calls finish at the end. It cancels the turn if it still
-// runs and returns when the turn has ended; if the turn panicked, it panics too, where the server expects
-// it.
+// run starts the turn of an exchange. The caller must call finish at the end. finish cancels the turn if
+// it is still running, and waits for its end; if the turn panicked, finish panics in the goroutine of
+// the request, where the server expects it.
 func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), h.cfg.pace.answer, errTooLong)
 	b = start(ctx, h.cfg.Now, h.cfg.Runner, &x.req)
@@ -26,18 +26,18 @@ func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	}
 }
 
-// session is the streamed answer to one exchange. It is used by one goroutine.
+// session is the streamed reply to one exchange. Only one goroutine uses it.
 type session struct {
 	h      *Handler
 	x      *exchange
 	board  *board
 	stream *wire.Stream
 	timer  *time.Timer
-	last   time.Time     // when something was sent last, or the session began
-	quiet  time.Duration // what has to pass after that before the next event; 0 before the first
+	last   time.Time     // when something was last sent, or the session began
+	quiet  time.Duration // time that must pass after last before the next event; 0 before the first
 	turn   int           // index of the open message that was shown last
 
-	changed <-chan struct{} // closed when the board has more to read; nil when it has not
+	changed <-chan struct{} // closed when the board has more to read; nil if it is complete
 }
 
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
@@ -51,19 +51,19 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 		return err // the client is gone
 	}
 	switch err := b.failure(); {
-	case b.panicked(): // see run
+	case b.panicked(): // run's finish panics
 	case !s.stream.Begun():
 		x.fail(h, b.lastEntry())(w, r, err)
 		return err
-	case len(b.entries) == 0: // only a comment was sent, but so was the status
+	case len(b.entries) == 0: // only a comment was sent, but that committed the status
 		m := h.failedMessage(x, wire.FailureOf(err))
-		// If the client is gone too, this fails, and nobody is left to tell.
+		// If this fails, the client is gone too.
 		_ = s.stream.Send(append(m.appendWide(s.stream.Line()), '}'))
 	}
 	return b.err
 }
 
-// run sends what is due until everything is sent. Its error says that the client is gone.
+// run sends events when they are due until all are sent. An error means that the client is gone.
 func (s *session) run(giveUp time.Time) error {
 	for {
 		now := s.h.cfg.Now()
@@ -89,12 +89,12 @@ func (s *session) run(giveUp time.Time) error {
 	}
 }
 
-// next returns the next event when it may be sent, else when it may be. With neither it says
-// whether there will be one.
+// next returns the next event if it may be sent now, or otherwise the time when it may. If there is
+// neither, more reports whether another event will follow.
 func (s *session) next(now time.Time) (line []byte, due time.Time, more bool) {
 	s.changed = s.board.update()
 	if s.board.over && !s.stream.Begun() && s.board.failure() != nil {
-		return nil, time.Time{}, false // it gets a status of its own
+		return nil, time.Time{}, false // it gets its own status
 	}
 	m, terminal := s.choose()
 	if m == nil {
@@ -115,7 +115,7 @@ func (s *session) next(now time.Time) (line []byte, due time.Time, more bool) {
 	return append(out.appendWide(s.stream.Line()), '}'), time.Time{}, true
 }
 
-// due returns when the next event may be sent: clients lose events that arrive together.
+// due returns when the next event may be sent, since clients lose events that arrive together.
 func (s *session) due(terminal bool) time.Time {
 	if s.quiet == 0 {
 		return time.Time{}
@@ -126,16 +126,16 @@ func (s *session) due(terminal bool) time.Time {
 	return s.last.Add(s.quiet)
 }
 
-// choose returns the message to send next, and whether its terminal event is. Messages that have
-// ended come first, in their order, so that a client which lists them as they end has them in the
-// order in which they began; those that are open take turns.
+// choose returns the message to send next, and whether to send its terminal event. Messages that have
+// ended come first, in their order, so that a client that lists them as they end shows them in the order
+// in which they began. Open messages take turns.
 func (s *session) choose() (m *entry, terminal bool) {
 	entries := s.board.entries
 	for at, m := range entries {
 		if m.ended == nil || m.closed {
 			continue
 		}
-		if s.unseen(m) { // all that a message says is shown before its end
+		if s.unseen(m) { // the whole text is shown before the terminal event
 			return m, false
 		}
 		if s.board.mayClose(at) {
@@ -152,13 +152,13 @@ func (s *session) choose() (m *entry, terminal bool) {
 	return nil, false
 }
 
-// unseen reports whether a message has text that no event has shown yet.
+// unseen reports whether a message has text that was not sent yet.
 func (s *session) unseen(m *entry) bool {
 	return s.x.partials && len(m.content) > max(m.shown, 1)
 }
 
-// mayClose reports whether the terminal event of an ended message may be sent. What may be the last message
-// waits for the end of the turn, since until then another one may replace it.
+// mayClose reports whether the terminal event of an ended message may be sent. The last message waits
+// for the end of the turn, since another message may still replace it.
 func (b *board) mayClose(at int) bool {
 	if b.over || at < len(b.entries)-1 {
 		return true
@@ -171,7 +171,7 @@ func (b *board) mayClose(at int) bool {
 	return false
 }
 
-// wait waits until something is new on the board, and sends a comment when that takes long.
+// wait waits for news on the board, and sends a comment if that takes long.
 func (s *session) wait(now, giveUp time.Time) error {
 	idle := s.last.Add(s.h.cfg.pace.idle)
 	if idle.After(giveUp) {
