@@ -11,11 +11,11 @@ import (
 	"parley/internal/chat"
 )
 
-// divert reads a JSON body of which one member, a string at the top, may be too large to be held in
-// memory: a file as base64. It returns the body with that string empty, to be parsed as any other, and
-// has passed the string's content to take as it came. The rest of the body may have limit bytes.
+// divert reads a JSON body with one top-level string member that may be too large for memory: a file in
+// base64. It passes the content of that string to take as it arrives, and returns the body with an empty
+// string in its place, to be parsed like any other. The rest of the body is limited to limit bytes.
 //
-// It only looks for the string; whether the body is JSON is for the parser to say.
+// It only looks for the string. The parser decides whether the body is JSON.
 func divert(body io.Reader, member string, limit int64, take func(content io.Reader) error) (rest []byte, err error) {
 	d := &diverter{r: bufio.NewReaderSize(body, 64<<10), limit: limit}
 	for {
@@ -63,13 +63,13 @@ func (d *diverter) keep(c byte) error {
 	return d.rest.WriteByte(c)
 }
 
-// text keeps a string whose first quote was kept, and returns it as it is written.
+// text keeps a string whose opening quote was kept, and returns it in its encoded form.
 func (d *diverter) text() (string, error) {
 	start := d.rest.Len()
 	for escaped := false; ; {
 		c, err := d.r.ReadByte()
 		if errors.Is(err, io.EOF) {
-			return "", nil // the parser will say so
+			return "", nil // the parser reports it
 		}
 		if err == nil {
 			err = d.keep(c)
@@ -87,7 +87,7 @@ func (d *diverter) text() (string, error) {
 	}
 }
 
-// value passes the string that is the value of a key on, if it is one.
+// value passes the string value of a key to take. It does nothing for another value.
 func (d *diverter) value(take func(io.Reader) error) error {
 	colon := false
 	for {
@@ -111,9 +111,9 @@ func (d *diverter) value(take func(io.Reader) error) error {
 			if err := take(content); err != nil {
 				return err
 			}
-			_, err := io.Copy(io.Discard, content) // what was not wanted of it
+			_, err := io.Copy(io.Discard, content) // the part that take did not read
 			return err
-		default: // another value, or no value: it was a string in a list, say
+		default: // another value; or the string was not a key
 			return d.r.UnreadByte()
 		}
 		if err := d.keep(c); err != nil {
@@ -122,12 +122,12 @@ func (d *diverter) value(take func(io.Reader) error) error {
 	}
 }
 
-// stringReader reads the content of a JSON string that needs no escapes but those of slashes and line
-// ends, up to its closing quote.
+// stringReader reads the content of a JSON string up to its closing quote. It supports only escapes of
+// slashes and line ends.
 type stringReader struct {
 	r    *bufio.Reader
 	done bool
-	err  error // with which it ended early
+	err  error // the error that ended it early
 }
 
 func (s *stringReader) Read(b []byte) (n int, err error) {
@@ -143,7 +143,7 @@ func (s *stringReader) Read(b []byte) (n int, err error) {
 		case err == nil && c == '\\':
 			c, err = s.escape()
 		case err == nil && c < ' ':
-			err = errNotBase64 // which JSON wants escaped
+			err = errNotBase64 // JSON requires an escape
 		}
 		switch {
 		case err != nil:
@@ -178,8 +178,8 @@ func (s *stringReader) escape() (byte, error) {
 	return 0, errNotBase64
 }
 
-// base64Reader decodes base64 of either alphabet, with or without padding and line ends, and passes
-// over the beginning of a data: URL.
+// base64Reader decodes base64 of either alphabet, with or without padding and line ends. It skips the
+// prefix of a data: URL.
 func base64Reader(r io.Reader) io.Reader {
 	b := bufio.NewReader(r)
 	if head, _ := b.Peek(5); string(head) == "data:" {
@@ -193,7 +193,7 @@ func base64Reader(r io.Reader) io.Reader {
 	return &strictBase64{r: base64.NewDecoder(base64.RawStdEncoding, &alphabet{r: b})}
 }
 
-// alphabet makes the characters of base64url those of base64 and takes padding and line ends away.
+// alphabet converts base64url to base64 and removes padding and line ends.
 type alphabet struct {
 	r      io.Reader
 	padded bool
@@ -215,14 +215,14 @@ func (a *alphabet) Read(b []byte) (int, error) {
 			c = '/'
 		}
 		if a.padded {
-			return len(kept), errNotBase64 // something behind the padding
+			return len(kept), errNotBase64 // something after the padding
 		}
 		kept = append(kept, c)
 	}
 	return len(kept), err
 }
 
-// strictBase64 gives errors of the decoder their kind.
+// strictBase64 converts errors of the decoder.
 type strictBase64 struct{ r io.Reader }
 
 func (s *strictBase64) Read(b []byte) (int, error) {

@@ -20,8 +20,8 @@ import (
 	"parley/internal/wire"
 )
 
-// outcome is what the ingestion routes of the Chat-with-RAG API answer when a job has ended. The keys
-// are those of the original; job_id and state are Parley's.
+// outcome is the response of the Chat-with-RAG ingestion routes when a job has ended. The keys are those
+// of the original, except job_id and state, which are Parley's.
 type outcome struct {
 	Message        string    `json:"message"`
 	ChunksIndexed  int       `json:"chunks_indexed"`
@@ -43,16 +43,16 @@ type refused struct {
 	Error  string `json:"error"`
 }
 
-// estimate is what these routes answer when nothing is to be written.
+// estimate is the response of these routes if nothing is to be written.
 type estimate struct {
 	Message       string    `json:"message"`
 	ChunksPlanned int       `json:"chunks_planned"`
 	TokensUsed    int       `json:"tokens_used"`
-	EmbeddingCost *float64  `json:"embedding_cost"` // null when the price is unknown
+	EmbeddingCost *float64  `json:"embedding_cost"` // null if the price is unknown
 	Errors        []refused `json:"errors"`
 }
 
-// options are what the bodies of these routes have in common.
+// options are the common members of the bodies of these routes.
 type options struct {
 	namespace    string
 	skipSections []string
@@ -61,7 +61,7 @@ type options struct {
 	estimate     bool
 }
 
-// optionsOf reads the members that the bodies have in common. Null counts as absent.
+// optionsOf reads the common members of a body. Null counts as absent.
 func optionsOf(o wire.Object) (opts options, err error) {
 	read := fields{o: o}
 	opts.namespace = read.text("namespace")
@@ -75,7 +75,7 @@ func optionsOf(o wire.Object) (opts options, err error) {
 	return opts, read.err
 }
 
-// index answers POST /index {urls, …}.
+// index handles POST /index {urls, …}.
 func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
 	return h.sites(w, r, documents.Index, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		read := fields{o: o}
@@ -105,7 +105,7 @@ func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// mediaWiki answers POST /mediawiki/url {url, …}.
+// mediaWiki handles POST /mediawiki/url {url, …}.
 func (h *Handler) mediaWiki(w http.ResponseWriter, r *wire.Request) error {
 	return h.sites(w, r, documents.MediaWiki, func(o wire.Object, opts options) ([]ingest.Site, bool, error) {
 		site, err := siteOf(o, opts)
@@ -114,7 +114,7 @@ func (h *Handler) mediaWiki(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// siteOf reads the one address of a body.
+// siteOf reads the address of a body with one address.
 func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 	read := fields{o: o}
 	site := ingest.Site{URL: read.text("url"), SkipSections: opts.skipSections, MaxChunks: opts.maxChunks}
@@ -124,8 +124,8 @@ func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 	return site, read.err
 }
 
-// sites answers the routes that read the web. Of reads what a body asks for, and whether pages that
-// have not changed are to be read anew.
+// sites handles the routes that read the web. The function of returns the sites in a body, and whether
+// to read unchanged pages again.
 func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
 	object, err := r.Object()
@@ -191,8 +191,8 @@ func (h *Handler) estimated(e documents.Estimate) estimate {
 	return out
 }
 
-// conclude answers with what became of a job, if it ends in time, else with 202 and where to hear of
-// it. Prefer: respond-async (RFC 7240) asks not to wait.
+// conclude responds with the result of a job if it ends in time, and otherwise with 202 and the address
+// of the job. Prefer: respond-async (RFC 7240) asks not to wait.
 func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, out outcome) error {
 	if !strings.Contains(strings.ToLower(r.Header.Get("Prefer")), "respond-async") {
 		j = h.ended(r.Context(), j, h.cfg.Wait)
@@ -224,14 +224,14 @@ func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, ou
 	return wire.Reply(w, http.StatusOK, out)
 }
 
-// pdf answers POST /pdf {file: base64 | url, filename, …}.
+// pdf handles POST /pdf {file: base64 | url, filename, …}.
 func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	leave, err := enter(h.receiving)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	// The file comes before it is known where it goes: a batch is not told of that until then.
+	// The file arrives before its scope is known. The batch gets the scope later.
 	batch := h.cfg.Service.Begin(upload.Scope{}, documents.PDF)
 	kept := false
 	defer func() {
@@ -292,13 +292,13 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	return h.conclude(w, r, j, outcome{Source: j.Files[0].Name})
 }
 
-// unnamed is the name of a file until its own is known.
+// unnamed is the name of a file until its own name is known.
 const unnamed = "upload.pdf"
 
-// pdfStart is within how many bytes a PDF says that it is one (ISO 32000-1, annex H, note 13).
+// pdfStart is the number of bytes that must contain the PDF header (ISO 32000-1, annex H, note 13).
 const pdfStart = 1024
 
-// receivePDF reads the body; a file in it goes to the batch.
+// receivePDF reads the body and adds a file in it to the batch.
 func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *documents.Batch) (wire.Object, error) {
 	body := wire.NewPaced(w, r.Request, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
@@ -306,7 +306,7 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *docu
 		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
 		switch start, err := decoded.Peek(pdfStart); {
 		case len(start) == 0 && errors.Is(err, io.EOF):
-			return nil // as good as no file
+			return nil // counts as no file
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case !bytes.Contains(start, []byte("%PDF-")):
@@ -326,7 +326,7 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *docu
 	return wire.ParseObject(rest)
 }
 
-// limitedReader fails when there is more than left.
+// limitedReader fails if there are more than left bytes.
 type limitedReader struct {
 	r    io.Reader
 	left int64
@@ -340,7 +340,7 @@ func (l *limitedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// pdfName is the name of a PDF: what the client says, else the end of its address.
+// pdfName returns the name of a PDF: the client's, or else the end of its address.
 func pdfName(name, address string) (string, error) {
 	if name == "" {
 		if u, err := url.Parse(address); err == nil {
@@ -353,11 +353,11 @@ func pdfName(name, address string) (string, error) {
 	return upload.Clean(name)
 }
 
-// delete answers DELETE /delete/{url…}: the address stands in the path, escaped or as it is, and then
-// with its query.
+// delete handles DELETE /delete/{url…}. The path contains the address, either escaped or verbatim; a
+// verbatim address includes the query.
 func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	address, namespace := addressOf(r)
-	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // as /search has it
+	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // in the form of /search
 		address, namespace = c.Name, cmp.Or(c.Namespace, namespace)
 	}
 	at, err := h.scope(r.Who, namespace)
@@ -377,8 +377,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	}{"Document deleted successfully", n})
 }
 
-// addressOf returns the address that a path of DELETE /delete/ ends with, and the namespace. An
-// address that is written as it is takes the query with it.
+// addressOf returns the address at the end of a path of DELETE /delete/, and the namespace. The query
+// belongs to an address that is not escaped.
 func addressOf(r *wire.Request) (address, namespace string) {
 	raw := strings.TrimPrefix(r.URL.EscapedPath(), deletePath)
 	address, err := url.PathUnescape(raw)
@@ -388,7 +388,7 @@ func addressOf(r *wire.Request) (address, namespace string) {
 	if !strings.Contains(raw, ":/") {
 		return address, queryNamespace(r)
 	}
-	address = raw // what is escaped in there is escaped in the address itself
+	address = raw // escapes in a verbatim address belong to it
 	if r.URL.RawQuery != "" {
 		address += "?" + r.URL.RawQuery
 	}

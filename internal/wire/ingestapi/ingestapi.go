@@ -1,6 +1,6 @@
-// Package ingestapi is how clients hand in what is to be indexed, and follow what becomes of it: the
+// Package ingestapi serves the routes with which clients add documents and follow the progress: the
 // uploads of the Azure front ends, the ingestion routes of the Chat-with-RAG API, and Parley's own
-// routes of jobs. README.md lists them and where they differ from the originals.
+// routes for jobs. README.md lists them and how they differ from the originals.
 package ingestapi
 
 import (
@@ -23,27 +23,28 @@ import (
 	"parley/internal/wire/ragchat"
 )
 
-// Config is what a Handler works with. Service is required.
+// Config configures a Handler. Service is required.
 type Config struct {
 	Service   *documents.Service
 	Namespace string // "" means "default"
-	PublicURL string // as in wire.BaseURL; "" is what the request says
-	MaxUpload int64  // bytes of an upload, all its files together; 0 for 200 MiB
-	MaxBody   int64  // bytes of a JSON body, not counting a file in it; 0 for wire.DefaultBodyLimit
-	// Cost returns what embedding so many tokens costs in US dollars; false when the price is unknown.
+	PublicURL string // as in wire.BaseURL; "" means the URL of each request
+	MaxUpload int64  // bytes of an upload, all files together; 0 means 200 MiB
+	MaxBody   int64  // bytes of a JSON body without a file in it; 0 means wire.DefaultBodyLimit
+	// Cost returns the price of embedding so many tokens in US dollars, or false if the price is
+	// unknown.
 	Cost func(tokens int) (float64, bool)
-	Wait time.Duration // for a job to end before it is answered with 202; 0 for 25 s
+	Wait time.Duration // how long to wait for the end of a job before responding with 202; 0 means 25 s
 }
 
-// Handler answers the routes. It is safe for concurrent use.
+// Handler handles the routes. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
-	receiving chan struct{} // holds a value for each upload that is coming in
+	receiving chan struct{} // holds a value for each upload in progress
 	surveying chan struct{} // the same for estimates
 }
 
-// maxReceiving is how many uploads come in at one time; each may fill the disk with its limit.
-// maxSurveying is how many estimates are made at one time; each reads with processes of its own.
+// maxReceiving limits concurrent uploads, since each may use its full limit of the disk. maxSurveying
+// limits concurrent estimates, since each starts its own processes.
 const (
 	maxReceiving = 8
 	maxSurveying = 2
@@ -75,7 +76,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	change := wire.Route{Right: wire.Change, Fail: wire.PlainError, Limit: h.cfg.MaxBody}
 	events, upload, withBody, ignoring := read, change, change, change
 	events.Events, upload.Body, withBody.Body, ignoring.Body = true, wire.Unread, wire.JSON, wire.Ignored
-	rag := withBody // of the Chat-with-RAG API
+	rag := withBody // for routes of the Chat-with-RAG API
 	rag.Fail = ragchat.Fail
 	pdf, deletion := rag, rag
 	pdf.Body, deletion.Body, deletion.Verbatim = wire.UnreadJSON, wire.NoBody, true
@@ -98,11 +99,11 @@ func (h *Handler) Protocol() wire.Protocol {
 	)}
 }
 
-// deletePath stands before the address of a document that is to be deleted.
+// deletePath precedes the address of a document to delete.
 const deletePath = "/delete/"
 
-// enter takes one of a limited number of places; the returned function, which may be called more than
-// once, gives it back.
+// enter takes one of a limited number of slots. The returned function releases it and may be called more
+// than once.
 func enter(room chan struct{}) (leave func(), err error) {
 	select {
 	case room <- struct{}{}:
@@ -112,7 +113,8 @@ func enter(room chan struct{}) (leave func(), err error) {
 	}
 }
 
-// scope returns whose files a request is about: in the namespace that it names, or the server's.
+// scope returns the scope of a request: the caller's files in the namespace that it names, or in the
+// server's.
 func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, error) {
 	if namespace == "" {
 		namespace = h.cfg.Namespace
@@ -126,21 +128,21 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
 
-// queryNamespace returns the namespace that a URL names.
+// queryNamespace returns the namespace in a URL.
 func queryNamespace(r *wire.Request) string {
 	q := r.URL.Query()
 	if ns := q.Get("namespace"); ns != "" {
 		return ns
 	}
-	return q.Get("active_domain") // the name in the original
+	return q.Get("active_domain") // the original's name
 }
 
-// unprocessable is the status of a body that is well-formed and still cannot be meant.
+// unprocessable returns the error for a body that is well-formed but makes no sense.
 func unprocessable(format string, args ...any) error {
 	return wire.Refuse(http.StatusUnprocessableEntity, "validation_error", fmt.Sprintf(format, args...))
 }
 
-// OverQuota refuses an upload for which a quota has no room.
+// OverQuota returns the error for an upload that exceeds a quota.
 func OverQuota(e *documents.QuotaError) error {
 	whose := "your uploaded files"
 	if e.All {
@@ -150,7 +152,7 @@ func OverQuota(e *documents.QuotaError) error {
 		fmt.Sprintf("With this upload %s would take more than %d bytes. Nothing was stored; delete some first.", whose, e.Limit))
 }
 
-// TooManyJobs refuses a request because of the jobs that wait.
+// TooManyJobs returns the error for a request that is refused because too many jobs are waiting.
 func TooManyJobs(e *job.QueueError) error {
 	if e.All {
 		return &chat.Error{Kind: chat.Unavailable, RetryAfter: time.Minute,
@@ -190,13 +192,13 @@ func failure(err error) error {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// message is the answer of the routes that say in a sentence what they did.
+// message is the response of routes that report in a sentence what they did.
 type message struct {
 	Message string `json:"message"`
 	JobID   string `json:"job_id,omitempty"`
 }
 
-// jobBody is a job as clients read it.
+// jobBody is a job in responses.
 type jobBody struct {
 	ID         string     `json:"id"`
 	Kind       string     `json:"kind"`
@@ -240,14 +242,14 @@ func bodyOf(j job.Job) jobBody {
 	return b
 }
 
-// stamp writes a time in UTC with milliseconds.
+// stamp formats a time in UTC with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// encode returns a job as JSON in one line.
+// encode encodes a job as JSON on one line.
 func encode(j job.Job) (json.RawMessage, error) { return wire.AppendJSON(nil, bodyOf(j)) }
 
-// ended waits for a job to end, for as long as the client and the configuration have patience, and
-// returns it as it is then.
+// ended waits until a job ends, ctx ends or patience has passed, and returns the current state of the
+// job.
 func (h *Handler) ended(ctx context.Context, j job.Job, patience time.Duration) job.Job {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -17,13 +17,13 @@ const (
 	maxJobs     = 100
 )
 
-// jobsPage is a page of jobs, the newest first.
+// jobsPage is a page of jobs, newest first.
 type jobsPage struct {
 	Jobs []jobBody `json:"jobs"`
-	Next *string   `json:"next"` // for the parameter before of the next page; null on the last one
+	Next *string   `json:"next"` // the parameter before for the next page; null on the last page
 }
 
-// jobs answers GET /api/jobs?limit=&before=&namespace= with a page of the caller's jobs.
+// jobs handles GET /api/jobs?limit=&before=&namespace=. It returns a page of the caller's jobs.
 func (h *Handler) jobs(w http.ResponseWriter, r *wire.Request) error {
 	q := r.URL.Query()
 	list := job.List{Owner: r.Who.Subject, Namespace: q.Get("namespace"), Before: q.Get("before"), Limit: defaultJobs}
@@ -34,7 +34,7 @@ func (h *Handler) jobs(w http.ResponseWriter, r *wire.Request) error {
 		}
 		list.Limit = min(n, maxJobs)
 	}
-	list.Limit++ // to see whether there are more
+	list.Limit++ // one more, to see whether there is another page
 	all, err := h.cfg.Service.Jobs().Jobs(r.Context(), list)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (h *Handler) jobs(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, page)
 }
 
-// job answers GET /api/jobs/{id}.
+// job handles GET /api/jobs/{id}.
 func (h *Handler) job(w http.ResponseWriter, r *wire.Request) error {
 	j, err := h.find(r)
 	if err != nil {
@@ -64,8 +64,8 @@ func (h *Handler) find(r *wire.Request) (job.Job, error) {
 	return j, failure(err)
 }
 
-// cancel answers POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id} with the job. One that is
-// running ends soon after.
+// cancel handles POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id}. It returns the job; a running job
+// ends soon after.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	j, err := h.cfg.Service.Jobs().Cancel(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
@@ -77,7 +77,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, bodyOf(j))
 }
 
-// retry answers POST /api/jobs/{id}/retry with the job, which is queued again.
+// retry handles POST /api/jobs/{id}/retry. It returns the job, which is queued again.
 func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 	j, err := h.cfg.Service.Jobs().Retry(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
@@ -91,12 +91,12 @@ func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 
 const keepAlive = 12 * time.Second
 
-// finalEvent is the id of the event with which a job has ended. A browser that comes back after it
-// is told to stay away (HTML standard, section 9.2.2).
+// finalEvent is the id of the last event of a job. A browser that reconnects after it is told not to
+// (HTML standard, section 9.2.2).
 const finalEvent = 1
 
-// events answers GET /api/jobs/{id}/events: the job as it is, and again whenever it has changed, as
-// server-sent events, the last one when it has ended.
+// events handles GET /api/jobs/{id}/events. It sends the job's current state and each change as
+// server-sent events, until the job has ended.
 func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 	j, err := h.find(r)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 	stream, last := wire.SSE(w), ""
 	for now, err := range h.cfg.Service.Jobs().Watch(r.Context(), j.Owner, j.ID, keepAlive) {
 		if err != nil {
-			return failure(err) // it is gone; after the first event nobody hears of that
+			return failure(err) // the job is gone; after the first event the client does not see this error
 		}
 		raw, err := encode(now)
 		switch {

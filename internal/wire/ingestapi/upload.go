@@ -14,11 +14,11 @@ import (
 	"parley/internal/wire"
 )
 
-// maxFields is how many parts beside its files an upload may have.
+// maxFields is the maximum number of parts of an upload that are not files.
 const maxFields = 100
 
-// upload answers POST /upload, a form with files, with {"message", "job_id"}. The files are written to
-// the disk as they come; nothing of an upload that is not read to its end is kept.
+// upload handles POST /upload, a form with files. It responds with {"message", "job_id"}. The files are
+// written to the disk as they arrive; nothing of an incomplete upload is kept.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	at, err := h.scope(r.Who, queryNamespace(r))
 	if err != nil {
@@ -57,12 +57,12 @@ func boundaryOf(r *wire.Request) (string, error) {
 	return params["boundary"], nil
 }
 
-// receive takes the files of a form and makes a job of them.
+// receive reads the files of a form and makes a job of them.
 func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *documents.Batch, boundary string) (job.Job, error) {
 	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
 	defer body.Drain()
 	if err := takeParts(r, batch, multipart.NewReader(body, boundary)); err != nil {
-		if broken := body.Err(); broken != nil { // which the form's reader wraps
+		if broken := body.Err(); broken != nil { // the form's reader wraps it
 			return job.Job{}, broken
 		}
 		return job.Job{}, failure(err)
@@ -70,14 +70,14 @@ func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *documen
 	if batch.Len() == 0 {
 		return job.Job{}, wire.Invalidf("The upload has no file: expected a part named \"file\" with a file name.")
 	}
-	if _, err := io.Copy(io.Discard, body); err != nil { // what is behind the form
+	if _, err := io.Copy(io.Discard, body); err != nil { // the rest after the form
 		return job.Job{}, body.Err()
 	}
 	j, err := batch.Commit(r.Context())
 	return j, failure(err)
 }
 
-// takeParts takes the parts of a form that are files. Fields are passed over.
+// takeParts adds the files of a form to a batch. It ignores other fields.
 func takeParts(r *wire.Request, batch *documents.Batch, parts *multipart.Reader) error {
 	for fields := 0; ; {
 		part, err := parts.NextRawPart()
@@ -103,8 +103,8 @@ func takeParts(r *wire.Request, batch *documents.Batch, parts *multipart.Reader)
 	}
 }
 
-// uploaded answers GET /list_uploaded with the names of the caller's files. Headers tell how many bytes
-// his files take, in all namespaces, and how many they may.
+// uploaded handles GET /list_uploaded with the names of the caller's files. Headers report the bytes of
+// the caller's files in all namespaces, and their limit.
 func (h *Handler) uploaded(w http.ResponseWriter, r *wire.Request) error {
 	at, err := h.scope(r.Who, queryNamespace(r))
 	if err != nil {
@@ -125,7 +125,7 @@ func (h *Handler) uploaded(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, names)
 }
 
-// deleteUploaded answers POST /delete_uploaded {"filename"}.
+// deleteUploaded handles POST /delete_uploaded {"filename"}.
 func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {

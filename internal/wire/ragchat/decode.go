@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire"
 )
 
-// body is a request for an answer; a nil Value was not sent.
+// body is the body of a request for an answer; a Value that was not sent is nil.
 type body struct {
 	Message      wire.Value `json:"message"`
 	Params       wire.Value `json:"params"`
@@ -19,8 +19,8 @@ type body struct {
 	History      wire.Value `json:"history"`
 }
 
-// decode fills x from a body. The query id comes first, so that even a refusal reaches those who
-// watch the steps.
+// decode fills x from a request. It reads the query id first, so that even an error reaches the watchers
+// of the steps.
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	x.base, x.home = wire.BaseURL(r.Request, h.cfg.PublicURL, false), h.cfg.Namespace
 	x.req.Namespace, x.req.Principal = h.cfg.Namespace, r.Who
@@ -55,7 +55,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	return nil
 }
 
-// paramsOf returns the object of parameters, empty when there is none.
+// paramsOf returns the object of parameters; it is empty if there is none.
 func paramsOf(v wire.Value) (wire.Object, error) {
 	if v == nil || v.IsNull() {
 		return wire.Object{}, nil
@@ -67,7 +67,8 @@ func paramsOf(v wire.Value) (wire.Object, error) {
 	return settings, nil
 }
 
-// webSearchOf decides on web search: the body before the parameters before the configuration.
+// webSearchOf decides whether to search the web: the body takes precedence over the parameters, and
+// these over the configuration.
 func (h *Handler) webSearchOf(x *exchange, v wire.Value) error {
 	if isGiven(v) {
 		asked, ok := v.Flag()
@@ -85,8 +86,8 @@ func (h *Handler) webSearchOf(x *exchange, v wire.Value) error {
 // webSearchTool is the name of the tool that searches the web.
 const webSearchTool = "web_search"
 
-// offerWebSearch has the model that answers search the web when it sees fit. Where it cannot, the
-// response says so.
+// offerWebSearch lets the answering model search the web at its discretion. If it cannot, the response
+// says so.
 func (h *Handler) offerWebSearch(x *exchange) {
 	o := &x.req.Options
 	switch {
@@ -101,7 +102,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 	}
 }
 
-// historyOf reads the client's history, oldest first, without what clients put behind it.
+// historyOf reads the client's history, oldest first, without the items that clients append to it.
 func (h *Handler) historyOf(v wire.Value, question string) ([]chat.Message, error) {
 	if !isGiven(v) {
 		return nil, nil
@@ -150,12 +151,12 @@ func messageOf(v wire.Value, i int) (chat.Message, error) {
 	return chat.TextMessage(llm.Role(name), text), nil
 }
 
-// placeholder is what clients show in the place of the answer that they wait for, with the steps
-// behind it that they have heard of.
+// placeholder matches the text that clients show while they wait for an answer, possibly followed by the
+// steps so far.
 var placeholder = regexp.MustCompile(`^\s*(?:(?:Processing|Thinking)(?:\.{3}|…)?(?:\s*-->.*)?)?\s*$`)
 
-// trimHistory takes off what real clients send as the last two items: the question itself, and
-// the placeholder of its answer.
+// trimHistory removes the last two items that real clients send: the question itself, and the
+// placeholder of its answer.
 func trimHistory(messages []chat.Message, question string) []chat.Message {
 	if n := len(messages); n > 0 && messages[n-1].Role == llm.Assistant && placeholder.MatchString(messages[n-1].Text()) {
 		messages = messages[:n-1]

@@ -7,15 +7,15 @@ import (
 	"parley/internal/wire"
 )
 
-// Defaults is what a request gets that says nothing else. Its JSON is GET /api/config: the names
-// are those of the parameters and of the original's settings.
+// Defaults holds the default parameters of a request. Its JSON is part of GET /api/config. The names are
+// those of the parameters and of the original's settings.
 type Defaults struct {
 	TopK                int     `json:"top_k"`
 	ScoreThreshold      float64 `json:"score_threshold"`
 	Temperature         float64 `json:"temperature"`
 	TopP                float64 `json:"top_p"`
 	MaxOutputTokens     int     `json:"max_output_tokens"`
-	ReasoningEffort     string  `json:"reasoning_effort"` // "" is the model's own
+	ReasoningEffort     string  `json:"reasoning_effort"` // "" means the model's own
 	RawTailTurns        int     `json:"raw_tail_turns"`
 	SummarizerInput     int     `json:"summarizer_max_input_tokens"`
 	SummarizerOutput    int     `json:"summarizer_max_output_tokens"`
@@ -28,9 +28,9 @@ type Defaults struct {
 	ShowSteps           bool    `json:"show_processing_steps"`
 	ShowSources         bool    `json:"show_sources"`
 	RenderHTML          bool    `json:"render_html"`
-	Clarify             bool    `json:"clarify"` // ask back when a question is ambiguous
+	Clarify             bool    `json:"clarify"` // ask the user when a question is ambiguous
 
-	// The document names these. Nothing is logged of what requests hold, so they never change.
+	// The protocol has these. They never change, since the contents of requests are not logged.
 	DebugVerbose          bool `json:"debug_verbose"`
 	DebugLogKeys          bool `json:"debug_log_keys"`
 	DebugLogTruncateChars int  `json:"debug_log_truncate_chars"`
@@ -47,8 +47,8 @@ func DefaultDefaults() Defaults {
 	}
 }
 
-// publishedConfig is GET /api/config: the defaults, once more under the names that the original's
-// own pages read, and which model each stage uses.
+// publishedConfig is the response of GET /api/config: the defaults, some of them also under the names
+// that the original's own pages read, and the model of each stage.
 type publishedConfig struct {
 	Defaults
 
@@ -65,15 +65,15 @@ type publishedConfig struct {
 	RerankModelKey    string  `json:"rerank_model_key"`
 	SummaryModel      string  `json:"summarizer_model"`
 	SummaryModelKey   string  `json:"summarizer_model_key"`
-	ToolsModelKey     *string `json:"tools_synth_model_key"` // null: that of inference
-	EmbeddingModel    *string `json:"embedding_model"`       // null: none is configured
+	ToolsModelKey     *string `json:"tools_synth_model_key"` // null means that of inference
+	EmbeddingModel    *string `json:"embedding_model"`       // null means that none is configured
 	EmbeddingModelKey *string `json:"embedding_model_key"`
 	ActiveDomain      string  `json:"active_domain"`
 	Namespace         string  `json:"namespace"`
 	PromptDomain      string  `json:"prompt_domain"`
 }
 
-// config answers GET /api/config.
+// config handles GET /api/config.
 func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 	d, keys := h.cfg.Defaults, h.cfg.Engine.Models
 	or := func(key string) string {
@@ -96,7 +96,7 @@ func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 	})
 }
 
-// given returns nil for what is not set.
+// given returns a pointer to key, or nil for "".
 func given(key string) *string {
 	if key == "" {
 		return nil
@@ -115,21 +115,21 @@ type Model struct {
 	Key          string       `json:"key"` // "provider:model"
 	Provider     string       `json:"provider"`
 	Model        string       `json:"model"`
-	Endpoint     string       `json:"endpoint"` // "chat", or "embeddings"
-	Pricing      *Pricing     `json:"pricing"`  // null when the price is not known
-	Context      int          `json:"context"`  // tokens; 0 when it is not known
+	Endpoint     string       `json:"endpoint"` // "chat" or "embeddings"
+	Pricing      *Pricing     `json:"pricing"`  // null if the price is unknown
+	Context      int          `json:"context"`  // tokens; 0 if unknown
 	Capabilities Capabilities `json:"capabilities"`
 }
 
-// Pricing is in US dollars for a million tokens.
+// Pricing has prices in US dollars for a million tokens.
 type Pricing struct {
 	Input  wire.USD  `json:"input_per_mm"`
 	Output wire.USD  `json:"output_per_mm"`
-	Cached *wire.USD `json:"cached_input_per_mm"` // null when it is not known
+	Cached *wire.USD `json:"cached_input_per_mm"` // null if unknown
 }
 
-// NewPricing returns the prices of a million tokens, in millionths of a dollar; cached is negative
-// when it is not known.
+// NewPricing returns the prices of a million tokens, given in millionths of a dollar. A negative cached
+// means that this price is unknown.
 func NewPricing(input, output, cached int64) *Pricing {
 	p := &Pricing{Input: wire.USD(input), Output: wire.USD(output)}
 	if cached >= 0 {
@@ -139,7 +139,7 @@ func NewPricing(input, output, cached int64) *Pricing {
 	return p
 }
 
-// Capabilities is what a model takes.
+// Capabilities says what a model accepts.
 type Capabilities struct {
 	Vision    bool `json:"vision"`
 	Tools     bool `json:"tools"`
@@ -147,7 +147,7 @@ type Capabilities struct {
 	Reasoning bool `json:"reasoning"`
 }
 
-// models answers GET /api/models: an object by key, as the original has it.
+// models handles GET /api/models. It returns an object with the models by key, like the original.
 func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 	all := map[string]Model{}
 	if h.cfg.Models != nil {

@@ -11,7 +11,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// lookup is the answer to one query, as the original's page reads it.
+// lookup is the response for a single query, in the form that the original's page reads.
 type lookup struct {
 	Domain    lookupDomain   `json:"domain"`
 	Retrieval lookupResults  `json:"retrieval"`
@@ -26,19 +26,19 @@ type lookupDomain struct {
 	Requested  string  `json:"requested_domain"`
 	Effective  string  `json:"effective_domain"`
 	Collection string  `json:"collection_name"`
-	Embedding  *string `json:"embedding_model_key"` // null: none is configured
+	Embedding  *string `json:"embedding_model_key"` // null if none is configured
 }
 
 type lookupResults struct {
 	Results      []lookupSource     `json:"results"`
-	Requested    string             `json:"requested_search_mode"` // in the original's words
+	Requested    string             `json:"requested_search_mode"` // the original's name of the mode
 	Effective    string             `json:"effective_search_mode"`
 	HasVector    bool               `json:"has_vector"`
-	Fallback     *string            `json:"fallback_reason"` // null where the modes are the same
+	Fallback     *string            `json:"fallback_reason"` // null if both modes are the same
 	Capabilities lookupCapabilities `json:"vector_capabilities"`
 }
 
-// lookupSource is a passage; its payload is null where it was not asked for.
+// lookupSource is a passage. Its payload is null unless requested.
 type lookupSource struct {
 	ID      string   `json:"id"`
 	Score   float64  `json:"score"`
@@ -52,18 +52,18 @@ type lookupCapabilities struct {
 
 type lookupReranked struct {
 	Items     []lookupItem `json:"items"`
-	Model     *string      `json:"model"` // null where nothing was reranked
+	Model     *string      `json:"model"` // null if nothing was reranked
 	Requested int          `json:"requested_top_n"`
 	Enabled   bool         `json:"cross_encoder_enabled"`
 }
 
 type lookupItem struct {
-	Index int          `json:"original_index"` // in the order of the search
+	Index int          `json:"original_index"` // index in the order of the search
 	Score *float64     `json:"cross_encoder_score"`
 	Item  lookupSource `json:"item"`
 }
 
-// lookupEcho is what the request came to.
+// lookupEcho repeats the request with its defaults.
 type lookupEcho struct {
 	Query     string  `json:"query"`
 	Domain    string  `json:"active_domain"`
@@ -75,7 +75,7 @@ type lookupEcho struct {
 	Reranked  int     `json:"cross_encoder_top_n"`
 }
 
-// lookUp finds passages for one query, in the first of the ways: its mode, or the server's.
+// lookUp finds passages for a single query with the first of the ways, in its mode or else the server's.
 func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 	way := e.ways[0]
 	if !e.moded {
@@ -123,7 +123,7 @@ func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 	return out, nil
 }
 
-// originalMode returns what the original calls a mode.
+// originalMode returns the original's name of a mode.
 func originalMode(m retrieval.Mode) string {
 	switch m {
 	case retrieval.Text:
@@ -134,7 +134,7 @@ func originalMode(m retrieval.Mode) string {
 	return string(m)
 }
 
-// rerankedOf returns what is left after reranking: the best of the search where nothing is reranked.
+// rerankedOf returns the passages after reranking. Without reranking these are the best of the search.
 func (e *evaluation) rerankedOf(f *findings, way eval.Way) lookupReranked {
 	out := lookupReranked{Items: []lookupItem{}, Requested: e.reranked, Enabled: way.Rerank, Model: given(f.ranking)}
 	places := map[retrieval.ChunkKey]int{}

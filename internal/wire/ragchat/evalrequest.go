@@ -14,27 +14,27 @@ import (
 	"parley/internal/wire"
 )
 
-// evaluation is a request to find passages and do nothing else.
+// evaluation is a request to find passages without answering.
 type evaluation struct {
-	req       chat.Request // what all questions have in common
+	req       chat.Request // the part that all questions share
 	k         int
 	keep      func(*retrieval.Passage) bool // see filterOf
-	query     string                        // the one query; "" where there are questions
+	query     string                        // the single query; "" if there are questions
 	questions []evalQuestion
 	ways      []eval.Way
-	moded     bool // the body says in which modes
+	moded     bool // the body names modes
 	details   bool
-	reranked  int       // passages after reranking, of the one query
-	payload   bool      // the one query's results have their text
-	colbert   bool      // it was asked for
+	reranked  int       // number of passages after reranking, for a single query
+	payload   bool      // the results of a single query contain their text
+	colbert   bool      // ColBERT was requested
 	base      *exchange // for links
 }
 
-// evalQuestion is a question with what should be found for it.
+// evalQuestion is a question with the documents that should be found for it.
 type evalQuestion struct {
 	id, text string
 	messages []chat.Message
-	labels   []string       // of gold, as they were sent
+	labels   []string       // of gold, as sent
 	gold     map[string]int // grades by label
 }
 
@@ -44,7 +44,7 @@ func (q *evalQuestion) request(e *evaluation) chat.Request {
 	return req
 }
 
-// best returns the first passages of those that count.
+// best returns the first k passages that count.
 func (e *evaluation) best(passages []retrieval.Passage) []retrieval.Passage {
 	var kept []retrieval.Passage
 	for i := range passages {
@@ -62,7 +62,7 @@ func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error
 		return nil, err
 	}
 	h.useDefaults(x)
-	x.req.Options.Rewrite.Clarify = false // nobody would answer
+	x.req.Options.Rewrite.Clarify = false // there is no user to ask
 	x.req.Principal, x.req.Namespace = r.Who, h.cfg.Namespace
 	e := &evaluation{k: h.cfg.Defaults.TopK, reranked: defaultReranked, payload: true, base: x}
 	if err := h.readSettings(x, e, object); err != nil {
@@ -89,16 +89,16 @@ func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error
 	return e, nil
 }
 
-// defaultReranked is how many passages the original shows after reranking.
+// defaultReranked is the original's default number of passages after reranking.
 const defaultReranked = 5
 
-// shared are the members of the body that do what the parameter of that name does in a chat.
+// shared lists the members of the body that work like the parameter of the same name in a chat.
 var shared = []string{
 	"active_domain", "namespace", "score_threshold", "user_id", "conversation_id", "model_keys", "prompt_domain",
 	"rewrite_confidence_threshold", "rewrite_tail_turns", "rewrite_summary_turns",
 }
 
-// readSettings reads everything but the questions.
+// readSettings reads everything except the questions.
 func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) error {
 	for _, key := range shared {
 		if err := apply(object, key, func(v wire.Value) string { return x.set(key, v) }); err != nil {
@@ -142,14 +142,14 @@ func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) e
 	return nil
 }
 
-// modeNames are what a mode may be called: by this program, and by the original.
+// modeNames maps the names of modes, of this program and of the original.
 var modeNames = map[string]retrieval.Mode{
 	"text": retrieval.Text, "sparse": retrieval.Text, "bm25": retrieval.Text,
 	"vectors": retrieval.Vectors, "dense": retrieval.Vectors,
 	"hybrid": retrieval.Hybrid,
 }
 
-// setModes takes the name of a mode, or a list of them.
+// setModes reads the name of a mode, or a list of names.
 func setModes(to *[]retrieval.Mode, v wire.Value) string {
 	const want = `one of "text" (or "sparse"), "vectors" (or "dense") and "hybrid", or a list of them`
 	list, ok := v.Elements()
@@ -173,7 +173,7 @@ func setModes(to *[]retrieval.Mode, v wire.Value) string {
 	return ""
 }
 
-// setChoice takes a boolean, or "both" for a row of each.
+// setChoice reads a boolean, or "both" for a row with each.
 func setChoice(to *[]bool, v wire.Value) string {
 	if text, _ := v.Text(); strings.EqualFold(strings.TrimSpace(text), "both") {
 		*to = []bool{false, true}
@@ -187,7 +187,7 @@ func setChoice(to *[]bool, v wire.Value) string {
 	return ""
 }
 
-// filterFor reads query_filter; the filter is nil where the index alone decides.
+// filterFor reads query_filter. The filter is nil if the index alone can apply it.
 func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.Passage) bool, error) {
 	var q retrieval.Query
 	keep, err := filterOf(object, &q)
@@ -201,7 +201,7 @@ func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.
 	return keep, nil
 }
 
-// readQuestions reads the one query, or the questions.
+// readQuestions reads the single query, or the questions.
 func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 	query, _ := object.Get("query")
 	list, _ := object.Get("questions")
@@ -240,7 +240,7 @@ func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 	return nil
 }
 
-// questionOf reads one question; paths of its errors begin in it.
+// questionOf reads one question. The paths of its errors are relative to it.
 func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion, err error) {
 	object, ok := v.Object()
 	if !ok {
@@ -274,7 +274,7 @@ func firstGiven(object wire.Object, keys ...string) wire.Value {
 	return nil
 }
 
-// readGold reads what should be found: labels, or objects of a document, a page and a grade.
+// readGold reads the expected results: labels, or objects with a document, a page and a grade.
 func (q *evalQuestion) readGold(base string, object wire.Object) error {
 	elements, ok := firstGiven(object, "gold", "relevant").Elements()
 	if !ok {
@@ -303,7 +303,7 @@ func (q *evalQuestion) readGold(base string, object wire.Object) error {
 	return nil
 }
 
-// goldOf reads one label with its grade; want is what it should have been.
+// goldOf reads one label with its grade; want describes a valid value if the label is invalid.
 func goldOf(v wire.Value) (label string, grade int, want string) {
 	const should = `a document or page such as "manual.pdf#page=3", or {"document": "manual.pdf", "page": 3, "grade": 1}`
 	grade = 1
@@ -338,11 +338,11 @@ func goldOf(v wire.Value) (label string, grade int, want string) {
 	return label, grade, ""
 }
 
-// maxLabel is the longest label of gold in bytes.
+// maxLabel is the maximum length of an expected label in bytes.
 const maxLabel = 4096
 
-// nameOfURL returns the name of a document whose URL on this server was given, as in the payload of
-// results; any other label is as it is.
+// nameOfURL converts the URL of a document on this server, as in the payload of results, to a label. It
+// returns other labels unchanged.
 func nameOfURL(base, label string) string {
 	c, ok := wire.ParseContentURL(base, label)
 	switch {
@@ -354,7 +354,7 @@ func nameOfURL(base, label string) string {
 	return c.Name
 }
 
-// cutPage takes the page off a label.
+// cutPage splits the page from a label.
 func cutPage(label string) (name, page string, ok bool) {
 	if i := strings.LastIndex(label, "#page="); i >= 0 {
 		return label[:i], label[i+len("#page="):], true

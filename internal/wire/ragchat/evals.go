@@ -15,8 +15,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Bill runs the stages of turns that find passages, and is what their calls of models are charged
-// to; turn.Bill is.
+// Bill runs the stages of turns that find passages, and charges their model calls. turn.Bill implements
+// it.
 type Bill interface {
 	chat.Runner
 	ID() string // of the calls in the ledger
@@ -26,9 +26,9 @@ type Bill interface {
 const (
 	maxQuestions   = 500
 	maxSearches    = 2000 // questions × ways
-	maxGold        = 100  // of a question
+	maxGold        = 100  // for a question
 	maxGrade       = 100
-	maxEvaluations = 2 // at one time, since each keeps a processor busy
+	maxEvaluations = 2 // concurrently, since each keeps a processor busy
 	evaluationTime = 5 * time.Minute
 )
 
@@ -39,8 +39,9 @@ var (
 		Msg: fmt.Sprintf("The evaluation took longer than %s. Please ask fewer questions at a time.", evaluationTime)}
 )
 
-// evaluate answers POST /retrieval-evals/run: it finds passages without answering, for one query as
-// the original's page has it, or for questions whose documents are known, whose ranks it measures.
+// evaluate handles POST /retrieval-evals/run. It finds passages without answering, either for a single
+// query, like the original's page, or for questions with known documents, for which it measures the
+// ranking.
 func (h *Handler) evaluate(w http.ResponseWriter, r *wire.Request) error {
 	x := &exchange{view: view{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}}
 	e, err := h.evaluationOf(r, x)
@@ -70,11 +71,11 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, out)
 }
 
-// findings is what one question found.
+// findings are the results for one question.
 type findings struct {
 	turn    *chat.Turn
 	first   []retrieval.Passage // in the order of the search, before reranking
-	notes   []string            // of its stages
+	notes   []string            // of the stages
 	ranking string              // the model that reranked; "" for none
 }
 
@@ -90,7 +91,7 @@ func find(ctx context.Context, bill Bill, req *chat.Request) (*findings, error) 
 		switch e := e.(type) {
 		case chat.PassagesRetrieved:
 			if !searched {
-				searched, f.first = true, slices.Clone(e.Passages) // reranking may put them in order where they are
+				searched, f.first = true, slices.Clone(e.Passages) // a clone, since reranking may sort in place
 			}
 		case chat.StageFinished:
 			if e.Note != "" {
@@ -104,21 +105,21 @@ func find(ctx context.Context, bill Bill, req *chat.Request) (*findings, error) 
 	return f, nil
 }
 
-// evalReport is the answer to questions whose documents are known.
+// evalReport is the response for questions with known documents.
 type evalReport struct {
 	Namespace   string       `json:"namespace"`
 	K           int          `json:"k"`
 	Questions   int          `json:"questions"`
-	Embedding   *string      `json:"embedding_model_key"` // null: none is configured
+	Embedding   *string      `json:"embedding_model_key"` // null if none is configured
 	HasVector   bool         `json:"has_vector"`          // some row was searched with vectors
 	Rows        []evalRow    `json:"rows"`
-	UnknownGold []string     `json:"unknown_gold"` // that names no document which the caller may see
+	UnknownGold []string     `json:"unknown_gold"` // labels of no document that the caller may see
 	Notes       []string     `json:"notes"`
 	Turn        turnMetrics  `json:"turn_metrics"`
-	Details     []evalDetail `json:"details,omitempty"` // when asked for
+	Details     []evalDetail `json:"details,omitempty"` // on request
 }
 
-// evalRow is the measures of one way over all questions.
+// evalRow has the measures of one way over all questions.
 type evalRow struct {
 	evalWay
 	Questions int         `json:"questions"`
@@ -129,15 +130,15 @@ type evalRow struct {
 	Latency   evalLatency `json:"latency_ms"`
 }
 
-// evalWay is a way to find passages, and what became of it.
+// evalWay is a way to find passages, with what was actually done.
 type evalWay struct {
-	Retriever string         `json:"retriever"` // "bm25", the key of the model that embeds, or both
-	Mode      retrieval.Mode `json:"mode"`      // as asked for
+	Retriever string         `json:"retriever"` // "bm25", the key of the embedding model, or both
+	Mode      retrieval.Mode `json:"mode"`      // as requested
 	Effective retrieval.Mode `json:"effective_mode"`
 	HasVector bool           `json:"has_vector"`
 	Rewrite   bool           `json:"rewrite"`
 	Rerank    bool           `json:"rerank"`
-	Model     *string        `json:"rerank_model"` // null where nothing was reranked
+	Model     *string        `json:"rerank_model"` // null if nothing was reranked
 }
 
 type evalLatency struct {
@@ -146,19 +147,19 @@ type evalLatency struct {
 	P99  float64 `json:"p99"`
 }
 
-// evalDetail is what one question found.
+// evalDetail has the results for one question.
 type evalDetail struct {
 	ID       string       `json:"id"`
 	Question string       `json:"question"`
 	Gold     []string     `json:"gold"`
-	Rows     []evalResult `json:"rows"` // in the order of the report's
+	Rows     []evalResult `json:"rows"` // in the order of the report's rows
 }
 
 type evalResult struct {
 	Mode    retrieval.Mode `json:"mode"`
 	Rewrite bool           `json:"rewrite"`
 	Rerank  bool           `json:"rerank"`
-	Query   string         `json:"query"` // that was searched for
+	Query   string         `json:"query"` // the query of the search
 	Recall  float64        `json:"recall_at_k"`
 	NDCG    float64        `json:"ndcg_at_k"`
 	MRR     float64        `json:"mrr"`
@@ -171,10 +172,10 @@ type evalPassage struct {
 	ID       string  `json:"id"`
 	Citation string  `json:"citation"`
 	Score    float64 `json:"score"`
-	Gold     bool    `json:"gold"` // it is of a document or page that was looked for
+	Gold     bool    `json:"gold"` // the passage is from an expected document or page
 }
 
-// measure asks every question in every way.
+// measure runs every question in every way.
 func (h *Handler) measure(ctx context.Context, e *evaluation) (*evalReport, error) {
 	out := &evalReport{
 		Namespace: e.req.Namespace, K: e.k, Questions: len(e.questions), Embedding: given(h.cfg.Embedding),
@@ -244,7 +245,7 @@ func (h *Handler) measureWay(ctx context.Context, bill Bill, e *evaluation, way 
 	return nil
 }
 
-// note keeps what stages said, each once, with how often.
+// note adds the notes of stages, each once, with its count.
 func (r *evalReport) note(mode retrieval.Mode, notes []string) {
 	counts, order := map[string]int{}, []string{}
 	for _, n := range notes {
@@ -254,13 +255,13 @@ func (r *evalReport) note(mode retrieval.Mode, notes []string) {
 	}
 	for _, n := range order {
 		n = fmt.Sprintf("%s: %s (%d of %d questions)", mode, n, counts[n], r.Questions)
-		if !slices.Contains(r.Notes, n) { // of a way in the same mode
+		if !slices.Contains(r.Notes, n) { // another way may have the same mode
 			r.Notes = append(r.Notes, n)
 		}
 	}
 }
 
-// resultOf returns what one question found in one way.
+// resultOf returns the result of one question in one way.
 func resultOf(way eval.Way, query string, passages []retrieval.Passage, gold map[string]int, m eval.Measures, took time.Duration) evalResult {
 	r := evalResult{
 		Mode: way.Mode, Rewrite: way.Rewrite, Rerank: way.Rerank, Query: query, Results: []evalPassage{},
@@ -277,7 +278,7 @@ func passageOf(p *retrieval.Passage, gold map[string]int) evalPassage {
 	return evalPassage{ID: sourceID(p), Citation: cite.LabelOf(p), Score: p.Score, Gold: met.HitRate > 0}
 }
 
-// unknownGold returns what is looked for although the caller can find no such document.
+// unknownGold returns the expected documents that the caller cannot find.
 func (h *Handler) unknownGold(ctx context.Context, e *evaluation) ([]string, error) {
 	unknown := []string{}
 	if h.cfg.Document == nil {
@@ -289,7 +290,7 @@ func (h *Handler) unknownGold(ctx context.Context, e *evaluation) ([]string, err
 		for _, label := range e.questions[i].labels {
 			name, _, _ := cutPage(label)
 			if isURL(name) {
-				continue // of a page that was fetched: documents are looked up by name
+				continue // the address of a fetched page: documents are looked up by name
 			}
 			if _, asked := known[name]; asked {
 				continue

@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire"
 )
 
-// fieldError is a member of the body that has a value it cannot have.
+// fieldError reports a member of the body with an invalid value.
 type fieldError struct {
 	path string // "params.top_k"
 	want string // what it must be
@@ -21,16 +21,15 @@ func (e *fieldError) Error() string { return fmt.Sprintf("%q must be %s", e.path
 // Unwrap gives the error its kind.
 func (e *fieldError) Unwrap() error { return &chat.Error{Kind: chat.Invalid, Msg: e.Error()} }
 
-// failure is an error as a client of this API reads it: FastAPI's detail, and the original's
-// structured error beside it.
+// failure is an error response of this API: FastAPI's detail, and the original's structured error.
 type failure struct {
-	Detail any         `json:"detail"` // a sentence, or the fields that are wrong
+	Detail any         `json:"detail"` // a sentence, or the wrong fields
 	Error  failureBody `json:"error"`
 }
 
 type failureBody struct {
 	Stage    string  `json:"stage"`    // "request" before the turn began
-	Provider *string `json:"provider"` // of the model that was asked for; null before the turn began
+	Provider *string `json:"provider"` // of the requested model; null before the turn began
 	Model    *string `json:"model"`
 	Kind     string  `json:"kind"`
 	Code     string  `json:"code"`
@@ -104,23 +103,23 @@ func (x *exchange) modelOf(s chat.Stage) string {
 	return key
 }
 
-// Fail answers with an error in the API's shape.
+// Fail responds with an error in the API's form.
 func Fail(w http.ResponseWriter, r *wire.Request, err error) { (*exchange)(nil).fail(w, r, err) }
 
-// fail answers with an error of an exchange, which may be nil.
+// fail responds with an error of an exchange, which may be nil.
 func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f, body := failureOf(x, err)
 	f.SetHeaders(w.Header())
 	raw, err := wire.AppendJSON(nil, body)
 	if err != nil {
-		raw = []byte(`{"detail":"internal error"}`) // a failure is made of strings: this does not happen
+		raw = []byte(`{"detail":"internal error"}`) // cannot happen: a failure consists of strings
 	}
-	// Writing fails only when the client is gone, and then nobody is left to tell.
+	// Writing fails only if the client is gone.
 	_ = wire.WriteJSON(w, f.Status, raw)
 }
 
-// failTurn answers a request for a turn whose handler has not begun, and ends the processing steps that
-// its body names.
+// failTurn responds to a request for a turn whose handler has not begun, and ends the processing steps
+// that the body names.
 func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	if r.Body != nil {
 		x := &exchange{req: chat.Request{Principal: r.Who}}

@@ -12,18 +12,19 @@ import (
 	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 )
 
-// maxMarkdown is the longest answer that is rendered, in bytes; a longer one stands as plain text.
+// maxMarkdown is the maximum size in bytes of an answer that is rendered. A longer answer becomes plain
+// text.
 const maxMarkdown = 256 << 10
 
-// markdown renders what models write: GitHub's dialect, in which a line end is one in the answer.
-// HTML within it is left out.
+// markdown renders the output of models: GitHub's dialect, with hard line breaks. It omits embedded
+// HTML.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithRendererOptions(goldmarkhtml.WithHardWraps(), goldmarkhtml.WithXHTML()),
 )
 
-// sanitizer lets text, lists, tables, code and links to the web through, and nothing that runs or
-// loads: an image's address could carry what a document told the model to give away.
+// sanitizer allows text, lists, tables, code and links to the web, and nothing that runs or loads: the
+// address of an image could leak data that a document told the model to give away.
 var sanitizer = newSanitizer()
 
 func newSanitizer() *bluemonday.Policy {
@@ -43,14 +44,14 @@ func newSanitizer() *bluemonday.Policy {
 	return p
 }
 
-// renderHTML returns an answer in Markdown as HTML that is safe to put into a page.
+// renderHTML converts an answer from Markdown to HTML that is safe in a page.
 func renderHTML(answer string) string {
 	if len(answer) > maxMarkdown {
 		return "<p>" + html.EscapeString(answer) + "</p>"
 	}
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(answer), &b); err != nil {
-		// Writing to memory does not fail, and goldmark has no other errors.
+		// Cannot happen: writing to memory does not fail, and goldmark has no other errors.
 		return "<p>" + html.EscapeString(answer) + "</p>"
 	}
 	return strings.TrimSpace(sanitizer.SanitizeReader(&b).String())

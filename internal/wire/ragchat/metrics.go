@@ -7,7 +7,7 @@ import (
 	"parley/internal/wire"
 )
 
-// The stages as this API bills them.
+// The stages under which this API bills.
 const (
 	stageEmbedding = "embedding"
 	stageRewrite   = "rewrite"
@@ -17,15 +17,14 @@ const (
 	stageTools     = "tools_synth"
 )
 
-// metrics is the document's short form.
+// metrics is the short form of the metrics.
 type metrics struct {
 	Retrieved int         `json:"vectors_retrieved"`
 	Tokens    stageTokens `json:"tokens"`
 	Cost      stageCosts  `json:"cost"`
 }
 
-// stageTokens are tokens by stage. Total is the sum of all but Reasoning, which is part of
-// Inference.
+// stageTokens has tokens by stage. Total is the sum of all except Reasoning, which is part of Inference.
 type stageTokens struct {
 	Embedding int `json:"embedding"`
 	Rewrite   int `json:"rewrite"`
@@ -37,7 +36,7 @@ type stageTokens struct {
 	Total     int `json:"total"`
 }
 
-// stageCosts are costs by stage. Total is their sum.
+// stageCosts has costs by stage. Total is their sum.
 type stageCosts struct {
 	Embedding wire.USD `json:"embedding"`
 	Rewrite   wire.USD `json:"rewrite"`
@@ -48,7 +47,7 @@ type stageCosts struct {
 	Total     wire.USD `json:"total"`
 }
 
-// stageUsage is one stage in detail.
+// stageUsage has the details of one stage.
 type stageUsage struct {
 	Input     int      `json:"input_tokens"`
 	Output    int      `json:"output_tokens"`
@@ -64,7 +63,7 @@ type sumCosts struct {
 
 func (s stageUsage) tokens() int { return s.Input + s.Output }
 
-// turnMetrics is what a turn took.
+// turnMetrics has the usage and costs of a turn.
 type turnMetrics struct {
 	Tokens    stageTokens `json:"tokens"`
 	Cost      stageCosts  `json:"cost"`
@@ -75,8 +74,8 @@ type turnMetrics struct {
 	Inference stageUsage  `json:"inference"`
 	Tools     stageUsage  `json:"tools_synth"`
 	Totals    turnTotals  `json:"totals"`
-	Unpriced  []string    `json:"unknown_prices"` // models whose cost counts as 0 because it is not known
-	Estimated bool        `json:"estimated"`      // some tokens are an estimate
+	Unpriced  []string    `json:"unknown_prices"` // models with unknown prices, whose cost counts as 0
+	Estimated bool        `json:"estimated"`      // some token counts are estimates
 }
 
 type turnTotals struct {
@@ -89,8 +88,8 @@ type turnTotal struct {
 	Total wire.USD `json:"turn_total"`
 }
 
-// turnMetricsOf adds up the entries of a turn. A stage that this API does not know counts as
-// inference, so that the total is all there is.
+// turnMetricsOf adds up the entries of a turn. Stages that this API does not have count as inference, so
+// that the total is complete.
 func turnMetricsOf(entries []ledger.Entry) turnMetrics {
 	m := turnMetrics{Unpriced: []string{}}
 	for _, e := range entries {
@@ -134,12 +133,12 @@ func (m *turnMetrics) sum() {
 	m.Totals = turnTotals{Tokens: t.Total, Cost: turnTotal{c.Total}, Costs: turnTotal{c.Total}}
 }
 
-// totals is what the turns of a conversation took.
+// totals has the usage and costs of a conversation.
 type totals struct {
 	Tokens    totalTokens `json:"tokens"`
 	Cost      totalCost   `json:"cost"`
 	Costs     totalCosts  `json:"costs"`
-	Messages  int64       `json:"messages"` // of the user
+	Messages  int64       `json:"messages"` // number of user messages
 	Unpriced  int64       `json:"calls_with_unknown_price"`
 	Estimated int64       `json:"calls_with_estimated_tokens"`
 }
@@ -149,19 +148,19 @@ type totalTokens struct {
 	Input        int64 `json:"llm_input"`
 	Output       int64 `json:"llm_output"`
 	Conversation int64 `json:"conversation_total"`
-	Total        int64 `json:"total"` // the same
+	Total        int64 `json:"total"` // the same value
 }
 
 type totalCost struct {
 	Conversation wire.USD `json:"conversation_total"`
-	Total        wire.USD `json:"total"` // the same
+	Total        wire.USD `json:"total"` // the same value
 }
 
 type totalCosts struct {
 	Embedding    wire.USD `json:"embedding"`
 	Models       wire.USD `json:"llm"`
 	Conversation wire.USD `json:"conversation_total"`
-	Total        wire.USD `json:"total"` // the same
+	Total        wire.USD `json:"total"` // the same value
 }
 
 func totalsOf(t ledger.Totals) totals {

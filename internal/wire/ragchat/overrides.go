@@ -5,7 +5,7 @@ import (
 	"parley/internal/wire"
 )
 
-// overrideTable has the overrides of the AI Chat Protocol that are not options under one name.
+// overrideTable has the overrides of the AI Chat Protocol that do not correspond to one option.
 var overrideTable = map[string]setter{
 	"use_gpt4v":                  func(x *exchange, v wire.Value) string { return setBool(&x.pictures.on, v) },
 	"gpt4v_input":                setPictures,
@@ -27,7 +27,8 @@ var pictureInputs = map[string]pictureInput{
 	"text": withoutPictures, "texts": withoutPictures, "textAndImages": besideText, "images": picturesOnly,
 }
 
-// pictures says whether a vision model is shown pages, and how: the two have a meaning only together.
+// pictures says whether and how a vision model gets pictures of pages. The two values have a meaning
+// only together.
 type pictures struct {
 	on    bool
 	input pictureInput
@@ -36,7 +37,7 @@ type pictures struct {
 type pictureInput int
 
 const (
-	besideText pictureInput = iota // unless the request says otherwise
+	besideText pictureInput = iota // the default
 	picturesOnly
 	withoutPictures
 )
@@ -51,7 +52,7 @@ func (p pictures) apply(o *chat.Options) {
 	}
 }
 
-// tighten can switch a filter of the server on, never off.
+// tighten can switch a filter of the server on, but never off.
 func tighten(filter *bool, v wire.Value) string {
 	var asked bool
 	want := setBool(&asked, v)

@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire"
 )
 
-// params is what the parameters of a request say that is not for the engine.
+// params holds the parameters of a request that are not for the engine.
 type params struct {
 	queryID  string
 	stream   bool
@@ -28,7 +28,8 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 			return &fieldError{"params." + key, want}
 		}
 	}
-	// The name of a parameter wins over its alias, and a switch over what models imply, whatever the order.
+	// Regardless of order, the name of a parameter takes precedence over its alias, and a switch over
+	// what models imply.
 	for _, name := range []string{"namespace", "semantic_ranker"} {
 		if v, _ := settings.Get(name); isGiven(v) {
 			if want := x.set(name, v); want != "" {
@@ -40,8 +41,7 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	return nil
 }
 
-// set applies a parameter; one that is not known is ignored. It returns "" or what the value should have
-// been.
+// set applies a parameter. It ignores unknown ones. It returns "", or a description of valid values.
 func (x *exchange) set(key string, v wire.Value) string {
 	for _, table := range []map[string]setter{paramTable, overrideTable} {
 		if set, ok := table[key]; ok {
@@ -54,9 +54,9 @@ func (x *exchange) set(key string, v wire.Value) string {
 	return ""
 }
 
-// named are the parameters that are options of a turn: first those of the API itself, in the order of a
-// form, then those of the AI Chat Protocol's overrides that the API has no parameter for, under their names
-// there: an extension, so that one request can set everything that the engine can do.
+// named lists the parameters that are options of a turn: first those of the API itself, in the order of
+// a form, then the overrides of the AI Chat Protocol for which the API has no parameter, under their
+// names there. These are an extension, so that a request can set everything that the engine supports.
 var named = append(slices.Clip(ownOptions), []wire.Named{
 	{Name: "retrieval_mode", Option: wire.Mode},
 	{Name: "semantic_ranker", Option: wire.Rerank},
@@ -93,9 +93,9 @@ func (h *Handler) useDefaults(x *exchange) {
 	d.apply(&x.req.Options)
 }
 
-// apply puts the defaults into options.
+// apply copies the defaults into options.
 func (d *Defaults) apply(o *chat.Options) {
-	o.FollowUps = false // the API has no place for them
+	o.FollowUps = false // the API has no field for them
 	o.Top, o.MinScore = d.TopK, d.ScoreThreshold
 	o.Temperature, o.TopP, o.MaxOutputTokens = d.Temperature, d.TopP, d.MaxOutputTokens
 	o.Effort, o.UseTools = d.ReasoningEffort, d.UseTools
@@ -104,7 +104,7 @@ func (d *Defaults) apply(o *chat.Options) {
 		Gist: d.RewriteSummaryTurns, Clarify: d.Clarify,
 	}
 	o.Summary = chat.SummaryOptions{Turns: turns(d.RawTailTurns), Input: d.SummarizerInput, Output: d.SummarizerOutput}
-	o.Rerank = o.Models.Rerank != "" // where one is configured
+	o.Rerank = o.Models.Rerank != "" // if one is configured
 }
 
 func turns(n int) int {
@@ -114,10 +114,10 @@ func turns(n int) int {
 	return n
 }
 
-// setter applies a parameter. It returns "" or what the value should have been.
+// setter applies a parameter. It returns "", or a description of valid values.
 type setter func(x *exchange, v wire.Value) string
 
-// paramTable has what the parameters do that are not options under one name.
+// paramTable has the parameters that do not correspond to one option.
 var paramTable = map[string]setter{
 	"namespace":             setNamespace,
 	"active_domain":         setNamespace,
@@ -136,7 +136,7 @@ var paramTable = map[string]setter{
 	"user_id":         func(x *exchange, v wire.Value) string { return setName(&x.req.Account.User, v) },
 }
 
-// queryIDOf returns the query id, "" when there is none that can be used.
+// queryIDOf returns the query id, or "" if there is no valid one.
 func queryIDOf(settings wire.Object) (id string) {
 	v, _ := settings.Get("query_id")
 	if !isGiven(v) || setName(&id, v) != "" {
@@ -145,7 +145,7 @@ func queryIDOf(settings wire.Object) (id string) {
 	return id
 }
 
-// setNamespace keeps the server's namespace for a name that is empty.
+// setNamespace sets the namespace. An empty name keeps the server's.
 func setNamespace(x *exchange, v wire.Value) string {
 	name := ""
 	if want := setName(&name, v); want != "" {
@@ -157,7 +157,7 @@ func setNamespace(x *exchange, v wire.Value) string {
 	return ""
 }
 
-// setModels reads the models of the five stages; whether there is such a model, the engine decides.
+// setModels reads the models of the five stages. The engine checks whether they exist.
 func setModels(x *exchange, v wire.Value) string {
 	const want = "an object of stages, each with a model such as openai:gpt-4o-mini"
 	keys, ok := v.Object()
@@ -182,11 +182,11 @@ func setModels(x *exchange, v wire.Value) string {
 			*to = name
 		}
 	}
-	x.req.Options.Rerank = m.Rerank != "" // who names a reranker wants it
+	x.req.Options.Rerank = m.Rerank != "" // naming a reranker asks for reranking
 	return ""
 }
 
-// setName takes a string, or a number, which clients send for ids.
+// setName reads a string, or a number, which clients send as ids.
 func setName(to *string, v wire.Value) string {
 	text, ok := v.Text()
 	if _, number := v.Number(); !ok && number {
@@ -199,7 +199,7 @@ func setName(to *string, v wire.Value) string {
 	return ""
 }
 
-// setCount takes a whole number over 0; one that is too large becomes the largest.
+// setCount reads a whole number over 0. It reduces a larger number to most.
 func setCount(to *int, v wire.Value, most int) string {
 	n, ok := v.Number()
 	if !ok || n != math.Trunc(n) || n < 1 {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// The names of processing steps, which clients show as they are.
+// The names of processing steps, which clients show unchanged.
 const (
 	stepRewrite   = "Query Rewrite"
 	stepRetrieve  = "Retrieve Vectors"
@@ -19,36 +19,37 @@ const (
 	stepPrompt    = "Inference Context Assembly"
 	stepGenerate  = "Generating Response"
 	stepTools     = "Tool Calls"
-	stepTool      = "Calling Tool: " // and its name
+	stepTool      = "Calling Tool: " // followed by its name
 	stepSynthesis = "Generating Responses with Tools"
 	stepClarify   = "Clarification Needed"
 	stepFinal     = "Final Answer"
 	stepDone      = "Done"
 )
 
-// view is what of a request its answer and its steps depend on.
+// view is the part of a request that determines how its answer and its steps are shown.
 type view struct {
 	showSteps   bool
 	showSources bool
 	renderHTML  bool
 	webSearch   bool
-	noWeb       string // why the web is not searched although it should be, for the steps; "" when it can be
+	noWeb       string // why the web is not searched although requested; "" if it can be
 	rewrites    bool
 	base        string // URL of the server, for links
 	home        string // its namespace
-	namespace   string // that is searched
+	namespace   string // the namespace to search
 }
 
-// progress turns the events of a turn into its processing steps, and folds them. It is used by one goroutine.
+// progress converts the events of a turn to processing steps, and folds the events. Only one goroutine
+// uses it.
 type progress struct {
 	*view
 	id     string // the query id
-	ranked bool   // the reranker ran
+	ranked bool   // the reranker has run
 	turn   chat.Turn
 	ended  bool
 }
 
-// observe returns the steps that an event stands for, in the order in which they are sent.
+// observe returns the steps for an event, in the order in which they are sent.
 func (p *progress) observe(n chat.Numbered) [][]byte {
 	var steps [][]byte
 	step := func(name string, more ...byte) {
@@ -58,7 +59,7 @@ func (p *progress) observe(n chat.Numbered) [][]byte {
 	}
 	switch e := n.Event.(type) {
 	case nil, chat.TextDelta, chat.ReasoningDelta:
-		return nil // the text comes again with the end of the message
+		return nil // the end of the message repeats the text
 	case chat.StageStarted:
 		p.stage(e.Stage, step)
 	case chat.ToolStarted:
@@ -105,7 +106,7 @@ func (p *progress) stage(s chat.Stage, step func(name string, more ...byte)) {
 	}
 }
 
-// event returns a step; more is what stands behind its common members.
+// event returns a step; more is appended to the common members.
 func (p *progress) event(at time.Time, name string, more ...byte) []byte {
 	b := wire.AppendString([]byte(`{"type":"stage","stage":`), name)
 	b = wire.AppendString(append(b, `,"id":`...), p.id)
@@ -129,7 +130,7 @@ func (p *progress) last(r *stepRun) [][]byte {
 	return [][]byte{p.event(r.at, stepFinal, final...), p.event(r.at, stepDone, []byte(`,"final":true`)...)}
 }
 
-// answer returns the answer of a turn with its sources, and as HTML where that was asked for.
+// answer returns the answer of a turn with its sources, and its HTML if requested.
 func (v *view) answer(t *chat.Turn) (text string, html *string) {
 	m := t.Messages[len(t.Messages)-1]
 	text = m.Text

@@ -1,10 +1,10 @@
-// Package ragchat speaks the Chat-with-RAG API: stateless and session chat with the parameters of
-// a pipeline, processing steps as server-sent events, and tokens and costs with every answer.
+// Package ragchat speaks the Chat-with-RAG API: stateless and session chat with the parameters of a
+// pipeline, processing steps as server-sent events, and tokens and costs with every answer.
 //
-// A turn goes one way only: the body becomes a chat.Request, the Runner's events become the steps
-// and are folded into the response, whose figures are those of the ledger. A session is a stored
-// conversation of the kind Kind: the same pipeline answers it, from what is stored instead of from
-// the request's history. README.md beside this file describes the protocol as implemented.
+// The body of a request becomes a chat.Request. The Runner's events become the steps and are folded into
+// the response, whose figures come from the ledger. A session is a stored conversation of the kind Kind:
+// the same pipeline answers it, from the stored messages instead of the request's history. README.md in
+// this directory describes the protocol as implemented.
 package ragchat
 
 import (
@@ -27,59 +27,58 @@ import (
 // Kind is the kind of conversation that a session is.
 const Kind = "ragchat"
 
-// Sessions keeps conversations; store.State does.
+// Sessions stores conversations. store.State implements it.
 type Sessions interface {
-	// Begin commits a conversation without turns; its ID, Scope, Kind and CreatedAt count.
+	// Begin commits a conversation without turns. It uses only ID, Scope, Kind and CreatedAt.
 	Begin(ctx context.Context, c turn.Conversation) error
-	// Conversation is that of turn.Store.
+	// Conversation is like that of turn.Store.
 	Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (turn.Conversation, error)
-	// Conversations returns up to limit conversations of a scope and kind, last updated first,
-	// without their History: those after the given one in that order, or from the first on when
-	// after is zero.
+	// Conversations returns up to limit conversations of a scope and kind without their History, last
+	// updated first. It begins after the given position, or with the first one if after is zero.
 	Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error)
-	// Reset deletes the turns of a conversation and the totals of its account. The error is that
-	// of Conversation.
+	// Reset deletes the turns of a conversation and the totals of its account. The error is that of
+	// Conversation.
 	Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error
 	// Delete deletes a conversation with its turns and the totals of its account. The error is
 	// that of Conversation.
 	Delete(ctx context.Context, scope turn.Scope, id string) error
 }
 
-// Ledger says what turns took; store.State does.
+// Ledger reports the usage of turns. store.State implements it.
 type Ledger interface {
 	// Entries returns the entries of a turn, oldest first.
 	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)
-	// Totals returns the totals of an account, zero for one that nothing was added to.
+	// Totals returns the totals of an account, which are zero for an unused one.
 	Totals(ctx context.Context, k ledger.AccountKey) (ledger.Totals, error)
-	// ClearTotals makes the totals of an account zero, and reports whether there were any. The
-	// ledger stays as it is.
+	// ClearTotals sets the totals of an account to zero, and reports whether there were any. It does not
+	// change the ledger.
 	ClearTotals(ctx context.Context, k ledger.AccountKey) (bool, error)
 }
 
-// Config is what a Handler needs. Runner, Sessions, Ledger, Search, NewBill and Log are required.
+// Config configures a Handler. Runner, Sessions, Ledger, Search, NewBill and Log are required.
 type Config struct {
 	Runner   chat.Runner
 	Sessions Sessions
 	Ledger   Ledger
 	Search   func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
-	Models   func(ctx context.Context) []Model // for GET /api/models; nil: there are none
-	NewBill  func() Bill                       // of an evaluation
-	// Document returns a document by its name, or retrieval.ErrNotFound. Nil: evaluations do not say
-	// which documents are not there.
+	Models   func(ctx context.Context) []Model // for GET /api/models; nil means none
+	NewBill  func() Bill                       // for an evaluation
+	// Document returns a document by its name, or retrieval.ErrNotFound. Without it, evaluations do not
+	// report missing documents. Optional.
 	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 
-	// Log returns what a turn of an owner has said, for the steps of one that has ended.
+	// Log returns the log of an owner's turn, for the steps of a turn that has ended.
 	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 
-	// WebSearch reports whether models may call the tool web_search in a namespace
-	// when a request asks for that. Nil: nowhere.
+	// WebSearch reports whether models may call the tool web_search in a namespace on request. Nil means
+	// that they may not.
 	WebSearch func(namespace string) bool
-	Embedding string // key of the model that embeds; "" for none
+	Embedding string // key of the embedding model; "" for none
 
-	Engine      chat.Options // what the engine does when nothing else is said; the models count here
+	Engine      chat.Options // the engine's defaults, of which only the models are used
 	Defaults    Defaults
-	Namespace   string       // of requests that name none, and of sessions; "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
+	Namespace   string       // for requests that name none, and for sessions; "" means "default"
+	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
 	MaxMessages int          // of a history; 0 means 1,000
 	Logger      *slog.Logger // nil means slog.Default()
 
@@ -95,7 +94,7 @@ type Handler struct {
 	cfg Config
 	hub *hub
 
-	evaluations chan struct{} // places
+	evaluations chan struct{} // limits concurrent evaluations
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -118,19 +117,19 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log), evaluations: make(chan struct{}, maxEvaluations)}
 }
 
-// exchange is one request for an answer with what its response depends on.
+// exchange is a request for an answer, with everything that its response depends on.
 type exchange struct {
 	session string // id; "" for a stateless request
 	req     chat.Request
 	params
 	view
-	started chat.Stage // that began last
-	log     *turn.Log  // of its turn
-	steps   *stepRun   // by which the log is found; nil when the request has no query id
-	notes   []string   // what the client should know
+	started chat.Stage // the last stage that began
+	log     *turn.Log  // log of its turn
+	steps   *stepRun   // leads watchers to the log; nil if the request has no query id
+	notes   []string   // remarks for the client
 }
 
-// answer answers POST /chat and POST /chat/{session_id}: it runs a turn and says what became of it.
+// answer handles POST /chat and POST /chat/{session_id}. It runs a turn and responds with the result.
 func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	x := &exchange{session: r.PathValue("session_id")}
 	err := h.decode(r, x)
@@ -138,7 +137,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	}
 	h.follow(x)
-	// On every path, a panic included, those who watch the steps see the end; once only.
+	// However the handler ends, even by a panic, watchers of the steps see the end. It has an effect
+	// only once.
 	defer x.steps.end(false, "")
 	r.Fail = x.fail
 	if err == nil {
@@ -157,14 +157,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	return err
 }
 
-// follow begins the run of the request's processing steps.
+// follow starts the run of the request's processing steps.
 func (h *Handler) follow(x *exchange) {
 	x.log = turn.NewLog(x.req.TurnID)
 	x.rewrites, x.namespace = !x.req.Options.Rewrite.Off, x.req.Namespace
 	x.steps = h.hub.begin(topic{owner: x.req.Principal.Subject, queryID: x.queryID}, x.view, x.req.TurnID, x.log)
 }
 
-// reply answers with one JSON object.
+// reply responds with one JSON object.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	res, err := h.run(r.Context(), x, nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
-// missing returns the error of a turn, in the words of this API where the session is not there.
+// missing returns the error of a turn. If the session does not exist, it uses this API's words.
 func (x *exchange) missing(err error) error {
 	if x.session != "" && x.started == "" && chat.KindOf(err) == chat.NotFound {
 		return errNoSession
@@ -186,8 +186,8 @@ func (x *exchange) missing(err error) error {
 	return err
 }
 
-// run ranges over the turn and folds it into the response. Each event goes to each when that is not nil,
-// whose error ends the turn.
+// run ranges over the turn and folds it into the response. It calls each, unless that is nil, for every
+// event; an error of each ends the turn.
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
 	ended := false
@@ -216,7 +216,7 @@ func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) er
 	return h.respond(ctx, x, &t), nil
 }
 
-// clip returns the first n characters of s.
+// clip returns the first n characters of s, followed by an ellipsis if there are more.
 func clip(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

@@ -8,39 +8,39 @@ import (
 	"parley/internal/ledger"
 )
 
-// response is the answer of POST /chat and POST /chat/{session_id}.
+// response is the response of POST /chat and POST /chat/{session_id}.
 type response struct {
 	Answer     string        `json:"answer"`
-	Response   string        `json:"response"` // the same
+	Response   string        `json:"response"` // the same text
 	AnswerHTML *string       `json:"answer_html,omitempty"`
 	Reasoning  string        `json:"reasoning,omitempty"`
 	Sources    []source      `json:"sources"`
 	Metrics    metrics       `json:"metrics"`
 	Turn       turnMetrics   `json:"turn_metrics"`
 	Totals     totals        `json:"conversation_totals"`
-	ToolsUsed  []string      `json:"tools_used"` // their names, in the order of their first calls
+	ToolsUsed  []string      `json:"tools_used"` // names in the order of their first calls
 	Rewrite    rewriteReport `json:"rewrite_display"`
-	Model      string        `json:"model"`           // that answered, as its provider names it
-	Notes      []string      `json:"notes,omitempty"` // what was asked for and not done
+	Model      string        `json:"model"`           // the model that answered, as its provider names it
+	Notes      []string      `json:"notes,omitempty"` // requests that could not be fulfilled
 	FollowUps  []string      `json:"followup_questions,omitempty"`
 }
 
-// rewriteReport always has the document's ten keys.
+// rewriteReport always has the protocol's ten keys.
 type rewriteReport struct {
 	Enabled    bool    `json:"enabled"`
 	Triggered  bool    `json:"triggered"` // enabled, and there was a conversation
-	Accepted   bool    `json:"accepted"`  // the search was for Rewritten
+	Accepted   bool    `json:"accepted"`  // Rewritten was the query of the search
 	Original   string  `json:"original"`
-	Rewritten  string  `json:"rewritten"` // Original when not accepted
+	Rewritten  string  `json:"rewritten"` // equals Original if not accepted
 	Confidence float64 `json:"confidence"`
 	Threshold  float64 `json:"threshold"`
 	Ambiguous  bool    `json:"ambiguous"`
 	Reason     string  `json:"reason"`
 	Changed    bool    `json:"changed"`
-	Candidate  string  `json:"candidate,omitempty"` // what was not accepted
+	Candidate  string  `json:"candidate,omitempty"` // the query that was not accepted
 }
 
-// respond makes the response from a turn that has ended.
+// respond makes the response for a completed turn.
 func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *response {
 	m := t.Messages[len(t.Messages)-1]
 	text, html := x.answer(t)
@@ -58,12 +58,12 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	return res
 }
 
-// bill returns what the turn took, call by call, and the totals of its account. The turn is saved
-// and cannot be taken back: when the ledger cannot be read now, its own stages are what is known.
+// bill returns the entries of the turn and the totals of its account. The turn is saved and cannot be
+// undone, so if the ledger cannot be read, bill uses the turn's own stages.
 func (h *Handler) bill(ctx context.Context, x *exchange, t *chat.Turn) ([]ledger.Entry, ledger.Totals) {
 	entries, err := h.cfg.Ledger.Entries(ctx, x.req.TurnID)
 	if err != nil {
-		h.cfg.Logger.ErrorContext(ctx, "read what a turn took", "turn_id", x.req.TurnID, "error", err)
+		h.cfg.Logger.ErrorContext(ctx, "read the usage of a turn", "turn_id", x.req.TurnID, "error", err)
 		for _, s := range t.Stages {
 			if s.Model != "" {
 				entries = append(entries, ledger.Entry{Stage: s.Stage, Model: s.Model, Usage: s.Usage})

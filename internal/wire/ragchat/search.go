@@ -10,17 +10,17 @@ import (
 	"parley/internal/wire"
 )
 
-// searchResult is the answer of POST /search.
+// searchResult is the response of POST /search.
 type searchResult struct {
 	Results []source `json:"results"`
 	Total   int      `json:"total"`
 }
 
-// maxFiltered is how many passages are looked at when they are filtered by what the index does
-// not know.
+// maxFiltered is how many passages are examined if the filter uses fields that the index cannot filter
+// by.
 const maxFiltered = 1000
 
-// search answers POST /search: passages for a query, without an answer.
+// search handles POST /search. It finds passages for a query, without an answer.
 func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	x := &exchange{view: view{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}}
 	q, limit, keep, err := h.searchOf(r)
@@ -41,7 +41,7 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, out)
 }
 
-// searchOf reads the body of a search: the query, how many results are wanted, and which count.
+// searchOf reads the body of a search: the query, the number of results, and a filter.
 func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep func(*retrieval.Passage) bool, err error) {
 	object, err := r.Object()
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep 
 		{"limit", func(v wire.Value) string { return setCount(&limit, v, chat.MaxTop) }},
 		{"score_threshold", func(v wire.Value) string { return setNumber(&q.MinScore, v, 1) }},
 		{"active_domain", func(v wire.Value) string { return setName(&namespace, v) }},
-		{"namespace", func(v wire.Value) string { return setName(&namespace, v) }}, // counts where both are given
+		{"namespace", func(v wire.Value) string { return setName(&namespace, v) }}, // takes precedence if both are given
 	} {
 		if err := apply(object, field.key, field.set); err != nil {
 			return q, 0, nil, err
@@ -91,7 +91,7 @@ func apply(object wire.Object, key string, set func(wire.Value) string) error {
 	return nil
 }
 
-// filters are what a query_filter may ask of a passage, beside its category.
+// filters maps the fields of a query_filter, except the category, to the values of a passage.
 var filters = map[string]func(p *retrieval.Passage) string{
 	"url":      func(p *retrieval.Passage) string { return p.Document.URL },
 	"title":    func(p *retrieval.Passage) string { return p.Document.Title },
@@ -99,8 +99,8 @@ var filters = map[string]func(p *retrieval.Passage) string{
 	"section":  func(p *retrieval.Passage) string { return section(p.Chunk.Headings) },
 }
 
-// filterOf reads query_filter: values that fields of the results must have. The category is a
-// matter of the index; of the others the best passages are looked through.
+// filterOf reads query_filter: required values of fields of the results. The index filters by category;
+// for the others, keep filters the best passages.
 func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Passage) bool, err error) {
 	keep = func(*retrieval.Passage) bool { return true }
 	v, _ := object.Get("query_filter")

@@ -14,10 +14,10 @@ import (
 	"parley/internal/wire"
 )
 
-// reserved are the names of routes, which are never sessions.
+// reserved are names of routes, which cannot be session ids.
 var reserved = []string{"session", "sessions", "stream", "reset", "clear"}
 
-// The bounds of what is read of sessions at one time.
+// Limits for reading sessions.
 const (
 	maxHistoryTurns = 5000
 	defaultPage     = 100
@@ -31,7 +31,7 @@ func (h *Handler) scope(r *wire.Request) turn.Scope {
 	return turn.Scope{Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
-// unknown makes the errors of a store that no caller may tell apart one.
+// unknown converts errors of a store to one error, because callers must not be able to distinguish them.
 func unknown(err error) error {
 	if errors.Is(err, turn.ErrNotFound) || errors.Is(err, turn.ErrForeign) {
 		return errNoSession
@@ -39,14 +39,14 @@ func unknown(err error) error {
 	return err
 }
 
-// at writes a time as the documents do.
+// at formats a time as in the protocol.
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 type sessionID struct {
 	ID string `json:"session_id"`
 }
 
-// begin answers POST /chat/session. What a body says is ignored.
+// begin handles POST /chat/session. It ignores the body.
 func (h *Handler) begin(w http.ResponseWriter, r *wire.Request) error {
 	id := h.cfg.SessionID()
 	err := h.cfg.Sessions.Begin(r.Context(), turn.Conversation{
@@ -58,7 +58,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, sessionID{id})
 }
 
-// sessionHistory is what a session holds.
+// sessionHistory is the content of a session.
 type sessionHistory struct {
 	ID           string           `json:"session_id"`
 	Messages     []historyMessage `json:"messages"`
@@ -73,7 +73,7 @@ type historyMessage struct {
 	Tools   []string `json:"tools_used,omitempty"`
 }
 
-// history answers GET /chat/{session_id}/history.
+// history handles GET /chat/{session_id}/history.
 func (h *Handler) history(w http.ResponseWriter, r *wire.Request) error {
 	c, err := h.conversation(r, maxHistoryTurns)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *Handler) conversation(r *wire.Request, turns int) (turn.Conversation, e
 	return c, unknown(err)
 }
 
-// citedSources returns what a stored answer cites, as the answer's snapshot has it.
+// citedSources returns the citations of a stored answer, from the answer's snapshot.
 func (h *Handler) citedSources(base string, citations []chat.Citation) []source {
 	var all []source
 	for _, c := range citations {
@@ -115,7 +115,7 @@ func (h *Handler) citedSources(base string, citations []chat.Citation) []source 
 type sessionList struct {
 	Sessions []sessionSummary `json:"sessions"`
 	Total    int              `json:"total"`          // of this page
-	Next     string           `json:"next,omitempty"` // ?after= of the next page; absent on the last one
+	Next     string           `json:"next,omitempty"` // ?after= of the next page; absent on the last page
 }
 
 type sessionSummary struct {
@@ -125,7 +125,7 @@ type sessionSummary struct {
 	LastActivity string `json:"last_activity"`
 }
 
-// list answers GET /chat/sessions: the caller's sessions, last used first, in pages of ?limit=.
+// list handles GET /chat/sessions: the caller's sessions, last used first, in pages of ?limit=.
 func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
 	limit, after, err := pageOfSessions(r)
 	if err != nil {
@@ -175,7 +175,7 @@ func cut(s string) (micros int64, id string, ok bool) {
 	return 0, "", false
 }
 
-// acknowledgement says what was done.
+// acknowledgement reports what was done.
 type acknowledgement struct {
 	Status    string `json:"status"`
 	Message   string `json:"message"`
@@ -183,7 +183,7 @@ type acknowledgement struct {
 	Cleared   *bool  `json:"cleared,omitempty"`
 }
 
-// reset answers POST /chat/{session_id}/reset: the session stays, its messages and totals go.
+// reset handles POST /chat/{session_id}/reset. The session stays, without its messages and totals.
 func (h *Handler) reset(w http.ResponseWriter, r *wire.Request) error {
 	c, err := h.conversation(r, 0)
 	if err == nil {
@@ -192,7 +192,7 @@ func (h *Handler) reset(w http.ResponseWriter, r *wire.Request) error {
 	return acknowledge(w, err, acknowledgement{Message: "Session reset", SessionID: c.ID})
 }
 
-// delete answers DELETE /chat/{session_id}.
+// delete handles DELETE /chat/{session_id}.
 func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	c, err := h.conversation(r, 0)
 	if err == nil {
@@ -201,9 +201,9 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	return acknowledge(w, err, acknowledgement{Message: "Session deleted", SessionID: c.ID})
 }
 
-// clear answers POST /chat/reset and POST /chat/clear: the totals of the account that the body
-// names begin anew. There is nothing else that a stateless chat leaves on the server; the ledger
-// stays. An empty body is one that names nothing.
+// clear handles POST /chat/reset and POST /chat/clear, which set the totals of the account named in the
+// body to zero. A stateless chat leaves nothing else on the server except the ledger, which stays. An
+// empty body names no account.
 func (h *Handler) clear(w http.ResponseWriter, r *wire.Request) error {
 	account, err := accountOf(r.Body)
 	cleared := false

@@ -11,10 +11,10 @@ import (
 	"parley/internal/wire"
 )
 
-// source is a passage that the model was given.
+// source is a passage that the model received.
 type source struct {
 	ID      string   `json:"id"`
-	Score   *float64 `json:"score,omitempty"` // in [0, 1]; none in a history
+	Score   *float64 `json:"score,omitempty"` // in [0, 1]; absent in a history
 	Payload payload  `json:"payload"`
 }
 
@@ -23,9 +23,9 @@ type payload struct {
 	Title      string `json:"title"`
 	Text       string `json:"text"`
 	Section    string `json:"section"` // headings, outermost first; "" for none
-	Page       *int   `json:"page"`    // null where the format has no pages
+	Page       *int   `json:"page"`    // null if the format has no pages
 	ChunkIndex *int   `json:"chunk_index,omitempty"`
-	Citation   string `json:"citation"` // as it stands in the answer between brackets
+	Citation   string `json:"citation"` // as between the brackets of the answer
 }
 
 // sourcesOf returns the passages of the prompt, best first.
@@ -55,13 +55,13 @@ func sourceID(p *retrieval.Passage) string {
 	return fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal)
 }
 
-// urlOf returns where people find what a label cites in a namespace: the document's own address, or its
-// original on this server.
+// urlOf returns the URL for readers of what a label cites in a namespace: the document's own address, or
+// its original on this server.
 func (v *view) urlOf(namespace, own, label string) string {
 	return sourceURL(v.base, v.home, namespace, own, label)
 }
 
-// sourceURL is urlOf for a server whose base URL and namespace are known.
+// sourceURL is like urlOf, for a given base URL and home namespace.
 func sourceURL(base, home, namespace, own, label string) string {
 	if own != "" {
 		return own
@@ -81,8 +81,7 @@ func pageOf(n int) *int {
 
 func section(headings []string) string { return strings.Join(headings, " > ") }
 
-// sourceBlock returns what is put behind an answer: a line for each document or page that it
-// cites.
+// sourceBlock returns the list of sources below an answer: a line for each cited document or page.
 func (v *view) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 	if len(m.Citations) == 0 {
 		return ""
@@ -100,10 +99,10 @@ func (v *view) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 	return cite.Harmless(b.String(), cite.Nothing)
 }
 
-// block matches what sourceBlock, and the original, put behind an answer.
+// block matches the blocks that sourceBlock and the original append to an answer.
 var block = regexp.MustCompile(`\n\nSources:(?:\n\[[^\n]*)+\s*$|\n\nTools Used:[^\n]*\s*$`)
 
-// stripSources takes off the blocks behind an answer, so that they are not taken for its text.
+// stripSources removes these blocks from an answer.
 func stripSources(answer string) string {
 	for {
 		at := block.FindStringIndex(answer)

@@ -9,25 +9,25 @@ import (
 	"parley/internal/turn"
 )
 
-// The bounds of what is remembered of processing steps. There are far fewer turns in progress at
-// one time than runs kept, so that only runs that have ended are pushed out.
+// Limits of processing steps. There are far fewer concurrent turns than maxRuns, so only ended runs are
+// dropped.
 const (
 	maxRuns       = 1024
-	maxWatchers   = 2048        // subscriptions at one time
-	keepEnded     = time.Minute // how long the query id of a run that has ended leads to its turn
+	maxWatchers   = 2048        // concurrent subscriptions
+	keepEnded     = time.Minute // how long the query id of an ended run still leads to its turn
 	maxQueryID    = 256         // bytes
 	maxWaiting    = 10 * time.Minute
 	keepAlive     = 12 * time.Second
 	replayedAfter = 2 * time.Second // see hub.watch
 )
 
-// topic is what subscribers and turns meet by: a query id is the client's own, so that two callers
-// may choose the same.
+// topic is the key by which subscribers find turns. It includes the owner, because query ids come from
+// clients and two callers may choose the same.
 type topic struct{ owner, queryID string }
 
-// hub leads those who watch processing steps to the log of the turn that they ask for. It stores no
-// steps: each watcher reads them from the turn's log at its own pace, so a turn never waits for a watcher.
-// The methods may be called concurrently.
+// hub leads watchers of processing steps to the log of the turn that they ask for. It stores no steps:
+// each watcher reads them from the log at its own pace, so a turn never waits for a watcher. It is safe
+// for concurrent use.
 type hub struct {
 	now func() time.Time
 	// log finds the log of a turn that has ended.
@@ -41,30 +41,30 @@ type hub struct {
 	drained  chan struct{} // closed when draining starts
 }
 
-// waiter is a watcher that no run has reached yet: it is given the first that begins. It has room
-// for one.
+// waiter is a watcher without a run. It receives the first run that begins. It has capacity 1.
 type waiter chan *stepRun
 
 func newHub(now func() time.Time, log func(ctx context.Context, owner, turnID string) (*turn.Log, error)) *hub {
 	return &hub{now: now, log: log, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
 }
 
-// stepRun is one turn, or one refusal, of a topic. A nil run belongs to a request without a query id.
+// stepRun is one turn, or one refused request, of a topic. A nil run belongs to a request without a
+// query id.
 type stepRun struct {
 	hub   *hub
 	topic topic
-	view  view          // what the steps depend on beside the log
-	ended chan struct{} // closed when the run has ended, after which the following may be read
+	view  view          // the settings that the steps depend on besides the log
+	ended chan struct{} // closed when the run has ended, after which at, fail and ok may be read
 	at    time.Time
-	fail  string // sentence of the error; "" for a turn that completed
+	fail  string // sentence of the error; "" for a completed turn
 	ok    bool
 
-	log    *turn.Log // while the run lasts; guarded by hub.mu
+	log    *turn.Log // until the run ends; guarded by hub.mu
 	turnID string
 }
 
-// begin starts the run of a topic, whose turn writes to log. From now on, its watchers see this run and
-// no older one.
+// begin starts the run of a topic. Its turn writes to log. From now on, watchers of the topic see this
+// run and no older one.
 func (h *hub) begin(t topic, v view, turnID string, log *turn.Log) *stepRun {
 	if t.queryID == "" {
 		return nil
@@ -81,7 +81,7 @@ func (h *hub) begin(t topic, v view, turnID string, log *turn.Log) *stepRun {
 	return r
 }
 
-// sweep forgets the runs that ended too long ago, and the oldest when there are too many.
+// sweep drops runs that ended too long ago, and the oldest ones if there are too many.
 func (h *hub) sweep() {
 	gone := 0
 	for gone < len(h.ended) && (len(h.runs) >= maxRuns || h.now().Sub(h.ended[gone].at) >= keepEnded) {
@@ -94,7 +94,7 @@ func (h *hub) sweep() {
 	h.ended = h.ended[gone:]
 }
 
-// end ends the run with the sentence of its error, or as a turn that completed; later calls do nothing.
+// end ends the run as completed, or with the sentence of its error. Only the first call has an effect.
 func (r *stepRun) end(ok bool, fail string) {
 	if r == nil {
 		return
@@ -114,7 +114,7 @@ func (r *stepRun) end(ok bool, fail string) {
 // errEnded ends the log of a request that was refused before its turn.
 var errEnded = errors.New("the request was refused")
 
-// read returns the log of the run: of one that has ended, what is stored of it; nil where that is nothing.
+// read returns the log of the run, from the store if the run has ended; nil if there is none.
 func (r *stepRun) read(ctx context.Context) *turn.Log {
 	r.hub.mu.Lock()
 	log := r.log
@@ -122,12 +122,12 @@ func (r *stepRun) read(ctx context.Context) *turn.Log {
 	if log != nil || r.turnID == "" {
 		return log
 	}
-	// What cannot be read has no steps; the answer was given all the same.
+	// If the log cannot be read, there are no steps; the answer was given all the same.
 	log, _ = r.hub.log(ctx, r.topic.owner, r.turnID)
 	return log
 }
 
-// admit counts a watcher in; false means that there are too many, or that the server stops.
+// admit counts a new watcher. It returns false if there are too many, or if the server is stopping.
 func (h *hub) admit() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,12 +144,12 @@ func (h *hub) leave() {
 	h.watchers--
 }
 
-// watch sends the steps of one run of a topic: of the one in progress, or else of the next. When
-// neither comes within replayedAfter and a run has ended not long ago, that one is replayed: a client that
-// subscribes before it posts, as clients do, and reuses a query id, so never sees an older run.
-// It calls idle after about each keepAlive without a step, and returns when the run has ended, when
-// nothing began for too long or the server stops (all nil), or with the first error of send, idle
-// or ctx.
+// watch sends the steps of one run of a topic: of the current one, or else of the next. If neither
+// begins within replayedAfter, it replays a run that ended recently. A client that subscribes before it
+// posts, as clients do, and reuses a query id thus never sees an older run.
+// It calls idle after about each keepAlive without a step. It returns nil when the run has ended, when
+// none began for too long or when the server is stopping, and otherwise the first error of send, idle or
+// ctx.
 func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle func() error) error {
 	r, err := h.find(ctx, t, idle)
 	if r == nil || err != nil {
@@ -158,7 +158,7 @@ func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle 
 	return r.follow(ctx, send, idle)
 }
 
-// follow sends the steps of a run as they come.
+// follow sends the steps of a run as they arrive.
 func (r *stepRun) follow(ctx context.Context, send func([]byte) error, idle func() error) error {
 	p := progress{view: &r.view, id: r.topic.queryID}
 	if log := r.read(ctx); log != nil {
@@ -183,13 +183,13 @@ func sendAll(steps [][]byte, send func([]byte) error) error {
 	return nil
 }
 
-// follow sends the steps that a log holds and that come to it, until it has ended. Text is not a step, so
-// it asks more often than a client has to hear something.
+// follow sends the existing and new steps of a log until the log has ended. Text is not a step, so it
+// checks for idleness more often than the client must hear something.
 func (p *progress) follow(ctx context.Context, log *turn.Log, send func([]byte) error, idle func() error) error {
 	sent := time.Now()
 	for n, err := range log.Follow(ctx, 0, keepAlive/4) {
 		if err != nil {
-			return context.Cause(ctx) // nil when it is the turn's
+			return context.Cause(ctx) // nil if the error is the turn's
 		}
 		steps := p.observe(n)
 		if len(steps) == 0 && time.Since(sent) < keepAlive {
@@ -207,7 +207,7 @@ func (p *progress) follow(ctx context.Context, log *turn.Log, send func([]byte) 
 	return nil
 }
 
-// find waits for the run to watch. It returns nil when there is none.
+// find waits for the run to watch. It returns nil if there is none.
 func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, error) {
 	replay := time.NewTimer(replayedAfter)
 	defer replay.Stop()
@@ -243,7 +243,7 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 	}
 }
 
-// expect returns the latest run of a topic if it is in progress, else what the next one is given to.
+// expect returns the latest run of a topic if it is in progress, or else a waiter for the next one.
 func (h *hub) expect(t topic) (running *stepRun, w waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -273,8 +273,8 @@ func (h *hub) latest(t topic) *stepRun {
 	return h.runs[t]
 }
 
-// drain sends those away who wait for a run to begin, and lets nobody else in. Who watches a run
-// stays until it ends.
+// drain ends the wait of watchers without a run, and admits no more watchers. Watchers of a run stay
+// until it ends.
 func (h *hub) drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

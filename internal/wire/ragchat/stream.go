@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// stream answers with server-sent events: a "delta" for each piece of the answer, "reasoning" for
-// what the model thinks, and last "final" with the whole response, or "error". It is an extension.
+// stream responds with server-sent events: "delta" for each piece of the answer, "reasoning" for the
+// model's thoughts, and last "final" with the whole response, or "error". It is an extension of the API.
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	s := wire.SSE(w)
 	err := h.streamTurn(r.Context(), x, s)
@@ -21,7 +21,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 		Type string `json:"type"`
 		failure
 	}{"error", body}); err == nil {
-		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+		// The status is committed. If this fails, the client is gone too.
 		_ = s.Send(line)
 	}
 	return err

@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// steps answers GET /chat/stream/stages?query_id=: the processing steps of a turn, as they come. An
-// error after the first event says that the client has left, or that the server stops.
+// steps handles GET /chat/stream/stages?query_id=: the processing steps of a turn as they arrive. An
+// error after the first event means that the client has left, or that the server is stopping.
 func (h *Handler) steps(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimSpace(r.URL.Query().Get("query_id"))
 	if id == "" || len(id) > maxQueryID {
@@ -28,7 +28,7 @@ func (h *Handler) steps(w http.ResponseWriter, r *wire.Request) error {
 		func() error { return s.Send(appendPlain(s.Line(), "keepalive", "", id)) })
 }
 
-// appendPlain appends an event that is no step.
+// appendPlain appends an event that is not a step.
 func appendPlain(dst []byte, kind, stage, id string) []byte {
 	dst = wire.AppendString(append(dst, `{"type":`...), kind)
 	if stage != "" {
